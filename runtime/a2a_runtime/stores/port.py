@@ -95,12 +95,24 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """One event of a task: its number, its canonical StreamResponse as JSON, and the state the task was in after it.
+
+    Only the very last event of a task carries a terminal state: an artifact written by the same call comes before it, with the state before it.
+    """
+
+    seq: int
+    body: bytes
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
-    """What a change made of the task: its new version, its state, and the number of its last event."""
+    """What a change made of the task: its new version, its state, and the events it appended, so that readers in this process need no second look."""
 
     version: int
-    last_seq: int
     state: State
+    events: Sequence[LoggedEvent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +163,6 @@ class TaskPage:
     tasks: Sequence[StoredTask]
     next_page_token: str
     total_size: int
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedEvent:
-    """One event of a task: its number, its canonical StreamResponse as JSON, and the state the task was in after it."""
-
-    seq: int
-    body: bytes
-    state: State
 
 
 @dataclass(frozen=True, slots=True)
