@@ -15,6 +15,7 @@ Rules that every implementation keeps:
 - A call that fails leaves nothing behind; a call that returns is durable (as far as the medium goes) and visible to the next read.
 - A change of state on a task that has ended is refused (``TaskTerminalError``); messages, artifacts and metadata may still be appended to it, without an event.
 - ``seq`` numbers of a task's events are contiguous from 1, in commit order; the last one belongs to the state that ended it.
+- Creating a task appends its first event, number 1: the task itself as a snapshot, so that a reader from the start gets what the protocol wants first.
 - Models passed in are never changed. Free JSON comes back exactly as it went in.
 - Every call is scoped; a task of another scope is one that does not exist.
 """
@@ -141,6 +142,7 @@ class Created:
 
     stored: StoredTask
     is_new: bool
+    events: Sequence[LoggedEvent] = ()
 
 
 @dataclass(frozen=True, slots=True)
