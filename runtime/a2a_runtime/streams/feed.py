@@ -1,7 +1,7 @@
 """The recent events of one task, shared by everybody in this process who follows it.
 
 A feed is a window on the log: a run of events with consecutive numbers that ends at the newest one this process has seen. It is filled from two sides, by a writer in the same
-process that hands over what it just committed (``offer``), and by a look into the log (``refresh``). Both may overlap, come late or come twice: an event is taken only
+process that hands over what it just committed (``offer``), and by a look into the log. Both may overlap, come late or come twice: an event is taken only
 when its number is the next one, so the window never has a hole and never repeats.
 
 There is no queue per reader. A reader holds a cursor and asks for what comes after it; one that is too slow for the window reads the log instead. So nothing can overflow,
@@ -80,6 +80,8 @@ class Feed:
     async def _refresh(self) -> None:
         """Read the log up to its end; readers that wait for the same look share it, unless the bell rang again meanwhile."""
         async with self._look:
+            if not self._stale:
+                return
             while self._stale:
                 self._stale = False
                 complete = False
@@ -89,7 +91,7 @@ class Feed:
                 finally:
                     self._stale |= not complete
                 self._extend(page)
-        self._wake()
+            self._wake()
 
     def _extend(self, events: Iterable[LoggedEvent]) -> bool:
         grown = False
