@@ -1,0 +1,55 @@
+"""Fresh databases on one server, made fast: each is a copy of a template that was prepared once."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+
+class Databases:
+    """The databases of one test run; ``remove`` drops them all and leaves the server as it was."""
+
+    def __init__(self, admin_url: str, prepare: Callable[[str], Awaitable[object]]) -> None:
+        self._admin_url = admin_url
+        self._prepare = prepare
+        self._run = f"a2a_test_{secrets.token_hex(4)}"
+        self._count = 0
+        self._prepared = False
+
+    @property
+    def _template(self) -> str:
+        return f"{self._run}_template"
+
+    async def create(self) -> str:
+        """A database of its own, prepared; returns its URL."""
+        if not self._prepared:
+            await self._prepare(await self.create_empty(self._template))
+            self._prepared = True
+        return await self._create(f'TEMPLATE "{self._template}"')
+
+    async def create_empty(self, name: str | None = None) -> str:
+        """A database without tables; returns its URL."""
+        return await self._create("", name)
+
+    async def remove(self) -> None:
+        """Drop what this run created, whoever is still connected."""
+        connection = await asyncpg.connect(self._admin_url)
+        try:
+            rows = await connection.fetch("SELECT datname FROM pg_database WHERE starts_with(datname, $1)", self._run)
+            for row in rows:
+                await connection.execute(f'DROP DATABASE IF EXISTS "{row["datname"]}" WITH (FORCE)')
+        finally:
+            await connection.close()
+
+    async def _create(self, options: str, name: str | None = None) -> str:
+        self._count += 1
+        name = name or f"{self._run}_{self._count}"
+        connection = await asyncpg.connect(self._admin_url)
+        try:
+            await connection.execute(f'CREATE DATABASE "{name}" {options}')
+        finally:
+            await connection.close()
+        return urlunsplit(urlsplit(self._admin_url)._replace(path=f"/{name}"))
