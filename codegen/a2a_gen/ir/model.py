@@ -3,18 +3,18 @@
 Everything between reading the schemas and writing the files works on these values: rules look at them, templates print them, ``a2a-gen ir`` shows
 them. They hold no file handle, no path of this machine and no reference to a library, so the same contract gives the same value anywhere.
 
-    Contract ─┬─ Family*    one file of types ── Record | Enumeration | Union
+    Contract ─┬─ Family*    one file of types ── Record | Enumeration | Alias
               ├─ Dialect*   ── Translation*      how its types become canonical ones
               ├─ Operation* ── Call*             its shape in one dialect
               ├─ ErrorRow*
-              └─ State*
+              └─ Lifecycle  ── State*
 
 Names that end up in Python are types of their own, made in ``names.py`` only: a plain string cannot become an identifier by accident.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType, TypeAlias
@@ -110,13 +110,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A JSON object with named members."""
+    """A JSON object with named members; one that ``keeps_unknown`` holds on to members without a name, as metadata do."""
 
     name: ClassName
     description: str
     fields: tuple[Field, ...]
     choice: Choice | None
     place: Place
+    keeps_unknown: bool = False
 
     def field(self, wire: str) -> Field | None:
         """Find a member by its name on the wire."""
@@ -173,7 +174,11 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one or more members of a dialect's record correspond to members of the canonical one; see ``schema/README.md`` for the closed set of kinds."""
+    """How one or more members of a dialect's record correspond to members of the canonical one.
+
+    The kinds are a closed set, described in ``codegen/README.md``: ``rename``, ``not``, ``wrap``, ``only``, ``resource``, ``milliseconds``, ``derive``,
+    and for unions ``branch`` (a member of ours holds the branch of theirs) and ``flat`` (any of some members of ours selects it).
+    """
 
     kind: str
     theirs: tuple[str, ...]
@@ -199,45 +204,79 @@ class Loss:
     member: str
     direction: str
     reason: str
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A form in which agents speak the protocol."""
+    """A form in which agents speak the protocol.
+
+    ``enums`` maps words of its enumerations to canonical words; ``wrappers`` names canonical records that only wrap one member, where this dialect has
+    that member's value itself; ``form_of`` is the dialect whose paths and version it shares.
+    """
 
     name: str
     title: str
     description: str
     version: str | None
+    form_of: str | None
     facts: Mapping[str, Json]
+    enums: Mapping[str, Mapping[str, str]]
+    wrappers: Mapping[str, str]
     translations: tuple[Translation, ...]
     lossy: tuple[Loss, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Something that a client says beside the request, under any of several names of headers."""
+
+    name: FieldName
+    headers: tuple[str, ...]
+    description: str
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
+class PathField:
+    """A member of the request that the path holds: ``pieces`` joined by slashes, where a number stands for that parameter of the path."""
+
+    member: str
+    pieces: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HttpPath:
-    """One HTTP verb and path template; ``verb`` is what follows a colon at the end of the last path segment."""
+    """One HTTP verb and path, the dialect's prefix included.
+
+    ``segments`` are the words of the path and, as numbers, its parameters in their order: paths that differ only in the names of their parameters have
+    equal segments. ``verb`` is what follows a colon at the end of the last segment, of which it is no part.
+    """
 
     method: str
     path: str
+    segments: tuple[str | int, ...]
     verb: str | None
+    fields: tuple[PathField, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The shape of an operation in one dialect; ``None`` for a request or result that has no body."""
+    """The shape of an operation in one dialect; ``None`` for a request or result that has no body, or a binding that the dialect has not."""
 
     dialect: str
     method: str | None
+    aliases: tuple[str, ...]
     grpc: str | None
     request: str | None
     result: str | None
     http_request: str | None
     http_result: str | None
     http: tuple[HttpPath, ...]
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,30 +291,54 @@ class Operation:
     streams: bool
     capability: FieldName | None
     calls: tuple[Call, ...]
+    place: Place
+
+    def call(self, dialect: str) -> Call | None:
+        """Find the shape of this operation in a dialect."""
+        return next((call for call in self.calls if call.dialect == dialect), None)
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """One error: its place in the hierarchy, its public text, and its codes by dialect (columns of ``errors.json``)."""
+    """One error: its place in the hierarchy, its public text, and per dialect every column of ``errors.json``.
+
+    The columns are ``message``, ``code``, ``http``, ``grpc``, ``reason`` and ``jsonrpc_status``, ``None`` where the table says nothing; an abstract error
+    has none, it only groups others.
+    """
 
     name: ClassName
     parent: ClassName
     description: str
     message: str
+    is_abstract: bool
     columns: Mapping[str, Mapping[str, Json]]
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One state of a task, its spellings, and the states that may follow it."""
+    """One state of a task: per dialect the word that is written for it and the words that are read as it, and the states that may follow."""
 
     name: FieldName
     description: str
     kind: str
     accepts_messages: bool
+    cancelable: bool
     spellings: Mapping[str, str]
     reads: Mapping[str, tuple[str, ...]]
     next: tuple[FieldName, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """The states of a task, the one it begins in, the type that spells them, and what stands for a state that nobody knows."""
+
+    type: ClassName
+    initial: FieldName
+    states: tuple[State, ...]
+    unknown: Mapping[str, str]
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,15 +348,29 @@ class Contract:
     canonical: str
     families: tuple[Family, ...]
     dialects: tuple[Dialect, ...]
+    parameters: tuple[Parameter, ...]
+    reserved_tenants: tuple[str, ...]
     operations: tuple[Operation, ...]
+    error_root: ClassName
+    error_domain: str
     errors: tuple[ErrorRow, ...]
-    states: tuple[State, ...]
+    lifecycle: Lifecycle
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The states of a task, in the order of the table."""
+        return self.lifecycle.states
+
+    def dialect(self, name: str) -> Dialect | None:
+        """Find a dialect by its name."""
+        return next((dialect for dialect in self.dialects if dialect.name == name), None)
+
+    def types(self, dialect: str) -> Iterator[NamedType]:
+        """Go through the types of a dialect, family by family."""
+        for family in self.families:
+            if family.dialect == dialect:
+                yield from family.types
 
     def type(self, dialect: str, name: str) -> NamedType | None:
         """Find a type by its name in a dialect."""
-        for family in self.families:
-            if family.dialect == dialect:
-                for named in family.types:
-                    if named.name == name:
-                        return named
-        return None
+        return next((named for named in self.types(dialect) if named.name == name), None)
