@@ -1,0 +1,74 @@
+# `make help` lists what there is. On a fresh machine only Python 3.11 or newer and make are needed: every target makes what it stands on.
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+UV     := $(shell command -v uv 2>/dev/null)
+BIN    := .venv/bin
+PEERS  := .venv-peers/a2a-sdk-1.3.0/.installed .venv-peers/a2a-sdk-0.3.26/.installed
+# The other interpreters of this machine on which the tests run too; a shim that does not start is no interpreter.
+OTHERS := $(foreach v,3.12 3.13,$(if $(shell python$(v) -c 'print(1)' 2>/dev/null),.venv-$(v)))
+
+# make_venv: folder, interpreter. install: folder, requirements.
+ifeq ($(UV),)
+make_venv = $(2) -m venv $(1) && $(1)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+install   = $(1)/bin/python -m pip install --quiet $(2)
+else
+make_venv = $(UV) venv --quiet --allow-existing --python $(2) $(1)
+install   = $(UV) pip install --quiet --python $(1)/bin/python $(2)
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help test check fmt build demo bench soak clean
+.DELETE_ON_ERROR:
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+test: .venv/.installed $(PEERS) $(OTHERS:=/.installed) ## set everything up and run the tests, on every Python from 3.11 that is here
+	$(BIN)/python -m pytest --cov --cov-report=term --cov-report=json:.venv/coverage.json
+	$(BIN)/python tests/coverage_floor.py .venv/coverage.json
+	@for v in $(OTHERS); do echo "--- $$($$v/bin/python --version), the quick tests"; $$v/bin/python -m pytest -q -m 'not slow and not peer' || exit 1; done
+
+check: .venv/.installed ## lint, types, import directions, and that generated code is fresh
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/basedpyright
+	$(BIN)/a2a-gen check
+
+fmt: .venv/.installed ## format the code and mend what can be mended
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+build: .venv/.installed ## regenerate generated/ from schema/
+	$(BIN)/a2a-gen build
+
+demo: .venv/.installed ## set everything up, build the contract and show it
+	$(BIN)/a2a-gen build
+	$(BIN)/python examples/contract_tour.py
+
+bench: .venv/.installed ## measure the generator and the generated code, and print the tables
+	$(BIN)/python bench/run.py
+
+soak: test ## the tests, long: many more generated examples
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest
+
+clean: ## remove everything that these targets made
+	rm -rf .venv .venv-peers $(OTHERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+
+.venv/.installed: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and was not found; name one: make test PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(call make_venv,.venv,$(PYTHON))
+	$(call install,.venv,--editable '.[build]' --group dev)
+	@touch $@
+
+.venv-3.%/.installed: pyproject.toml
+	$(call make_venv,.venv-3.$*,python3.$*)
+	$(call install,.venv-3.$*,--editable '.[build]' --group test)
+	@touch $@
+
+.venv-peers/a2a-sdk-%/.installed: Makefile
+	$(call make_venv,$(@D),$(PYTHON))
+	$(call install,$(@D),'a2a-sdk[http-server]==$*')
+	@touch $@

@@ -1,0 +1,44 @@
+"""The stage: a folder beside the output where files are written, tidied and tried before anybody sees them.
+
+It lies on the same file system as the output, so that publishing a file is one rename, and it is gone afterwards, whatever happened.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from a2a_gen.problems import ProjectError
+
+PREFIX = ".a2a-gen-"
+
+
+@contextmanager
+def stage(out: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
+    """Write the files of a package below a new folder, and give the package's folder in it."""
+    beside = next(parent for parent in out.parents if parent.exists())
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=beside))
+    except OSError as error:
+        raise unwritable(out, error) from error
+    try:
+        package = folder / out.name
+        try:
+            for path, content in files.items():
+                target = package / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+        except OSError as error:
+            raise unwritable(out, error) from error
+        yield package
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def unwritable(path: Path, error: OSError) -> ProjectError:
+    """Say that a place cannot be written to, with the system's reason and without the names of temporary files."""
+    reason = error.strerror or type(error).__name__
+    return ProjectError(f"cannot write {path.name}: {reason.lower()}", "make the folder of [tool.a2a-gen] `out` writable, or name another one; nothing was changed")

@@ -1,0 +1,1 @@
+"""The runtime: what answers the calls that the generated contract describes."""
