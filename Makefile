@@ -5,8 +5,10 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 UV     := $(shell command -v uv 2>/dev/null)
 BIN    := .venv/bin
 PEERS  := .venv-peers/a2a-sdk-1.3.0/.installed .venv-peers/a2a-sdk-0.3.26/.installed
-# The other interpreters of this machine on which the tests run too; a shim that does not start is no interpreter.
-OTHERS := $(foreach v,3.12 3.13,$(if $(shell python$(v) -c 'print(1)' 2>/dev/null),.venv-$(v)))
+# The other interpreters of this machine on which the tests run too, on the path or under pyenv; a shim that does not start is no interpreter.
+starts  = $(if $(shell $(1) -c 'print(1)' 2>/dev/null),$(1))
+other   = $(firstword $(foreach p,python$(1) $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python$(1)),$(call starts,$(p))))
+OTHERS := $(foreach v,3.12 3.13,$(if $(call other,$(v)),.venv-$(v)))
 
 # make_venv: folder, interpreter. install: folder, requirements.
 ifeq ($(UV),)
@@ -64,11 +66,11 @@ clean: ## remove everything that these targets made
 	@touch $@
 
 .venv-3.%/.installed: pyproject.toml
-	$(call make_venv,.venv-3.$*,python3.$*)
+	$(call make_venv,.venv-3.$*,$(call other,3.$*))
 	$(call install,.venv-3.$*,--editable '.[build]' --group test)
 	@touch $@
 
-.venv-peers/a2a-sdk-%/.installed: Makefile
+.venv-peers/a2a-sdk-%/.installed:
 	$(call make_venv,$(@D),$(PYTHON))
 	$(call install,$(@D),'a2a-sdk[http-server]==$*')
 	@touch $@

@@ -1,0 +1,55 @@
+"""What people see: results on stdout, everything else on stderr; progress and colours only on a terminal, and no colours where NO_COLOR is set."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+
+import click
+
+from a2a_gen.problems import ContractError, GeneratorError, Level, Problem
+
+_COLOURS = {"error": "red", "fix": "cyan", "warning": "yellow", "+": "green", "-": "red", "@": "cyan"}
+
+
+def say(text: str) -> None:
+    """Tell what happened to somebody who watches; says nothing in a script or a pipe."""
+    if sys.stderr.isatty():
+        click.echo(text, err=True, color=_has_colours())
+
+
+def warn(problems: Iterable[Problem]) -> None:
+    """Show what does not stop a command."""
+    for problem in problems:
+        click.echo(_paint(str(problem), "yellow" if problem.level is Level.WARNING else "red"), err=True, color=_has_colours())
+
+
+def fail(error: GeneratorError) -> None:
+    """Show why a command ended without a result."""
+    if isinstance(error, ContractError):
+        warn(error.problems)
+        files = {problem.place.file for problem in error.problems}
+        text = f"{_count(len(error.problems), 'problem')} in {_count(len(files), 'file')}"
+    else:
+        text = str(error)
+    click.echo(f"{_paint('error:', 'red')} {text}", err=True, color=_has_colours())
+
+
+def show_diff(lines: Iterable[str]) -> None:
+    """Print a unified diff on stdout, coloured on a terminal."""
+    for line in lines:
+        click.echo(_paint(line, _COLOURS.get(line[:1], "")), color=sys.stdout.isatty() and _has_colours())
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _paint(text: str, colour: str) -> str:
+    return click.style(text, fg=colour) if colour else text
+
+
+def _has_colours() -> bool | None:
+    """``None`` lets click ask whether the stream is a terminal."""
+    return False if os.environ.get("NO_COLOR") else None

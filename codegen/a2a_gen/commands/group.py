@@ -1,0 +1,74 @@
+"""``a2a-gen`` itself: which commands there are, and that each is loaded only when it is named.
+
+Our own stand in the table below. Other distributions add theirs (``serve``, ``worker``, …) under the entry-point group ``a2a_gen.commands``: a name and
+a click command; what they need is imported only when they run.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+import click
+
+from a2a_gen import __version__
+
+ENTRY_POINTS = "a2a_gen.commands"
+OWN = {
+    "build": "Generate the package from the schemas.",
+    "check": "Say whether the output is fresh and the schemas are in order.",
+    "completion": "Print the completion script of a shell.",
+    "ir": "Show what the generator understood.",
+    "lint": "Check the schemas and tables against the rules.",
+    "version": "Show the version.",
+}
+EXAMPLES = """\b
+Examples:
+  a2a-gen build            write what has changed
+  a2a-gen check            for CI: 0 when all is well, 1 when something is stale
+  a2a-gen build --help     more about one command
+
+\b
+Exit codes: 0 fine, 1 findings or stale output, 2 wrong use or a bad schema,
+3 the baseline to compare with is not there."""
+
+
+class Commands(click.Group):
+    """A group that knows its commands by name and loads them late."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name every command, our own and those of other distributions."""
+        del ctx
+        return sorted({*OWN, *_others()})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command."""
+        if cmd_name in OWN:
+            command = import_module(f"a2a_gen.commands.{cmd_name}").command
+        elif cmd_name in _others():
+            command = _others()[cmd_name].load()
+        else:
+            return super().get_command(ctx, cmd_name)
+        if not isinstance(command, click.Command):
+            raise click.ClickException(f"{cmd_name} is registered under {ENTRY_POINTS} but is no click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without loading those of other distributions."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(OWN.items()))
+        others = sorted((name, f"from {point.value.partition(':')[0].partition('.')[0]}") for name, point in _others().items())
+        if others:
+            with formatter.section("More commands"):
+                formatter.write_dl(others)
+
+
+def _others() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in OWN}
+
+
+@click.group(cls=Commands, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="a2a-gen %(version)s")
+def cli() -> None:
+    """Contract-first toolkit for A2A agents: JSON Schemas in, a typed Python package out."""

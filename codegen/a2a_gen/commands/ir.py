@@ -1,0 +1,27 @@
+"""``a2a-gen ir``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from a2a_gen import pipeline
+from a2a_gen.ir import show
+from a2a_gen.source.project import find_project
+
+EXAMPLES = """\b
+Examples:
+  a2a-gen ir                       the whole contract
+  a2a-gen ir --family v1_0/task    the types of one schema file"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--family", metavar="DIALECT/FILE", help="Show one schema file only.")
+def command(family: str | None) -> None:
+    """Show what the generator understood, as JSON on stdout.
+
+    This is the intermediate form: everything that templates and rules see, with every name and type decided.
+    """
+    contract = pipeline.load(find_project(Path.cwd())).contract
+    click.echo(show.to_json(contract, family) if family else show.to_json(contract), nl=False)

@@ -1,0 +1,141 @@
+"""The steps of a build in their order. Loading and publishing touch the disk; everything between works on values.
+
+    load    documents, then the contract that they say
+    lint    every rule; errors end the build with all of them
+    emit    the files of the package, by path
+    stage   tidied by ruff and imported once, beside the output
+    publish what differs, and the lock
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import a2a_gen
+from a2a_gen.emit import bindings, bundle, controllers, models, package, protocols, support, tables, translations
+from a2a_gen.ir.build import build_contract
+from a2a_gen.ir.model import Contract
+from a2a_gen.lint.rules import check
+from a2a_gen.output import fresh, lock
+from a2a_gen.output.drift import Drift, find_drift
+from a2a_gen.output.lock import Generator, Lock, digest
+from a2a_gen.output.publish import Plan, make_plan, publish, refuse_edited
+from a2a_gen.output.stage import stage
+from a2a_gen.output.tidy import tidy
+from a2a_gen.output.trial import trial
+from a2a_gen.problems import ContractError, GeneratorError, Level, Problem
+from a2a_gen.source.documents import Document, load_tree
+from a2a_gen.source.project import Project
+
+Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A contract beside the documents that say it."""
+
+    documents: Mapping[str, Document]
+    contract: Contract
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A build that only has to be published: its files (by path relative to the project), where they are staged, and what would change."""
+
+    files: Files
+    staged: Mapping[str, Path]
+    plan: Plan
+    locks: tuple[Lock | None, Lock]
+    warnings: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a build did to the disk, and what it did not like."""
+
+    written: int
+    removed: int
+    unchanged: int
+    warnings: tuple[Problem, ...]
+
+
+# Every kind of output, in the order in which a reader meets them.
+EMITTERS: tuple[Callable[[Loaded], Files], ...] = (
+    lambda loaded: package.emit(loaded.contract),
+    lambda loaded: support.emit(),
+    lambda loaded: models.emit(loaded.contract, loaded.documents),
+    lambda loaded: tables.emit(loaded.contract),
+    lambda loaded: protocols.emit(loaded.contract),
+    lambda loaded: translations.emit(loaded.contract),
+    lambda loaded: bindings.emit(loaded.contract),
+    lambda loaded: controllers.emit(loaded.contract),
+    lambda loaded: bundle.emit(loaded.contract, loaded.documents),
+)
+
+
+def load(project: Project) -> Loaded:
+    """Read the contract of a project."""
+    documents = load_tree(project.schema)
+    return Loaded(documents, build_contract(documents))
+
+
+def lint(project: Project) -> tuple[Problem, ...]:
+    """Find everything that the rules object to."""
+    loaded = load(project)
+    return check(loaded.contract, loaded.documents)
+
+
+def build(project: Project, *, force: bool = False) -> Result:
+    """Generate the package and write what differs; ``force`` also overwrites what was edited by hand."""
+    with _prepared(project) as ready:
+        if not force:
+            refuse_edited(ready.plan)
+        publish(project.root, ready.staged, ready.plan, ready.locks[1])
+        return Result(len(ready.plan.write), len(ready.plan.remove), ready.plan.unchanged, ready.warnings)
+
+
+def compare(project: Project) -> tuple[Drift, tuple[Problem, ...]]:
+    """Generate the package and say how it differs from what is on disk, beside the warnings of the rules; writes nothing."""
+    with _prepared(project) as ready:
+        return find_drift(project.root, project.out, ready.files, ready.plan, ready.locks), ready.warnings
+
+
+@contextmanager
+def _prepared(project: Project) -> Iterator[Prepared]:
+    """Take every step but the last; the stage is gone afterwards."""
+    old = lock.read(project.root)
+    with trial() as waiting:
+        loaded = load(project)
+        problems = check(loaded.contract, loaded.documents)
+        if any(problem.level is Level.ERROR for problem in problems):
+            raise ContractError(problems)
+        with stage(project.out, _emit(loaded)) as package_folder:
+            tidy(package_folder)
+            waiting.run(package_folder)
+            base = project.out.relative_to(project.root)
+            staged = {(base / file.relative_to(package_folder)).as_posix(): file for file in package_folder.rglob("*") if file.is_file()}
+            files = {path: file.read_bytes() for path, file in sorted(staged.items())}
+            yield Prepared(files, staged, make_plan(project.root, files, old), (old, _lock(project, loaded, files)), problems)
+
+
+def _emit(loaded: Loaded) -> Files:
+    files: dict[str, bytes] = {}
+    for emitter in EMITTERS:
+        made = emitter(loaded)
+        twice = files.keys() & made.keys()
+        if twice:
+            raise GeneratorError(f"two emitters write the same file, which is a mistake of the generator: {', '.join(sorted(twice))}")
+        files |= made
+    return files
+
+
+def _lock(project: Project, loaded: Loaded, files: Files) -> Lock:
+    schema = project.schema.relative_to(project.root)
+    inputs = {(schema / path).as_posix(): digest(document.text.encode()) for path, document in loaded.documents.items()}
+    tools = {tool: version(tool) for tool in fresh.TOOLS}
+    generator = Generator(a2a_gen.__version__, fresh.sources_digest(), tools)
+    return Lock(generator, project.options, inputs, {path: digest(content) for path, content in files.items()})
