@@ -9,6 +9,7 @@ from pathlib import Path
 from a2a_gen import __version__
 from a2a_gen.output import fresh, lock
 from a2a_gen.problems import GeneratorError
+from a2a_gen.source.documents import contract_files
 from a2a_gen.source.project import find_project
 
 
@@ -37,6 +38,6 @@ def _has_nothing_to_do() -> bool:
     try:
         project = find_project(Path.cwd())
         old = lock.read(project.root)
-        return old is not None and fresh.is_fresh(old, project.options, project.root, project.inputs())
-    except GeneratorError:
+        return old is not None and fresh.is_fresh(old, project.options, project.root, contract_files(project.schema))
+    except (GeneratorError, OSError):
         return False  # the command says what is wrong, in full
