@@ -1,0 +1,136 @@
+"""Publishing: only what differs, only what is ours, and all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from a2a_gen.output import lock
+from a2a_gen.output.drift import find_drift
+from a2a_gen.output.lock import Generator, Lock, digest
+from a2a_gen.output.publish import MARK, make_plan, publish, refuse_edited
+from a2a_gen.problems import ProjectError
+
+GENERATOR = Generator("1.0", "abc", {})
+Files = Mapping[str, bytes]
+
+
+def locked(files: Files) -> Lock:
+    """Make the lock of some outputs."""
+    return Lock(GENERATOR, {}, {}, {path: digest(content) for path, content in files.items()})
+
+
+def build(root: Path, files: Files) -> None:
+    """Publish some files as a build would."""
+    stage = root / ".stage"
+    staged = {path: stage / path for path in files}
+    for path, content in files.items():
+        staged[path].parent.mkdir(parents=True, exist_ok=True)
+        staged[path].write_bytes(content)
+    publish(root, staged, make_plan(root, files, lock.read(root)), locked(files))
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """Read everything below a folder but the stage."""
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file() and ".stage" not in path.parts}
+
+
+def test_only_what_differs_is_written(tmp_path: Path) -> None:
+    """A file with the same bytes keeps its time of change."""
+    build(tmp_path, {"out/a.py": b"a", "out/b.py": b"b"})
+    before = (tmp_path / "out/a.py").stat().st_mtime_ns
+    build(tmp_path, {"out/a.py": b"a", "out/b.py": b"new"})
+    assert (tmp_path / "out/a.py").stat().st_mtime_ns == before
+    assert (tmp_path / "out/b.py").read_bytes() == b"new"
+
+
+def test_an_orphan_goes_with_its_empty_folder(tmp_path: Path) -> None:
+    """What the last build made and this one does not is removed, bytecode and empty folder included."""
+    build(tmp_path, {"out/a.py": b"a", "out/old/b.py": b"b"})
+    (tmp_path / "out/old/__pycache__").mkdir()
+    build(tmp_path, {"out/a.py": b"a"})
+    assert not (tmp_path / "out/old").exists()
+
+
+def test_a_stranger_file_stays(tmp_path: Path) -> None:
+    """A file that no build made is no orphan, whatever its folder; drift names it."""
+    build(tmp_path, {"out/a.py": b"a"})
+    (tmp_path / "out/mine.py").write_bytes(b"mine")
+    build(tmp_path, {"out/b.py": b"b"})
+    assert (tmp_path / "out/mine.py").read_bytes() == b"mine"
+    files = {"out/b.py": b"b"}
+    old = lock.read(tmp_path)
+    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, old), (old, locked(files)))
+    assert drift.foreign == ("out/mine.py",)
+    assert drift
+
+
+@pytest.mark.parametrize("path", ["../outside.py", "/etc/hostname"], ids=["above", "absolute"])
+def test_a_lock_cannot_lead_out_of_the_project(tmp_path: Path, path: str) -> None:
+    """A path in the lock that leaves the project is never removed."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "outside.py").write_bytes(MARK)
+    old = locked({path: MARK})
+    assert make_plan(project, {}, old).remove == {}
+
+
+@pytest.mark.parametrize(
+    ("files", "edited"),
+    [
+        ({"out/a.py": b"other"}, ("out/a.py",)),
+        ({}, ("out/a.py",)),
+        ({"out/a.py": b"by hand"}, ()),
+    ],
+    ids=["would-be-overwritten", "would-be-removed", "already-what-would-be-written"],
+)
+def test_edited_files_are_refused(tmp_path: Path, files: Files, edited: tuple[str, ...]) -> None:
+    """A file that is neither what the last build left nor what this one writes is somebody's work."""
+    build(tmp_path, {"out/a.py": b"a"})
+    (tmp_path / "out/a.py").write_bytes(b"by hand")
+    plan = make_plan(tmp_path, files, lock.read(tmp_path))
+    assert plan.edited == edited
+    if edited:
+        with pytest.raises(ProjectError, match=r"(?s)out/a\.py.*--force"):
+            refuse_edited(plan)
+
+
+def test_force_keeps_an_edited_orphan_that_lost_its_mark(tmp_path: Path) -> None:
+    """What no longer says that it is generated is not deleted, even when overwriting is asked for."""
+    build(tmp_path, {"out/a.py": MARK, "out/b.py": MARK})
+    (tmp_path / "out/a.py").write_bytes(b"mine now")
+    (tmp_path / "out/b.py").write_bytes(MARK + b" and edited")
+    build(tmp_path, {})
+    assert (tmp_path / "out/a.py").exists()
+    assert not (tmp_path / "out/b.py").exists()
+
+
+def test_a_failure_puts_everything_back(tmp_path: Path) -> None:
+    """When one file cannot be replaced, those before it are as they were, and the lock too."""
+    build(tmp_path, {"out/a.py": b"a", "out/gone.py": b"gone"})
+    (tmp_path / "out/z.py").mkdir()
+    before = tree(tmp_path)
+    with pytest.raises(ProjectError, match=r"cannot write z\.py"):
+        build(tmp_path, {"out/a.py": b"new", "out/fresh/b.py": b"b", "out/z.py": b"z"})
+    assert tree(tmp_path) == before
+    assert not (tmp_path / "out/fresh").exists()
+
+
+def test_drift_names_every_file_and_shows_the_difference(tmp_path: Path) -> None:
+    """Missing, stale, edited and left-over files are told apart, and the diff leads from disk to what would be written."""
+    build(tmp_path, {"out/edited.py": b"1\n", "out/orphan.py": b"1\n", "out/stale.py": b"1\n"})
+    (tmp_path / "out/edited.py").write_bytes(b"hand\n")
+    files = {"out/edited.py": b"2\n", "out/missing.py": b"2\n", "out/stale.py": b"2\n"}
+    old = lock.read(tmp_path)
+    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, old), (old, locked(files)))
+    assert dict(drift.reasons()) == {
+        "out/edited.py": "edited by hand",
+        "out/missing.py": "missing",
+        "out/orphan.py": "no longer generated",
+        "out/stale.py": "stale",
+        lock.NAME: "does not describe these inputs and outputs",
+    }
+    assert ["--- a/out/stale.py", "+++ b/out/stale.py", "@@ -1 +1 @@", "-1", "+2"] == list(drift.diff())[-9:-4]
+    assert list(drift.diff())[-4:] == ["--- a/out/orphan.py", "+++ /dev/null", "@@ -1 +0,0 @@", "-1"]

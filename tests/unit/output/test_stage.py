@@ -1,0 +1,62 @@
+"""The stage, and what is tried on it before anybody sees the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from a2a_gen.output.stage import stage
+from a2a_gen.output.tidy import tidy
+from a2a_gen.output.trial import trial
+from a2a_gen.problems import GeneratorError, ProjectError
+
+
+def test_the_stage_stands_beside_the_output_and_goes_away(tmp_path: Path) -> None:
+    """Files are staged on the file system of the output, in a folder that is gone afterwards."""
+    with stage(tmp_path / "deep" / "made", {"v1/a.py": b"A = 1\n"}) as package:
+        assert package.name == "made"
+        assert package.parent.parent == tmp_path
+        assert (package / "v1/a.py").read_bytes() == b"A = 1\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_below_a_file_cannot_be_staged(tmp_path: Path) -> None:
+    """A file where a folder is needed is said to be in the way."""
+    (tmp_path / "made").write_text("a file")
+    with pytest.raises(ProjectError, match="cannot write"), stage(tmp_path / "made" / "package", {}):
+        pytest.fail("there is a stage")
+
+
+def test_tidying_sorts_and_formats(tmp_path: Path) -> None:
+    """Unused imports go, the rest is sorted and formatted."""
+    with stage(tmp_path / "made", {"a.py": b"import sys, os\nx = { 'a':os.sep }\n"}) as package:
+        tidy(package)
+        assert (package / "a.py").read_bytes() == b'import os\n\nx = {"a": os.sep}\n'
+
+
+@pytest.mark.parametrize("code", [b"def broken(:\n", b"print(unknown)\n"], ids=["no-python", "unknown-name"])
+def test_invalid_code_ends_the_build(tmp_path: Path, code: bytes) -> None:
+    """What ruff cannot mend is reported with its file, as a mistake of the generator."""
+    with stage(tmp_path / "made", {"a.py": code}) as package, pytest.raises(GeneratorError, match=r"(?s)mistake of the generator.*made/a\.py"):
+        tidy(package)
+
+
+def test_a_package_that_imports_passes_its_trial(tmp_path: Path) -> None:
+    """Modules of the stage may import each other by the name of the package."""
+    with trial() as waiting, stage(tmp_path / "made", {"__init__.py": b"", "a.py": b"from made import b\n", "b.py": b""}) as package:
+        waiting.run(package)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [(b"raise RuntimeError('told you')", "told you"), (b"import warnings; warnings.warn('old')", "UserWarning: old"), (b"raise SystemExit", "SystemExit")],
+    ids=["raises", "warns", "exits"],
+)
+def test_a_module_that_fails_to_import_ends_the_build(tmp_path: Path, code: bytes, expected: str) -> None:
+    """The module and the reason are named, the stage's folder is not."""
+    with trial() as waiting, stage(tmp_path / "made", {"__init__.py": b"", "a.py": code}) as package:
+        with pytest.raises(GeneratorError, match=r"made\.a: ") as caught:
+            waiting.run(package)
+        assert expected in str(caught.value)
+        assert str(tmp_path) not in str(caught.value)
