@@ -1,10 +1,10 @@
 """The steps of a build in their order. Loading and publishing touch the disk; everything between works on values.
 
-    load    documents, then the contract that they say
-    lint    every rule; errors end the build with all of them
-    emit    the files of the package, by path
-    stage   tidied by ruff and imported once, beside the output
-    publish what differs, and the lock
+load    documents, then the contract that they say
+lint    every rule; errors end the build with all of them
+emit    the files of the package, by path
+stage   tidied by ruff and imported once, beside the output
+publish what differs, and the lock
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Result:
 # Every kind of output, in the order in which a reader meets them.
 EMITTERS: tuple[Callable[[Loaded], Files], ...] = (
     lambda loaded: package.emit(loaded.contract),
-    lambda loaded: support.emit(),
+    lambda _: support.emit(),
     lambda loaded: models.emit(loaded.contract, loaded.documents),
     lambda loaded: tables.emit(loaded.contract),
     lambda loaded: protocols.emit(loaded.contract),

@@ -1,7 +1,7 @@
 """``a2a-gen`` itself: which commands there are, and that each is loaded only when it is named.
 
-Our own stand in the table below. Other distributions add theirs (``serve``, ``worker``, …) under the entry-point group ``a2a_gen.commands``: a name and
-a click command; what they need is imported only when they run.
+Our own stand in the table below. Other distributions add theirs (``serve``, ``worker``, …) under the entry-point group ``a2a_gen.commands``: a name
+and a click command; what they need is imported only when they run.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ Examples:
 def command() -> None:
     """Check the schemas and tables against the rules.
 
-    A rule is about what would go wrong silently: a keyword that the generated code cannot keep, two names that become one in Python. Exits with 1 when
-    an error is found; warnings are only shown.
+    A rule is about what would go wrong silently: a keyword that the generated code cannot keep, two names that become one in Python. Exits with 1
+    when an error is found; warnings are only shown.
     """
     problems = pipeline.lint(find_project(Path.cwd()))
     console.warn(problems)

@@ -54,4 +54,6 @@ def read(root: Path) -> Lock | None:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError) as error:
-        raise ProjectError(f"{NAME} cannot be read: {error}", "restore it from version control, or delete it and run: a2a-gen build --force") from error
+        raise ProjectError(
+            f"{NAME} cannot be read: {error}", "restore it from version control, or delete it and run: a2a-gen build --force"
+        ) from error

@@ -41,4 +41,6 @@ def stage(out: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
 def unwritable(path: Path, error: OSError) -> ProjectError:
     """Say that a place cannot be written to, with the system's reason and without the names of temporary files."""
     reason = error.strerror or type(error).__name__
-    return ProjectError(f"cannot write {path.name}: {reason.lower()}", "make the folder of [tool.a2a-gen] `out` writable, or name another one; nothing was changed")
+    return ProjectError(
+        f"cannot write {path.name}: {reason.lower()}", "make the folder of [tool.a2a-gen] `out` writable, or name another one; nothing was changed"
+    )

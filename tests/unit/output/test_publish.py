@@ -132,5 +132,5 @@ def test_drift_names_every_file_and_shows_the_difference(tmp_path: Path) -> None
         "out/stale.py": "stale",
         lock.NAME: "does not describe these inputs and outputs",
     }
-    assert ["--- a/out/stale.py", "+++ b/out/stale.py", "@@ -1 +1 @@", "-1", "+2"] == list(drift.diff())[-9:-4]
+    assert list(drift.diff())[-9:-4] == ["--- a/out/stale.py", "+++ b/out/stale.py", "@@ -1 +1 @@", "-1", "+2"]
     assert list(drift.diff())[-4:] == ["--- a/out/orphan.py", "+++ /dev/null", "@@ -1 +0,0 @@", "-1"]

@@ -50,7 +50,11 @@ def test_a_package_that_imports_passes_its_trial(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("code", "expected"),
-    [(b"raise RuntimeError('told you')", "told you"), (b"import warnings; warnings.warn('old')", "UserWarning: old"), (b"raise SystemExit", "SystemExit")],
+    [
+        (b"raise RuntimeError('told you')", "told you"),
+        (b"import warnings; warnings.warn('old')", "UserWarning: old"),
+        (b"raise SystemExit", "SystemExit"),
+    ],
     ids=["raises", "warns", "exits"],
 )
 def test_a_module_that_fails_to_import_ends_the_build(tmp_path: Path, code: bytes, expected: str) -> None:

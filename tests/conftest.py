@@ -1,0 +1,29 @@
+"""What every kind of test shares: how many examples hypothesis tries, and the official SDKs as judges."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+from peers.peer import Peer
+
+# The same examples in every run, so that a failure in CI is one everywhere; `make soak` looks for new ones.
+settings.register_profile("default", max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("soak", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def sdk_1_0() -> Iterator[Peer]:
+    """The official SDK for A2A 1.0."""
+    with Peer("a2a-sdk-1.3.0") as peer:
+        yield peer
+
+
+@pytest.fixture(scope="session")
+def sdk_0_3() -> Iterator[Peer]:
+    """The official SDK for A2A 0.3."""
+    with Peer("a2a-sdk-0.3.26") as peer:
+        yield peer

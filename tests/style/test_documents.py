@@ -1,0 +1,29 @@
+"""What documents point to must be there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from style.source_files import ROOT
+
+FOLDERS = ("docs", "codegen", "runtime", "schema", "tests", "bench", "examples")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.md"))])
+LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
+TARGET = re.compile(r"^([a-z-]+):.*## ", re.MULTILINE)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    """Every relative link of a document leads to a file that exists."""
+    links = LINK.findall(document.read_text(encoding="utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_make_targets_exist(document: Path) -> None:
+    """Every `make something` of a document is a target with a help text."""
+    targets = set(TARGET.findall((ROOT / "Makefile").read_text()))
+    named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", document.read_text(encoding="utf-8"), re.MULTILINE))
+    assert {name for pair in named for name in pair if name} <= targets

@@ -1,0 +1,33 @@
+"""How things are called, and how a test says what it holds."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from style.source_files import Source, sources
+
+PACKAGES = sources("codegen", "runtime", "generated")
+HAND_WRITTEN = sources("codegen", "runtime", "tests", "bench", "examples")
+SAYS_NOTHING = re.compile(r"^_?(utils?|helpers?|common|misc|base2|.*_v\d+|.*_coverage)$")
+
+
+def test_files_are_named_by_what_they_define() -> None:
+    """No file is called by what it is for everybody: utils, helpers, common."""
+    assert [str(source) for source in HAND_WRITTEN if SAYS_NOTHING.match(source.path.stem)] == []
+
+
+def test_top_folders_are_no_packages() -> None:
+    """`runtime.a2a_runtime` must not be importable: it would be a second copy of every class."""
+    assert [str(source) for source in PACKAGES if source.path.name == "__init__.py" and len(str(source).split("/")) == 2] == []
+
+
+@pytest.mark.parametrize("source", [source for source in HAND_WRITTEN if str(source).startswith("tests/")], ids=str)
+def test_tests_say_what_they_hold(source: Source) -> None:
+    """Every test has one sentence on the behaviour, and none uses mocks."""
+    silent = [function.name for function in source.functions() if function.name.startswith("test_") and not ast.get_docstring(function)]
+    assert silent == []
+    imported = [node.module for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom)]
+    imported += [alias.name for node in ast.walk(source.tree) if isinstance(node, ast.Import) for alias in node.names]
+    assert [name for name in imported if name and name.startswith(("unittest", "mock"))] == []

@@ -1,0 +1,39 @@
+"""How long things may be: a reader sees a function on one screen and a module in one sitting."""
+
+from __future__ import annotations
+
+import pytest
+from style.source_files import ROOT, Function, Source, sources
+
+HAND_WRITTEN = sources("codegen", "runtime", "tests", "bench", "examples")
+GENERATED = sources("generated")
+TEMPLATES = sorted((ROOT / "codegen").rglob("*.jinja*"))
+
+
+def parameters(function: Function) -> int:
+    """Count what a caller may pass: `self` and `cls` are not passed."""
+    listed = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    return len([argument for argument in listed if argument.arg not in {"self", "cls"}])
+
+
+@pytest.mark.parametrize("source", HAND_WRITTEN, ids=str)
+def test_modules_and_functions_are_short(source: Source) -> None:
+    """A hand-written module has at most 300 lines, a function 50 lines and six parameters."""
+    too_long = [f"{source}: {source.text.count(chr(10))} lines"] if source.text.count("\n") > 300 else []
+    for function in source.functions():
+        lines = (function.end_lineno or function.lineno) - function.lineno + 1
+        if lines > 50:
+            too_long.append(f"{source}:{function.lineno}: {function.name} has {lines} lines")
+        if parameters(function) > 6:
+            too_long.append(f"{source}:{function.lineno}: {function.name} has {parameters(function)} parameters")
+    assert too_long == []
+
+
+def test_generated_modules_are_readable() -> None:
+    """A generated module has fewer than 400 lines."""
+    assert [f"{source}: {source.text.count(chr(10))}" for source in GENERATED if source.text.count("\n") >= 400] == []
+
+
+def test_templates_are_short() -> None:
+    """A template has at most 80 lines: what needs more decides something."""
+    assert [path.name for path in TEMPLATES if path.read_text().count("\n") > 80] == []
