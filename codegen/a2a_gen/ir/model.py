@@ -25,7 +25,7 @@ ClassName = NewType("ClassName", str)
 FieldName = NewType("FieldName", str)
 ModuleName = NewType("ModuleName", str)
 
-Json: TypeAlias = "None | bool | int | float | str | tuple[Json, ...] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | tuple[Json, ...] | Mapping[str, Json] | None"
 
 
 # --- types -----------------------------------------------------------------------------------------------------------------------------------------
@@ -176,8 +176,8 @@ class Family:
 class Rule:
     """How one or more members of a dialect's record correspond to members of the canonical one.
 
-    The kinds are a closed set, described in ``codegen/README.md``: ``rename``, ``not``, ``wrap``, ``only``, ``resource``, ``milliseconds``, ``derive``,
-    and for unions ``branch`` (a member of ours holds the branch of theirs) and ``flat`` (any of some members of ours selects it).
+    The kinds are a closed set, described in ``codegen/README.md``: ``rename``, ``not``, ``wrap``, ``only``, ``resource``, ``milliseconds``,
+    ``derive``, and for unions ``branch`` (a member of ours holds the branch of theirs) and ``flat`` (any of some members of ours selects it).
     """
 
     kind: str
@@ -211,8 +211,8 @@ class Loss:
 class Dialect:
     """A form in which agents speak the protocol.
 
-    ``enums`` maps words of its enumerations to canonical words; ``wrappers`` names canonical records that only wrap one member, where this dialect has
-    that member's value itself; ``form_of`` is the dialect whose paths and version it shares.
+    ``enums`` maps words of its enumerations to canonical words; ``wrappers`` names canonical records that only wrap one member, where this dialect
+    has that member's value itself; ``form_of`` is the dialect whose paths and version it shares.
     """
 
     name: str
@@ -252,8 +252,8 @@ class PathField:
 class HttpPath:
     """One HTTP verb and path, the dialect's prefix included.
 
-    ``segments`` are the words of the path and, as numbers, its parameters in their order: paths that differ only in the names of their parameters have
-    equal segments. ``verb`` is what follows a colon at the end of the last segment, of which it is no part.
+    ``segments`` are the words of the path and, as numbers, its parameters in their order: paths that differ only in the names of their parameters
+    have equal segments. ``verb`` is what follows a colon at the end of the last segment, of which it is no part.
     """
 
     method: str
@@ -302,8 +302,8 @@ class Operation:
 class ErrorRow:
     """One error: its place in the hierarchy, its public text, and per dialect every column of ``errors.json``.
 
-    The columns are ``message``, ``code``, ``http``, ``grpc``, ``reason`` and ``jsonrpc_status``, ``None`` where the table says nothing; an abstract error
-    has none, it only groups others.
+    The columns are ``message``, ``code``, ``http``, ``grpc``, ``reason`` and ``jsonrpc_status``, ``None`` where the table says nothing; an abstract
+    error has none, it only groups others.
     """
 
     name: ClassName
@@ -343,7 +343,10 @@ class Lifecycle:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """A whole contract: what every emitter and every rule gets."""
+    """A whole contract: what every emitter and every rule gets.
+
+    ``error_root`` is the class above all errors; ``shared_codes`` are the codes that more than one error has.
+    """
 
     canonical: str
     families: tuple[Family, ...]
@@ -353,6 +356,7 @@ class Contract:
     operations: tuple[Operation, ...]
     error_root: ClassName
     error_domain: str
+    shared_codes: tuple[int, ...]
     errors: tuple[ErrorRow, ...]
     lifecycle: Lifecycle
 

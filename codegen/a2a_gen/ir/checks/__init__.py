@@ -1,0 +1,36 @@
+"""What has to fit together in a contract: every name that a table uses means something, and nothing means two things.
+
+A check is a pure function of the contract. It says what is wrong and never repairs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from a2a_gen.ir.checks import dialects, errors, lifecycle, operations, types
+from a2a_gen.ir.model import Contract
+from a2a_gen.problems import Problem
+
+CHECKS: tuple[Callable[[Contract], Iterator[Problem]], ...] = (
+    types.names_clash,
+    types.dialects_and_folders,
+    dialects.dialects,
+    dialects.translations,
+    dialects.losses,
+    operations.types,
+    operations.names,
+    operations.routes,
+    operations.path_members,
+    operations.capabilities,
+    errors.hierarchy,
+    errors.codes,
+    lifecycle.transitions,
+    lifecycle.spellings,
+    lifecycle.reading,
+)
+
+
+def check(contract: Contract) -> Iterator[Problem]:
+    """Apply every check."""
+    for each in CHECKS:
+        yield from each(contract)

@@ -1,0 +1,89 @@
+"""Operations: their types exist, and no two of them can be called by one name or route."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from a2a_gen.ir.checks.repeats import repeats
+from a2a_gen.ir.model import Call, Contract, HttpPath, Operation, Primitive, Record
+from a2a_gen.problems import Place, Problem
+
+
+def types(contract: Contract) -> Iterator[Problem]:
+    """Every dialect and type that an operation names exists."""
+    for operation in contract.operations:
+        for canonical in (operation.request, operation.response):
+            yield from _type(contract, contract.canonical, canonical, operation.place)
+        for call in operation.calls:
+            if contract.dialect(call.dialect) is None:
+                yield Problem(
+                    call.place, "A2A-C10", f"there is no dialect {call.dialect}", f"use one of {', '.join(d.name for d in contract.dialects)}"
+                )
+                continue
+            for name in dict.fromkeys((call.request, call.result, call.http_request, call.http_result)):
+                yield from _type(contract, call.dialect, name, call.place)
+
+
+def _type(contract: Contract, dialect: str, name: str | None, place: Place) -> Iterator[Problem]:
+    if name is not None and contract.type(dialect, name) is None:
+        yield Problem(place, "A2A-C11", f"{dialect} has no type {name}", f"correct the name, or write the type in {dialect}/")
+
+
+def names(contract: Contract) -> Iterator[Problem]:
+    """No two operations share a name, a method or a procedure in a dialect."""
+    for operation, _ in repeats(contract.operations, lambda each: each.name.casefold()):
+        yield Problem(operation.place, "A2A-C12", f"operation {operation.name} is there twice", "delete or rename one of the two")
+    methods = [(call.dialect, method, call) for call in _calls(contract) for method in (call.method, *call.aliases) if method is not None]
+    for (dialect, method, later), _ in repeats(methods, lambda row: row[:2]):
+        yield Problem(later.place, "A2A-C13", f"method {method} of {dialect} calls two operations", "give each operation a method of its own")
+    procedures = [(call.dialect, call.grpc, call) for call in _calls(contract) if call.grpc is not None]
+    for (dialect, procedure, later), _ in repeats(procedures, lambda row: row[:2]):
+        yield Problem(
+            later.place, "A2A-C14", f"procedure {procedure} of {dialect} calls two operations", "give each operation a procedure of its own"
+        )
+
+
+def routes(contract: Contract) -> Iterator[Problem]:
+    """Check that a route means one operation in a dialect, and in every other form of that dialect."""
+    form_of = {dialect.name: dialect.form_of or dialect.name for dialect in contract.dialects}
+    inside, across = list[tuple[str, Operation, Call, HttpPath]](), list[tuple[str, Operation, Call, HttpPath]]()
+    for operation in contract.operations:
+        for call in operation.calls:
+            inside.extend((call.dialect, operation, call, path) for path in call.http)
+            across.extend((form_of.get(call.dialect, call.dialect), operation, call, path) for path in call.http)
+    clashes = chain(
+        repeats(inside, lambda row: (row[0], *_route(row[3]))),
+        ((later, first) for later, first in repeats(across, lambda row: (row[0], *_route(row[3]))) if later[1] is not first[1]),
+    )
+    for (_, operation, call, path), (_, other, _, known) in clashes:
+        text = f"{path.method} {path.path} of {operation.name} and {known.method} {known.path} of {other.name} are one route"
+        yield Problem(call.place, "A2A-C15", text, "change the path or the verb of one of the two")
+
+
+def _route(path: HttpPath) -> tuple[str, tuple[str | int, ...], str | None]:
+    return path.method, path.segments, path.verb
+
+
+def path_members(contract: Contract) -> Iterator[Problem]:
+    """Every parameter of a path is a member of the request."""
+    for call in _calls(contract):
+        request = contract.type(call.dialect, call.http_request) if call.http_request is not None else None
+        for member in dict.fromkeys(field.member for path in call.http for field in path.fields):
+            if not isinstance(request, Record) or request.field(member) is None:
+                text = f"the path has a parameter {member}, but {call.http_request or 'a call without a request'} has no such member"
+                yield Problem(call.place, "A2A-C16", text, "name the parameter after a member of the request")
+
+
+def capabilities(contract: Contract) -> Iterator[Problem]:
+    """Check that what an operation requires of an agent can be said in the canonical form."""
+    records = [named for named in contract.types(contract.canonical) if isinstance(named, Record)]
+    flags = {field.python for record in records for field in record.fields if field.type is Primitive.BOOLEAN}
+    for operation in contract.operations:
+        if operation.capability is not None and operation.capability not in flags:
+            text = f"no type of {contract.canonical} has a boolean member {operation.capability}"
+            yield Problem(operation.place, "A2A-C17", text, "name the capability as the agent's card does, in snake_case")
+
+
+def _calls(contract: Contract) -> Iterator[Call]:
+    return chain.from_iterable(operation.calls for operation in contract.operations)

@@ -1,0 +1,107 @@
+"""The only maker of names that end up in Python.
+
+A name of the wire becomes the name that datamodel-code-generator gives it, so that what the tables of a contract say and what its models say is one
+thing; a test compares the two. Two members that become one name are a problem of the contract and not numbered here.
+"""
+
+from __future__ import annotations
+
+import re
+from keyword import iskeyword
+
+from a2a_gen.ir.model import ClassName, FieldName, ListOf, MapOf, ModuleName, OneOf, Primitive, TypeExpr
+
+_NON_WORD = re.compile(r"\W")
+_WORD_BEGINS = re.compile(r"([^_])([A-Z][a-z]+)")
+_CAPITAL_FOLLOWS = re.compile(r"([a-z0-9])([A-Z])")
+
+# What a Pydantic model has already, by this name.
+_TAKEN_BY_MODELS = frozenset(
+    {
+        "construct",
+        "copy",
+        "dict",
+        "from_orm",
+        "json",
+        "model_computed_fields",
+        "model_config",
+        "model_construct",
+        "model_copy",
+        "model_dump",
+        "model_dump_json",
+        "model_extra",
+        "model_fields",
+        "model_fields_set",
+        "model_json_schema",
+        "model_parametrized_name",
+        "model_post_init",
+        "model_rebuild",
+        "model_validate",
+        "model_validate_json",
+        "model_validate_strings",
+        "mro",
+        "parse_file",
+        "parse_obj",
+        "parse_raw",
+        "register",
+        "schema",
+        "schema_json",
+        "update_forward_refs",
+        "validate",
+    }
+)
+
+# The word that an annotation of the type begins with; a member of that name would hide it from its own annotation.
+_ANNOTATIONS = {Primitive.STRING: "str", Primitive.INTEGER: "int", Primitive.NUMBER: "float", Primitive.BOOLEAN: "bool"}
+
+
+def class_name(name: str) -> ClassName:
+    """Take the name of a type as it is; types are named for Python in the contract."""
+    return ClassName(name)
+
+
+def module_name(file: str) -> ModuleName:
+    """Name the module of a file: ``v1_0/message.json`` becomes ``message``."""
+    return ModuleName(_word(file.rpartition("/")[2].partition(".")[0]).lower())
+
+
+def field_name(wire: str, of: TypeExpr | None = None) -> FieldName:
+    """Name a member in Python: ``mediaType`` becomes ``media_type``, and ``in`` becomes ``in_``."""
+    name = _snake(_word(wire))
+    hidden = name in _TAKEN_BY_MODELS or (of is not None and name in _annotation_words(of))
+    return FieldName(f"{name}_" if iskeyword(name) or hidden else name)
+
+
+def member_name(wire: str) -> FieldName:
+    """Name a value of an enumeration in Python: ``input-required`` becomes ``INPUT_REQUIRED``."""
+    return FieldName("MRO_" if wire == "mro" else _snake(_word(wire)).upper())
+
+
+def is_class_name(name: str) -> bool:
+    """Whether a type can have this name in Python."""
+    return name.isidentifier() and not iskeyword(name) and not name.startswith("_")
+
+
+def _word(wire: str) -> str:
+    word = _NON_WORD.sub("_", wire.removeprefix("#") or "_")
+    if word[0].isnumeric():
+        return f"field_{word}"
+    return f"field{word}" if word.startswith("_") else word
+
+
+def _snake(word: str) -> str:
+    return _CAPITAL_FOLLOWS.sub(r"\1_\2", _WORD_BEGINS.sub(r"\1_\2", word)).lower()
+
+
+def _annotation_words(of: TypeExpr) -> frozenset[str]:
+    match of:
+        case Primitive():
+            return frozenset({_ANNOTATIONS[of]} if of in _ANNOTATIONS else ())
+        case ListOf(item):
+            return frozenset({"list"}) | _annotation_words(item)
+        case MapOf(value):
+            return frozenset({"dict", "str"}) | _annotation_words(value)
+        case OneOf(options):
+            return frozenset[str]().union(*map(_annotation_words, options))
+        case _:
+            return frozenset()

@@ -1,0 +1,86 @@
+"""The files of a contract, read once: text, data, and the line of every value.
+
+Only files of the contract are read: ``examples`` are for tests, and a link that leads out of the folder is refused, because whoever builds a contract
+may have it from someone else. Everything wrong with any file is reported at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+from a2a_gen.problems import ContractError, Place, Problem
+from a2a_gen.source import positions
+from a2a_gen.source.json_text import Json, Mistake, parse
+
+_NOT_READ = frozenset({"examples"})
+
+# The form of a file by its ending; YAML for the schemas of a user's skills becomes a second line here.
+_PARSERS: Mapping[str, Callable[[str], tuple[Json, tuple[Mistake, ...]]]] = MappingProxyType({".json": parse})
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file of a contract; its path is relative to the contract's folder, with slashes on every system."""
+
+    path: str
+    text: str
+    data: Json
+
+    @cached_property
+    def lines(self) -> Mapping[str, int]:
+        """The line of every value, by its JSON pointer; found when it is first asked for."""
+        return positions.lines(self.text)
+
+    def place(self, pointer: str = "") -> Place:
+        """Say where in this file a value stands; what is not there stands where it is missing."""
+        known = pointer
+        while known and known not in self.lines:
+            known = known.rpartition("/")[0]
+        return Place(self.path, self.lines.get(known, 1), pointer)
+
+
+def load_tree(root: Path) -> Mapping[str, Document]:
+    """Read every file of a contract, by path and sorted; raise one ``ContractError`` with everything that is wrong."""
+    if not root.is_dir():
+        cure = "create it, or correct `schema` in the project's configuration"
+        raise ContractError([Problem(Place(root.name), "A2A-S01", "there is no such folder", cure)])
+    problems: list[Problem] = []
+    documents: dict[str, Document] = {}
+    for file in contract_files(root):
+        path = file.relative_to(root).as_posix()
+        text = _text(root, file, path)
+        if isinstance(text, Problem):
+            problems.append(text)
+            continue
+        data, mistakes = _PARSERS[file.suffix](text)
+        documents[path] = Document(path, text, data)
+        problems.extend(Problem(Place(path, each.line, each.pointer), each.rule, each.text, each.cure) for each in mistakes)
+    if problems:
+        raise ContractError(problems)
+    return dict(sorted(documents.items()))
+
+
+def contract_files(folder: Path) -> Iterator[Path]:
+    """Find the files of a contract, without reading them."""
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            if entry.name not in _NOT_READ and not entry.name.startswith("."):
+                yield from contract_files(entry)
+        elif entry.suffix in _PARSERS or entry.is_symlink():
+            yield entry
+
+
+def _text(root: Path, file: Path, path: str) -> str | Problem:
+    if file.is_symlink() and not file.resolve().is_relative_to(root.resolve()):
+        return Problem(Place(path), "A2A-S02", "this link leads out of the contract's folder", "put the file itself here instead of a link")
+    try:
+        return file.read_bytes().decode("utf-8")
+    except OSError as error:
+        return Problem(Place(path), "A2A-S03", f"the file cannot be read: {error.strerror}", "make it a file that you may read, or delete it")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        return Problem(Place(path, line), "A2A-S04", f"byte {error.start} is not UTF-8", "save the file in UTF-8")

@@ -1,0 +1,92 @@
+"""The project that a command works on: where its schemas are, and where what is made of them goes.
+
+A project is the folder with a ``pyproject.toml`` that has a ``[tool.a2a-gen]`` table (it holds a contract of its own, as the protocol's does), or
+with an ``a2a.toml`` (it holds an agent). Commands work from any folder inside it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from a2a_gen.problems import ProjectError
+
+Kind: TypeAlias = Literal["contract", "agent"]
+
+_KEYS = {"schema": "schema", "package": "the name of the package, such as my_contract", "out": "generated/my_contract"}
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Where everything is, and the package that is made."""
+
+    root: Path
+    kind: Kind
+    config: Path
+    schema: Path
+    package: str
+    out: Path
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What of the configuration shapes the output, for the lock: no path of this machine."""
+        out, schema = (path.relative_to(self.root).as_posix() for path in (self.out, self.schema))
+        return {"kind": self.kind, "out": out, "package": self.package, "schema": schema}
+
+
+def find_project(start: Path) -> Project:
+    """Find the project that a folder belongs to, looking upwards from it."""
+    for folder in (start.absolute(), *start.absolute().parents):
+        agent, contract = folder / "a2a.toml", folder / "pyproject.toml"
+        if agent.is_file():
+            return _project(folder, "agent", agent, _toml(agent))
+        if contract.is_file():
+            tool = _toml(contract).get("tool")
+            if isinstance(tool, dict) and "a2a-gen" in tool:
+                return _project(folder, "contract", contract, tool["a2a-gen"])
+    raise ProjectError(
+        f"there is no project in {start} or above it",
+        "go to a folder with an a2a.toml, or add [tool.a2a-gen] to the pyproject.toml of a contract",
+    )
+
+
+def _toml(file: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(file.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise ProjectError(f"{file} cannot be read: {error.strerror}", "make it a file that you may read") from None
+    except UnicodeDecodeError as error:
+        raise ProjectError(f"{file}: byte {error.start} is not UTF-8", "save the file in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ProjectError(f"{file} is not TOML: {error}", "correct the text at this place") from None
+
+
+def _project(root: Path, kind: Kind, config: Path, table: object) -> Project:
+    if kind == "agent":
+        raise ProjectError(f"{config} is the project of an agent, which this version cannot build", "run the command in a folder of a contract")
+    if not isinstance(table, dict):
+        raise ProjectError(f"{config}: tool.a2a-gen is no table", 'write [tool.a2a-gen] and its keys below it, such as schema = "schema"')
+    if unknown := sorted(set(table) - set(_KEYS)):
+        raise ProjectError(f"{config}: [tool.a2a-gen] has no key {', '.join(unknown)}", f"use only {', '.join(_KEYS)}")
+    values = {key: _text(config, table, key) for key in _KEYS}
+    if not values["package"].isidentifier():
+        raise ProjectError(f"{config}: package {values['package']!r} is no Python name", "use letters, digits and underscores")
+    return Project(root, kind, config, _inside(root, config, values["schema"]), values["package"], _inside(root, config, values["out"]))
+
+
+def _text(config: Path, table: dict[str, object], key: str) -> str:
+    match table.get(key):
+        case str(text) if text:
+            return text
+        case None:
+            raise ProjectError(f"{config}: [tool.a2a-gen] lacks {key}", f'add {key} = "…": {_KEYS[key]}')
+        case other:
+            raise ProjectError(f"{config}: {key} is {other!r}, not a text", f'write {key} = "…": {_KEYS[key]}')
+
+
+def _inside(root: Path, config: Path, path: str) -> Path:
+    if not (root / path).resolve().is_relative_to(root.resolve()):
+        raise ProjectError(f"{config}: {path} leads out of the project", f"move it below {root}, and name it relative to that folder")
+    return root / path

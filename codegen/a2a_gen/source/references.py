@@ -1,0 +1,104 @@
+"""References between the types of a contract: where they lead, and what can be wrong with them.
+
+A reference is a file relative to its own, a ``#`` and ``/$defs/`` with a type's name. Everything else is refused: a build reads nothing but its
+folder, and only a named type has a name in Python.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from a2a_gen.problems import Place, Problem
+from a2a_gen.source.documents import Document
+from a2a_gen.source.positions import unescaped
+from a2a_gen.source.schemas import schemas
+
+_TYPES = "/$defs/"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One ``$ref``: where it stands, and the file and pointer that it means."""
+
+    place: Place
+    text: str
+    file: str
+    pointer: str
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it means something on another machine."""
+        return "://" in self.text
+
+    @property
+    def type(self) -> str:
+        """The name of the type that it means, empty when it means something else."""
+        name = self.pointer.removeprefix(_TYPES)
+        return unescaped(name) if self.pointer.startswith(_TYPES) and "/" not in name else ""
+
+
+def resolve(document: Document, text: str, pointer: str = "") -> Reference:
+    """Find out what a ``$ref`` in a file means."""
+    file, _, target = text.partition("#")
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(document.path), file)) if file else document.path
+    return Reference(document.place(pointer), text, path, target)
+
+
+def references(document: Document) -> Iterator[Reference]:
+    """Yield every ``$ref`` of a file."""
+    for schema in schemas(document.data):
+        text = schema.members.get("$ref")
+        if isinstance(text, str):
+            yield resolve(document, text, f"{schema.pointer}/$ref")
+
+
+def unresolved(documents: Mapping[str, Document]) -> Iterator[Problem]:
+    """Yield a problem for every reference that leads to no type of this contract."""
+    for document in documents.values():
+        for reference in references(document):
+            if not reference.is_remote:
+                yield from _unresolved(reference, documents)
+
+
+def _unresolved(reference: Reference, documents: Mapping[str, Document]) -> Iterator[Problem]:
+    place, text = reference.place, reference.text
+    if reference.file.startswith(("..", "/")):
+        yield Problem(place, "A2A-R01", f"{text} leads out of the contract's folder", "copy what it means into the contract")
+    elif reference.file not in documents:
+        cure = f"correct the path; it begins at {posixpath.dirname(place.file) or 'the root'}"
+        yield Problem(place, "A2A-R02", f"there is no file {reference.file}", cure)
+    elif not reference.type:
+        yield Problem(place, "A2A-R03", f"{text} names no type", "end it with #/$defs/ and the name of a type")
+    elif reference.type not in type_names(documents[reference.file]):
+        yield Problem(place, "A2A-R04", f"{reference.file} has no type {reference.type}", "correct the name, or write the type")
+
+
+def type_names(document: Document) -> tuple[str, ...]:
+    """List the names of the types that a file holds."""
+    types = document.data.get("$defs") if isinstance(document.data, dict) else None
+    return tuple(types) if isinstance(types, dict) else ()
+
+
+def remote(documents: Mapping[str, Document]) -> Iterator[Problem]:
+    """Yield a problem for every reference to something on another machine."""
+    for document in documents.values():
+        for reference in references(document):
+            if reference.is_remote:
+                cure = "copy the type into the contract: a build uses no network"
+                yield Problem(reference.place, "A2A-R05", f"{reference.text} is on another machine", cure)
+
+
+def cycles(documents: Mapping[str, Document]) -> Iterator[Problem]:
+    """Yield a problem for a circle of files that refer to each other; the types inside one file may."""
+    graph = {path: {each.file for each in references(document)} - {path} for path, document in documents.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1]
+        circle.reverse()
+        first = min(reference.place for reference in references(documents[circle[0]]) if reference.file == circle[1])
+        cure = "move the types that need each other into one file"
+        yield Problem(first, "A2A-R06", f"files refer to each other in a circle: {' -> '.join(circle)}", cure)
