@@ -1,0 +1,157 @@
+"""The types of a contract: records, enumerations and unions of a family, and the expressions that their members are made of.
+
+Names that end up in Python are types of their own, made in ``names.py`` only: a plain string cannot become an identifier by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType, TypeAlias
+
+from a2a_gen.problems import Place
+
+ClassName = NewType("ClassName", str)
+FieldName = NewType("FieldName", str)
+ModuleName = NewType("ModuleName", str)
+
+Json: TypeAlias = "bool | int | float | str | tuple[Json, ...] | Mapping[str, Json] | None"
+
+
+class Primitive(StrEnum):
+    """The types that are not written in a contract."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    NULL = "null"
+    BYTES = "bytes"
+    TIMESTAMP = "timestamp"
+    OBJECT = "object"  # any JSON object
+    ANY = "any"  # any JSON value, null included
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A use of a type of the same dialect."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A JSON array of one type."""
+
+    item: TypeExpr
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """A JSON object whose keys are free and whose values have one type."""
+
+    value: TypeExpr
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A value of any of several types, such as a JSON-RPC id."""
+
+    options: tuple[TypeExpr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One fixed value, which tells types apart."""
+
+    value: str | int
+
+
+TypeExpr: TypeAlias = Primitive | Ref | ListOf | MapOf | OneOf | Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One member of a record, under its name on the wire and its name in Python."""
+
+    wire: str
+    python: FieldName
+    type: TypeExpr
+    required: bool
+    description: str
+    place: Place
+    has_read_default: bool = False
+    read_default: Json = None
+    aliases: tuple[str, ...] = ()
+    deprecated: bool = False
+    proto: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A group of members of which exactly one is present."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A JSON object with named members; one that ``keeps_unknown`` holds on to members without a name, as metadata do."""
+
+    name: ClassName
+    description: str
+    fields: tuple[Field, ...]
+    choice: Choice | None
+    place: Place
+    keeps_unknown: bool = False
+
+    def field(self, wire: str) -> Field | None:
+        """Find a member by its name on the wire."""
+        return next((field for field in self.fields if field.wire == wire), None)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue:
+    """One value of an enumeration: on the wire, in Python, and its number in the protocol buffer."""
+
+    wire: str
+    python: FieldName
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """A string that is one of some words; an open one keeps words it does not know."""
+
+    name: ClassName
+    description: str
+    values: tuple[EnumValue, ...]
+    is_open: bool
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A name for a union of types (told apart by ``tag`` where it is set), or for any other type expression."""
+
+    name: ClassName
+    description: str
+    type: TypeExpr
+    tag: str | None
+    place: Place
+
+
+NamedType: TypeAlias = Record | Enumeration | Alias
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One schema file, and the Python module that it becomes."""
+
+    dialect: str
+    module: ModuleName
+    file: str
+    description: str
+    types: tuple[NamedType, ...]
