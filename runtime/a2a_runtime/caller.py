@@ -1,0 +1,54 @@
+"""Who calls, and whose tasks they may see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The room that a task lives in: it exists for those who ask from the same room, and for nobody else.
+
+    ``surface`` is the place of the agent that was called, ``tenant`` the customer it was called for, ``owner`` who called. Callers that cannot be told apart are one owner.
+    """
+
+    surface: str = ""
+    tenant: str = ""
+    owner: str = ""
+
+    def to_text(self) -> str:
+        """Write the scope as one text, different for different scopes: a column of every key in a database."""
+        return _text_of(self)
+
+    @classmethod
+    def from_text(cls, text: str) -> Scope:
+        """Read what ``to_text`` wrote."""
+        return _scope_of(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody whom the gate has let in, and what is known about them."""
+
+    subject: str = ""
+    tenant: str = ""
+    scopes: frozenset[str] = frozenset()
+    claims: Mapping[str, object] = field(default_factory=dict, compare=False)
+
+    def scope(self, surface: str) -> Scope:
+        """Say which room of a surface is theirs."""
+        return Scope(surface, self.tenant, self.subject)
+
+
+@lru_cache(maxsize=1024)
+def _text_of(scope: Scope) -> str:
+    return json.dumps([scope.surface, scope.tenant, scope.owner], ensure_ascii=False, separators=(",", ":"))
+
+
+@lru_cache(maxsize=1024)
+def _scope_of(text: str) -> Scope:
+    surface, tenant, owner = json.loads(text)
+    return Scope(surface, tenant, owner)
