@@ -1,0 +1,74 @@
+"""What a request must have beyond what its model forgives: members that are not empty, and words that are known."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pydantic import ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from .model import WireModel
+from .words import OpenEnum, WireEnum
+
+_Loc: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What objects at one place of a request must have; members have their names in Python, lists and maps on the way are gone through."""
+
+    path: tuple[str, ...]
+    """The way from the request to the objects, by names in Python."""
+    locs: tuple[str, ...]
+    """The same way by names on the wire, for whoever reads the error."""
+    required: frozenset[str] = frozenset()
+    """Members that must be there and not empty."""
+    known: frozenset[str] = frozenset()
+    """Members whose words must be known."""
+
+
+def demand(request: WireModel, demands: Iterable[Demand]) -> None:
+    """Refuse a request that lacks something, with every place at which it does."""
+    errors = [
+        error
+        for each in demands
+        for node, loc in _reach(request, (), tuple(zip(each.path, each.locs, strict=True)))
+        if isinstance(node, WireModel)
+        for error in _missing(node, loc, each)
+    ]
+    if errors:
+        raise ValidationError.from_exception_data(type(request).__name__, errors)
+
+
+def _reach(node: object, loc: _Loc, steps: tuple[tuple[str, str], ...]) -> Iterator[tuple[object, _Loc]]:
+    if isinstance(node, list):
+        for index, item in enumerate(node):
+            yield from _reach(item, (*loc, index), steps)
+    elif isinstance(node, dict):
+        for key, item in node.items():
+            yield from _reach(item, (*loc, key), steps)
+    elif not steps:
+        yield node, loc
+    elif node is not None:
+        (name, wire), *rest = steps
+        yield from _reach(getattr(node, name), (*loc, wire), tuple(rest))
+
+
+def _missing(node: WireModel, loc: _Loc, wanted: Demand) -> Iterator[InitErrorDetails]:
+    # In the order of the model: sets have none, and an error report should not differ from run to run.
+    for name in type(node).model_fields:
+        value: object = getattr(node, name)
+        place = (*loc, type(node).wire_name(name))
+        if name in wanted.required and value is None:
+            yield InitErrorDetails(type="missing", loc=place, input=node)
+        elif name in wanted.required and _is_empty(value):
+            yield InitErrorDetails(type=PydanticCustomError("empty", "Field must not be empty"), loc=place, input=value)
+        elif name in wanted.known and isinstance(value, OpenEnum) and not value.is_known:
+            words = ", ".join(type(value))
+            yield InitErrorDetails(type=PydanticCustomError("word", "Input should be one of {words}", {"words": words}), loc=place, input=value)
+
+
+def _is_empty(value: object) -> bool:
+    if isinstance(value, WireEnum):
+        return value == value.__reads__.get(0)
+    return isinstance(value, str | bytes | list | dict) and not value
