@@ -27,3 +27,14 @@ def sdk_0_3() -> Iterator[Peer]:
     """The official SDK for A2A 0.3."""
     with Peer("a2a-sdk-0.3.26") as peer:
         yield peer
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--update`."""
+    parser.addoption("--update", action="store_true", help="rewrite what the cases of the generator expect")
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    """Whether to rewrite what is expected instead of comparing."""
+    return bool(request.config.getoption("--update"))

@@ -9,9 +9,9 @@ publish what differs, and the lock
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -79,14 +79,23 @@ EMITTERS: tuple[Callable[[Loaded], Files], ...] = (
 
 def load(project: Project) -> Loaded:
     """Read the contract of a project."""
-    documents = load_tree(project.schema)
-    return Loaded(documents, build_contract(documents))
+    try:
+        documents = load_tree(project.schema)
+        return Loaded(documents, build_contract(documents))
+    except ContractError as error:
+        raise ContractError(_from_the_project(project, error.problems)) from error
 
 
-def lint(project: Project) -> tuple[Problem, ...]:
+def lint(project: Project, loaded: Loaded) -> tuple[Problem, ...]:
     """Find everything that the rules object to."""
-    loaded = load(project)
-    return check(loaded.contract, loaded.documents)
+    return tuple(_from_the_project(project, check(loaded.contract, loaded.documents)))
+
+
+def _from_the_project(project: Project, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Name files from the project's folder, where people and editors find them, instead of from the contract's."""
+    folder = project.schema.relative_to(project.root)
+    for problem in problems:
+        yield replace(problem, place=replace(problem.place, file=(folder / problem.place.file).as_posix()))
 
 
 def build(project: Project, *, force: bool = False) -> Result:
@@ -110,7 +119,7 @@ def _prepared(project: Project) -> Iterator[Prepared]:
     old = lock.read(project.root)
     with trial() as waiting:
         loaded = load(project)
-        problems = check(loaded.contract, loaded.documents)
+        problems = lint(project, loaded)
         if any(problem.level is Level.ERROR for problem in problems):
             raise ContractError(problems)
         with stage(project.out, _emit(loaded)) as package_folder:

@@ -24,4 +24,10 @@ def command(family: str | None) -> None:
     This is the intermediate form: everything that templates and rules see, with every name and type decided.
     """
     contract = pipeline.load(find_project(Path.cwd())).contract
-    click.echo(show.to_json(contract, family) if family else show.to_json(contract), nl=False)
+    if family is None:
+        click.echo(show.to_json(contract), nl=False)
+        return
+    found = {each.file.removesuffix(".json"): each for each in contract.families}
+    if family not in found:
+        raise click.BadParameter(f"there is no {family}; there is {', '.join(found)}", param_hint="--family")
+    click.echo(show.to_json(found[family]), nl=False)

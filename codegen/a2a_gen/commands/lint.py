@@ -23,6 +23,7 @@ def command() -> None:
     A rule is about what would go wrong silently: a keyword that the generated code cannot keep, two names that become one in Python. Exits with 1
     when an error is found; warnings are only shown.
     """
-    problems = pipeline.lint(find_project(Path.cwd()))
+    project = find_project(Path.cwd())
+    problems = pipeline.lint(project, pipeline.load(project))
     console.warn(problems)
     raise SystemExit(any(problem.level is Level.ERROR for problem in problems))

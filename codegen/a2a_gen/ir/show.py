@@ -12,13 +12,14 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 
 from a2a_gen.ir.model import Contract
+from a2a_gen.ir.types import Family
 from a2a_gen.problems import Place
 from a2a_gen.source.json_text import Json
 
 
-def to_json(contract: Contract) -> bytes:
-    """Write a contract as readable JSON, the same for the same contract everywhere."""
-    return json.dumps(_shown(contract), ensure_ascii=False, indent=2).encode() + b"\n"
+def to_json(shown: Contract | Family) -> bytes:
+    """Write a contract, or one file of types, as readable JSON: the same everywhere."""
+    return json.dumps(_shown(shown), ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def _shown(value: object) -> Json:

@@ -47,7 +47,7 @@ def load_tree(root: Path) -> Mapping[str, Document]:
     """Read every file of a contract, by path and sorted; raise one ``ContractError`` with everything that is wrong."""
     if not root.is_dir():
         cure = "create it, or correct `schema` in the project's configuration"
-        raise ContractError([Problem(Place(root.name), "A2A-S01", "there is no such folder", cure)])
+        raise ContractError([Problem(Place("."), "A2A-S01", "there is no such folder", cure)])
     problems: list[Problem] = []
     documents: dict[str, Document] = {}
     for file in contract_files(root):

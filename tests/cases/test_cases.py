@@ -1,0 +1,64 @@
+"""Runs every case: each folder beside this file is a project and what the generator makes of it."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+from cases.case import CASES, Case, Step, read_case, tree
+
+from a2a_gen.entry import main
+
+ALL = [read_case(path.parent) for path in sorted(CASES.glob("*/case.toml"))]
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.folder.name)
+def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, update: bool) -> None:
+    """The generator does what the folder says, and a command that fails changes nothing."""
+    project = tmp_path / "project"
+    case.lay_out(project)
+    monkeypatch.chdir(project)
+    for step in case.steps:
+        take(step, case, project)
+    said = capsys.readouterr()
+    compare(case.folder / "stdout.txt", said.out, update=update)
+    compare(case.folder / "stderr.txt", said.err.replace(str(project), "PROJECT"), update=update)
+    if (case.folder / "expected").exists():
+        compare_trees(case.folder / "expected", output_of(project), update=update)
+
+
+def take(step: Step, case: Case, project: Path) -> None:
+    """Run one command of a case."""
+    case.prepare(step, project)
+    before = tree(project)
+    assert main(step.run.split()) == step.exit, case.says
+    if step.exit:
+        assert tree(project) == before, "a command that failed changed something"
+    assert [path for path in step.gone if (project / path).exists()] == []
+
+
+def output_of(project: Path) -> Path:
+    """Find the folder of generated files in a project."""
+    return project / tomllib.loads((project / "pyproject.toml").read_text())["tool"]["a2a-gen"]["out"]
+
+
+def compare(file: Path, text: str, *, update: bool) -> None:
+    """Compare a text with a file; no file is no text."""
+    if update:
+        file.unlink(missing_ok=True)
+        if text:
+            file.write_text(text, encoding="utf-8")
+    assert text == (file.read_text(encoding="utf-8") if file.exists() else "")
+
+
+def compare_trees(expected: Path, folder: Path, *, update: bool) -> None:
+    """Compare two folders to the byte."""
+    if update:
+        shutil.rmtree(expected)
+        shutil.copytree(folder, expected, ignore=shutil.ignore_patterns("__pycache__"))
+    there, wanted = tree(folder), tree(expected)
+    assert sorted(there) == sorted(wanted)
+    for path, content in wanted.items():
+        assert there[path].decode() == content.decode(), path
