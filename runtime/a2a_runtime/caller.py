@@ -12,7 +12,8 @@ from functools import lru_cache
 class Scope:
     """The room that a task lives in: it exists for those who ask from the same room, and for nobody else.
 
-    ``surface`` is the place of the agent that was called, ``tenant`` the customer it was called for, ``owner`` who called. Callers that cannot be told apart are one owner.
+    ``surface`` is the place of the agent that was called, ``tenant`` the customer it was called for, ``owner`` who called. Callers that cannot be
+    told apart are one owner.
     """
 
     surface: str = ""

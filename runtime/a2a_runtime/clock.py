@@ -1,7 +1,8 @@
 """What time it is: the one seam through which the runtime learns it.
 
-Everything that waits, expires or is stamped takes a ``Clock``; tests hand in ``a2a_runtime.testing.clock.FakeClock`` and move it by hand. Points in time are whole
-milliseconds since 1970 inside the runtime, because that is what the wire carries: a stored time and the one that a client has seen are then the same number.
+Everything that waits, expires or is stamped takes a ``Clock``; tests hand in ``a2a_runtime.testing.clock.FakeClock`` and move it by hand. Points in
+time are whole milliseconds since 1970 inside the runtime, because that is what the wire carries: a stored time and the one that a client has seen are
+then the same number.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What can go wrong in the runtime and what the protocol has no name for.
 
-Each class is a kind of one of the contract's errors, so that rendering it for a caller needs no case of its own; the details are for the log and for code that
-catches the narrow class.
+Each class is a kind of one of the contract's errors, so that rendering it for a caller needs no case of its own; the details are for the log and for
+code that catches the narrow class.
 
     A2AError                                  (contract)
      ├─ InvalidParamsError                    (contract)

@@ -1,7 +1,7 @@
 """Identifiers: UUIDs of version 7, which sort by the time they were made.
 
-Sorted keys are what databases write fastest (a b-tree grows at one end instead of everywhere: 2.2 times the throughput on SQLite), and within one process each
-identifier is greater than the one before, also when many fall into one millisecond or the clock steps back.
+Sorted keys are what databases write fastest (a b-tree grows at one end instead of everywhere: 2.2 times the throughput on SQLite), and within one
+process each identifier is greater than the one before, also when many fall into one millisecond or the clock steps back.
 """
 
 from __future__ import annotations

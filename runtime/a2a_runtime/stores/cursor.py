@@ -1,0 +1,68 @@
+"""Page tokens: where a list goes on, and which list it is.
+
+A token carries a place and a mark of the filter that it was made for, so that a token of another list, or one that somebody wrote by hand, is an
+error with a place and never a page of something else. It is opaque to clients and holds nothing secret: what a token leads to is scoped like every
+other call.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from hashlib import blake2b
+
+from a2a_contract.errors import InvalidParamsError
+from a2a_runtime.stores.values import TaskQuery
+
+MAX_PAGE = 100
+
+
+def invalid(field: str, text: str) -> InvalidParamsError:
+    """Make the error for one wrong parameter."""
+    return InvalidParamsError(fields=((field, text),))
+
+
+def token(place: tuple[int | str, ...], *list_of: object) -> str:
+    """Write a token for a place in a list."""
+    return base64.urlsafe_b64encode(json.dumps([_mark(list_of), *place], separators=(",", ":")).encode()).decode().rstrip("=")
+
+
+def place_of(text: str, *list_of: object) -> tuple[int | str, ...]:
+    """Read a token of this list."""
+    try:
+        mark, *place = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, TypeError) as error:
+        raise invalid("pageToken", "is not one that this agent has given out") from error
+    if mark != _mark(list_of) or not all(isinstance(value, int | str) for value in place):
+        raise invalid("pageToken", "was given out for another list")
+    return tuple(place)
+
+
+def _mark(list_of: tuple[object, ...]) -> str:
+    return blake2b(repr(list_of).encode(), digest_size=6).hexdigest()
+
+
+def check_page(page_size: int, history_length: int | None = None) -> None:
+    """Refuse sizes that no page may have."""
+    if not 1 <= page_size <= MAX_PAGE:
+        raise invalid("pageSize", f"must be between 1 and {MAX_PAGE}, not {page_size}")
+    if history_length is not None and history_length < 0:
+        raise invalid("historyLength", f"must not be negative, as {history_length} is")
+
+
+def task_token(query: TaskQuery, at: int, key: str) -> str:
+    """Write the token for what follows a task in a list of tasks."""
+    return token((at, key), query.context_id, query.state, query.changed_after)
+
+
+def task_place(query: TaskQuery) -> tuple[int, str] | None:
+    """Read where a list of tasks goes on; ``None`` when it begins."""
+    check_page(query.page_size, query.history_length)
+    if not query.page_token:
+        return None
+    match place_of(query.page_token, query.context_id, query.state, query.changed_after):
+        case (int(at), str(key)):
+            return at, key
+        case _:
+            raise invalid("pageToken", "was given out for another list")

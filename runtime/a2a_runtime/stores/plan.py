@@ -1,0 +1,137 @@
+"""What a call makes of a task, worked out before anything is written: the same for every store, and pure.
+
+``refuse`` holds every rule about who may change what; ``new_rows`` and ``change_rows`` turn what goes in into rows. A store then only numbers them,
+under the row's lock, and writes. A store whose database checks the rules in the condition of a statement takes the same rules from ``states_before``
+and asks ``refuse`` afterwards, to say why nothing was changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from a2a_contract.errors import IdempotencyConflictError
+from a2a_contract.lifecycle import INITIAL, State
+from a2a_runtime import lifecycle
+from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
+from a2a_runtime.stores import fragments
+from a2a_runtime.stores.fragments import Chunk, Pieces
+from a2a_runtime.stores.values import ArtifactWrite, Change, Idempotency, LoggedEvent, NewTask
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the rules ask of a task."""
+
+    state: State
+    version: int
+    epoch: int
+    process: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """A chunk for one artifact, after what it held or in its place."""
+
+    artifact_id: str
+    replaces: bool
+    chunk: Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class NewRows:
+    """The first rows of a task; its status is the initial one."""
+
+    status: bytes
+    message: bytes
+    metadata: bytes
+    event: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRows:
+    """The rows of a change. An event without a state of its own keeps the task's."""
+
+    status: bytes | None
+    chunks: Sequence[ChunkRow]
+    messages: Sequence[bytes]
+    events: Sequence[tuple[bytes, State | None]]
+
+    def numbered(self, last_seq: int, before: State) -> list[LoggedEvent]:
+        """Give the events their numbers, after the last one of the task."""
+        return [LoggedEvent(seq, body, state or before) for seq, (body, state) in enumerate(self.events, last_seq + 1)]
+
+
+def states_before(change: Change) -> frozenset[State] | None:
+    """Say in which states a task may be for this change; ``None`` for any."""
+    if change.state is None:
+        return change.expected_states
+    lawful = lifecycle.predecessors(change.state)
+    return lawful if change.expected_states is None else lawful & change.expected_states
+
+
+def refuse(head: Head, change: Change) -> None:
+    """Raise what speaks against a change, if anything does."""
+    if change.state is not None and lifecycle.is_terminal(head.state):
+        raise TaskTerminalError(f"The task has ended ({head.state.name}) and cannot become {change.state.name}")
+    if change.epoch is not None and (change.epoch != head.epoch or head.process is None):
+        raise FencedError(f"Run {change.epoch} of the task is over; the latest is {head.epoch}")
+    if change.expected_version not in {None, head.version}:
+        raise ConcurrencyError(f"The task is at version {head.version}, not {change.expected_version}")
+    if change.expected_states is not None and head.state not in change.expected_states:
+        raise ConcurrencyError(f"The task is {head.state.name}, not {' or '.join(sorted(state.name for state in change.expected_states))}")
+    if change.state is not None and not lifecycle.may_follow(change.state, head.state):
+        raise TaskStateError(f"A task that is {head.state.name} cannot become {change.state.name}")
+
+
+def same_request(promise: Idempotency, request_hash: bytes) -> None:
+    """Raise when an idempotency key was used before for another request."""
+    if promise.request_hash != request_hash:
+        raise IdempotencyConflictError
+
+
+def new_rows(new: NewTask, wire_id: str, at: int) -> NewRows:
+    """Work out the first rows of a task."""
+    status = fragments.status(INITIAL, at, None)
+    message = fragments.message(new.message, wire_id, new.context_id)
+    metadata = fragments.object_bytes(new.metadata) if new.metadata else fragments.NO_MEMBERS
+    task = fragments.task(wire_id, new.context_id, Pieces(status, (), (message,), metadata))
+    return NewRows(status, message, metadata, fragments.task_event(task))
+
+
+def change_rows(change: Change, wire_id: str, context_id: str, at: int) -> ChangeRows:
+    """Work out the rows of a change."""
+    chunks: list[ChunkRow] = []
+    events: list[tuple[bytes, State | None]] = []
+    for write in change.artifacts if len(change.artifacts) < 2 else _folded(change.artifacts):  # noqa: PLR2004 - one needs no folding
+        piece = fragments.chunk(write.artifact)
+        chunks.append(ChunkRow(write.artifact.artifact_id, not write.append, piece))
+        body = fragments.artifact(write.artifact.artifact_id, (piece,))
+        events.append((fragments.artifact_event(wire_id, context_id, body, append=write.append, last_chunk=write.last_chunk), None))
+    status = None
+    if change.state is not None:
+        said = None if change.status_message is None else change.status_message.to_json()
+        status = fragments.status(change.state, at, said)
+        metadata = None if change.event_metadata is None else fragments.object_bytes(change.event_metadata)
+        events.append((fragments.status_event(wire_id, context_id, status, metadata), change.state))
+    return ChangeRows(status, chunks, [message.to_json() for message in change.messages], events)
+
+
+def _folded(writes: Sequence[ArtifactWrite]) -> Sequence[ArtifactWrite]:
+    """Make one write of all that go to one artifact, in the order in which the artifacts come first."""
+    folded: dict[str, ArtifactWrite] = {}
+    for write in writes:
+        before = folded.get(write.artifact.artifact_id)
+        if before is None or not write.append:
+            folded[write.artifact.artifact_id] = write
+        else:
+            folded[write.artifact.artifact_id] = _appended(before, write)
+    return tuple(folded.values())
+
+
+def _appended(before: ArtifactWrite, write: ArtifactWrite) -> ArtifactWrite:
+    first, more = before.artifact, write.artifact
+    told = {name: value for name in ("name", "description", "extensions") if (value := getattr(more, name)) is not None}
+    metadata = {**(first.metadata or {}), **(more.metadata or {})} or None
+    both = first.model_copy(update={**told, "metadata": metadata, "parts": [*first.parts, *more.parts]})
+    return ArtifactWrite(both, append=before.append, last_chunk=write.last_chunk or before.last_chunk)
