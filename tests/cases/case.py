@@ -47,10 +47,12 @@ class Case:
 def read_case(folder: Path) -> Case:
     """Read a case; a misspelled key is an error."""
     table = tomllib.loads((folder / "case.toml").read_text(encoding="utf-8"))
-    steps = tuple(
-        Step(**{key: tuple(value) if isinstance(value, list) else value for key, value in step.items()}) for step in table.pop("step", [{}])
-    )
+    steps = tuple(_step(step) for step in table.pop("step", [{}]))
     return Case(folder, steps=steps, **table)
+
+
+def _step(table: dict[str, str | int | list[str]]) -> Step:
+    return Step(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
 
 
 def tree(folder: Path) -> dict[str, bytes]:

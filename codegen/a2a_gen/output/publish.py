@@ -47,7 +47,7 @@ def refuse_edited(plan: Plan) -> None:
     if plan.edited:
         listed = "\n".join(f"    {path}" for path in plan.edited)
         raise ProjectError(
-            f"{len(plan.edited)} generated file(s) were changed by something else than a2a-gen build:\n{listed}",
+            f"these files are not as a2a-gen build left them:\n{listed}",
             "change the schemas instead; to throw these changes away: a2a-gen build --force",
         )
 

@@ -40,7 +40,6 @@ def stage(out: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
 
 def unwritable(path: Path, error: OSError) -> ProjectError:
     """Say that a place cannot be written to, with the system's reason and without the names of temporary files."""
-    reason = error.strerror or type(error).__name__
-    return ProjectError(
-        f"cannot write {path.name}: {reason.lower()}", "make the folder of [tool.a2a-gen] `out` writable, or name another one; nothing was changed"
-    )
+    reason = (error.strerror or type(error).__name__).lower()
+    shown = "/".join(path.parts[-2:])
+    return ProjectError(f"cannot write {shown}: {reason}", "move what stands in the way, or make the place writable; nothing was changed")

@@ -112,7 +112,7 @@ def test_a_failure_puts_everything_back(tmp_path: Path) -> None:
     build(tmp_path, {"out/a.py": b"a", "out/gone.py": b"gone"})
     (tmp_path / "out/z.py").mkdir()
     before = tree(tmp_path)
-    with pytest.raises(ProjectError, match=r"cannot write z\.py"):
+    with pytest.raises(ProjectError, match=r"cannot write out/z\.py"):
         build(tmp_path, {"out/a.py": b"new", "out/fresh/b.py": b"b", "out/z.py": b"z"})
     assert tree(tmp_path) == before
     assert not (tmp_path / "out/fresh").exists()

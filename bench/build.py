@@ -1,0 +1,81 @@
+"""How long `a2a-gen build` takes on this repository's whole contract, and what importing its output costs.
+
+Every build is a process of its own, as on the command line, in a copy of the project.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from table import Row, measure, show
+
+ROOT = Path(__file__).parents[1]
+COMMAND = [str(Path(sys.executable).with_name("a2a-gen")), "build"]
+PARTS = ("pyproject.toml", "a2a-gen.lock", "schema", "generated")
+IMPORT = """
+import time, pydantic
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+class Warm(BaseModel):
+    x: int = 0
+start = time.perf_counter()
+import {module}
+print(time.perf_counter() - start)
+"""
+
+
+def copy_project(folder: Path) -> None:
+    """Copy what a build reads and writes."""
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("examples", "__pycache__"))
+        else:
+            shutil.copy(source, folder / part)
+
+
+def builds(project: Path) -> Iterator[Row]:
+    """Time builds that find nothing, everything, and one edit to do."""
+    edits = iter(range(1000))
+    edited = project / "schema" / "v1_0" / "task.json"
+    original = edited.read_text()
+
+    def build() -> None:
+        subprocess.run(COMMAND, cwd=project, check=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+
+    def forget() -> None:
+        shutil.rmtree(project / "generated")
+        (project / "a2a-gen.lock").unlink()
+
+    def edit() -> None:
+        edited.write_text(original.replace('"description": "', f'"description": "Edit {next(edits)}. ', 1))
+
+    build()
+    yield measure("nothing to do", build, rounds=15, goal=0.15)
+    yield measure("from nothing", build, rounds=5, goal=1.5, before=forget)
+    yield measure("after one edit of a schema", build, rounds=5, goal=1.0, before=edit)
+
+
+def imports(module: str) -> Row:
+    """Time the import of a module in fresh interpreters that have Pydantic already."""
+    program = IMPORT.format(module=module)
+    seconds = [float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout) for _ in range(9)]
+    return Row(f"import {module}", tuple(seconds), 0.04 if module == "a2a_contract.v1_0" else None)
+
+
+def main() -> None:
+    """Print both tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy_project(Path(folder))
+        show("a2a-gen build, whole contract", builds(Path(folder)))
+    modules = ("v1_0", "v0_3", "v0_3_proto", "mesh")
+    show("import on top of Pydantic", (imports(f"a2a_contract.{module}") for module in modules))
+
+
+if __name__ == "__main__":
+    main()
