@@ -1,0 +1,116 @@
+"""How each dialect asks for each operation, as data: one module of bindings per dialect, and the JSON-RPC methods of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from a2a_gen.emit import routes
+from a2a_gen.emit.demands import Demanded, demands
+from a2a_gen.emit.render import Code, literal, render
+from a2a_gen.emit.ways import Way, ways
+from a2a_gen.ir.model import Call, Contract, Dialect, Record
+from a2a_gen.ir.names import field_name
+
+_ENVELOPE = "JSONRPCRequest"
+
+
+def emit(contract: Contract) -> dict[str, bytes]:
+    """Write the bindings, the methods and the routes."""
+    modules = {f"bindings/{dialect.name}.py": _module(contract, dialect) for dialect in contract.dialects}
+    methods = [dialect.name for dialect in contract.dialects if dialect.facts["jsonrpc"]]
+    return {
+        "bindings/__init__.py": render("bindings_package.py.jinja", sources=("operations.json",)),
+        "methods.py": render("methods.py.jinja", sources=("operations.json",), dialects=methods),
+        **modules,
+        **routes.emit(contract),
+    }
+
+
+def _module(contract: Contract, dialect: Dialect) -> bytes:
+    calls = [(call, operation) for operation in contract.operations if (call := operation.call(dialect.name))]
+    carried = [way for call, operation in calls for way in ways(call, operation)]
+    forgives = _forgives_envelope(contract, dialect.name)
+    requests = dict.fromkeys(way.request for way in carried if way.request)
+    wanted = {} if forgives else {name: found for name in requests if (found := demands(contract, dialect.name, name))}
+    return render(
+        "bindings.py.jinja",
+        sources=("operations.json", "dialects.json"),
+        title=dialect.title,
+        dialect=dialect.name,
+        canonical=contract.canonical,
+        is_canonical=dialect.name == contract.canonical,
+        forgives=forgives,
+        bindings=[_binding(contract, dialect.name, way, wanted) for way in carried],
+        demands=[{"constant": _demands_constant(name), "rows": list(map(_demand, found))} for name, found in wanted.items()],
+        methods=[(method, operation.python.upper()) for call, operation in calls for method in _methods(call)],
+        modules=sorted({_family(contract, dialect.name, name) for way in carried for name in (way.request, way.result) if name}),
+    )
+
+
+def _forgives_envelope(contract: Contract, dialect: str) -> bool:
+    """Say whether the envelope of a dialect may be incomplete; such a dialect forgives all that its models do, and demands nothing more."""
+    envelope = contract.type(dialect, _ENVELOPE)
+    return isinstance(envelope, Record) and any(field.has_read_default for field in envelope.fields)
+
+
+def _binding(contract: Contract, dialect: str, way: Way, wanted: Mapping[str, object]) -> Mapping[str, object]:
+    return {
+        "constant": way.constant,
+        "request": _request(contract, dialect, way),
+        "ours": way.operation.request,
+        "operation": way.operation.python.upper(),
+        "read": _read(contract, dialect, way),
+        "write": _write(contract, dialect, way),
+        "demands": _demands_constant(way.request) if way.request in wanted else None,
+    }
+
+
+def _request(contract: Contract, dialect: str, way: Way) -> str:
+    side = "ours" if dialect == contract.canonical else "theirs"
+    return "Nothing" if way.request is None else f"{side}.{way.request}"
+
+
+def _read(contract: Contract, dialect: str, way: Way) -> Code:
+    if way.request is None:
+        return Code(f"made(ours.{way.operation.request})")
+    if dialect == contract.canonical:
+        return Code("same")
+    return Code(_function(contract, dialect, "read", way.request, way.operation.request))
+
+
+def _write(contract: Contract, dialect: str, way: Way) -> Code:
+    if way.result is None or way.operation.response is None:
+        return Code("None")
+    if dialect == contract.canonical:
+        return Code("as_it_is")
+    return Code(f"rewritten({_function(contract, dialect, 'write', way.result, way.operation.response)})")
+
+
+def _demands_constant(request: str | None) -> str:
+    return f"_{field_name(request or '').upper()}"
+
+
+def _demand(found: Demanded) -> Code:
+    sets = [
+        f"{name}=frozenset({{{', '.join(map(repr, members))}}})"
+        for name, members in (("required", found.required), ("known", found.known))
+        if members
+    ]
+    return Code(", ".join((f"Demand({literal(found.path)}, {literal(found.wire)}", *sets)) + ")")
+
+
+def _methods(call: Call) -> Iterator[str]:
+    if call.method is not None:
+        yield from (call.method, *call.aliases)
+
+
+def _function(contract: Contract, dialect: str, direction: str, theirs: str, ours: str) -> str:
+    """Name a translation by its module and its types, which it names once if they are called the same."""
+    one, other = field_name(theirs), field_name(ours)
+    return f"{_family(contract, dialect, theirs)}.{direction}_" + (
+        one if one == other else f"{one}_as_{other}" if direction == "read" else f"{other}_as_{one}"
+    )
+
+
+def _family(contract: Contract, dialect: str, name: str) -> str:
+    return next(family.module for family in contract.families if family.dialect == dialect and any(named.name == name for named in family.types))

@@ -1,0 +1,32 @@
+"""The package itself: the names that its users need most, each loaded when it is first used."""
+
+from __future__ import annotations
+
+from a2a_gen.emit.render import render
+from a2a_gen.ir.model import Contract
+
+# Beside the canonical types and the errors; nothing here may lead to litestar.
+_OTHERS = {
+    "base": ("Encoded",),
+    "dialects": ("DIALECTS",),
+    "errors": ("ERRORS",),
+    "lifecycle": ("LIFECYCLE", "State"),
+    "operations": ("OPERATIONS",),
+    "service": ("AgentService", "Event", "Exchange"),
+}
+
+
+def emit(contract: Contract) -> dict[str, bytes]:
+    """Write the module of the package."""
+    homes = dict(_OTHERS)
+    homes["errors"] += (contract.error_root, *(row.name for row in contract.errors))
+    homes[contract.canonical] = tuple(named.name for named in contract.types(contract.canonical))
+    return {
+        "__init__.py": render(
+            "package.py.jinja",
+            sources=("the contract",),
+            homes=[(home, sorted(names)) for home, names in sorted(homes.items())],
+            names=sorted(name for names in homes.values() for name in names),
+        ),
+        "py.typed": b"",
+    }

@@ -1,0 +1,135 @@
+"""The paths of HTTP+JSON as Litestar matches them, and what every HTTP method and verb on a path stands for in each dialect that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from a2a_gen.emit.render import Code, literal, render
+from a2a_gen.emit.ways import over_http
+from a2a_gen.ir.model import Contract, FieldName, HttpPath, ListOf, Operation, PathField, Record
+from a2a_gen.ir.names import field_name
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One dialect's answer to a method and verb on a path."""
+
+    dialect: str
+    constant: str
+    operation: Operation
+    members: tuple[PathField, ...]
+    lists: tuple[str, ...]
+
+    @property
+    def code(self) -> Code:
+        """Write the answer as a choice."""
+        members = "".join(f"PathMember({literal(member.member)}, {literal(member.pieces)}), " for member in self.members)
+        lists = f", lists=frozenset({literal(self.lists)})" if self.lists else ""
+        return Code(f"Choice({self.dialect}.{self.constant}{f', ({members})' if members else ''}{lists})")
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path that Litestar matches, and the answers by HTTP method and verb."""
+
+    name: FieldName
+    path: str
+    answers: dict[tuple[str, str | None], list[Answer]] = field(default_factory=dict)
+
+    @property
+    def constant(self) -> str:
+        """The constant that the route becomes."""
+        return self.name.upper()
+
+    @property
+    def summary(self) -> str:
+        """Say in words what is answered here."""
+        said = (f"{method}{f' :{verb}' if verb else ''} {answers[0].operation.name}" for (method, verb), answers in self.answers.items())
+        return f"{', '.join(said)}."
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """The paths of a dialect, which other forms of it share."""
+
+    name: str
+    title: str
+    dialects: tuple[str, ...]
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CardPath:
+    """A path at which clients of some dialects look for a card."""
+
+    name: FieldName
+    path: str
+    dialects: tuple[str, ...]
+
+
+def emit(contract: Contract) -> dict[str, bytes]:
+    """Write the routes: a module per surface, and one of cards."""
+    modules = {
+        f"routes/{each.name}.py": render("routes.py.jinja", sources=("operations.json", "dialects.json"), surface=each) for each in surfaces(contract)
+    }
+    return {
+        "routes/__init__.py": render("routes_package.py.jinja", sources=("operations.json", "dialects.json")),
+        "routes/cards.py": render("routes_cards.py.jinja", sources=("dialects.json",), cards=card_paths(contract)),
+        **modules,
+    }
+
+
+def surfaces(contract: Contract) -> tuple[Surface, ...]:
+    """Find the dialects that have paths of their own, each with all forms that share them."""
+    return tuple(
+        Surface(dialect.name, dialect.title, dialects, paths)
+        for dialect in contract.dialects
+        if dialect.form_of is None
+        if (dialects := tuple(each.name for each in contract.dialects if dialect.name in (each.name, each.form_of)))
+        if (paths := tuple(_paths(contract, dialects)))
+    )
+
+
+def card_paths(contract: Contract) -> tuple[CardPath, ...]:
+    """List the paths of cards, each with the dialects whose clients look there."""
+    found: dict[str, list[str]] = {}
+    for dialect in contract.dialects:
+        paths = dialect.facts["card_paths"]
+        for path in paths if isinstance(paths, tuple) else ():
+            found.setdefault(str(path), []).append(dialect.name)
+    return tuple(CardPath(field_name(path.rpartition("/")[2]), path, tuple(dialects)) for path, dialects in found.items())
+
+
+def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[Path]:
+    found: dict[tuple[str | int, ...], Path] = {}
+    for operation in contract.operations:
+        for dialect in dialects:
+            if (call := operation.call(dialect)) is None:
+                continue
+            for http in call.http:
+                answer = Answer(dialect, over_http(call, operation).constant, operation, http.fields, _lists(contract, dialect, call.http_request))
+                key = http.segments if isinstance(http.segments[-1], int) else (*http.segments, f":{http.verb}")
+                path = found.setdefault(key, _path(http))
+                path.answers.setdefault((http.method, _split_verb(http)), []).append(answer)
+    yield from found.values()
+
+
+def _split_verb(http: HttpPath) -> str | None:
+    """Name the verb if it has to be split off what a parameter holds; Litestar matches the others as a part of the path."""
+    return http.verb if isinstance(http.segments[-1], int) else None
+
+
+def _path(http: HttpPath) -> Path:
+    parameters = {piece: member.member for member in http.fields for piece in member.pieces if isinstance(piece, int)}
+    words = [segment if isinstance(segment, str) else parameters[segment] for segment in http.segments]
+    pieces = [segment if isinstance(segment, str) else f"{{{parameters[segment]}:str}}" for segment in http.segments]
+    end = "" if http.verb is None or _split_verb(http) else f":{http.verb}"
+    return Path(field_name("_".join(words) + end), f"/{'/'.join(pieces)}{end}")
+
+
+def _lists(contract: Contract, dialect: str, request: str | None) -> tuple[str, ...]:
+    record = contract.type(dialect, request) if request else None
+    if not isinstance(record, Record):
+        return ()
+    return tuple(name for each in record.fields if isinstance(each.type, ListOf) for name in (each.wire, each.python))

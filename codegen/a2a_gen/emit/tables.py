@@ -1,0 +1,116 @@
+"""The tables of the protocol as frozen Python values: states, errors, dialects, operations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from a2a_gen.emit.render import Code, literal, render
+from a2a_gen.ir.model import Call, Contract, Dialect, ErrorRow, Json, Operation, State
+
+_PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: a client that fills in the name has the whole of it
+
+
+def emit(contract: Contract) -> dict[str, bytes]:
+    """Write the modules of the tables."""
+    return {
+        "lifecycle.py": _lifecycle(contract),
+        "errors.py": _errors(contract),
+        "dialects.py": _dialects(contract),
+        "operations.py": _operations(contract),
+    }
+
+
+def _lifecycle(contract: Contract) -> bytes:
+    states = contract.states
+    kinds = tuple(dict.fromkeys(state.kind for state in states))
+    return render(
+        "lifecycle.py.jinja",
+        sources=("lifecycle.json",),
+        type=contract.lifecycle.type,
+        states=[{"row": state, "word": state.spellings[contract.canonical], "next": _state_set(state.next)} for state in states],
+        kinds=[{"name": kind.upper(), "word": kind, "states": _state_set(state.name for state in states if state.kind == kind)} for kind in kinds],
+        initial=contract.lifecycle.initial,
+        words=[{"dialect": dialect.name, "states": list(_words(dialect, states))} for dialect in contract.dialects],
+        unknown=contract.lifecycle.unknown,
+    )
+
+
+def _state_set(names: Iterable[str]) -> Code:
+    listed = ", ".join(f"State.{name}" for name in names)
+    return Code(f"frozenset({{{listed}}})" if listed else "frozenset()")
+
+
+def _words(dialect: Dialect, states: tuple[State, ...]) -> Iterator[tuple[str, str]]:
+    for state in states:
+        for word in state.reads.get(dialect.name, ()):
+            yield word, state.name
+
+
+def _errors(contract: Contract) -> bytes:
+    tree = tuple(_below(contract, contract.error_root))
+    return render(
+        "errors.py.jinja",
+        sources=("errors.json",),
+        root=contract.error_root,
+        domain=contract.error_domain,
+        tree=Code("\n".join("    " * depth + name for name, depth in ((contract.error_root, 1), *((row.name, depth + 1) for row, depth in tree)))),
+        errors=[row for row, _ in tree],
+        rows=[_error_row(row, contract.canonical) for row in contract.errors if not row.is_abstract],
+    )
+
+
+def _below(contract: Contract, parent: str, depth: int = 1) -> Iterator[tuple[ErrorRow, int]]:
+    """Go through the errors below one, each followed by its own, with how deep they are."""
+    for row in contract.errors:
+        if row.parent == parent:
+            yield row, depth
+            yield from _below(contract, row.name, depth + 1)
+
+
+def _error_row(row: ErrorRow, canonical: str) -> Mapping[str, object]:
+    plain = row.columns[canonical]
+    others = {name: columns for name, columns in row.columns.items() if columns != plain}
+    return {
+        "name": row.name,
+        "columns": _columns(plain, row.message),
+        "others": {name: _columns(columns, row.message) for name, columns in others.items()},
+    }
+
+
+def _columns(columns: Mapping[str, Json], message: str) -> Code:
+    """Write the columns of an error that say something; a text only where it is not the error's own."""
+    said = {name: value for name, value in columns.items() if value is not None and (name, value) != ("message", message)}
+    return Code(", ".join(f"{name}={literal(value)}" for name, value in said.items()))
+
+
+def _dialects(contract: Contract) -> bytes:
+    return render(
+        "dialects.py.jinja",
+        sources=("dialects.json",),
+        canonical=contract.canonical,
+        dialects=contract.dialects,
+        parameters=contract.parameters,
+        reserved_tenants=contract.reserved_tenants,
+    )
+
+
+def _operations(contract: Contract) -> bytes:
+    return render("operations.py.jinja", sources=("operations.json",), operations=[_operation(each) for each in contract.operations])
+
+
+def _operation(operation: Operation) -> Mapping[str, object]:
+    return {
+        "row": operation,
+        "constant": operation.python.upper(),
+        "calls": [{"dialect": call.dialect, "arguments": _call(call)} for call in operation.calls],
+    }
+
+
+def _call(call: Call) -> Code:
+    said: Mapping[str, Json] = {"method": call.method, "aliases": call.aliases, "grpc": call.grpc}
+    arguments = [f"{name}={literal(value)}" for name, value in said.items() if value]
+    if call.http:
+        paths = "".join(f"HttpCall({literal(path.method)}, {literal(_PATTERN.sub('}', path.path))}), " for path in call.http)
+        arguments.append(f"http=({paths})")
+    return Code(", ".join(arguments))

@@ -1,0 +1,34 @@
+"""The ways in which a dialect carries an operation: one, or two where HTTP+JSON has types of its own. Each becomes a binding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from a2a_gen.ir.model import Call, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The types of one way, and the constant that its binding becomes."""
+
+    constant: str
+    operation: Operation
+    request: str | None
+    result: str | None
+
+
+def ways(call: Call, operation: Operation) -> tuple[Way, ...]:
+    """List the ways of an operation in one dialect."""
+    return tuple(dict.fromkeys((*((_jsonrpc(call, operation),) if call.method else ()), *((over_http(call, operation),) if call.http else ()))))
+
+
+def over_http(call: Call, operation: Operation) -> Way:
+    """Find the way that HTTP+JSON takes, which is mostly that of JSON-RPC."""
+    jsonrpc = _jsonrpc(call, operation)
+    if call.method is None or (call.request, call.result) == (call.http_request, call.http_result):
+        return Way(jsonrpc.constant, operation, call.http_request, call.http_result)
+    return Way(f"{jsonrpc.constant}_OVER_HTTP", operation, call.http_request, call.http_result)
+
+
+def _jsonrpc(call: Call, operation: Operation) -> Way:
+    return Way(operation.python.upper(), operation, call.request, call.result)

@@ -1,0 +1,126 @@
+"""Reading a JSON-RPC body: envelope, method and params in one pass of Pydantic over the bytes.
+
+The methods of the dialects that a surface speaks become one tagged union. A method that several dialects share is read once for each of them in the
+same pass, because only its task tells which one the client means. What cannot be read is looked at a second time, to say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, core_schema, from_json, to_json
+
+from .base import WireModel
+from .binding import AnyBinding
+from .places import places
+
+CallId: TypeAlias = object  # text, an integer or null; anything at all in a dialect that forgives its envelope
+
+_VERSION = "2.0"
+_ENVELOPE = frozenset({"jsonrpc", "id", "method"})
+_STRICT_ID = core_schema.nullable_schema(core_schema.union_schema([core_schema.str_schema(strict=True), core_schema.int_schema(strict=True)]))
+
+
+class Fault(Enum):
+    """What is wrong with a body that cannot be read."""
+
+    NOT_JSON = auto()
+    NOT_A_CALL = auto()
+    UNKNOWN_METHOD = auto()
+    WRONG_PARAMS = auto()
+
+
+class UnreadableCallError(Exception):
+    """A body is no call of a known method with the right params; ``call_id`` and ``method`` as far as they could be read."""
+
+    def __init__(self, fault: Fault, call_id: CallId = None, method: str | None = None, fields: tuple[tuple[str, str], ...] = ()) -> None:
+        super().__init__(fault.name)
+        self.fault, self.call_id, self.method, self.fields = fault, call_id, method, fields
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCall:
+    """A call that was read: the bindings that have its method, most likely first, and the request as each one's dialect sees it."""
+
+    call_id: CallId
+    bindings: tuple[AnyBinding, ...]
+    requests: tuple[WireModel, ...]
+
+
+class CallReader:
+    """Reads calls of the methods of some dialects."""
+
+    def __init__(self, tables: Iterable[Mapping[str, AnyBinding]]) -> None:
+        methods: defaultdict[str, tuple[AnyBinding, ...]] = defaultdict(tuple)
+        for table in tables:
+            for method, binding in table.items():
+                methods[method] += (binding,)
+        self._methods = dict(methods)
+        self._forgiving = frozenset(method for method, bindings in methods.items() if any(binding.forgives_envelope for binding in bindings))
+        self._calls = TypeAdapter(Annotated[dict[str, Any], _AnyCall(self._methods, self._forgiving)])
+
+    def read(self, body: bytes) -> ReadCall:
+        """Read a body, or raise what is wrong with it."""
+        try:
+            call = self._calls.validate_json(body)
+        except ValidationError as error:
+            return self._read_again(body, error)
+        bindings = self._methods[call["method"]]
+        return ReadCall(call["id"], bindings, tuple(call[binding.dialect] for binding in bindings))
+
+    def _read_again(self, body: bytes, error: ValidationError) -> ReadCall:
+        try:
+            call = from_json(body)
+        except ValueError:
+            raise UnreadableCallError(Fault.NOT_JSON) from None
+        if not isinstance(call, dict):
+            raise UnreadableCallError(Fault.NOT_A_CALL) from None
+        method, call_id = call.get("method"), call.get("id")
+        if not (self._forgiving or _is_strict_id(call_id)):
+            call_id = None
+        if not isinstance(method, str):
+            raise UnreadableCallError(Fault.NOT_A_CALL, call_id) from None
+        if method not in self._methods:
+            raise UnreadableCallError(Fault.UNKNOWN_METHOD, call_id, method) from None
+        if method in self._forgiving and not isinstance(call.get("params", {}), dict):
+            return self.read(to_json(call | {"params": {}}))
+        if any(each["loc"][1] in _ENVELOPE for each in error.errors()):
+            raise UnreadableCallError(Fault.NOT_A_CALL, call_id, method) from None
+        raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error, skip=2)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyCall:
+    """The union of all calls, told apart by their method, as Pydantic sees it: params are one member per dialect, all read from the same place."""
+
+    methods: Mapping[str, tuple[AnyBinding, ...]]
+    forgiving: frozenset[str]
+
+    def __get_pydantic_core_schema__(self, _source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        calls = {method: self._call(method in self.forgiving, bindings, handler) for method, bindings in self.methods.items()}
+        return core_schema.tagged_union_schema(calls, discriminator="method")
+
+    @staticmethod
+    def _call(forgiving: bool, bindings: tuple[AnyBinding, ...], handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: FBT001 - private, and one place
+        call_id = core_schema.any_schema() if forgiving else _STRICT_ID
+        envelope = {
+            "jsonrpc": core_schema.typed_dict_field(core_schema.literal_schema([_VERSION]), required=not forgiving),
+            "id": core_schema.typed_dict_field(core_schema.with_default_schema(call_id, default=None)),
+            "method": core_schema.typed_dict_field(core_schema.str_schema()),
+        }
+        params = {binding.dialect: _params(handler.generate_schema(binding.request)) for binding in bindings}
+        return core_schema.typed_dict_schema(envelope | params)
+
+
+def _params(model: CoreSchema) -> core_schema.TypedDictField:
+    without = core_schema.with_default_schema(model, default_factory=dict, validate_default=True)
+    return core_schema.typed_dict_field(without, validation_alias="params")
+
+
+def _is_strict_id(value: object) -> bool:
+    return value is None or (isinstance(value, str | int) and not isinstance(value, bool))

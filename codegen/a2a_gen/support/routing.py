@@ -1,0 +1,91 @@
+"""From an HTTP request to the binding that answers it, and to the request that it makes of path, query and body.
+
+Litestar matches paths; what it cannot match is here: the verb after a colon at the end of a path (``/tasks/{id}:cancel``), which ids may contain too,
+and members of the request that are made of several segments (``tasks/{id}``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+from pydantic_core import from_json, to_json
+
+from .base import WireModel
+from .binding import AnyBinding
+
+
+@dataclass(frozen=True, slots=True)
+class PathMember:
+    """A member of the request that the path holds: pieces joined by slashes, where a number stands for that parameter of the path."""
+
+    name: str
+    pieces: tuple[str | int, ...]
+
+    def fill(self, parameters: Sequence[str]) -> str:
+        """Put the parameters of a path into place."""
+        return "/".join(piece if isinstance(piece, str) else parameters[piece] for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One dialect's answer to a verb on a path; ``lists`` names the members that a query may repeat."""
+
+    binding: AnyBinding
+    members: tuple[PathMember, ...] = ()
+    lists: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The dialects that answer a request, and the parameters of its path without the verb."""
+
+    choices: tuple[Choice, ...]
+    parameters: tuple[str, ...]
+
+    def read(self, choice: Choice, query: bytes, body: bytes) -> WireModel:
+        """Make the dialect's request, or raise what Pydantic finds wrong with it; the path goes before the body, and the body before the query."""
+        model: type[WireModel] = choice.binding.request
+        members = {member.name: member.fill(self.parameters) for member in choice.members}
+        if body and not (query or members):
+            return model.model_validate_json(body)
+        said = from_json(body) if body else {}
+        if not isinstance(said, dict):
+            return model.model_validate_json(body)
+        return model.model_validate_json(to_json({**_query_members(query, choice.lists), **said, **members}))
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path as Litestar matches it, and what each HTTP method and verb on it stands for."""
+
+    path: str
+    choices: Mapping[tuple[str, str | None], tuple[Choice, ...]]
+
+    def match(self, method: str, parameters: Sequence[str]) -> Match | None:
+        """Find who answers; the end of a path is a verb only where this method has that verb, and part of an id everywhere else."""
+        if parameters:
+            last, colon, verb = parameters[-1].rpartition(":")
+            if last and colon and (choices := self.choices.get((method, verb))):
+                return Match(choices, (*parameters[:-1], last))
+        plain = self.choices.get((method, None))
+        return None if plain is None else Match(plain, tuple(parameters))
+
+    def methods(self, parameters: Sequence[str]) -> tuple[str, ...]:
+        """List the HTTP methods that a path takes, for a client that came with another one."""
+        known = dict.fromkeys(method for method, _ in self.choices)
+        return tuple(method for method in known if self.match(method, parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class CardRoute:
+    """A path at which cards are found, and the dialects whose clients look there."""
+
+    path: str
+    dialects: tuple[str, ...]
+
+
+def _query_members(query: bytes, lists: frozenset[str]) -> dict[str, str | list[str]]:
+    said = parse_qs(query.decode("ascii", "replace"), keep_blank_values=True)
+    return {name: ",".join(values).split(",") if name in lists else values[-1] for name, values in said.items()}
