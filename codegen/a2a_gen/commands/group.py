@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 import click
 
 from a2a_gen import __version__
+from a2a_gen.problems import MissingExtraError
 
 ENTRY_POINTS = "a2a_gen.commands"
 OWN = {
@@ -22,6 +23,7 @@ OWN = {
     "lint": "Check the schemas and tables against the rules.",
     "version": "Show the version.",
 }
+EXTRA = {"datamodel_code_generator": "datamodel-code-generator", "jinja2": "jinja2", "jsonschema_rs": "jsonschema-rs", "ruff": "ruff"}
 EXAMPLES = """\b
 Examples:
   a2a-gen build            write what has changed
@@ -44,7 +46,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command."""
         if cmd_name in OWN:
-            command = import_module(f"a2a_gen.commands.{cmd_name}").command
+            command = _own(cmd_name)
         elif cmd_name in _others():
             command = _others()[cmd_name].load()
         else:
@@ -62,6 +64,15 @@ class Commands(click.Group):
         if others:
             with formatter.section("More commands"):
                 formatter.write_dl(others)
+
+
+def _own(name: str) -> object:
+    try:
+        return import_module(f"a2a_gen.commands.{name}").command
+    except ModuleNotFoundError as error:
+        if error.name in EXTRA:
+            raise MissingExtraError(EXTRA[error.name]) from error
+        raise
 
 
 def _others() -> dict[str, EntryPoint]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from a2a_gen.problems import GeneratorError, MissingExtraError
+from ruff import find_ruff_bin
+
+from a2a_gen.problems import GeneratorError
 
 CONFIG = Path(__file__).with_name("ruff.toml")
 
@@ -20,10 +22,6 @@ def tidy(package: Path) -> None:
 
 
 def _ruff(*arguments: str, package: Path) -> None:
-    try:
-        from ruff import find_ruff_bin  # noqa: PLC0415 - ruff comes with an extra
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("ruff") from error
     command = [find_ruff_bin(), *arguments, "--config", str(CONFIG), package.name]
     done = subprocess.run(command, cwd=package.parent, capture_output=True, text=True, check=False)  # noqa: S603 - ruff on our own stage
     if done.returncode:
