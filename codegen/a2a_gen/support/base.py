@@ -4,19 +4,22 @@ from .demands import Demand, demand
 from .encoded import Encoded
 from .free_json import JSON_NULL, JsonAny, JsonChoice, JsonNull, JsonObject
 from .model import Oneof, OpenModel, WireModel
-from .scalars import Base64, Timestamp, base64_text, timestamp_from_text, timestamp_text
-from .unions import ToldApart
+from .scalars import Base64, Integer, Number, Timestamp, base64_text, timestamp_from_text, timestamp_text
+from .unions import AnyOf, ToldApart
 from .words import OpenEnum, WireEnum
 
 __all__ = [
     "JSON_NULL",
+    "AnyOf",
     "Base64",
     "Demand",
     "Encoded",
+    "Integer",
     "JsonAny",
     "JsonChoice",
     "JsonNull",
     "JsonObject",
+    "Number",
     "Oneof",
     "OpenEnum",
     "OpenModel",

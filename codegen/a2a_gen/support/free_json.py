@@ -7,7 +7,7 @@ for infinity), integers of more digits than Python converts, text that is not Un
 from collections.abc import Iterable
 from enum import Enum
 from math import isfinite
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, Literal, LiteralString, NamedTuple, TypeAlias
 
 from pydantic import AfterValidator, ValidationError, ValidationInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -43,7 +43,7 @@ class _Flaw(NamedTuple):
     """Why a value is no JSON that can be kept, and where in it."""
 
     place: tuple[str | int, ...]
-    kind: str
+    kind: LiteralString
     text: str
 
 
@@ -128,7 +128,7 @@ def _refuse_flaw(value: object) -> None:
     flaw = _flaw(value, MAX_DEPTH)
     if flaw:
         # A ValidationError inside a validator keeps its places: Pydantic puts them behind the place of the member.
-        error = PydanticCustomError(flaw.kind, flaw.text)
+        error = PydanticCustomError(flaw.kind, "{reason}", {"reason": flaw.text})
         raise ValidationError.from_exception_data("JSON", [InitErrorDetails(type=error, loc=flaw.place, input=None)])
 
 

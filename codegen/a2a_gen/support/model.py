@@ -49,7 +49,7 @@ class OpenModel(WireModel):
 
     model_config = ConfigDict(extra="allow")
 
-    __pydantic_extra__: dict[str, JsonAny]
+    __pydantic_extra__: dict[str, JsonAny]  # pyright: ignore[reportIncompatibleVariableOverride]  # the way that Pydantic documents to give extras a type
 
 
 class Oneof(WireModel):
@@ -73,4 +73,4 @@ class Oneof(WireModel):
         if present or null is None:
             members = ", ".join(type(self).wire_name(name) for name in type(self).model_fields if name in self.__oneof__)
             raise PydanticCustomError("oneof", "Exactly one of {members} must be there", {"members": members})
-        self.__dict__[null] = JSON_NULL
+        object.__setattr__(self, null, JSON_NULL)  # frozen for everyone else

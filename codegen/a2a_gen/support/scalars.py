@@ -1,4 +1,4 @@
-"""Values that are text on the wire and something better in Python: bytes and points in time."""
+"""Values that can be text on the wire and are something better in Python: numbers, bytes and points in time."""
 
 import re
 from base64 import b64encode
@@ -7,6 +7,35 @@ from typing import Annotated, Final, TypeAlias
 
 from pydantic import BeforeValidator, GetPydanticSchema, PlainSerializer
 from pydantic_core import CoreConfig, CoreSchema, PydanticCustomError, SchemaValidator, core_schema
+
+# --- numbers ---------------------------------------------------------------------------------------------------------------------------------------
+
+# Peers that write ProtoJSON may put a number in quotes. Everything is done by Pydantic without a call of Python; a boolean is no number.
+_TEXT: Final = core_schema.str_schema(strict=True)
+_FLOAT: Final = core_schema.float_schema(strict=True, allow_inf_nan=False)
+
+
+def _integer_schema(*_: object) -> CoreSchema:
+    integer = core_schema.int_schema(strict=True)
+    others = (core_schema.chain_schema([first, core_schema.int_schema()]) for first in (_TEXT, _FLOAT))
+    return core_schema.union_schema(
+        [integer, *others], mode="left_to_right", custom_error_type="integer", custom_error_message="Input should be an integer"
+    )
+
+
+def _number_schema(*_: object) -> CoreSchema:
+    text = core_schema.chain_schema([_TEXT, core_schema.float_schema(allow_inf_nan=False)])
+    return core_schema.union_schema(
+        [_FLOAT, text], mode="left_to_right", custom_error_type="number", custom_error_message="Input should be a finite number"
+    )
+
+
+Integer: TypeAlias = Annotated[int, GetPydanticSchema(_integer_schema)]
+"""An integer, which may be text on the wire."""
+
+Number: TypeAlias = Annotated[float, GetPydanticSchema(_number_schema)]
+"""A finite number, which may be text on the wire."""
+
 
 # --- bytes -----------------------------------------------------------------------------------------------------------------------------------------
 
