@@ -50,9 +50,7 @@ class Match:
         members = {member.name: member.fill(self.parameters) for member in choice.members}
         if body and not (query or members):
             return model.model_validate_json(body)
-        said = from_json(body) if body else {}
-        if not isinstance(said, dict):
-            return model.model_validate_json(body)
+        said = _object(body, model) if body else {}
         return model.model_validate_json(to_json({**_query_members(query, choice.lists), **said, **members}))
 
 
@@ -84,6 +82,17 @@ class CardRoute:
 
     path: str
     dialects: tuple[str, ...]
+
+
+def _object(body: bytes, model: type[WireModel]) -> dict[str, object]:
+    try:
+        said = from_json(body)
+    except ValueError:
+        said = None
+    if isinstance(said, dict):
+        return said
+    model.model_validate_json(body)  # raises in Pydantic's words
+    raise TypeError("a body that is no object was read as one")
 
 
 def _query_members(query: bytes, lists: frozenset[str]) -> dict[str, str | list[str]]:

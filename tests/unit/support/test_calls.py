@@ -1,0 +1,183 @@
+"""A JSON-RPC body is read in one pass, and what is wrong with one is told apart as JSON-RPC wants it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from a2a_gen.support.base import Base64, Encoded, WireModel
+from a2a_gen.support.binding import AnyBinding, Binding, Nothing, as_it_is, made, same
+from a2a_gen.support.calls import CallReader, Fault, ReadCall, UnreadableCallError
+from a2a_gen.support.operation import Operation
+
+
+class Send(WireModel):
+    """A request with bytes in it."""
+
+    raw: Base64
+
+
+class Get(WireModel):
+    """A request of a strict dialect."""
+
+    id: str
+    limit: int | None = None
+
+
+class GetElsewhere(WireModel):
+    """The same method in a forgiving dialect."""
+
+    id: str = ""
+    reason: str | None = None
+
+
+class Empty(WireModel):
+    """A request that needs nothing."""
+
+
+def binding(dialect: str, request: type[WireModel], *, forgives: bool = False) -> AnyBinding:
+    """Bind a made-up operation."""
+    operation = Operation("Op", "op", streams=False, capability=None, calls={})
+    return Binding(operation, dialect, request, same, as_it_is, forgives_envelope=forgives)
+
+
+STRICT: Mapping[str, AnyBinding] = {"Send": binding("strict", Send), "get": binding("strict", Get), "Card": binding("strict", Empty)}
+FORGIVING: Mapping[str, AnyBinding] = {"get": binding("loose", GetElsewhere, forgives=True), "send": binding("loose", Empty, forgives=True)}
+BOTH = CallReader([STRICT, FORGIVING])
+ONE = CallReader([STRICT])
+
+
+def read(reader: CallReader, **members: object) -> ReadCall:
+    """Read a call that is right but for some members."""
+    return reader.read(json.dumps({"jsonrpc": "2.0", "id": 1, **members}).encode())
+
+
+def test_envelope_and_params_are_read_together() -> None:
+    """The request is a model already, with bytes as bytes."""
+    call = read(ONE, method="Send", params={"raw": "AP8="})
+    assert call == ReadCall(1, (STRICT["Send"],), (Send(raw=b"\x00\xff"),))
+
+
+def test_a_shared_method_is_read_for_each_dialect() -> None:
+    """Nobody can tell yet which dialect the client means, so there is a request of each, in the order of the tables."""
+    call = read(BOTH, method="get", params={"id": "x", "limit": 3, "reason": "because"})
+    assert [each.dialect for each in call.bindings] == ["strict", "loose"]
+    assert call.requests == (Get(id="x", limit=3), GetElsewhere(id="x", reason="because"))
+
+
+@pytest.mark.parametrize("call_id", ["abc", 7, -1, 2**70, None, ""], ids=repr)
+def test_an_id_is_kept(call_id: object) -> None:
+    """Texts, integers of any size and null are ids."""
+    assert read(ONE, id=call_id, method="Card").call_id == call_id
+
+
+def test_an_id_may_be_missing() -> None:
+    """A call without an id has null for one."""
+    assert ONE.read(b'{"jsonrpc": "2.0", "method": "Card"}').call_id is None
+
+
+def test_params_may_be_missing_where_nothing_is_required() -> None:
+    """Missing params are empty ones."""
+    assert read(ONE, method="Card").requests == (Empty(),)
+
+
+PARAMS_PROBLEMS: dict[str, tuple[object, tuple[str, ...]]] = {
+    "missing member": ({}, ("id",)),
+    "wrong member": ({"id": 5, "limit": "many"}, ("id", "limit")),
+    "list": ([1], ("",)),
+    "null": (None, ("",)),
+    "text": ("id", ("",)),
+}
+
+
+@pytest.mark.parametrize(("params", "where"), PARAMS_PROBLEMS.values(), ids=PARAMS_PROBLEMS.keys())
+def test_wrong_params_name_every_place(params: object, where: tuple[str, ...]) -> None:
+    """The places are those of the request, without the envelope."""
+    with pytest.raises(UnreadableCallError) as caught:
+        read(ONE, method="get", params=params)
+    assert (caught.value.fault, caught.value.call_id, caught.value.method) == (Fault.WRONG_PARAMS, 1, "get")
+    assert tuple(place for place, _ in caught.value.fields) == where
+
+
+def test_missing_params_name_the_missing_member() -> None:
+    """A call without params lacks what it had to say in them."""
+    with pytest.raises(UnreadableCallError) as caught:
+        read(ONE, method="get")
+    assert (caught.value.fault, caught.value.fields) == (Fault.WRONG_PARAMS, (("id", "Field required"),))
+
+
+def test_a_place_is_named_once() -> None:
+    """What is wrong for two dialects alike is one problem."""
+    with pytest.raises(UnreadableCallError) as caught:
+        read(BOTH, method="get", params={"id": 5})
+    assert caught.value.fields == (("id", "Input should be a valid string"),)
+
+
+FAULTS: dict[str, tuple[bytes, Fault, object]] = {
+    "nothing": (b"", Fault.NOT_JSON, None),
+    "half": (b'{"jsonrpc": "2.0", "id": 1', Fault.NOT_JSON, None),
+    "not UTF-8": (b'{"jsonrpc": "2.0", "id": "\xff"}', Fault.NOT_JSON, None),
+    "too deep": (b"[" * 10_000, Fault.NOT_JSON, None),
+    "two values": (b"{} {}", Fault.NOT_JSON, None),
+    "batch": (b'[{"jsonrpc": "2.0", "id": 1, "method": "Card"}]', Fault.NOT_A_CALL, None),
+    "text": (b'"Card"', Fault.NOT_A_CALL, None),
+    "null": (b"null", Fault.NOT_A_CALL, None),
+    "no method": (b'{"jsonrpc": "2.0", "id": 1}', Fault.NOT_A_CALL, 1),
+    "number as method": (b'{"jsonrpc": "2.0", "id": 1, "method": 5}', Fault.NOT_A_CALL, 1),
+    "null as method": (b'{"jsonrpc": "2.0", "id": 1, "method": null}', Fault.NOT_A_CALL, 1),
+    "no version": (b'{"id": "a", "method": "Card"}', Fault.NOT_A_CALL, "a"),
+    "other version": (b'{"jsonrpc": "1.0", "id": 1, "method": "Card"}', Fault.NOT_A_CALL, 1),
+    "fraction as id": (b'{"jsonrpc": "2.0", "id": 1.5, "method": "Card"}', Fault.NOT_A_CALL, None),
+    "boolean as id": (b'{"jsonrpc": "2.0", "id": true, "method": "Card"}', Fault.NOT_A_CALL, None),
+    "object as id": (b'{"jsonrpc": "2.0", "id": {}, "method": "Card"}', Fault.NOT_A_CALL, None),
+    "unknown method": (b'{"jsonrpc": "2.0", "id": 1, "method": "Other"}', Fault.UNKNOWN_METHOD, 1),
+    "method of another dialect": (b'{"jsonrpc": "2.0", "id": 1, "method": "send"}', Fault.UNKNOWN_METHOD, 1),
+}
+
+
+@pytest.mark.parametrize(("body", "fault", "call_id"), FAULTS.values(), ids=FAULTS.keys())
+def test_faults_are_told_apart(body: bytes, fault: Fault, call_id: object) -> None:
+    """Each kind of fault is its own, with the id of the call where one could be read."""
+    with pytest.raises(UnreadableCallError) as caught:
+        ONE.read(body)
+    assert (caught.value.fault, caught.value.call_id) == (fault, call_id)
+
+
+def test_an_unknown_method_is_named() -> None:
+    """Whoever answers may want to say which method it was."""
+    with pytest.raises(UnreadableCallError) as caught:
+        read(ONE, method="Other")
+    assert caught.value.method == "Other"
+
+
+FORGIVEN: dict[str, tuple[bytes, object]] = {
+    "no version": (b'{"id": 1, "method": "send", "params": {}}', 1),
+    "object as id": (b'{"id": {"trace": null}, "method": "send", "params": {}}', {"trace": None}),
+    "list as params": (b'{"id": 1, "method": "send", "params": [1]}', 1),
+    "null as params": (b'{"id": 1, "method": "send", "params": null}', 1),
+    "text as params": (b'{"id": 1, "method": "send", "params": "x"}', 1),
+}
+
+
+@pytest.mark.parametrize(("body", "call_id"), FORGIVEN.values(), ids=FORGIVEN.keys())
+def test_a_forgiving_dialect_takes_an_incomplete_envelope(body: bytes, call_id: object) -> None:
+    """Params that are no object count as empty ones, and any JSON is an id."""
+    assert BOTH.read(body) == ReadCall(call_id, (FORGIVING["send"],), (Empty(),))
+
+
+def test_even_a_forgiving_dialect_wants_this_version() -> None:
+    """A version that is there has to be right."""
+    with pytest.raises(UnreadableCallError) as caught:
+        BOTH.read(b'{"jsonrpc": "1.0", "id": 1, "method": "send"}')
+    assert caught.value.fault is Fault.NOT_A_CALL
+
+
+def test_a_binding_without_a_request_makes_one() -> None:
+    """An operation that takes nothing in a dialect takes an empty canonical request."""
+    operation = Operation("Op", "op", streams=False, capability=None, calls={})
+    card = Binding(operation, "strict", Nothing, made(Empty), as_it_is)
+    assert card.take(Nothing()) == Empty()
+    assert card.write is not None
+    assert card.write(Encoded.of(Empty())) == b"{}"
