@@ -40,18 +40,22 @@ def parameters(table: Node) -> Iterator[Parameter]:
 
 def _translation(row: Node) -> Translation:
     theirs = row["theirs"].text()
-    rules = (*map(_member, row["members"].members()), *map(_branch, row["union"].members()))
+    fresh = (Rule("fresh", (), (path,)) for path in row["fresh"].texts())
+    rules = (*map(_member, row["members"].members()), *map(_branch, row["union"].members()), *fresh)
     return Translation(theirs, row["ours"].text(theirs), rules, row.place)
 
 
 def _member(item: tuple[str, Node]) -> Rule:
     theirs, row = item
-    if isinstance(row.data, str):
-        return Rule("rename", (theirs,), (row.data,))
+    if not isinstance(row.data, dict):
+        return Rule("rename", (theirs,), _texts(row))
     argument: Mapping[str, Json] = {key: each.frozen() for key, each in row.members() if key not in _NOT_ARGUMENT}
-    ours = row["ours"].optional_text()
     made_of = tuple(_MEMBER.findall(row["template"].text()))
-    return Rule(row["rule"].text(), (theirs, *row["with"].texts()), made_of if ours is None else (ours,), argument)
+    return Rule(row["rule"].text(), (theirs, *row["with"].texts()), _texts(row["ours"]) or made_of, argument)
+
+
+def _texts(row: Node) -> tuple[str, ...]:
+    return (row.data,) if isinstance(row.data, str) else row.texts()
 
 
 def _branch(item: tuple[str, Node]) -> Rule:

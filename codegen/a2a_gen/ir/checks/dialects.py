@@ -8,6 +8,7 @@ from a2a_gen.ir.checks.repeats import repeats
 from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, OneOf, Primitive, Record, Ref, Rule, Translation
 from a2a_gen.problems import Problem
 
+ANY_TYPE = "*"
 _TO_UNION = frozenset({"branch", "flat"})
 
 
@@ -81,6 +82,8 @@ def _members(contract: Contract, dialect: Dialect, translation: Translation, rul
 
 def _branches(contract: Contract, dialect: Dialect, name: str) -> frozenset[str]:
     union = contract.type(dialect.name, name)
+    if isinstance(union, Record):
+        return frozenset({name})
     options = union.type.options if isinstance(union, Alias) and isinstance(union.type, OneOf) else ()
     return frozenset(option.name for option in options if isinstance(option, Ref))
 
@@ -91,7 +94,7 @@ def losses(contract: Contract) -> Iterator[Problem]:
         for later, _ in repeats(dialect.lossy, lambda loss: (loss.type, loss.member, loss.direction)):
             yield Problem(later.place, "A2A-C48", f"the loss of {later.member} in {later.type} is there twice", "delete one of the two")
         for loss in dialect.lossy:
-            if contract.type(dialect.name, loss.type) is None:
+            if loss.type != ANY_TYPE and contract.type(dialect.name, loss.type) is None:
                 yield Problem(
                     loss.place, "A2A-C49", f"{dialect.name} has no type {loss.type}", "name the type of the dialect in which the member is lost"
                 )
