@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 
 class Level(StrEnum):
@@ -34,6 +35,10 @@ class Place:
         line = f":{self.line}" if self.line else ""
         pointer = f" #{self.pointer}" if self.pointer else ""
         return f"{self.file}{line}{pointer}"
+
+
+Finding: TypeAlias = tuple[Place, str]
+"""What a rule finds: a place and what is wrong there; the rule itself knows the cure."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from a2a_gen.problems import Place, Problem
+from a2a_gen.problems import Finding, Place, Problem
 from a2a_gen.source.documents import Document
 from a2a_gen.source.positions import unescaped
 from a2a_gen.source.schemas import schemas
@@ -82,17 +82,16 @@ def type_names(document: Document) -> tuple[str, ...]:
     return tuple(types) if isinstance(types, dict) else ()
 
 
-def remote(documents: Mapping[str, Document]) -> Iterator[Problem]:
-    """Yield a problem for every reference to something on another machine."""
+def remote(documents: Mapping[str, Document]) -> Iterator[Finding]:
+    """Find every reference to something on another machine."""
     for document in documents.values():
         for reference in references(document):
             if reference.is_remote:
-                cure = "copy the type into the contract: a build uses no network"
-                yield Problem(reference.place, "A2A-R05", f"{reference.text} is on another machine", cure)
+                yield reference.place, f"{reference.text} is on another machine"
 
 
-def cycles(documents: Mapping[str, Document]) -> Iterator[Problem]:
-    """Yield a problem for a circle of files that refer to each other; the types inside one file may."""
+def cycles(documents: Mapping[str, Document]) -> Iterator[Finding]:
+    """Find a circle of files that refer to each other; the types inside one file may."""
     graph = {path: {each.file for each in references(document)} - {path} for path, document in documents.items()}
     try:
         TopologicalSorter(graph).prepare()
@@ -100,5 +99,4 @@ def cycles(documents: Mapping[str, Document]) -> Iterator[Problem]:
         circle: list[str] = error.args[1]
         circle.reverse()
         first = min(reference.place for reference in references(documents[circle[0]]) if reference.file == circle[1])
-        cure = "move the types that need each other into one file"
-        yield Problem(first, "A2A-R06", f"files refer to each other in a circle: {' -> '.join(circle)}", cure)
+        yield first, f"files refer to each other in a circle: {' -> '.join(circle)}"

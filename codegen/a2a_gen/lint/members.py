@@ -1,0 +1,127 @@
+"""Rules about members and unions: what is required, what is there instead of something else, and what a reader forgives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from a2a_gen.ir import tags
+from a2a_gen.ir.types import Alias, Enumeration, Field, NamedType, OneOf, Record, Ref, TypeExpr
+from a2a_gen.lint.rule import Subject
+from a2a_gen.problems import Finding, Place
+from a2a_gen.source.json_text import Json
+
+
+def union(subject: Subject) -> Iterator[Finding]:
+    """Find unions whose branches nothing tells apart."""
+    for dialect in dict.fromkeys(family.dialect for family in subject.contract.families):
+        types: dict[str, NamedType] = {named.name: named for named in subject.contract.types(dialect)}
+        for place, of in _unions(types):
+            records = tags.branches(of, types)
+            if records and tags.tag_of(records) is None and not tags.are_told_apart(records):
+                yield place, f"nothing tells {' and '.join(record.name for record in records)} apart"
+
+
+def _unions(types: dict[str, NamedType]) -> Iterator[tuple[Place, TypeExpr]]:
+    for named in types.values():
+        if isinstance(named, Alias):
+            yield named.place, named.type
+        if isinstance(named, Record):
+            yield from ((field.place, field.type) for field in named.fields)
+
+
+def branch(subject: Subject) -> Iterator[Finding]:
+    """Find unions in which types with a name are mixed with others."""
+    for family in subject.contract.families:
+        types: dict[str, NamedType] = {named.name: named for named in family.types}
+        for place, of in _unions(types):
+            if isinstance(of, OneOf) and len({isinstance(option, Ref) for option in of.options}) > 1:
+                yield place, "a union mixes types that have a name with types that have none"
+
+
+def presence(subject: Subject) -> Iterator[Finding]:
+    """Find groups of members of which exactly one is there, without a name or with an unknown member."""
+    for document, schema in subject.schemas():
+        branches = schema.members.get("oneOf") if "properties" in schema.members else None
+        group = schema.members.get("x-a2a-oneof")
+        if isinstance(branches, list) and not group:
+            yield document.place(f"{schema.pointer}/oneOf"), "the group of members has no name"
+        if group and not isinstance(branches, list):
+            yield document.place(f"{schema.pointer}/x-a2a-oneof"), f"no oneOf says which members the group {group} has"
+        if "anyOf" in schema.members:
+            yield document.place(f"{schema.pointer}/anyOf"), "anyOf lets several branches fit at once"
+    for _, record in subject.records():
+        for member in record.choice.members if record.choice else ():
+            if record.field(member) is None:
+                yield record.place, f"the group {record.choice.name if record.choice else ''} has a member {member}, which {record.name} has not"
+
+
+def required(subject: Subject) -> Iterator[Finding]:
+    """Find required members that do not exist."""
+    for document, schema in subject.schemas():
+        if "properties" in schema.members:
+            for name in _names(schema.members.get("required")) - _names(schema.members["properties"]):
+                yield document.place(f"{schema.pointer}/required"), f"the required member {name} does not exist"
+
+
+def read(subject: Subject) -> Iterator[Finding]:
+    """Find what a reader is told to forgive where there is nothing to forgive."""
+    for document, schema in subject.schemas():
+        missing = _names(schema.members.get("x-a2a-read")) - _names(schema.members.get("required"))
+        for name in missing:
+            yield document.place(f"{schema.pointer}/x-a2a-read/{name}"), f"{name} is not required, so no reader misses it"
+
+
+def aliases(subject: Subject) -> Iterator[Finding]:
+    """Find older spellings that mean two members."""
+    for _, record in subject.records():
+        taken = {field.wire: field for field in record.fields}
+        for field in record.fields:
+            for alias in field.aliases:
+                if taken.setdefault(alias, field) is not field or alias == field.wire:
+                    yield field.place, f"the older spelling {alias} of {field.wire} is also one of {taken[alias].wire}"
+
+
+def enum_names(subject: Subject) -> Iterator[Finding]:
+    """Find enumerations with more or fewer names than values."""
+    for document, schema in subject.schemas():
+        values, names = schema.members.get("enum"), schema.members.get("x-enum-varnames")
+        if isinstance(values, list) and isinstance(names, list) and len(values) != len(names):
+            yield document.place(f"{schema.pointer}/x-enum-varnames"), f"there are {len(values)} values, but {len(names)} names"
+
+
+def proto_missing(subject: Subject) -> Iterator[Finding]:
+    """Find members and values without a number, in a dialect that numbers them."""
+    numbering = {dialect for dialect, record in subject.records() if any(field.proto for field in record.fields)}
+    for family in subject.contract.families:
+        for named in family.types if family.dialect in numbering else ():
+            if isinstance(named, Record):
+                yield from ((field.place, f"{named.name}.{field.wire} has no x-proto number") for field in named.fields if _number(field) is None)
+            if isinstance(named, Enumeration):
+                unnumbered = (value for value in named.values if value.number is None)
+                yield from ((named.place, f"{value.wire} of {named.name} has no number in x-proto") for value in unnumbered)
+
+
+def proto_twice(subject: Subject) -> Iterator[Finding]:
+    """Find numbers that two members or values of one type share."""
+    for family in subject.contract.families:
+        for named in family.types:
+            seen: dict[int, str] = {}
+            for place, name, number in _numbers(named):
+                if seen.setdefault(number, name) != name:
+                    yield place, f"{name} and {seen[number]} of {named.name} have the number {number}"
+
+
+def _numbers(named: NamedType) -> Iterator[tuple[Place, str, int]]:
+    if isinstance(named, Record):
+        yield from ((field.place, field.wire, number) for field in named.fields if (number := _number(field)) is not None)
+    if isinstance(named, Enumeration):
+        yield from ((named.place, value.wire, value.number) for value in named.values if value.number is not None)
+
+
+def _number(field: Field) -> int | None:
+    number = field.proto.get("number") if field.proto else None
+    return number if isinstance(number, int) else None
+
+
+def _names(data: Json | None) -> set[str]:
+    return {name for name in data if isinstance(name, str)} if isinstance(data, list | dict) else set()

@@ -1,0 +1,44 @@
+"""Positions of values in JSON texts."""
+
+import json
+
+import pytest
+from a2a_gen.source.positions import escaped, lines, positions, unescaped
+from hypothesis import given
+from hypothesis import strategies as st
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+
+
+def every(data: object, pointer: str = "") -> dict[str, object]:
+    """List every value of some data by its pointer."""
+    found = {pointer: data}
+    members = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in members:
+        found |= every(value, f"{pointer}/{escaped(str(key))}")
+    return found
+
+
+@given(data=VALUES, indent=st.sampled_from([None, 0, 2]), is_ascii=st.booleans())
+def test_agrees_with_json(data: object, indent: int | None, is_ascii: bool) -> None:
+    """Every value that json.loads finds is found where it begins, and nothing else is."""
+    text = json.dumps(data, indent=indent, ensure_ascii=is_ascii)
+    read = {pointer: json.JSONDecoder().raw_decode(text, offset)[0] for pointer, offset in positions(text)}
+    assert read == every(json.loads(text))
+
+
+@given(data=VALUES)
+def test_lines(data: object) -> None:
+    """The line of a value is one more than the line ends before it."""
+    text = json.dumps(data, indent=1)
+    assert lines(text) == {pointer: text.count("\n", 0, offset) + 1 for pointer, offset in positions(text)}
+
+
+@pytest.mark.parametrize(
+    ("key", "step"),
+    [pytest.param("a/b", "a~1b", id="slash"), pytest.param("a~b", "a~0b", id="tilde"), pytest.param("~1", "~01", id="looks escaped")],
+)
+def test_escaped_key(key: str, step: str) -> None:
+    """A key with the signs of a JSON pointer is escaped, and can be read back."""
+    assert (escaped(key), unescaped(step)) == (step, key)

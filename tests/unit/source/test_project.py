@@ -1,0 +1,57 @@
+"""Finding the project that a command works on."""
+
+from pathlib import Path
+
+import pytest
+from a2a_gen.problems import ProjectError
+from a2a_gen.source.project import find_project
+
+GOOD = '[tool.a2a-gen]\nschema = "schema"\npackage = "my_contract"\nout = "generated/my_contract"\n'
+
+
+def test_found_from_below(tmp_path: Path) -> None:
+    """A project is found from any folder inside it, past other projects without a table for us."""
+    (tmp_path / "pyproject.toml").write_text(GOOD)
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "pyproject.toml").write_text("[project]\n")
+    project = find_project(inner)
+    assert (project.root, project.kind, project.package) == (tmp_path, "contract", "my_contract")
+    assert (project.schema, project.out) == (tmp_path / "schema", tmp_path / "generated" / "my_contract")
+    assert project.options == {"kind": "contract", "out": "generated/my_contract", "package": "my_contract", "schema": "schema"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("[project]", "there is no project", id="no table"),
+        pytest.param("tool.a2a-gen = 1", "is no table", id="no table but a number"),
+        pytest.param("[tool.a2a-gen", "is not TOML", id="broken"),
+        pytest.param(GOOD.replace("package", "pakage"), "has no key pakage", id="unknown key"),
+        pytest.param(GOOD.replace('schema = "schema"\n', ""), "lacks schema", id="missing key"),
+        pytest.param(GOOD.replace('"schema"', "1"), "schema is 1, not a text", id="wrong type"),
+        pytest.param(GOOD.replace('"my_contract"', '"my-contract"', 1), "is no Python name", id="no package name"),
+        pytest.param(GOOD.replace('"schema"', '"../schema"'), "leads out of the project", id="schema outside"),
+        pytest.param(GOOD.replace('"generated', '"/generated'), "leads out of the project", id="output outside"),
+    ],
+)
+def test_refused(tmp_path: Path, text: str, words: str) -> None:
+    """A configuration that is wrong is refused with what to do."""
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(ProjectError, match=words) as raised:
+        find_project(tmp_path)
+    assert raised.value.cure
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    """A configuration that is not UTF-8 is refused."""
+    (tmp_path / "pyproject.toml").write_bytes(b"\xff")
+    with pytest.raises(ProjectError, match="not UTF-8"):
+        find_project(tmp_path)
+
+
+def test_agent(tmp_path: Path) -> None:
+    """The project of an agent is recognised, and this version says that it cannot build it."""
+    (tmp_path / "a2a.toml").write_text("")
+    with pytest.raises(ProjectError, match="project of an agent"):
+        find_project(tmp_path)
