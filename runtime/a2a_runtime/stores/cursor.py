@@ -66,3 +66,15 @@ def task_place(query: TaskQuery) -> tuple[int, str] | None:
             return at, key
         case _:
             raise invalid("pageToken", "was given out for another list")
+
+
+def config_place(page_size: int, page_token: str, wire_id: str) -> str:
+    """Read after which id a list of push configurations goes on; all ids come after the empty one."""
+    check_page(page_size)
+    if not page_token:
+        return ""
+    match place_of(page_token, wire_id):
+        case (str(config_id),):
+            return config_id
+        case _:
+            raise invalid("pageToken", "was given out for another list")

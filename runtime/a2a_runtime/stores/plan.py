@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from a2a_contract.errors import IdempotencyConflictError
 from a2a_contract.lifecycle import INITIAL, State
@@ -19,14 +20,28 @@ from a2a_runtime.stores.fragments import Chunk, Pieces
 from a2a_runtime.stores.values import ArtifactWrite, Change, Idempotency, LoggedEvent, NewTask
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Protocol):
     """What the rules ask of a task."""
 
-    state: State
-    version: int
-    epoch: int
-    process: str | None
+    @property
+    def state(self) -> State:
+        """The state it is in."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """How often it has changed."""
+        ...
+
+    @property
+    def epoch(self) -> int:
+        """The number of its latest run."""
+        ...
+
+    @property
+    def process(self) -> str | None:
+        """Who runs it, if that run is still under way."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
