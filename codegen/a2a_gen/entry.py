@@ -31,7 +31,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
-    return 0
 
 
 def _has_nothing_to_do() -> bool:

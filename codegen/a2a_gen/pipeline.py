@@ -9,7 +9,7 @@ publish what differs, and the lock
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -22,7 +22,7 @@ from a2a_gen.ir.model import Contract
 from a2a_gen.lint.rules import check
 from a2a_gen.output import fresh, lock
 from a2a_gen.output.drift import Drift, find_drift
-from a2a_gen.output.lock import Generator, Lock, digest
+from a2a_gen.output.lock import Lock, MadeBy, digest
 from a2a_gen.output.publish import Plan, make_plan, publish, refuse_edited
 from a2a_gen.output.stage import stage
 from a2a_gen.output.tidy import tidy
@@ -114,7 +114,7 @@ def compare(project: Project) -> tuple[Drift, tuple[Problem, ...]]:
 
 
 @contextmanager
-def _prepared(project: Project) -> Iterator[Prepared]:
+def _prepared(project: Project) -> Generator[Prepared]:
     """Take every step but the last; the stage is gone afterwards."""
     old = lock.read(project.root)
     with trial() as waiting:
@@ -146,5 +146,5 @@ def _lock(project: Project, loaded: Loaded, files: Files) -> Lock:
     schema = project.schema.relative_to(project.root)
     inputs = {(schema / path).as_posix(): digest(document.text.encode()) for path, document in loaded.documents.items()}
     tools = {tool: version(tool) for tool in fresh.TOOLS}
-    generator = Generator(a2a_gen.__version__, fresh.sources_digest(), tools)
-    return Lock(generator, project.options, inputs, {path: digest(content) for path, content in files.items()})
+    made_by = MadeBy(a2a_gen.__version__, fresh.sources_digest(), tools)
+    return Lock(made_by, project.options, inputs, {path: digest(content) for path, content in files.items()})

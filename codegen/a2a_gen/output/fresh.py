@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import a2a_gen
-from a2a_gen.output.lock import Generator, Lock, digest
+from a2a_gen.output.lock import Lock, MadeBy, digest
 
 TOOLS = ("datamodel-code-generator", "ruff")
 SHAPING = ("emit", "ir", "lint", "output", "source", "support")
@@ -18,7 +18,7 @@ def is_fresh(lock: Lock, options: Mapping[str, str], root: Path, inputs: Iterabl
     """Tell whether a build would write nothing: same generator, same options, same inputs, and the outputs as it left them."""
     return (
         lock.options == options
-        and lock.generator == Generator(a2a_gen.__version__, sources_digest(), lock.generator.tools)
+        and lock.generator == MadeBy(a2a_gen.__version__, sources_digest(), lock.generator.tools)
         and all(_is_installed(tool, lock.generator.tools.get(tool, "")) for tool in TOOLS)
         and lock.inputs == digests(root, inputs)
         and lock.outputs == digests(root, (root / path for path in lock.outputs))

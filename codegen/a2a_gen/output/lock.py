@@ -23,7 +23,7 @@ def digest(content: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Generator:
+class MadeBy:
     """What made the output: our version, a hash of the modules and templates that shape it, and the tools that have a say in its bytes."""
 
     version: str
@@ -35,7 +35,7 @@ class Generator:
 class Lock:
     """One build: by whom, with which options, from which inputs to which outputs (hashes by path relative to the project)."""
 
-    generator: Generator
+    generator: MadeBy
     options: Mapping[str, str]
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
@@ -50,10 +50,10 @@ def read(root: Path) -> Lock | None:
     path = root / NAME
     try:
         members = json.loads(path.read_bytes())
-        return Lock(**{**members, "generator": Generator(**members["generator"])})
+        return Lock(MadeBy(**members.pop("generator")), **members)
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError, KeyError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ProjectError(
             f"{NAME} cannot be read: {error}", "restore it from version control, or delete it and run: a2a-gen build --force"
         ) from error

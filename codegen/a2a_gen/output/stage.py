@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ PREFIX = ".a2a-gen-"
 
 
 @contextmanager
-def stage(out: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
+def stage(out: Path, files: Mapping[str, bytes]) -> Generator[Path]:
     """Write the files of a package below a new folder, and give the package's folder in it."""
     beside = next(parent for parent in out.parents if parent.exists())
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from ruff import find_ruff_bin
+from ruff import find_ruff_bin  # pyright: ignore[reportMissingTypeStubs] - ships no types
 
 from a2a_gen.problems import GeneratorError
 

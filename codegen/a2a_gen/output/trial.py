@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,7 +46,7 @@ class Trial:
 
 
 @contextmanager
-def trial() -> Iterator[Trial]:
+def trial() -> Generator[Trial]:
     """Start the interpreter of a trial, and end it whatever happens."""
     command = [sys.executable, "-I", "-B", "-c", _PROGRAM]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own program

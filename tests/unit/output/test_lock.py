@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.output import fresh, lock
-from a2a_gen.output.lock import Generator, Lock
+from a2a_gen.output.lock import Lock, MadeBy
 from a2a_gen.problems import ProjectError
 
-SMALL = Lock(Generator("1.0", "abc", {"ruff": "1"}), {"out": "made"}, {"b.json": "2", "a.json": "1"}, {"made/x.py": "3"})
+SMALL = Lock(MadeBy("1.0", "abc", {"ruff": "1"}), {"out": "made"}, {"b.json": "2", "a.json": "1"}, {"made/x.py": "3"})
 
 
 def test_a_lock_survives_the_disk(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from a2a_gen.output import lock
 from a2a_gen.output.drift import find_drift
-from a2a_gen.output.lock import Generator, Lock, digest
+from a2a_gen.output.lock import Lock, MadeBy, digest
 from a2a_gen.output.publish import MARK, make_plan, publish, refuse_edited
 from a2a_gen.problems import ProjectError
 
-GENERATOR = Generator("1.0", "abc", {})
+GENERATOR = MadeBy("1.0", "abc", {})
 Files = Mapping[str, bytes]
 
 
