@@ -14,9 +14,7 @@ NO_BENCHMARKS = {"run", "table"}
 
 def main(named: list[str]) -> int:
     """Run the benchmarks, and fail if one of them does."""
-    print(
-        f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores. Rows of one table compare with each other; times of two machines do not."
-    )
+    print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores. Rows compare within one table of one run.")
     found = sorted(path for path in HERE.glob("*.py") if path.stem not in NO_BENCHMARKS)
     codes = [subprocess.run([sys.executable, str(path)], check=False).returncode for path in found if not named or path.stem in named]
     return max(codes, default=2)
