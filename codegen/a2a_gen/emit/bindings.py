@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from a2a_gen.emit import routes
 from a2a_gen.emit.demands import Demanded, demands
 from a2a_gen.emit.render import Code, literal, render
+from a2a_gen.emit.translate.expressions import function_name
+from a2a_gen.emit.translate.matches import Pair
+from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.emit.ways import Way, ways
 from a2a_gen.ir.model import Call, Contract, Dialect, Record
 from a2a_gen.ir.names import field_name
@@ -43,7 +46,6 @@ def _module(contract: Contract, dialect: Dialect) -> bytes:
         bindings=[_binding(contract, dialect.name, way, wanted) for way in carried],
         demands=[{"constant": _demands_constant(name), "rows": list(map(_demand, found))} for name, found in wanted.items()],
         methods=[(method, operation.python.upper()) for call, operation in calls for method in _methods(call)],
-        modules=sorted({_family(contract, dialect.name, name) for way in carried for name in (way.request, way.result) if name}),
     )
 
 
@@ -54,9 +56,12 @@ def _forgives_envelope(contract: Contract, dialect: str) -> bool:
 
 
 def _binding(contract: Contract, dialect: str, way: Way, wanted: Mapping[str, object]) -> Mapping[str, object]:
+    request = _request(contract, dialect, way)
+    answer = f"ours.{way.operation.response}" if way.operation.response else "Nothing"
     return {
         "constant": way.constant,
-        "request": _request(contract, dialect, way),
+        "type": Code(f"Binding[{request}, ours.{way.operation.request}, {answer}]"),
+        "request": request,
         "ours": way.operation.request,
         "operation": way.operation.python.upper(),
         "read": _read(contract, dialect, way),
@@ -75,7 +80,7 @@ def _read(contract: Contract, dialect: str, way: Way) -> Code:
         return Code(f"made(ours.{way.operation.request})")
     if dialect == contract.canonical:
         return Code("same")
-    return Code(_function(contract, dialect, "read", way.request, way.operation.request))
+    return Code(f"translate.{function_name(Pair(way.request, way.operation.request), Direction.READ)}")
 
 
 def _write(contract: Contract, dialect: str, way: Way) -> Code:
@@ -83,7 +88,7 @@ def _write(contract: Contract, dialect: str, way: Way) -> Code:
         return Code("None")
     if dialect == contract.canonical:
         return Code("as_it_is")
-    return Code(f"rewritten({_function(contract, dialect, 'write', way.result, way.operation.response)})")
+    return Code(f"rewritten(translate.{function_name(Pair(way.result, way.operation.response), Direction.WRITE)})")
 
 
 def _demands_constant(request: str | None) -> str:
@@ -102,15 +107,3 @@ def _demand(found: Demanded) -> Code:
 def _methods(call: Call) -> Iterator[str]:
     if call.method is not None:
         yield from (call.method, *call.aliases)
-
-
-def _function(contract: Contract, dialect: str, direction: str, theirs: str, ours: str) -> str:
-    """Name a translation by its module and its types, which it names once if they are called the same."""
-    one, other = field_name(theirs), field_name(ours)
-    return f"{_family(contract, dialect, theirs)}.{direction}_" + (
-        one if one == other else f"{one}_as_{other}" if direction == "read" else f"{other}_as_{one}"
-    )
-
-
-def _family(contract: Contract, dialect: str, name: str) -> str:
-    return next(family.module for family in contract.families if family.dialect == dialect and any(named.name == name for named in family.types))

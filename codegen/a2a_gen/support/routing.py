@@ -85,6 +85,7 @@ class CardRoute:
 
 
 def _object(body: bytes, model: type[WireModel]) -> dict[str, object]:
+    said: dict[str, object] | list[object] | str | float | None
     try:
         said = from_json(body)
     except ValueError:
