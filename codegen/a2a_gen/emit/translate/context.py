@@ -1,0 +1,62 @@
+"""What every function of one dialect is made with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from a2a_gen.emit.render import Code, literal
+from a2a_gen.emit.translate.expressions import Printer, function_name
+from a2a_gen.emit.translate.matches import Pair
+from a2a_gen.emit.translate.paths import Side
+from a2a_gen.emit.translate.rules import Direction, Report
+from a2a_gen.emit.translate.steps import Function, Refuse, Step, Table
+from a2a_gen.ir.model import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The two sides, how they are printed, and where problems go."""
+
+    dialect: Dialect
+    theirs: Side
+    ours: Side
+    positional: frozenset[Pair]
+    report: Report
+
+    def printer(self, direction: Direction) -> Printer:
+        """Print expressions of one direction."""
+        return Printer(direction, self.ours.dialect, self.positional)
+
+    def function(
+        self,
+        pair: Pair,
+        direction: Direction,
+        steps: tuple[Step, ...],
+        uses: frozenset[tuple[Pair, Direction]] = frozenset(),
+        tables: tuple[Table, ...] = (),
+        returns: str = "dict[str, object]",
+    ) -> Function:
+        """Put a function together: its name, what it takes and gives."""
+        theirs, ours = f"{self.theirs.dialect}.{pair.theirs}", f"{self.ours.dialect}.{pair.ours}"
+        reads = direction is Direction.READ
+        position = ", position: int = 0" if not reads and pair in self.positional else ""
+        return Function(
+            pair=pair,
+            direction=direction,
+            name=Code(function_name(pair, direction)),
+            parameters=Code(f"theirs: {theirs}" if reads else f"ours: {ours}{position}"),
+            returns=Code(ours if reads else returns),
+            summary=f"Read `{pair.theirs}` of {self.dialect.title}{_as(pair.theirs, pair.ours)}." if reads else f"Write `{pair.ours}` for {self.dialect.title}{_as(pair.ours, pair.theirs)}.",
+            steps=steps,
+            uses=uses - {(pair, direction)},
+            tables=tables,
+        )
+
+    def refusal(self, pair: Pair) -> Refuse:
+        """End a function where nothing can be said."""
+        text = f"{self.dialect.title} has no {pair.theirs} for this {pair.ours}"
+        return Refuse(Code(f"derive.UntranslatableError({literal(text)})"))
+
+
+def _as(name: str, other: str) -> str:
+    return "" if name == other else f" as `{other}`"

@@ -1,0 +1,134 @@
+"""Prints how a value is translated as a Python expression. Every choice is made before; this is the only place that knows how Python spells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from a2a_gen.emit.translate.matches import Each, Free, Match, Pair, Same, Types, Values, Words, Wrapped, is_plain
+from a2a_gen.emit.translate.rules import Direction
+from a2a_gen.ir import names
+from a2a_gen.ir.model import ClassName, ListOf, MapOf, Primitive, Ref, TypeExpr
+
+EMPTY: Final[Mapping[Primitive, str]] = {
+    Primitive.STRING: '""',
+    Primitive.INTEGER: "0",
+    Primitive.NUMBER: "0.0",
+    Primitive.BOOLEAN: "False",
+    Primitive.OBJECT: "{}",
+}
+"""What stands for a member that one side may leave out and the other must have."""
+
+
+def function_name(pair: Pair, direction: Direction) -> str:
+    """Name the function that translates a pair in one direction."""
+    theirs, ours = (names.field_name(ClassName(name)).rstrip("_") for name in (pair.theirs, pair.ours))
+    first, second = (theirs, ours) if direction is Direction.READ else (ours, theirs)
+    return f"{direction}_{first}" if pair.theirs == pair.ours else f"{direction}_{first}_as_{second}"
+
+
+def empty_of(match: Match) -> str | None:
+    """Say what is empty in the place of such a value, on both sides alike; ``None`` if nothing is."""
+    match match:
+        case Same(primitive):
+            return EMPTY.get(primitive)
+        case Each():
+            return "[]"
+        case Values():
+            return "{}"
+        case Wrapped(content=content):
+            return empty_of(content)
+        case Words():
+            return '""'
+        case Free():
+            return "{}"
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """Prints expressions of one direction between two dialects."""
+
+    direction: Direction
+    canonical: str
+    positional: frozenset[Pair] = frozenset()
+
+    def value(self, match: Match, source: str) -> str:
+        """Print a value that is there."""
+        if is_plain(match):
+            return source
+        match match:
+            case Same(primitive):
+                return self._primitive(primitive, source)
+            case Words():
+                return f"{source}.value" if self._reads else source
+            case Free():
+                return f"{source}.to_dict()" if self._reads else source
+            case Types(pair):
+                return f"{function_name(pair, self.direction)}({source})"
+            case Each(Types(pair)) if pair in self.positional and not self._reads:
+                return f"[{function_name(pair, self.direction)}(item, position) for position, item in enumerate({source})]"
+            case Each(item):
+                inner = self.value(item, "item")
+                return source if inner == "item" else f"[{inner} for item in {source}]"
+            case Values(value):
+                inner = self.value(value, "value")
+                mapping = f"({source})" if " " in source else source
+                return source if inner == "value" else f"{{key: {inner} for key, value in {mapping}.items()}}"
+            case Wrapped():
+                return self._wrapped(match, source)
+
+    def _primitive(self, primitive: Primitive, source: str) -> str:
+        if self._reads:
+            return source
+        match primitive:
+            case Primitive.BYTES:
+                return f"base.base64_text({source})"
+            case Primitive.TIMESTAMP:
+                return f"base.timestamp_text({source})"
+            case Primitive.ANY:
+                return f"None if {source} is base.JSON_NULL else {source}"
+            case _:
+                return source
+
+    def _wrapped(self, match: Wrapped, source: str) -> str:
+        if self._reads:
+            return f"{self.canonical}.{match.record}({match.field.python}={self.value(match.content, source)})"
+        content = f"{source}.{match.field.python}"
+        return self.value(match.content, content if match.field.required else f"{content} or {empty_of(match.content)}")
+
+    @property
+    def _reads(self) -> bool:
+        return self.direction is Direction.READ
+
+
+def plain(expression: TypeExpr, source: str) -> str:
+    """Print a value of the models as JSON."""
+    match expression:
+        case Ref():
+            return f"{source}.to_dict()"
+        case ListOf(item):
+            inner = plain(item, "item")
+            return source if inner == "item" else f"[{inner} for item in {source}]"
+        case MapOf(value):
+            inner = plain(value, "value")
+            return source if inner == "value" else f"{{key: {inner} for key, value in {source}.items()}}"
+        case _:
+            return source
+
+
+def modelled(expression: TypeExpr, source: str, dialect: str) -> str:
+    """Print a value of JSON as one of the models."""
+    match expression:
+        case Ref(name):
+            return f"{dialect}.{name}.model_validate({source})"
+        case ListOf(item):
+            inner = modelled(item, "item", dialect)
+            return source if inner == "item" else f"[{inner} for item in {source}]"
+        case MapOf(value):
+            inner = modelled(value, "value", dialect)
+            return source if inner == "value" else f"{{key: {inner} for key, value in {source}.items()}}"
+        case _:
+            return source

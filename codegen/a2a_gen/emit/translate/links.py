@@ -1,0 +1,147 @@
+"""Which members of a pair of records correspond: what the rules say, then equal names, and what remains must be declared as lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from a2a_gen.emit.translate.matches import Match, Matcher, Pair
+from a2a_gen.emit.translate.paths import Leaf, Path, Side, leaves
+from a2a_gen.emit.translate.rules import BRANCHES, KINDS, Direction, Report
+from a2a_gen.ir.model import Constant, Json, Record, Rule, Translation
+from a2a_gen.problems import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One correspondence: the members on both sides, the kind of rule, and how a value of the first becomes one of the other where it is that simple."""
+
+    kind: str
+    theirs: tuple[Leaf, ...]
+    ours: tuple[Leaf, ...]
+    argument: Mapping[str, Json]
+    match: Match | None = None
+
+    @property
+    def owned(self) -> tuple[Leaf, ...]:
+        """The members of theirs that no other rule needs to say anything about; the metadata beside a wrapped value are there without it too."""
+        return self.theirs[:1] if self.kind == "wrap" else self.theirs
+
+    def sets(self, direction: Direction) -> bool:
+        """Say whether the rule gives its target a value in this direction."""
+        only = self.argument.get("direction")
+        return direction in KINDS[self.kind].sets and only in (None, direction)
+
+    def carries(self, direction: Direction) -> bool:
+        """Say whether the value of its source survives in this direction."""
+        return direction in KINDS[self.kind].carries and self.sets(direction)
+
+    def targets(self, direction: Direction) -> tuple[Leaf, ...]:
+        """The members that get a value."""
+        return self.ours if direction is Direction.READ else self.theirs
+
+    def sources(self, direction: Direction) -> tuple[Leaf, ...]:
+        """The members that give the value."""
+        return self.theirs if direction is Direction.READ else self.ours
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A pair of records with everything that corresponds."""
+
+    pair: Pair
+    place: Place
+    theirs: tuple[Leaf, ...]
+    ours: tuple[Leaf, ...]
+    links: tuple[Link, ...]
+
+    def leaves(self, direction: Direction) -> tuple[Leaf, ...]:
+        """The members that a value is made of when it is translated in this direction."""
+        return self.ours if direction is Direction.READ else self.theirs
+
+    def setting(self, leaf: Leaf, direction: Direction) -> tuple[Link, ...]:
+        """The links that give a member its value, in the order of the table."""
+        return tuple(link for link in self.links if leaf in link.targets(direction) and link.sets(direction))
+
+
+@dataclass(frozen=True, slots=True)
+class Linker:
+    """Links the members of records of two sides."""
+
+    theirs: Side
+    ours: Side
+    matcher: Matcher
+    report: Report
+
+    def link(self, pair: Pair, translation: Translation | None) -> Linked | None:
+        """Find what corresponds in a pair; ``None`` if either type is no record."""
+        theirs, ours = self.theirs.record(pair.theirs), self.ours.record(pair.ours)
+        if theirs is None or ours is None:
+            return None
+        rules = [rule for rule in translation.rules if rule.kind not in BRANCHES] if translation else []
+        place = translation.place if translation else theirs.place
+        opened_theirs, opened_ours = self._opened(theirs, ours, rules)
+        their_leaves, our_leaves = leaves(self.theirs, theirs, opened_theirs), leaves(self.ours, ours, opened_ours)
+        by_path = ({leaf.path: leaf for leaf in their_leaves}, {leaf.path: leaf for leaf in our_leaves})
+        links = [link for rule in rules if (link := self._from_rule(pair, place, rule, *by_path))]
+        links += self._from_names(pair, place, links, *by_path)
+        return Linked(pair, place, their_leaves, our_leaves, tuple(links))
+
+    def _opened(self, theirs: Record, ours: Record, rules: Iterable[Rule]) -> tuple[frozenset[Path], frozenset[Path]]:
+        """Find the records that rules reach into; one that is opened on one side is opened on the other side too, if it has the same name there."""
+        their_paths, our_paths = _above(rule.theirs for rule in rules), _above(rule.ours for rule in rules)
+        taken = {tuple(name.split(".")) for rule in rules for name in rule.theirs}
+        both = {path for path in their_paths | our_paths if path not in taken and _reaches(self.theirs, theirs, path) and _reaches(self.ours, ours, path)}
+        return frozenset(their_paths | both), frozenset(our_paths | both)
+
+    def _from_rule(self, pair: Pair, place: Place, rule: Rule, theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]) -> Link | None:
+        if rule.kind not in KINDS:
+            self.report.add(place, "A2A-T01", f"{pair}: there is no rule '{rule.kind}'", f"use one of {', '.join(KINDS)}")
+            return None
+        wrapped = (("metadata",),) if rule.kind == "wrap" else ()
+        their_paths = (*(tuple(name.split(".")) for name in rule.theirs), *wrapped)
+        our_paths = (*(tuple(name.split(".")) for name in rule.ours), *wrapped)
+        missing = [f"{pair.theirs}.{'.'.join(path)}" for path in their_paths if path not in theirs]
+        missing += [f"{pair.ours}.{'.'.join(path)}" for path in our_paths if path not in ours]
+        for member in missing:
+            self.report.add(place, "A2A-T02", f"{pair}: there is no member {member}", "name a member of the schema, or delete the rule")
+        if missing:
+            return None
+        argument = rule.argument if isinstance(rule.argument, Mapping) else {}
+        link = Link(rule.kind, tuple(theirs[path] for path in their_paths), tuple(ours[path] for path in our_paths), argument)
+        return self._matched(pair, place, link) if rule.kind == "rename" else link
+
+    def _from_names(
+        self, pair: Pair, place: Place, links: Iterable[Link], theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]
+    ) -> Iterable[Link]:
+        """Link what has the same name on both sides and no rule that carries it."""
+        links = tuple(links)
+        for path, leaf in theirs.items():
+            other = ours.get(path)
+            is_set = any(leaf in link.owned and link.kind != "json" for link in links)
+            if other is None or is_set or any(other in link.ours and leaf not in link.theirs and link.sets(Direction.READ) for link in links):
+                continue
+            if not isinstance(leaf.field.type, Constant):
+                yield self._matched(pair, place, Link("rename", (leaf,), (other,), {}))
+
+    def _matched(self, pair: Pair, place: Place, link: Link) -> Link:
+        matches = [self.matcher.match(leaf.field.type, other.field.type) for leaf in link.theirs for other in link.ours]
+        if matches and None not in matches:
+            return Link(link.kind, link.theirs, link.ours, link.argument, matches[0])
+        members = f"{pair.theirs}.{link.theirs[0].name} and {pair.ours}.{link.ours[0].name}"
+        self.report.add(place, "A2A-T03", f"{members} have types that no rule translates", "write a rule of kind 'derive', or give them types that correspond")
+        return link
+
+
+def _above(names: Iterable[tuple[str, ...]]) -> set[Path]:
+    """List every record on the way to some members."""
+    paths = [tuple(name.split(".")) for group in names for name in group]
+    return {path[:length] for path in paths for length in range(1, len(path))}
+
+
+def _reaches(side: Side, record: Record, path: Path) -> bool:
+    records: tuple[Record, ...] = (record,)
+    for name in path:
+        field = records[0].field(name) if len(records) == 1 else None
+        records = side.records(field.type) if field else ()
+    return bool(records)

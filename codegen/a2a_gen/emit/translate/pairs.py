@@ -1,0 +1,111 @@
+"""All pairs of types that a dialect needs: from what operations take and give, through the members of the records, to the enumerations.
+
+The table names the pairs whose types have different names or need rules; a pair of equal names is found on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from a2a_gen.emit.translate.links import Linked, Linker
+from a2a_gen.emit.translate.matches import Matcher, Pair, Wrapped, pairs_in
+from a2a_gen.emit.translate.paths import Side
+from a2a_gen.emit.translate.rules import Report
+from a2a_gen.emit.translate.unions import Option, branches, options
+from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, Translation
+
+Found: TypeAlias = Linked | tuple[Option, ...] | Wrapped | tuple[Enumeration, Enumeration]
+
+
+@dataclass(slots=True)
+class Pairs:
+    """The pairs of a dialect, each with what corresponds in it; the flat ones are branches of a union whose members lie in ours."""
+
+    found: dict[Pair, Found] = field(default_factory=dict)
+    flat: set[Pair] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Finds the pairs of one dialect."""
+
+    contract: Contract
+    dialect: Dialect
+    report: Report
+
+    def pairs(self) -> Pairs:
+        """Walk from the operations until nothing new is needed, and report rows of the table that nothing needed."""
+        theirs, ours = Side(self.contract, self.dialect.name), Side(self.contract, self.contract.canonical)
+        matcher = Matcher(theirs, ours, self.dialect.wrappers)
+        linker = Linker(theirs, ours, matcher, self.report)
+        table = {Pair(row.theirs, row.ours): row for row in self.dialect.translations}
+        pairs, waiting = Pairs(), list(self._roots())
+        while waiting:
+            pair = waiting.pop(0)
+            if pair in pairs.found:
+                continue
+            result = self._find(pair, table.get(pair), linker, matcher)
+            if result is not None:
+                pairs.found[pair] = result
+                waiting += _needed(result, pairs)
+        for pair, row in table.items():
+            if pair not in pairs.found:
+                self.report.add(row.place, "A2A-T07", f"{pair}: no operation of {self.dialect.title} needs this", "delete the row")
+        return pairs
+
+    def _roots(self) -> Iterator[Pair]:
+        """List what operations take and give; a type of an operation that the dialect has not may still be of use, such as the card."""
+        for operation in self.contract.operations:
+            call = operation.call(self.dialect.name)
+            if call is None:
+                names = [name for name in (operation.request, operation.response) if name and self.contract.type(self.dialect.name, name)]
+                yield from (Pair(name, name) for name in names)
+                continue
+            for theirs, ours in (
+                (call.request, operation.request),
+                (call.http_request, operation.request),
+                (call.result, operation.response),
+                (call.http_result, operation.response),
+            ):
+                if theirs and ours:
+                    yield Pair(theirs, ours)
+
+    def _find(self, pair: Pair, row: Translation | None, linker: Linker, matcher: Matcher) -> Found | None:
+        theirs, ours = self.contract.type(self.dialect.name, pair.theirs), self.contract.type(self.contract.canonical, pair.ours)
+        listed = tuple(options(linker.theirs, linker.ours, row)) if row else ()
+        if listed:
+            self._check_branches(pair, row, listed, linker)
+            return listed
+        if isinstance(theirs, Enumeration) and isinstance(ours, Enumeration):
+            return theirs, ours
+        if isinstance(theirs, Alias) and (wrapped := matcher.unwrap(theirs.type, pair.ours)):
+            return wrapped
+        linked = linker.link(pair, row)
+        if linked is None:
+            place = row.place if row else theirs.place if theirs else self.dialect.place
+            text = f"{self.dialect.name}.{pair.theirs} and {self.contract.canonical}.{pair.ours} do not correspond"
+            self.report.add(place, "A2A-T08", text, "name two types of the schema: two records, a union with its branches, or a wrapper and its content")
+        return linked
+
+    def _check_branches(self, pair: Pair, row: Translation | None, listed: tuple[Option, ...], linker: Linker) -> None:
+        there, named = set(branches(linker.theirs, pair.theirs)), {option.branch for option in listed}
+        place = row.place if row else self.dialect.place
+        for branch in sorted(there ^ named):
+            text = f"{pair}: {branch} is {'not in the table' if branch in there else f'no branch of {pair.theirs}'}"
+            self.report.add(place, "A2A-T02", text, "list exactly the branches of the union")
+
+
+def _needed(found: Found, pairs: Pairs) -> Iterator[Pair]:
+    match found:
+        case Linked():
+            for link in found.links:
+                yield from pairs_in(link.match) if link.match else ()
+        case Wrapped():
+            yield from pairs_in(found)
+        case _:
+            for option in found:
+                if isinstance(option, Option):
+                    pairs.flat |= set() if option.is_held else {option.pair}
+                    yield option.pair

@@ -1,0 +1,153 @@
+"""Pairs of which one is no record: unions told apart by a tag, bare values that ours wraps, and enumerations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from a2a_gen.emit.render import Code, literal
+from a2a_gen.emit.translate.context import Context
+from a2a_gen.emit.translate.expressions import function_name
+from a2a_gen.emit.translate.matches import Pair, Wrapped, pairs_in
+from a2a_gen.emit.translate.paths import Side
+from a2a_gen.emit.translate.rules import BRANCHES, Direction
+from a2a_gen.emit.translate.steps import Branch, Function, Give, Step, Table
+from a2a_gen.ir.model import Alias, Enumeration, OneOf, Record, Ref, Translation
+
+READ, WRITE = Direction.READ, Direction.WRITE
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One branch of a union of theirs: what it is a pair with, and the members of ours that it is written for.
+
+    A branch is held by a member of ours, or its members lie flat in ours; one without members is only read.
+    """
+
+    branch: str
+    pair: Pair
+    members: tuple[str, ...]
+    is_held: bool
+
+
+def options(theirs: Side, ours: Side, translation: Translation) -> Iterator[Option]:
+    """List the branches of a union as the table says them, one for each type that a branch is a pair with."""
+    record = ours.record(translation.ours)
+    for rule in translation.rules:
+        if rule.kind not in BRANCHES:
+            continue
+        held = {member: inner[0].name for member in rule.ours if record and (field := record.field(member)) and (inner := ours.records(field.type))}
+        for member, name in held.items():
+            yield Option(rule.theirs[0], Pair(rule.theirs[0], name), (member,), is_held=True)
+        if not held:
+            yield Option(rule.theirs[0], Pair(rule.theirs[0], translation.ours), rule.ours, is_held=False)
+
+
+def branches(theirs: Side, name: str) -> tuple[str, ...]:
+    """List the types that a union of theirs allows; a record allows itself."""
+    named = theirs.contract.type(theirs.dialect, name)
+    if isinstance(named, Record):
+        return (name,)
+    return tuple(option.name for option in named.type.options if isinstance(option, Ref)) if isinstance(named, Alias) and isinstance(named.type, OneOf) else ()
+
+
+def union_functions(context: Context, pair: Pair, listed: tuple[Option, ...]) -> Iterator[Function]:
+    """Make both functions of a union."""
+    ours = context.ours.record(pair.ours)
+    order = {field.wire: place for place, field in enumerate(ours.fields)} if ours else {}
+    python = {field.wire: field.python for field in ours.fields} if ours else {}
+    read = tuple({option.branch: option for option in reversed(listed)}.values())[::-1]
+    yield context.function(pair, READ, _reading(context, pair, read, python), frozenset((option.pair, READ) for option in read))
+    steps = tuple(_writing(sorted((option for option in listed if option.members), key=lambda option: order.get(option.members[0], 0)), python))
+    uses = frozenset((option.pair, WRITE) for option in listed if option.members)
+    yield context.function(pair, WRITE, (*steps, context.refusal(pair)), uses)
+
+
+def _reading(context: Context, pair: Pair, listed: tuple[Option, ...], python: Mapping[str, str]) -> tuple[Step, ...]:
+    steps = list[Step]()
+    for option in listed:
+        value = f"{function_name(option.pair, READ)}(theirs)"
+        give = Give(Code(f"{context.ours.dialect}.{pair.ours}({python[option.members[0]]}={value})" if option.is_held else value))
+        is_last = option is listed[-1]
+        steps.append(give if is_last else Branch(Code(f"isinstance(theirs, {context.theirs.dialect}.{option.branch})"), (give,)))
+    return tuple(steps)
+
+
+def _writing(listed: Iterable[Option], python: Mapping[str, str]) -> Iterator[Step]:
+    for option in listed:
+        there = " or ".join(f"ours.{python[member]} is not None" for member in option.members)
+        source = f"ours.{python[option.members[0]]}" if option.is_held else "ours"
+        yield Branch(Code(there), (Give(Code(f"{function_name(option.pair, WRITE)}({source})")),))
+
+
+def wrapped_functions(context: Context, pair: Pair, match: Wrapped) -> Iterator[Function]:
+    """Make both functions of a type that ours wraps."""
+    needed = tuple(pairs_in(match))
+    for direction, source in ((READ, "theirs"), (WRITE, "ours")):
+        value = context.printer(direction).value(match, source)
+        uses = frozenset((each, direction) for each in needed)
+        yield context.function(pair, direction, (Give(Code(value)),), uses, returns="list[dict[str, object]]")
+
+
+# --- enumerations ----------------------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How the words of two enumerations correspond: what each of theirs is read as, and what each of ours is written as."""
+
+    read: Mapping[str, str]
+    write: Mapping[str, str]
+
+    def lost(self, theirs: Enumeration, ours: Enumeration) -> Iterator[tuple[Direction, str]]:
+        """List the words that do not come back from the other side."""
+        for value in theirs.values:
+            if self.write.get(self.read.get(value.wire, ""), value.wire) != value.wire:
+                yield READ, value.wire
+        for value in ours.values:
+            word = self.write.get(value.wire, value.wire if theirs.is_open else None)
+            if word is None or self.read.get(word, value.wire) != value.wire:
+                yield WRITE, value.wire
+
+
+def words(context: Context, theirs: Enumeration, ours: Enumeration) -> Words:
+    """Find the words: from the table of states, from the table of the dialect, or the same on both sides."""
+    lifecycle = context.ours.contract.lifecycle
+    dialect, canonical = context.theirs.dialect, context.ours.dialect
+    if ours.name == lifecycle.type:
+        write = {state.spellings[canonical]: state.spellings[dialect] for state in lifecycle.states if dialect in state.spellings}
+        read = {word: state.spellings[canonical] for state in lifecycle.states for word in state.reads.get(dialect, ())}
+        if dialect in lifecycle.unknown:
+            write.setdefault(lifecycle.unknown[canonical], lifecycle.unknown[dialect])
+            read.setdefault(lifecycle.unknown[dialect], lifecycle.unknown[canonical])
+        return Words(read, write)
+    table = context.dialect.enums.get(theirs.name)
+    if table is None:
+        same = {value.wire: value.wire for value in theirs.values if any(value.wire == other.wire for other in ours.values)}
+        return Words(same, same)
+    return Words(table, {our_word: their_word for their_word, our_word in reversed(table.items())})
+
+
+def enumeration_functions(context: Context, pair: Pair, theirs: Enumeration, ours: Enumeration, found: Words) -> Iterator[Function]:
+    """Make both functions of an enumeration; words that nobody knows survive where they may, and become the first of ours that has a word otherwise."""
+    dialect = context.ours.dialect
+    typed = f"{dialect}.{ours.name}"
+    python = {value.wire: f"{typed}.{value.python}" for value in ours.values}
+    read_name, write_name = (f"_{function_name(pair, direction).upper()}" for direction in (READ, WRITE))
+    items = ", ".join(f"{literal(word)}: {python[other]}" for word, other in found.read.items() if other in python)
+    unknown = f"{typed}(theirs.value)" if ours.is_open else python[ours.values[0].wire]
+    yield context.function(
+        pair,
+        READ,
+        (Give(Code(f"{read_name}.get(theirs.value) or {unknown}")),),
+        tables=(Table(Code(read_name), Code(f"dict[str, {typed}]"), Code(f"{{{items}}}")),),
+    )
+    items = ", ".join(f"{literal(word)}: {literal(other)}" for word, other in found.write.items())
+    fallback = "ours.value" if theirs.is_open else literal(found.write.get(ours.values[0].wire) or next(iter(found.read)))
+    yield context.function(
+        pair,
+        WRITE,
+        (Give(Code(f"{write_name}.get(ours.value, {fallback})")),),
+        tables=(Table(Code(write_name), Code("dict[str, str]"), Code(f"{{{items}}}")),),
+        returns="str",
+    )

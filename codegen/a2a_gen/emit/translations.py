@@ -1,0 +1,86 @@
+"""The translations between the canonical model and every other dialect: one module per schema file of the dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from a2a_gen.emit.render import Code, render
+from a2a_gen.emit.translate.expressions import function_name
+from a2a_gen.emit.translate.plan import Module, Plan, make_plan
+from a2a_gen.emit.translate.steps import Branch, Function, Step, Table
+from a2a_gen.ir.model import Contract
+from a2a_gen.problems import ContractError, Problem
+
+PACKAGE = "a2a_contract"
+
+
+def emit(contract: Contract) -> dict[str, bytes]:
+    """Write the translations; a table that is wrong in any dialect ends the build with everything that is wrong in all of them."""
+    plans = make_plans(contract)
+    problems = [problem for plan in plans for problem in plan.problems]
+    if problems:
+        raise ContractError(problems)
+    return dict(file for plan in plans for file in _files(plan))
+
+
+def make_plans(contract: Contract) -> tuple[Plan, ...]:
+    """Plan the translations of every dialect but the canonical one."""
+    return tuple(make_plan(contract, dialect) for dialect in contract.dialects if dialect.name != contract.canonical)
+
+
+def check(contract: Contract) -> tuple[Problem, ...]:
+    """Find everything that is wrong with the tables of translations."""
+    return tuple(problem for plan in make_plans(contract) for problem in plan.problems)
+
+
+def _files(plan: Plan) -> Iterator[tuple[str, bytes]]:
+    folder = f"translate/{plan.dialect.name}"
+    homes = {function.name: module.family.module for module in plan.modules for function in module.functions}
+    sources = ["dialects.json"]
+    for module in plan.modules:
+        yield f"{folder}/{module.family.module}.py", _module(plan, module, homes)
+    yield (
+        f"{folder}/__init__.py",
+        render(
+            "translate_package.py.jinja",
+            sources=sources,
+            summary=f"Translations between {plan.dialect.title} and the canonical model: reading makes ours of theirs, writing makes theirs of ours.",
+            imports=_imports(f"{PACKAGE}.translate.{plan.dialect.name}", homes.items()),
+            names=sorted(homes),
+        ),
+    )
+
+
+def _module(plan: Plan, module: Module, homes: Mapping[Code, str]) -> bytes:
+    own = {function.name for function in module.functions}
+    used = {Code(function_name(pair, direction)) for function in module.functions for pair, direction in function.uses}
+    supports = [name for name in ("base", "derive") if f"{name}." in repr(module.functions)]
+    return render(
+        "translate.py.jinja",
+        sources=(module.family.file, "dialects.json"),
+        summary=f"Translations of {module.family.file.rpartition('/')[2]} between {plan.dialect.title} and the canonical model.",
+        package=PACKAGE,
+        modules=Code(", ".join(sorted((*supports, plan.dialect.name, plan.canonical)))),
+        imports=_imports(f"{PACKAGE}.translate.{plan.dialect.name}", ((name, homes[name]) for name in used - own)),
+        tables=_tables(module.functions),
+        functions=[(function, list(_lines(function.steps, 1))) for function in module.functions],
+    )
+
+
+def _imports(package: str, homes: Iterable[tuple[Code, str]]) -> list[tuple[Code, list[Code]]]:
+    grouped: dict[str, list[Code]] = {}
+    for name, home in sorted(homes):
+        grouped.setdefault(home, []).append(name)
+    return [(Code(f"{package}.{home}"), names) for home, names in sorted(grouped.items())]
+
+
+def _tables(functions: Iterable[Function]) -> list[Table]:
+    return list({table.name: table for function in functions for table in function.tables}.values())
+
+
+def _lines(steps: Iterable[Step], depth: int) -> Iterator[tuple[Code, Step]]:
+    """Give each step its indent; those under a condition follow it."""
+    for step in steps:
+        yield Code("    " * depth), step
+        if isinstance(step, Branch):
+            yield from _lines(step.steps, depth + 1)
