@@ -36,6 +36,7 @@ check: .venv/.installed ## lint, types, import directions, and that generated co
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
 	$(BIN)/basedpyright
 	$(BIN)/a2a-gen check
 
