@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_SKIPPED = {"__pycache__", "input", "then", "expected"}
+_CASES = ROOT / "tests" / "cases"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -48,5 +48,5 @@ class Source:
 
 def sources(*folders: str) -> list[Source]:
     """Find the Python files below some folders of the repository."""
-    found = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-    return [Source(path) for path in sorted(found) if not _SKIPPED.intersection(path.relative_to(ROOT).parts)]
+    found = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return [Source(path) for path in found if _CASES not in path.parents or path.parent == _CASES]
