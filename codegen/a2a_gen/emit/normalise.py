@@ -32,7 +32,11 @@ _NUMBERS: Final = (Primitive.INTEGER, Primitive.NUMBER)
 
 # What stays of a schema beside its type; descriptions are handled where they belong, everything else would leak into the models.
 _CONSTRAINTS: Final = frozenset(
-    "$ref const exclusiveMaximum exclusiveMinimum maxItems maxLength maximum minItems minLength minimum multipleOf pattern type".split()
+    {
+        *("$ref", "const", "type"),
+        *("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"),
+        *("maxItems", "maxLength", "minItems", "minLength", "pattern"),
+    }
 )
 
 
