@@ -1,0 +1,78 @@
+"""What the values stand for that a handler returns or yields. One table; everything else about answers reads it.
+
+    value                       its parts                            returned by a task's handler       returned for a message     yielded
+    str                         one text                             artifact "result"                  the message                chunk of "result"
+    dict, list, number, bool    one piece of JSON                    artifact "result"                  the message                chunk of "result"
+    JSON_NULL                   the JSON value null                  artifact "result"                  the message                chunk of "result"
+    bytes                       one file without a name              artifact "result"                  the message                chunk of "result"
+    Part                        itself                               artifact "result"                  the message                chunk of "result"
+    Artifact                    its own                              that artifact                      the message                that artifact, or more of it
+    Message                     its own                              what the final status says         the message                what the status says
+    Job                         none                                 the task goes on until it is done  refused                    refused
+    None                        none                                 no result                          refused                    refused
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from a2a_contract.base import JSON_NULL, JsonNull
+from a2a_contract.v1_0 import Artifact, Message, Part
+
+RESULT = "result"
+
+_BYTES = "application/octet-stream"
+
+
+class AnswerError(TypeError):
+    """A handler has answered with something that no protocol can carry; the text says what it may answer with."""
+
+
+def _json(value: object) -> list[Part]:
+    return [Part(data=value)]
+
+
+_PARTS: Mapping[type, Callable[[object], list[Part]]] = {
+    str: lambda text: [Part(text=str(text))],
+    dict: _json,
+    list: _json,
+    int: _json,
+    float: _json,
+    bool: _json,
+    JsonNull: lambda _: [Part(data=JSON_NULL)],
+}
+
+
+def parts_of(value: object) -> list[Part]:
+    """Make parts of what a handler has answered with."""
+    make = _PARTS.get(type(value))
+    if make is not None:
+        return make(value)
+    match value:
+        case Part():
+            return [value]
+        case Artifact() | Message():
+            return value.parts
+        case bytes() | bytearray() | memoryview():
+            return [Part(raw=bytes(value), media_type=_BYTES)]
+    for kind, make in _PARTS.items():  # their subclasses
+        if isinstance(value, kind):
+            return make(value)
+    raise AnswerError(f"a handler cannot answer with a {type(value).__qualname__}; it can with text, JSON, bytes, a Part, a Message or an Artifact")
+
+
+def artifact_of(value: object) -> Artifact:
+    """Make the artifact that a returned or yielded value stands for."""
+    if isinstance(value, Artifact):
+        return value
+    return Artifact(artifact_id=RESULT, name=RESULT, parts=parts_of(value))
+
+
+def text_of(parts: Sequence[Part]) -> str:
+    """Join the texts among some parts."""
+    return "\n".join(part.text for part in parts if part.text is not None)
+
+
+def data_of(parts: Sequence[Part]) -> object:
+    """Find the first piece of JSON among some parts; ``None`` when there is none, ``JSON_NULL`` when it is null."""
+    return next((part.data for part in parts if part.data is not None), None)

@@ -1,0 +1,214 @@
+"""What a handler sees of the world, and all that it can do to its task.
+
+``Context`` is what every handler has. ``TaskContext`` adds what needs a task: news, artifacts, questions. How a handler is run again, and what these calls
+then do, is told once, in the head of this package.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NoReturn, TypeVar
+
+from a2a_contract.base import JsonAny, JsonObject
+from a2a_contract.errors import InvalidParamsError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Message, Part, Role
+from pydantic import TypeAdapter
+from pydantic_core import from_json, to_json
+
+from a2a_runtime.caller import Caller, Scope
+from a2a_runtime.clock import moment
+from a2a_runtime.execution import answers, replay
+from a2a_runtime.execution.artifact import ArtifactWriter
+from a2a_runtime.execution.desk import Desk
+from a2a_runtime.execution.dialler import Dialler
+from a2a_runtime.execution.signals import Ended, Parked
+from a2a_runtime.ids import Ids
+from a2a_runtime.stores.port import Record, RecordKind, Run, Store
+
+T = TypeVar("T")
+
+QUESTION = "a2a-gen/question"
+"""Member of a question's metadata: its key, and the schema of the answer when there is one."""
+
+_JSON: TypeAdapter[object] = TypeAdapter(JsonAny)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the contexts of a process have in common."""
+
+    store: Store
+    ids: Ids
+    dialler: Dialler
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the caller has answered to a question."""
+
+    message: Message
+
+    @property
+    def text(self) -> str:
+        """The texts of the answer."""
+        return answers.text_of(self.message.parts)
+
+    @property
+    def data(self) -> object:
+        """The first piece of JSON in the answer; ``None`` when it has none."""
+        return answers.data_of(self.message.parts)
+
+
+class ContextState:
+    """What the tasks of a conversation remember together: one JSON object."""
+
+    def __init__(self, store: Store, scope: Scope, context_id: str) -> None:
+        self._store, self._scope, self._context_id = store, scope, context_id
+
+    async def load(self) -> Mapping[str, object]:
+        """Read it; empty when nothing was written."""
+        return await self._store.load_context(self._scope, self._context_id) or {}
+
+    async def update(self, data: Mapping[str, object]) -> None:
+        """Put this in its place."""
+        await self._store.update_context(self._scope, self._context_id, data)
+
+
+class Context:
+    """What every handler has: the message, who sent it, the conversation, and ways to refuse."""
+
+    task_id: str | None = None
+
+    def __init__(self, world: World, scope: Scope, caller: Caller, context_id: str, message: Message) -> None:
+        self._world, self._scope = world, scope
+        self._loop = asyncio.get_running_loop()
+        self.caller, self.context_id, self.message = caller, context_id, message
+        self.deadline: datetime | None = None
+        self.cancelled = False
+        self.state = ContextState(world.store, scope, context_id)
+
+    @property
+    def text(self) -> str:
+        """The texts of the message."""
+        return answers.text_of(self.message.parts)
+
+    @property
+    def data(self) -> object:
+        """The first piece of JSON in the message; ``None`` when it has none."""
+        return answers.data_of(self.message.parts)
+
+    async def conversation(self, limit: int = 100) -> Sequence[Message]:
+        """Read the newest messages of the conversation, oldest first, over all of its tasks."""
+        return await self._world.store.conversation(self._scope, self.context_id, limit)
+
+    async def fetch(self, part: Part) -> bytes:
+        """Get the content of a part: what it holds, or what its URL refers to."""
+        if part.url is not None:
+            return await self._world.dialler.fetch(part.url)
+        if part.raw is not None:
+            return part.raw
+        if part.text is not None:
+            return part.text.encode()
+        return to_json(part.data)
+
+    def reply(self, *values: object) -> Message:
+        """Make a message of the agent from texts, JSON, bytes and parts."""
+        parts = [part for value in values for part in answers.parts_of(value)]
+        return Message(message_id=self._world.ids.new(), context_id=self.context_id, task_id=self.task_id, role=Role.AGENT, parts=parts)
+
+    def reject(self, reason: str) -> NoReturn:
+        """Refuse to do what the message asks for."""
+        raise Ended(State.REJECTED, self.reply(reason))
+
+    def fail(self, reason: str) -> NoReturn:
+        """Give up; the caller gets to read the reason."""
+        raise Ended(State.FAILED, self.reply(reason))
+
+    def block_on(self, call: Coroutine[object, object, T]) -> T:
+        """Wait, in the thread of a plain function, for something async."""
+        return asyncio.run_coroutine_threadsafe(call, self._loop).result()
+
+
+class TaskContext(Context):
+    """What a handler has that works on a task."""
+
+    task_id: str
+
+    def __init__(self, world: World, caller: Caller, run: Run, desk: Desk, message: Message) -> None:
+        self.task_id = run.stored.wire_id
+        super().__init__(world, run.stored.scope, caller, run.stored.context_id, message)
+        self.attempt = run.attempt
+        self._desk = desk
+        self._replay = replay.Replay.of(run.records)
+
+    def limit(self, millis: int) -> None:
+        """Say when the run has to be done."""
+        self.deadline = moment(millis)
+
+    async def history(self) -> Sequence[Message]:
+        """Read the messages of this task as they are now, also those that have come in while it runs."""
+        stored = await self._world.store.load_task(self._scope, self.task_id, include_artifacts=False)
+        return stored.task.model.history or () if stored else ()
+
+    async def status(self, text: str | None = None, *, progress: float | None = None) -> None:
+        """Say how it goes, in words, as a number from 0 to 1, or both; not again what was said before the last recorded answer."""
+        if not self._replay.repeats:
+            metadata = None if progress is None else {"progress": progress}
+            await self._desk.status(None if text is None else self.reply(text), metadata)
+
+    async def say(self, message: Message) -> None:
+        """Make a message what the task's status says."""
+        if not self._replay.repeats:
+            await self._desk.status(self.bound(message), None)
+
+    def artifact(self, name: str, *, description: str | None = None, metadata: JsonObject | None = None) -> ArtifactWriter:
+        """Open an artifact to be written piece by piece."""
+        return ArtifactWriter(self._desk, name, description=description, metadata=metadata)
+
+    async def once(self, key: str, function: Callable[[], Awaitable[T]]) -> T:
+        """Do something that no later run is to do again, and give back its result, which must be JSON.
+
+        The result is recorded when the function is done: if the process dies in between, it is done again.
+        """
+        body = self._replay.results.get(key)
+        if body is None:
+            body = _JSON.dump_json(_JSON.validate_python(await function()))
+            await self._desk.record(Record(RecordKind.ONCE, key, body))
+            self._replay.results[key] = body
+        result: T = from_json(body, allow_inf_nan=False)
+        return result
+
+    async def ask(self, question: str | Message, schema: JsonObject | None = None, *, key: str | None = None) -> Answer:
+        """Ask the caller, and wait for the answer without keeping anything in memory: the handler runs again from the top when it comes."""
+        return await self._question(State.INPUT_REQUIRED, question, schema, key)
+
+    async def require_auth(self, request: str | Message, *, key: str | None = None) -> Answer:
+        """Ask the caller to authorize something elsewhere, and wait like ``ask``."""
+        return await self._question(State.AUTH_REQUIRED, request, None, key)
+
+    async def _question(self, state: State, question: str | Message, schema: JsonObject | None, given: str | None) -> Answer:
+        key, wanted = self._replay.key(given), replay.fingerprint(state.name, schema)
+        answer = self._replay.answer(key, wanted)
+        if answer is not None:
+            return Answer(answer)
+        message = self.bound(question) if isinstance(question, Message) else self.reply(question)
+        asked: dict[str, object] = {"key": key} if schema is None else {"key": key, "schema": schema}
+        message = message.model_copy(update={"metadata": {**(message.metadata or {}), QUESTION: asked}})
+        await self._desk.park(state, message, Record(RecordKind.QUESTION, key, message.to_json(), wanted))
+        raise Parked
+
+    def bound(self, message: Message) -> Message:
+        """Give a message the ids of this task and its conversation."""
+        return message.model_copy(update={"task_id": self.task_id, "context_id": self.context_id})
+
+
+def question_key(asked: Message | None) -> str:
+    """Read the key of the question that a parked task waits with."""
+    match (asked.metadata or {}).get(QUESTION) if asked else None:
+        case {"key": str(key)}:
+            return key
+    raise InvalidParamsError("The task asks nothing that could be answered")

@@ -1,0 +1,152 @@
+"""The writes of one run: each under the run's epoch, one after the other, and told to readers only once it is committed.
+
+A desk is closed exactly once: by parking, by ending, by giving the task up, or because the store says that another run has taken over. From then on it refuses everything, also
+to a handler that goes on although it was told to stop. Whoever closes it waits for the write that is under way, so nothing of the handler comes after the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from a2a_contract.base import JsonObject
+from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Artifact, Message
+
+from a2a_runtime.clock import Clock
+from a2a_runtime.errors import ConcurrencyError, FencedError, StoreUnavailableError, TaskStateError
+from a2a_runtime.execution.signals import RunOver
+from a2a_runtime.lifecycle import INTERRUPTED
+from a2a_runtime.stores.port import ArtifactWrite, Change, LoggedEvent, Record, Store, StoredTask, Written
+from a2a_runtime.streams.doorbell import Doorbell
+from a2a_runtime.streams.hub import Hub
+
+log = logging.getLogger(__name__)
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+
+
+class Teller:
+    """Says what was committed: to readers of this process at once, to other processes by the bell."""
+
+    def __init__(self, hub: Hub, bell: Doorbell | None) -> None:
+        self._hub, self._bell = hub, bell
+
+    def tell(self, key: str, events: Sequence[LoggedEvent]) -> None:
+        """Hand over events that are durable."""
+        self._hub.offer(key, events)
+        if self._bell is not None:
+            self._bell.ring((key,))
+
+
+class Desk:
+    """Where one run of a task writes."""
+
+    def __init__(self, store: Store, teller: Teller, clock: Clock, stored: StoredTask, *, patience: float) -> None:
+        self.stored = stored
+        self.begun = stored.state is State.WORKING
+        self.is_open = True
+        self._store, self._teller, self._clock, self._patience = store, teller, clock, patience
+        self._last_seq = stored.last_seq
+        self._turn = asyncio.Lock()
+        self._replaced: set[str] = set()
+
+    async def begin(self) -> None:
+        """Say that the handler is at it, unless that was said."""
+        if self.begun:
+            return
+        async with self._turn:
+            if not self.begun:  # also not meanwhile, by the timer or by the handler itself
+                await self._write_in_turn(Change(state=State.WORKING))
+
+    async def status(self, message: Message | None, metadata: JsonObject | None) -> None:
+        """Say how it goes."""
+        await self._write(Change(state=State.WORKING, status_message=message, metadata=metadata, event_metadata=metadata))
+
+    async def artifact(self, artifact: Artifact, *, last_chunk: bool = False) -> None:
+        """Write a chunk of an artifact; the first one of a run takes the place of what earlier runs have written."""
+        await self.begin()
+        await self._write(Change(artifacts=(self._chunk(artifact, last_chunk=last_chunk),)))
+
+    async def record(self, record: Record) -> None:
+        """Remember something for later runs."""
+        await self._write(Change(records=(record,)))
+
+    async def park(self, state: State, question: Message, record: Record) -> None:
+        """Ask: record the question, release the task and close the desk."""
+        await self._write(Change(state=state, status_message=question, records=(record,), release=True), closes=True)
+
+    async def hand_over(self) -> None:
+        """Give the task up as it is, for another process or the next start."""
+        await self._write(Change(release=True), closes=True)
+
+    async def end(self, state: State, message: Message | None, artifact: Artifact | None = None) -> None:
+        """End the task. As long as the store is away this waits for it: an end that cannot be written is no end."""
+        artifacts = () if artifact is None else (self._chunk(artifact, last_chunk=True),)
+        messages = () if message is None or state is not State.COMPLETED else (message,)
+        change = Change(state=state, status_message=message, artifacts=artifacts, messages=messages)
+        await self._write(change, closes=True, patience=float("inf"))
+
+    async def look_for_cancellation(self) -> None:
+        """After parking: cancel the task if somebody asked for that while it was still running and therefore expected the handler to hear of it."""
+        stored = await self._store.load_task(self.stored.scope, self.stored.wire_id, 0, include_artifacts=False)
+        if stored is not None and stored.key == self.stored.key and stored.cancel_requested and stored.state in INTERRUPTED:
+            await cancel_parked(self._store, self._teller, stored)
+
+    def _chunk(self, artifact: Artifact, *, last_chunk: bool) -> ArtifactWrite:
+        append = artifact.artifact_id in self._replaced
+        self._replaced.add(artifact.artifact_id)
+        return ArtifactWrite(artifact, append=append, last_chunk=last_chunk)
+
+    async def _write(self, change: Change, *, closes: bool = False, patience: float | None = None) -> None:
+        async with self._turn:
+            await self._write_in_turn(change, patience)
+            self.is_open = not closes
+
+    async def _write_in_turn(self, change: Change, patience: float | None = None) -> None:
+        if not self.is_open:
+            raise RunOver
+        try:
+            written = await self._commit(replace(change, epoch=self.stored.epoch), patience or self._patience)
+        except (FencedError, TaskNotFoundError, TaskStateError) as error:
+            self.is_open = False
+            log.info("run %d of task %s is over: %s", self.stored.epoch, self.stored.key, error)
+            raise RunOver from error
+        self.begun = self.begun or change.state is not None
+        if written.events:
+            self._last_seq = written.events[-1].seq
+            self._teller.tell(self.stored.key, written.events)
+
+    async def _commit(self, change: Change, patience: float) -> Written:
+        """Write; again and again while the store is away, unless it turns out that the first time was enough."""
+        try:
+            return await self._store.update_task(self.stored.scope, self.stored.key, change)
+        except StoreUnavailableError as error:
+            log.warning("task %s waits for the store: %s", self.stored.key, error)
+        gives_up, pause = self._clock.monotonic() + patience, _FIRST_PAUSE
+        while True:
+            await self._clock.sleep(pause)
+            try:
+                return await self._landed() or await self._store.update_task(self.stored.scope, self.stored.key, change)
+            except StoreUnavailableError:
+                if self._clock.monotonic() >= gives_up:
+                    raise
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _landed(self) -> Written | None:
+        """Look for events that the store has of this run and the desk does not know: a commit whose answer was lost. Only one run writes events at a time, so they are its own."""
+        events = await self._store.read_events(self.stored.key, self._last_seq)
+        return Written(0, events[-1].state, events) if events else None
+
+
+async def cancel_parked(store: Store, teller: Teller, stored: StoredTask) -> bool:
+    """Cancel a task that no process runs; not if it has gone on meanwhile."""
+    try:
+        written = await store.update_task(stored.scope, stored.key, Change(state=State.CANCELED, expected_states=INTERRUPTED))
+    except (TaskStateError, ConcurrencyError, TaskNotFoundError):
+        return False
+    teller.tell(stored.key, written.events)
+    return True

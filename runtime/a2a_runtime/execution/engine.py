@@ -1,0 +1,172 @@
+"""The engine: tasks as a request sees them, without HTTP. One per process, for all agents and surfaces that share a store.
+
+    async with Engine(store, Skills(Skill("echo", echo))) as engine:
+        accepted = await engine.start(scope, NewTask(…), caller)      committed; the handler runs
+        await engine.wait(accepted.stored.key, accepted.cursor)       until it has ended, or asks for something
+
+Every call is scoped; a task of another scope is one that does not exist.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+from a2a_contract.errors import InvalidAgentResponseError, TaskNotFoundError, UnavailableError
+from a2a_contract.lifecycle import TERMINAL
+from a2a_contract.v1_0 import Message
+
+from a2a_runtime.caller import Caller, Scope
+from a2a_runtime.clock import Clock, SystemClock
+from a2a_runtime.execution.call import call
+from a2a_runtime.execution.context import Context, World
+from a2a_runtime.execution.desk import Teller, cancel_parked
+from a2a_runtime.execution.dialler import Dialler, NoDialler
+from a2a_runtime.execution.followups import Accepted, FollowUps
+from a2a_runtime.execution.loops import Loops
+from a2a_runtime.execution.reading import Reading
+from a2a_runtime.execution.runner import EmbeddedRunner, Runner, Skills
+from a2a_runtime.execution.signals import Ended
+from a2a_runtime.ids import Ids
+from a2a_runtime.lifecycle import INTERRUPTED
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores.port import NewTask, Run, Store, StoredTask, TaskPage, TaskQuery
+from a2a_runtime.streams.doorbell import Doorbell
+from a2a_runtime.streams.hub import Hub
+
+log = logging.getLogger(__name__)
+
+_BELL_RETRY = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an engine can be given in place of its own."""
+
+    settings: Settings = Settings()
+    clock: Clock = SystemClock()  # noqa: RUF009  # it has no state
+    bell: Doorbell | None = None  # None: nobody else works on this store
+    dialler: Dialler = NoDialler()  # noqa: RUF009  # as the clock
+
+
+class Engine(Reading):
+    """Takes messages, runs handlers, and tells how it goes."""
+
+    def __init__(self, store: Store, skills: Skills, parts: Parts | None = None, runner: Runner | None = None) -> None:
+        parts = parts or Parts()
+        settings = parts.settings
+        hub = Hub(store, window=settings.stream_window, patience_seconds=settings.store_patience)
+        super().__init__(store, hub)
+        self._settings, self._skills, self._bell = settings, skills, parts.bell
+        self._teller = Teller(hub, parts.bell)
+        self._world = World(store, Ids(parts.clock), parts.dialler)
+        self.runner: Runner = runner or EmbeddedRunner(self._world, skills, self._teller, parts.clock, settings)
+        self._follow_ups = FollowUps(self, store, self._teller, self.runner)
+        self._loops = Loops(parts.clock)
+        self._closing = False
+        self._clock = parts.clock
+
+    async def open(self) -> None:
+        """Open the store, hear of others, and go on with what was left behind."""
+        await self._store.open()
+        self._loops.every(self._settings.retention_sweep, self._store.sweep)
+        if self._bell is not None:
+            bell = self._bell
+            self._loops.every(_BELL_RETRY, lambda: bell.listen(self))
+        await self.runner.open()
+
+    async def close(self, grace: float | None = None) -> None:
+        """Take no more work, give running tasks some time, hand over the rest, and close the store."""
+        self._closing = True
+        async with AsyncExitStack() as last:
+            last.push_async_callback(self._store.close)
+            last.push_async_callback(self._loops.stop)
+            await self.runner.close(self._settings.shutdown_grace if grace is None else grace)
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    async def start(self, scope: Scope, new: NewTask, caller: Caller | None = None) -> Accepted:
+        """Create a task and have its handler run; the same task again for an idempotency key that has one."""
+        self._refuse_when_closing()
+        if new.process is None and self.runner.process is not None:
+            new = replace(new, process=self.runner.process)
+        created = await self._store.create_task(scope, new)
+        stored = created.stored
+        if created.is_new:
+            self._teller.tell(stored.key, created.events)
+            message = new.message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id})
+            self.runner.launch(Run(stored, ()), caller or Caller(scope.owner, scope.tenant), message)
+        return Accepted(stored, created.events[-1].seq if created.events else 0, is_new=created.is_new)
+
+    async def message(self, scope: Scope, wire_id: str, message: Message) -> Accepted:
+        """Give a message to an existing task: as the answer to what it asks, or into its history."""
+        self._refuse_when_closing()
+        return await self._follow_ups.take(scope, wire_id, message)
+
+    async def answer(self, scope: Scope, skill_id: str, message: Message, caller: Caller | None = None) -> Message:
+        """Have a skill answer with a message: no task, and nothing stored."""
+        self._refuse_when_closing()
+        skill = self._skills.find(scope.surface, skill_id)
+        if skill is None:
+            raise LookupError(f"no skill {skill_id!r} on surface {scope.surface!r}")
+        context = Context(self._world, scope, caller or Caller(scope.owner, scope.tenant), message.context_id or self._world.ids.new(), message)
+        try:
+            async with asyncio.timeout(skill.timeout):
+                answer = await call(skill, context, _no_stream)
+                return answer if isinstance(answer, Message) else context.reply(answer)
+        except Ended as ended:
+            return ended.message
+        except Exception as error:  # the edge of a request: whatever a handler raises
+            log.exception("the handler of skill %s failed", skill.id)
+            raise InvalidAgentResponseError from error
+
+    async def list(self, scope: Scope, query: TaskQuery) -> TaskPage:
+        """Read one page of a caller's tasks."""
+        return await self._store.list_tasks(scope, query)
+
+    async def cancel(self, scope: Scope, wire_id: str) -> StoredTask:
+        """Ask for the end of a task, and wait a little for it; a task that has ended cannot be canceled (``TaskNotCancelableError``)."""
+        stored = await self._store.request_cancel(scope, wire_id)
+        with suppress(TimeoutError, TaskNotFoundError):
+            async with asyncio.timeout(self._settings.cancel_wait):
+                await self._see_to_end(stored)
+        return await self.load(scope, wire_id)
+
+    async def _see_to_end(self, stored: StoredTask) -> None:
+        cursor, state = stored.last_seq, stored.state
+        while state not in TERMINAL:
+            if state in INTERRUPTED and await cancel_parked(self._store, self._teller, replace(stored, state=state)):
+                return
+            if not self.runner.cancel(stored.key):
+                if self._bell is not None:
+                    self._bell.ring((stored.key,))
+                await self.runner.resume(stored.key)
+            event = await self.wait(stored.key, cursor)
+            cursor, state = event.seq, event.state
+
+    def ring(self, keys: Iterable[str]) -> None:
+        """Hear that another process has news of tasks."""
+        keys = frozenset(keys)
+        self._hub.ring(keys - self.runner.hear(keys))
+
+    def ring_all(self) -> None:
+        """Hear that bells may have been lost."""
+        self._hub.ring_all()
+
+    def _refuse_when_closing(self) -> None:
+        if self._closing:
+            raise UnavailableError
+
+
+async def _no_stream(_value: object) -> None:
+    raise TypeError("a skill that answers with a message has nothing to stream into")

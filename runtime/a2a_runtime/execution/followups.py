@@ -1,0 +1,87 @@
+"""Messages to a task that exists.
+
+    the task is …     the message is …
+    parked            the answer to what it asks: recorded together with the question, the new state and its event, in one call; then the handler runs again
+    active            added to its history, where a handler sees it that looks
+    ended             refused
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Message
+
+from a2a_runtime.caller import Scope
+from a2a_runtime.errors import ConcurrencyError, ContextMismatchError, TaskNotAcceptingMessagesError, TaskTerminalError
+from a2a_runtime.execution.context import question_key
+from a2a_runtime.execution.desk import Teller
+from a2a_runtime.execution.runner import Runner
+from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED, accepts_messages, is_terminal
+from a2a_runtime.stores.port import Change, Record, RecordKind, StoredTask, TaskStore
+
+_TRIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A message that is now part of a task: the task as it was found, and the number of the last event that belongs to the message."""
+
+    stored: StoredTask
+    cursor: int
+    is_new: bool = True
+
+
+class Loader(Protocol):
+    """Reads tasks."""
+
+    async def load(self, scope: Scope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
+        """Read a task, or raise that there is none."""
+        ...
+
+
+class FollowUps:
+    """Takes messages for existing tasks."""
+
+    def __init__(self, loader: Loader, store: TaskStore, teller: Teller, runner: Runner) -> None:
+        self._loader, self._store, self._teller, self._runner = loader, store, teller, runner
+
+    async def take(self, scope: Scope, wire_id: str, message: Message) -> Accepted:
+        """Give a message to a task, in the state in which it is found; look again when that has changed meanwhile."""
+        for _ in range(_TRIES):
+            stored = await self._loader.load(scope, wire_id, 0, include_artifacts=False)
+            refuse(stored, message)
+            try:
+                return await self._take(stored, message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id}))
+            except ConcurrencyError:
+                continue
+        raise ConcurrencyError
+
+    async def _take(self, stored: StoredTask, message: Message) -> Accepted:
+        if stored.state in ACTIVE:
+            await self._store.update_task(stored.scope, stored.key, Change(messages=(message,), expected_states=ACTIVE))
+            return Accepted(stored, stored.last_seq)
+        written = await self._store.update_task(stored.scope, stored.key, answer(stored, message))
+        self._teller.tell(stored.key, written.events)
+        await self._runner.resume(stored.key)
+        return Accepted(stored, written.events[-1].seq)
+
+
+def refuse(stored: StoredTask, message: Message) -> None:
+    """Raise what speaks against a message to this task."""
+    if message.context_id and message.context_id != stored.context_id:
+        raise ContextMismatchError
+    if is_terminal(stored.state):
+        raise TaskTerminalError(f"The task has ended ({stored.state.name})")
+    if not accepts_messages(stored.state):
+        raise TaskNotAcceptingMessagesError
+
+
+def answer(stored: StoredTask, message: Message) -> Change:
+    """Work out what an answer changes: the question leaves the status for the history, the answer follows it, and the task waits to be begun again."""
+    question = stored.task.model.status.message
+    record = Record(RecordKind.ANSWER, question_key(question), message.to_json())
+    said = (message,) if question is None else (question, message)
+    return Change(state=State.SUBMITTED, messages=said, records=(record,), expected_states=INTERRUPTED, expected_version=stored.version)

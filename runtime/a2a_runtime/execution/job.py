@@ -1,0 +1,151 @@
+"""Work that goes on after the handler has returned: what it hands back is a handle to it.
+
+A job is anything with the four methods of ``Job``: our own ``BackgroundJob``, or the handle of another system. The task stays ``working`` until the job is done, shows its progress, and ends with
+its result. The handle lives in this process only: after a restart nobody can ask for the result any more, and the task fails with that reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from types import NoneType
+from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
+
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Artifact, Message, Part
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class Job(Protocol):
+    """A handle to work that goes on elsewhere. Each method may be async or plain."""
+
+    def status(self) -> Awaitable[object] | object:
+        """Say in one word how it stands, or tell it as an object with ``status``, ``progress`` and ``message``."""
+
+    def progress(self) -> Awaitable[object] | object:
+        """Say how much is done, from 0 to 1."""
+
+    def wait(self) -> Awaitable[object] | object:
+        """Wait for the end; give back the result, or raise what went wrong."""
+
+    def cancel(self) -> Awaitable[object] | object:
+        """Ask it to stop."""
+
+
+class JobCanceledError(Exception):
+    """The job was stopped before it had a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How a job stands: how much is done, and what it says about it."""
+
+    part: float | None = None
+    text: str | None = None
+    canceled: bool = False
+
+
+class BackgroundJob:
+    """Work in this process that goes on after the handler has returned.
+
+    async def handler(ctx):
+        return BackgroundJob(lambda job: build_report(ctx.text, job.report))
+    """
+
+    def __init__(self, work: Callable[[BackgroundJob], Awaitable[object]]) -> None:
+        self._progress = Progress()
+        self._task = asyncio.ensure_future(self._run(work))
+
+    def report(self, part: float | None = None, text: str | None = None) -> None:
+        """Say how it goes."""
+        self._progress = Progress(part, text)
+
+    def status(self) -> Mapping[str, object]:
+        """Tell what was reported last."""
+        return {"status": State.WORKING.name.lower(), "progress": self._progress.part, "message": self._progress.text}
+
+    def progress(self) -> float | None:
+        """Tell how much is done."""
+        return self._progress.part
+
+    async def wait(self) -> object:
+        """Wait for the result."""
+        await asyncio.wait((self._task,))
+        if self._task.cancelled():
+            raise JobCanceledError
+        return self._task.result()
+
+    def cancel(self) -> None:
+        """Stop the work."""
+        self._task.cancel()
+
+    async def _run(self, work: Callable[[BackgroundJob], Awaitable[object]]) -> object:
+        return await work(self)
+
+
+def is_job(value: object) -> TypeGuard[Job]:
+    """Whether a handler's answer is a handle; what answers mostly are is told without asking for methods."""
+    return type(value) not in _NO_JOBS and isinstance(value, Job)
+
+
+async def settled(value: Awaitable[T] | T) -> T:
+    """Wait for a value if it has to be waited for."""
+    return await value if inspect.isawaitable(value) else value
+
+
+async def look_at(job: Job) -> Progress:
+    """Ask a job how it stands, in whatever form it tells."""
+    told = await settled(job.status())
+    if isinstance(told, Mapping):
+        part, text, word = told.get("progress"), told.get("message"), told.get("status")
+    else:
+        part, text, word = await settled(job.progress()), None, told
+    number = float(part) if isinstance(part, int | float) else None
+    return Progress(number, text if isinstance(text, str) and text else None, str(word).lower() in _CANCELED)
+
+
+_CANCELED = frozenset({"canceled", "cancelled"})
+_NO_JOBS = frozenset({NoneType, str, dict, list, int, float, bool, bytes, Part, Message, Artifact})
+
+
+async def await_job(job: Job, *, pause: Callable[[], Awaitable[None]], news: Callable[[Progress], Awaitable[None]]) -> object:
+    """Wait for a job's result, and pass on its progress whenever it has changed. When this is canceled, so is the job."""
+    waiting = asyncio.ensure_future(settled(job.wait()))
+    looking = asyncio.ensure_future(_pass_on(job, pause, news))
+    try:
+        await asyncio.wait((waiting, looking), return_when=asyncio.FIRST_COMPLETED)
+        if not waiting.done():
+            looking.result()
+            raise JobCanceledError
+        return waiting.result()
+    except asyncio.CancelledError:
+        with suppress(Exception):  # the task is canceled all the same: what a foreign handle says to that interests nobody
+            await settled(job.cancel())
+        raise
+    finally:
+        for task in (looking, waiting):
+            task.cancel()
+        await asyncio.gather(looking, waiting, return_exceptions=True)
+
+
+async def _pass_on(job: Job, pause: Callable[[], Awaitable[None]], news: Callable[[Progress], Awaitable[None]]) -> None:
+    """Look at the job until it says that it was canceled; a look that fails is no reason to give up on it."""
+    last = Progress()
+    while not last.canceled:
+        await pause()
+        try:
+            seen = await look_at(job)
+        except (OSError, RuntimeError, ValueError, TimeoutError) as error:
+            log.info("a job could not be looked at: %s", error)
+            continue
+        if seen not in (last, Progress()) and not seen.canceled:
+            await news(seen)
+        last = seen

@@ -1,0 +1,81 @@
+"""What earlier runs of a task have recorded, and what this run may therefore skip. Pure: no store, no clock.
+
+Questions and answers are found by their key: the handler's own, or ``#n`` for the n-th question without one. Each question carries a fingerprint of what kind of answer it wants; when
+a handler asks for something else under the same key, the answer on record is not an answer to it, and the task fails instead of going on with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from a2a_contract.base import JsonObject
+from a2a_contract.v1_0 import Message
+from pydantic_core import to_json
+
+from a2a_runtime.execution.signals import HandlerChangedError
+from a2a_runtime.stores.port import Record, RecordKind
+
+
+def fingerprint(kind: str, schema: JsonObject | None) -> str:
+    """Sum up what kind of answer is wanted; the order of a schema's keys makes no difference."""
+    text = kind.encode() + b"\n" + to_json(_sorted(schema))
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+@dataclass(slots=True)
+class Replay:
+    """The records of a task, as one run goes through them."""
+
+    questions: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, bytes] = field(default_factory=dict)
+    results: dict[str, bytes] = field(default_factory=dict)
+    _asked: int = 0
+    _pending: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Replay:
+        """Sort records by what they are."""
+        replay = cls()
+        for record in records:
+            match record.kind:
+                case RecordKind.QUESTION:
+                    replay.questions[record.key] = record.fingerprint
+                case RecordKind.ANSWER:
+                    replay.answers[record.key] = record.body
+                case RecordKind.ONCE:
+                    replay.results[record.key] = record.body
+        replay._pending = set(replay.answers)
+        return replay
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the run has yet to come to the last recorded answer: what it says until then was said before."""
+        return bool(self._pending)
+
+    def key(self, given: str | None) -> str:
+        """Name the question that is asked now."""
+        if given is not None:
+            return given
+        self._asked += 1
+        return f"#{self._asked}"
+
+    def answer(self, key: str, wanted: str) -> Message | None:
+        """Find the recorded answer to a question; ``None`` when it is still to be asked."""
+        asked = self.questions.get(key)
+        if asked is not None and asked != wanted:
+            raise HandlerChangedError(f"handler changed: question {key} was asked for another kind of answer before")
+        body = self.answers.get(key)
+        if body is None:
+            return None
+        self._pending.discard(key)
+        return Message.model_validate_json(body)
+
+
+def _sorted(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_sorted(item) for item in value]
+    return value

@@ -1,0 +1,227 @@
+"""Who runs tasks: the port, and the runner that does it in this process.
+
+The embedded runner has one asyncio task for each task that runs here, and three loops:
+
+    beat    renews the process's lease, and hears of cancellations that other processes have taken; a bell makes it look at once
+    sweep   claims active tasks that no live process runs, and runs them again
+    watch   tells handlers whose time is up to stop, and ends the tasks of those that do not stop when told
+
+A task is run by whoever claims it in the store. Losing the lease while still alive is no harm: another process claims the task, and what this one still writes is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Protocol
+
+from a2a_contract.errors import UnavailableError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Message, Role
+
+from a2a_runtime.caller import Caller
+from a2a_runtime.clock import Clock
+from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.execution import run as runs
+from a2a_runtime.execution.context import TaskContext, World
+from a2a_runtime.execution.desk import Desk, Teller
+from a2a_runtime.execution.loops import Loops
+from a2a_runtime.execution.run import End, Interruption, Rules, TaskRun
+from a2a_runtime.execution.skill import Skill
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores.port import RecordKind, Run, StoredTask
+
+log = logging.getLogger(__name__)
+
+_AFTER_BELL = 0.05
+
+
+class Runner(Protocol):
+    """Sees to it that tasks run: here, or by handing them to others."""
+
+    process: str | None
+    """Whom a new task is created as claimed by; ``None`` when that is settled later."""
+
+    async def open(self) -> None:
+        """Begin to take work, the left-over work of dead processes first."""
+
+    async def close(self, grace: float) -> None:
+        """Take no more work, wait for a while, and give up the rest."""
+
+    def launch(self, run: Run, caller: Caller, message: Message) -> None:
+        """Run a task that was created as claimed by this runner's process."""
+
+    async def resume(self, key: str) -> None:
+        """Have a task run that nobody runs."""
+
+    def cancel(self, key: str) -> bool:
+        """Tell a handler to stop; whether it runs here."""
+
+    def hear(self, keys: Iterable[str]) -> frozenset[str]:
+        """Another process has rung for these tasks: give back those that run here."""
+
+
+class Skills:
+    """The skills that tasks are run with: those of one surface, and those of every surface."""
+
+    def __init__(self, *skills: Skill) -> None:
+        self._skills: dict[tuple[str | None, str], Skill] = {}
+        self.add(None, *skills)
+
+    def add(self, surface: str | None, *skills: Skill) -> None:
+        """Register skills of a surface, or of every one."""
+        for skill in skills:
+            if self._skills.setdefault((surface, skill.id), skill) is not skill:
+                raise ValueError(f"two skills are called {skill.id!r}")
+
+    def find(self, surface: str, skill_id: str) -> Skill | None:
+        """Find the skill that a surface means by an id."""
+        return self._skills.get((surface, skill_id)) or self._skills.get((None, skill_id))
+
+
+class EmbeddedRunner:
+    """Runs tasks in this process."""
+
+    def __init__(self, world: World, skills: Skills, teller: Teller, clock: Clock, settings: Settings) -> None:
+        self.process: str = world.ids.new()
+        self._world, self._skills, self._teller, self._clock, self._settings = world, skills, teller, clock, settings
+        self._rules = Rules(clock, settings.working_after, settings.job_poll, hands_over=world.store.durable)
+        self._running: dict[str, TaskRun] = {}
+        self._left_behind: set[asyncio.Task[None]] = set()
+        self._strangers: set[str] = set()
+        self._loops = Loops(clock)
+        self._heard = False
+        self._closing = False
+
+    async def open(self) -> None:
+        """Enter the process into the store and begin its loops."""
+        await self._world.store.register(self.process)
+        self._loops.every(self._settings.beat, self._beat)
+        self._loops.every(self._settings.sweep, self._sweep)
+        self._loops.every(self._settings.tick, self._watch)
+
+    async def close(self, grace: float) -> None:
+        """Wait for what runs, then interrupt it, then leave behind what does not stop."""
+        self._closing = True
+        await self._wait(grace)
+        for run in self._running.values():
+            run.interrupt(Interruption.SHUTDOWN)
+        await self._wait(self._settings.stubborn_after)
+        with suppress(TimeoutError):  # the store is away: the lease runs out, and others go on with these tasks
+            async with asyncio.timeout(self._settings.stubborn_after + 1):
+                await asyncio.gather(*(self._abandon(key) for key in tuple(self._running)), return_exceptions=True)
+        await self._loops.stop()
+        for task in self._left_behind:
+            task.cancel()
+        with suppress(StoreUnavailableError):  # the lease runs out by itself
+            await self._world.store.unregister(self.process)
+
+    def launch(self, run: Run, caller: Caller, message: Message) -> None:
+        """Run a task that this process has claimed."""
+        if self._closing:
+            raise UnavailableError
+        skill = self._skills.find(run.stored.scope.surface, run.stored.skill)
+        if skill is None:
+            raise LookupError(f"no skill {run.stored.skill!r} on surface {run.stored.scope.surface!r}")
+        self._start(skill, run, caller, message)
+
+    async def resume(self, key: str) -> None:
+        """Claim a task if it is free, and run it again."""
+        if self._closing or key in self._running:
+            return
+        run = await self._world.store.claim(key, self.process)
+        if run is None:
+            return
+        scope = run.stored.scope
+        skill = self._skills.find(scope.surface, run.stored.skill)
+        if skill is None:
+            await self._hand_back(run.stored)
+            return
+        history = run.stored.task.model.history
+        message = history[0] if history else Message(message_id=run.stored.wire_id, role=Role.USER, parts=[])
+        self._start(skill, run, Caller(scope.owner, scope.tenant), message)
+
+    def cancel(self, key: str) -> bool:
+        """Tell the handler of a task to stop."""
+        run = self._running.get(key)
+        if run is not None:
+            run.interrupt(Interruption.CANCEL)
+        return run is not None
+
+    def hear(self, keys: Iterable[str]) -> frozenset[str]:
+        """Look for cancellations soon when it is about tasks that run here: their news come from here."""
+        here = frozenset(key for key in keys if key in self._running)
+        if here and not self._heard:
+            self._heard = True
+            self._loops.start(self._beat_soon())
+        return here
+
+    def _start(self, skill: Skill, run: Run, caller: Caller, message: Message) -> None:
+        key = run.stored.key
+        desk = Desk(self._world.store, self._teller, self._clock, run.stored, patience=self._settings.store_patience)
+        context = TaskContext(self._world, caller, run, desk, message)
+        task_run = TaskRun(skill, context, desk, self._rules, not_again(skill, run, context))
+        if run.stored.cancel_requested:
+            task_run.interrupt(Interruption.CANCEL)
+        self._running[key] = task_run
+        task_run.task.add_done_callback(lambda _: self._forget(key, task_run))
+
+    def _forget(self, key: str, run: TaskRun) -> None:
+        self._left_behind.discard(run.task)
+        if self._running.get(key) is run:
+            del self._running[key]
+        if not run.task.cancelled() and (error := run.task.exception()) is not None:
+            log.error("the run of task %s broke off", key, exc_info=error)
+
+    async def _hand_back(self, stored: StoredTask) -> None:
+        """Give back a task of an agent that lives in another process, and do not touch it again."""
+        self._strangers.add(stored.key)
+        log.warning("task %s is for skill %s, which this process does not have", stored.key, stored.skill)
+        await Desk(self._world.store, self._teller, self._clock, stored, patience=0).hand_over()
+
+    async def _beat(self) -> None:
+        for key in await self._world.store.beat(self.process):
+            self.cancel(key)
+
+    async def _beat_soon(self) -> None:
+        """Answer many bells, some of them our own echo, with one look."""
+        await self._clock.sleep(_AFTER_BELL)
+        self._heard = False
+        with suppress(StoreUnavailableError):  # the next beat looks again
+            await self._beat()
+
+    async def _sweep(self) -> None:
+        for key in await self._world.store.orphans():
+            if key not in self._strangers:
+                await self.resume(key)
+
+    async def _watch(self) -> None:
+        now = self._clock.monotonic()
+        for key, run in tuple(self._running.items()):
+            if now >= run.deadline:
+                run.interrupt(Interruption.TIMEOUT)
+            if run.ignores and now >= run.interrupted_at + self._settings.stubborn_after:
+                self._loops.start(self._abandon(key))
+
+    async def _abandon(self, key: str) -> None:
+        run = self._running.pop(key)
+        self._left_behind.add(run.task)
+        await run.abandon()
+
+    async def _wait(self, seconds: float) -> None:
+        running: Mapping[str, TaskRun] = self._running
+        if running and seconds > 0:
+            await asyncio.wait([run.task for run in running.values()], timeout=seconds)
+
+
+def not_again(skill: Skill, run: Run, context: TaskContext) -> End | None:
+    """Say how a task ends that cannot be run again: its handler has begun and must not begin twice, or has handed back a job that only its old process knew."""
+    if not context.message.parts:
+        return End(State.FAILED, context.reply(runs.MESSAGE_GONE))
+    if any(record.kind is RecordKind.ONCE and record.key == runs.JOB for record in run.records):
+        return End(State.FAILED, context.reply(runs.JOB_LOST))
+    if not skill.restartable and run.stored.state is State.WORKING:
+        return End(State.FAILED, context.reply(runs.NOT_RESTARTABLE))
+    return None

@@ -1,0 +1,80 @@
+"""What a user registers: a function, and how it is to be run.
+
+A handler takes one argument, its context, and is one of these:
+
+    async def handler(ctx): return answer       the answer is the task's result
+    async def handler(ctx): yield chunk         each value is a chunk of the result, or news of the task
+    def handler(ctx): return answer             runs in a thread of its own; ``ctx.block_on(…)`` calls what is async
+
+``answers`` says what a caller gets: a task that can be followed, or, for skills that are done in no time, one message and no task at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from a2a_runtime.execution.context import Context, TaskContext
+
+TaskHandler: TypeAlias = Callable[[TaskContext], Awaitable[object]] | Callable[[TaskContext], AsyncIterator[object]] | Callable[[TaskContext], object]
+MessageHandler: TypeAlias = Callable[[Context], Awaitable[object]] | Callable[[Context], object]
+Handler: TypeAlias = TaskHandler | MessageHandler
+
+
+class Answers(StrEnum):
+    """What a caller of a skill gets."""
+
+    TASK = "task"
+    MESSAGE = "message"
+
+
+class Style(StrEnum):
+    """How a handler is to be called."""
+
+    ASYNC = "async function"
+    STREAM = "async generator"
+    THREAD = "function"
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill of an agent: its handler, what it answers with, how many seconds one run may take, and whether it may run again after a crash."""
+
+    id: str
+    handler: Handler
+    answers: Answers | str = Answers.TASK
+    timeout: float | None = 300.0
+    restartable: bool = True
+    style: Style = field(init=False)
+
+    def __post_init__(self) -> None:
+        style = style_of(self.handler)
+        if style is None:
+            raise TypeError(f"skill {self.id!r}: a handler is an async function, an async generator or a plain function of one argument")
+        if self.timeout is not None and self.timeout <= 0:
+            raise ValueError(f"skill {self.id!r}: the timeout is a positive number of seconds, or None for no limit")
+        object.__setattr__(self, "answers", Answers(self.answers))
+        object.__setattr__(self, "style", style)
+        if style is Style.STREAM and self.answers is Answers.MESSAGE:
+            raise TypeError(f"skill {self.id!r}: a handler that streams needs a task to stream into: answers='task'")
+
+
+def style_of(handler: object) -> Style | None:
+    """Say how a handler is to be called, looking through wrappers and at objects that are called; ``None`` when it is no handler."""
+    if not callable(handler) or inspect.isclass(handler):
+        return None
+    plain = handler
+    while isinstance(plain, functools.partial):
+        plain = plain.func
+    for function in (inspect.unwrap(plain), type(plain).__call__):
+        if inspect.isasyncgenfunction(function):
+            return Style.STREAM
+        if inspect.iscoroutinefunction(function):
+            return Style.ASYNC
+        if inspect.isgeneratorfunction(function):
+            return None
+    return Style.THREAD
