@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+
 from a2a_gen.source.documents import Document
 
 GONE = object()
@@ -243,6 +244,6 @@ def edit(data: dict, steps: list[str], value: object) -> None:
     if value is GONE:
         del data[int(last) if isinstance(data, list) else last]
     elif isinstance(data, list):
-        data[int(last) :] = [value]
+        data[int(last)] = value
     else:
         data[last] = value

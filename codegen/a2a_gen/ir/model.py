@@ -82,9 +82,9 @@ __all__ = [
 class Rule:
     """How one or more members of a dialect's record correspond to members of the canonical one.
 
-    The kinds are a closed set, described in ``codegen/README.md``: ``rename``, ``not``, ``wrap``, ``only``, ``resource``, ``milliseconds``, ``entry``,
-    ``derive``; ``state``, ``json``, ``position`` and ``constant``, which are only written; ``fresh``, which is only read; and for unions ``branch`` (a member
-    of ours holds the branch of theirs) and ``flat`` (any of some members of ours selects it).
+    The kinds are a closed set, described in ``codegen/README.md``: ``rename``, ``not``, ``wrap``, ``only``, ``resource``, ``milliseconds``,
+    ``entry``, ``derive``; ``state``, ``json``, ``position`` and ``constant``, which are only written; ``fresh``, which is only read; and for unions
+    ``branch`` (a member of ours holds the branch of theirs) and ``flat`` (any of some members of ours selects it).
     """
 
     kind: str

@@ -73,7 +73,7 @@ def _annotation_words(of: TypeExpr) -> frozenset[str]:
         case ListOf(item):
             return frozenset({"list"}) | _annotation_words(item)
         case MapOf(value):
-            return frozenset({"dict", "str"}) | _annotation_words(value)
+            return frozenset({"dict"}) | _annotation_words(value)
         case OneOf(options):
             return frozenset[str]().union(*map(_annotation_words, options))
         case _:

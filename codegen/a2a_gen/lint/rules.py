@@ -1,7 +1,7 @@
 """Every rule, in one table.
 
-Most of them are here because a generator of classes that meets the thing says nothing and does something else; each says what. The first is about form
-and speaks only where no other rule does, since every other one knows better what to do.
+Most of them are here because a generator of classes that meets the thing says nothing and does something else; each says what. The first is about
+form and speaks only where no other rule does, since every other one knows better what to do.
 """
 
 from __future__ import annotations

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from datetime import date, time
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from a2a_gen.problems import ProjectError
 
 Kind: TypeAlias = Literal["contract", "agent"]
+Toml: TypeAlias = "bool | int | float | str | date | time | list[Toml] | dict[str, Toml]"
 
 _KEYS = {"schema": "schema", "package": "the name of the package, such as my_contract", "out": "generated/my_contract"}
 
@@ -52,7 +54,7 @@ def find_project(start: Path) -> Project:
     )
 
 
-def _toml(file: Path) -> dict[str, object]:
+def _toml(file: Path) -> dict[str, Toml]:
     try:
         return tomllib.loads(file.read_bytes().decode("utf-8"))
     except OSError as error:
@@ -63,7 +65,7 @@ def _toml(file: Path) -> dict[str, object]:
         raise ProjectError(f"{file} is not TOML: {error}", "correct the text at this place") from None
 
 
-def _project(root: Path, kind: Kind, config: Path, table: object) -> Project:
+def _project(root: Path, kind: Kind, config: Path, table: Toml) -> Project:
     if kind == "agent":
         raise ProjectError(f"{config} is the project of an agent, which this version cannot build", "run the command in a folder of a contract")
     if not isinstance(table, dict):
@@ -76,7 +78,7 @@ def _project(root: Path, kind: Kind, config: Path, table: object) -> Project:
     return Project(root, kind, config, _inside(root, config, values["schema"]), values["package"], _inside(root, config, values["out"]))
 
 
-def _text(config: Path, table: dict[str, object], key: str) -> str:
+def _text(config: Path, table: dict[str, Toml], key: str) -> str:
     match table.get(key):
         case str(text) if text:
             return text

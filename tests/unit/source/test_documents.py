@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.documents import load_tree
 

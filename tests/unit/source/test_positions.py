@@ -3,9 +3,10 @@
 import json
 
 import pytest
-from a2a_gen.source.positions import escaped, lines, positions, unescaped
 from hypothesis import given
 from hypothesis import strategies as st
+
+from a2a_gen.source.positions import escaped, lines, positions, unescaped
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
@@ -21,7 +22,7 @@ def every(data: object, pointer: str = "") -> dict[str, object]:
 
 
 @given(data=VALUES, indent=st.sampled_from([None, 0, 2]), is_ascii=st.booleans())
-def test_agrees_with_json(data: object, indent: int | None, is_ascii: bool) -> None:
+def test_agrees_with_json(*, data: object, indent: int | None, is_ascii: bool) -> None:
     """Every value that json.loads finds is found where it begins, and nothing else is."""
     text = json.dumps(data, indent=indent, ensure_ascii=is_ascii)
     read = {pointer: json.JSONDecoder().raw_decode(text, offset)[0] for pointer, offset in positions(text)}

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from a2a_gen.problems import ProjectError
 from a2a_gen.source.project import find_project
 

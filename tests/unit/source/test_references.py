@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
+
 from a2a_gen.source import references
 from a2a_gen.source.documents import Document
 

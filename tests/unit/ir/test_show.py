@@ -1,0 +1,38 @@
+"""The intermediate form can be looked at."""
+
+import json
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from a2a_gen.ir.build import build_contract
+from a2a_gen.ir.show import _shown, to_json
+from a2a_gen.source.documents import Document
+
+Small = Callable[[Mapping[str, object]], Mapping[str, Document]]
+
+
+def test_shows_every_decision(small: Small) -> None:
+    """What is shown names its class, its place, and leaves out what is empty."""
+    shown = json.loads(to_json(build_contract(small({}))))
+    path = shown["operations"][0]["calls"][1]["http"][0]
+    assert path == {
+        "is": "HttpPath",
+        "method": "GET",
+        "path": "/v0/{name=tasks/*}",
+        "segments": ["v0", "tasks", 0],
+        "fields": [{"is": "PathField", "member": "name", "pieces": ["tasks", 0]}],
+    }
+    assert shown["families"][1]["types"][0]["place"].startswith("v1/message.json:")
+
+
+def test_is_the_same_again(small: Small) -> None:
+    """The same documents in another order are shown the same."""
+    documents = small({})
+    assert to_json(build_contract(documents)) == to_json(build_contract(small({})))
+
+
+def test_shows_nothing_else() -> None:
+    """A value that is no part of a contract is a mistake of ours, and not shown."""
+    with pytest.raises(TypeError, match="no part of a contract"):
+        _shown(object())
