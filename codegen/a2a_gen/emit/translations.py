@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from a2a_gen.emit.render import Code, render
 from a2a_gen.emit.translate.expressions import function_name
 from a2a_gen.emit.translate.plan import Module, Plan, make_plan
-from a2a_gen.emit.translate.steps import Branch, Function, Step, Table
+from a2a_gen.emit.translate.steps import Branch, Function, Make, Step, Table
 from a2a_gen.ir.model import Contract
 from a2a_gen.problems import ContractError, Problem
 
@@ -20,7 +20,7 @@ def emit(contract: Contract) -> dict[str, bytes]:
     problems = [problem for plan in plans for problem in plan.problems]
     if problems:
         raise ContractError(problems)
-    return dict(file for plan in plans for file in _files(plan))
+    return {"translate/__init__.py": _root(plans), **dict(file for plan in plans for file in _files(plan))}
 
 
 def make_plans(contract: Contract) -> tuple[Plan, ...]:
@@ -31,6 +31,12 @@ def make_plans(contract: Contract) -> tuple[Plan, ...]:
 def check(contract: Contract) -> tuple[Problem, ...]:
     """Find everything that is wrong with the tables of translations."""
     return tuple(problem for plan in make_plans(contract) for problem in plan.problems)
+
+
+def _root(plans: Iterable[Plan]) -> bytes:
+    titles = ", ".join(plan.dialect.title for plan in plans)
+    summary = f"Translations between the canonical model and the other forms of the protocol: {titles}."
+    return render("translate_package.py.jinja", sources=("dialects.json",), summary=summary, imports=(), names=())
 
 
 def _files(plan: Plan) -> Iterator[tuple[str, bytes]]:
@@ -63,7 +69,7 @@ def _module(plan: Plan, module: Module, homes: Mapping[Code, str]) -> bytes:
         modules=Code(", ".join(sorted((*supports, plan.dialect.name, plan.canonical)))),
         imports=_imports(f"{PACKAGE}.translate.{plan.dialect.name}", ((name, homes[name]) for name in used - own)),
         tables=_tables(module.functions),
-        functions=[(function, list(_lines(function.steps, 1))) for function in module.functions],
+        functions=[(function, list(_lines(function.steps, 1, set()))) for function in module.functions],
     )
 
 
@@ -78,9 +84,11 @@ def _tables(functions: Iterable[Function]) -> list[Table]:
     return list({table.name: table for function in functions for table in function.tables}.values())
 
 
-def _lines(steps: Iterable[Step], depth: int) -> Iterator[tuple[Code, Step]]:
-    """Give each step its indent; those under a condition follow it."""
+def _lines(steps: Iterable[Step], depth: int, made: set[str]) -> Iterator[tuple[Code, Step, bool]]:
+    """Give each step its indent, and say whether it makes an object of a new name; steps under a condition follow it."""
     for step in steps:
-        yield Code("    " * depth), step
+        is_new = isinstance(step, Make) and step.name not in made
+        made |= {step.name} if isinstance(step, Make) else set()
+        yield Code("    " * depth), step, is_new
         if isinstance(step, Branch):
-            yield from _lines(step.steps, depth + 1)
+            yield from _lines(step.steps, depth + 1, made)

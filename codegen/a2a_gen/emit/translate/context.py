@@ -46,17 +46,19 @@ class Context:
             name=Code(function_name(pair, direction)),
             parameters=Code(f"theirs: {theirs}" if reads else f"ours: {ours}{position}"),
             returns=Code(ours if reads else returns),
-            summary=f"Read `{pair.theirs}` of {self.dialect.title}{_as(pair.theirs, pair.ours)}." if reads else f"Write `{pair.ours}` for {self.dialect.title}{_as(pair.ours, pair.theirs)}.",
+            summary=self._summary(pair, direction),
             steps=steps,
             uses=uses - {(pair, direction)},
             tables=tables,
         )
 
+    def _summary(self, pair: Pair, direction: Direction) -> str:
+        reads = direction is Direction.READ
+        first, second = (pair.theirs, pair.ours) if reads else (pair.ours, pair.theirs)
+        other = "" if first == second else f" as `{second}`"
+        return f"{'Read' if reads else 'Write'} `{first}` {'of' if reads else 'for'} {self.dialect.title}{other}."
+
     def refusal(self, pair: Pair) -> Refuse:
         """End a function where nothing can be said."""
         text = f"{self.dialect.title} has no {pair.theirs} for this {pair.ours}"
         return Refuse(Code(f"derive.UntranslatableError({literal(text)})"))
-
-
-def _as(name: str, other: str) -> str:
-    return "" if name == other else f" as `{other}`"

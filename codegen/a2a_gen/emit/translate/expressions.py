@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from a2a_gen.emit.translate.matches import Each, Free, Match, Pair, Same, Types, Values, Words, Wrapped, is_plain
+from a2a_gen.emit.translate.matches import Each, Free, Match, Pair, Same, Types, Values, Words, Wrapped
 from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.ir import names
 from a2a_gen.ir.model import ClassName, ListOf, MapOf, Primitive, Ref, TypeExpr
@@ -35,14 +35,12 @@ def empty_of(match: Match) -> str | None:
             return EMPTY.get(primitive)
         case Each():
             return "[]"
-        case Values():
+        case Values() | Free():
             return "{}"
         case Wrapped(content=content):
             return empty_of(content)
         case Words():
             return '""'
-        case Free():
-            return "{}"
         case _:
             return None
 
@@ -57,32 +55,32 @@ class Printer:
 
     def value(self, match: Match, source: str) -> str:
         """Print a value that is there."""
-        if is_plain(match):
-            return source
         match match:
             case Same(primitive):
-                return self._primitive(primitive, source)
+                text = source if self._reads else self._primitive(primitive, source)
             case Words():
-                return f"{source}.value" if self._reads else source
+                text = f"{source}.value" if self._reads else source
             case Free():
-                return f"{source}.to_dict()" if self._reads else source
+                text = f"{source}.to_dict()" if self._reads else source
             case Types(pair):
-                return f"{function_name(pair, self.direction)}({source})"
-            case Each(Types(pair)) if pair in self.positional and not self._reads:
-                return f"[{function_name(pair, self.direction)}(item, position) for position, item in enumerate({source})]"
+                text = f"{function_name(pair, self.direction)}({source})"
             case Each(item):
-                inner = self.value(item, "item")
-                return source if inner == "item" else f"[{inner} for item in {source}]"
+                text = self._each(item, source)
             case Values(value):
                 inner = self.value(value, "value")
                 mapping = f"({source})" if " " in source else source
-                return source if inner == "value" else f"{{key: {inner} for key, value in {mapping}.items()}}"
+                text = source if inner == "value" else f"{{key: {inner} for key, value in {mapping}.items()}}"
             case Wrapped():
-                return self._wrapped(match, source)
+                text = self._wrapped(match, source)
+        return text
+
+    def _each(self, item: Match, source: str) -> str:
+        if isinstance(item, Types) and item.pair in self.positional and not self._reads:
+            return f"[{function_name(item.pair, self.direction)}(item, position) for position, item in enumerate({source})]"
+        inner = self.value(item, "item")
+        return source if inner == "item" else f"[{inner} for item in {source}]"
 
     def _primitive(self, primitive: Primitive, source: str) -> str:
-        if self._reads:
-            return source
         match primitive:
             case Primitive.BYTES:
                 return f"base.base64_text({source})"

@@ -14,7 +14,7 @@ from a2a_gen.problems import Place
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One correspondence: the members on both sides, the kind of rule, and how a value of the first becomes one of the other where it is that simple."""
+    """One correspondence: the kind of rule, the members on both sides, and how their types match where that is all there is to do."""
 
     kind: str
     theirs: tuple[Leaf, ...]
@@ -91,7 +91,8 @@ class Linker:
         """Find the records that rules reach into; one that is opened on one side is opened on the other side too, if it has the same name there."""
         their_paths, our_paths = _above(rule.theirs for rule in rules), _above(rule.ours for rule in rules)
         taken = {tuple(name.split(".")) for rule in rules for name in rule.theirs}
-        both = {path for path in their_paths | our_paths if path not in taken and _reaches(self.theirs, theirs, path) and _reaches(self.ours, ours, path)}
+        free = {path for path in their_paths | our_paths if path not in taken}
+        both = {path for path in free if _reaches(self.theirs, theirs, path) and _reaches(self.ours, ours, path)}
         return frozenset(their_paths | both), frozenset(our_paths | both)
 
     def _from_rule(self, pair: Pair, place: Place, rule: Rule, theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]) -> Link | None:
@@ -111,9 +112,7 @@ class Linker:
         link = Link(rule.kind, tuple(theirs[path] for path in their_paths), tuple(ours[path] for path in our_paths), argument)
         return self._matched(pair, place, link) if rule.kind == "rename" else link
 
-    def _from_names(
-        self, pair: Pair, place: Place, links: Iterable[Link], theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]
-    ) -> Iterable[Link]:
+    def _from_names(self, pair: Pair, place: Place, links: Iterable[Link], theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]) -> Iterable[Link]:
         """Link what has the same name on both sides and no rule that carries it."""
         links = tuple(links)
         for path, leaf in theirs.items():
@@ -129,7 +128,8 @@ class Linker:
         if matches and None not in matches:
             return Link(link.kind, link.theirs, link.ours, link.argument, matches[0])
         members = f"{pair.theirs}.{link.theirs[0].name} and {pair.ours}.{link.ours[0].name}"
-        self.report.add(place, "A2A-T03", f"{members} have types that no rule translates", "write a rule of kind 'derive', or give them types that correspond")
+        text = f"{members} have types that no rule translates"
+        self.report.add(place, "A2A-T03", text, "write a rule of kind 'derive', or give them types that correspond")
         return link
 
 

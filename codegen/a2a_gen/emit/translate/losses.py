@@ -13,6 +13,7 @@ from a2a_gen.ir.checks.dialects import ANY_TYPE
 from a2a_gen.ir.model import Constant, Dialect, Loss
 from a2a_gen.problems import Place
 
+
 def dropped(linked: Linked, *, is_flat: bool) -> Iterator[tuple[Direction, str]]:
     """List the members of a pair that do not survive, or not always."""
     read = [case for case in cases(linked, Direction.READ) if case.key]
@@ -52,14 +53,9 @@ class Losses:
         lines = [line for line in self._lines if _covers(line, pair, direction, member)]
         self._used.update(lines)
         if not lines:
-            owner = pair.theirs if direction is Direction.READ else pair.ours
-            verb = "reading" if direction is Direction.READ else "writing"
-            self._report.add(
-                place,
-                "A2A-T05",
-                f"{pair}: {verb} loses {owner}.{member}",
-                f'write a rule for it, or say so in "lossy": {{"type": "{pair.theirs}", "member": "{member}", "direction": "{direction}", "reason": …}}',
-            )
+            owner, verb = (pair.theirs, "reading") if direction is Direction.READ else (pair.ours, "writing")
+            line = f'{{"type": "{pair.theirs}", "member": "{member}", "direction": "{direction}", "reason": …}}'
+            self._report.add(place, "A2A-T05", f"{pair}: {verb} loses {owner}.{member}", f'write a rule for it, or say so in "lossy": {line}')
 
     def allow(self, pair: Pair, direction: Direction, member: str) -> None:
         """Accept what is said about the inside of a member that a function derives, where nobody else can know."""

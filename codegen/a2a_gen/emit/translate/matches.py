@@ -86,18 +86,19 @@ class Matcher:
                 return Types(Pair(theirs.name, ours.name))
             case Ref(), Primitive():
                 return self._named_as_primitive(theirs, ours)
-            case ListOf(), ListOf():
-                item = self.match(theirs.item, ours.item)
-                return None if item is None else Each(item)
-            case MapOf(), MapOf():
-                value = self.match(theirs.value, ours.value)
-                return None if value is None else Values(value)
+            case (ListOf() | MapOf()), (ListOf() | MapOf()):
+                return self._container(theirs, ours)
             case _, Ref():
                 return self.unwrap(theirs, ours.name)
-            case Primitive(), Primitive() if theirs == ours:
-                return Same(theirs)
             case _:
-                return None
+                return Same(theirs) if isinstance(theirs, Primitive) and theirs == ours else None
+
+    def _container(self, theirs: ListOf | MapOf, ours: ListOf | MapOf) -> Match | None:
+        if isinstance(theirs, ListOf) and isinstance(ours, ListOf):
+            item = self.match(theirs.item, ours.item)
+            return None if item is None else Each(item)
+        value = self.match(theirs.value, ours.value) if isinstance(theirs, MapOf) and isinstance(ours, MapOf) else None
+        return None if value is None else Values(value)
 
     def unwrap(self, theirs: TypeExpr, name: str) -> Wrapped | None:
         """Match a type with the content of a canonical record that only wraps it."""

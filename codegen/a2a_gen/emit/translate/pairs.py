@@ -16,7 +16,23 @@ from a2a_gen.emit.translate.rules import Report
 from a2a_gen.emit.translate.unions import Option, branches, options
 from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, Translation
 
-Found: TypeAlias = Linked | tuple[Option, ...] | Wrapped | tuple[Enumeration, Enumeration]
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """A union of theirs, with what its branches are in ours."""
+
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabularies:
+    """Two enumerations."""
+
+    theirs: Enumeration
+    ours: Enumeration
+
+
+Found: TypeAlias = Linked | Branches | Wrapped | Vocabularies
 
 
 @dataclass(slots=True)
@@ -74,19 +90,19 @@ class Walk:
 
     def _find(self, pair: Pair, row: Translation | None, linker: Linker, matcher: Matcher) -> Found | None:
         theirs, ours = self.contract.type(self.dialect.name, pair.theirs), self.contract.type(self.contract.canonical, pair.ours)
-        listed = tuple(options(linker.theirs, linker.ours, row)) if row else ()
+        listed = tuple(options(linker.ours, row)) if row else ()
         if listed:
             self._check_branches(pair, row, listed, linker)
-            return listed
+            return Branches(listed)
         if isinstance(theirs, Enumeration) and isinstance(ours, Enumeration):
-            return theirs, ours
+            return Vocabularies(theirs, ours)
         if isinstance(theirs, Alias) and (wrapped := matcher.unwrap(theirs.type, pair.ours)):
             return wrapped
         linked = linker.link(pair, row)
         if linked is None:
             place = row.place if row else theirs.place if theirs else self.dialect.place
             text = f"{self.dialect.name}.{pair.theirs} and {self.contract.canonical}.{pair.ours} do not correspond"
-            self.report.add(place, "A2A-T08", text, "name two types of the schema: two records, a union with its branches, or a wrapper and its content")
+            self.report.add(place, "A2A-T08", text, "name two records, a union with its branches, or a wrapper and its content")
         return linked
 
     def _check_branches(self, pair: Pair, row: Translation | None, listed: tuple[Option, ...], linker: Linker) -> None:
@@ -104,8 +120,8 @@ def _needed(found: Found, pairs: Pairs) -> Iterator[Pair]:
                 yield from pairs_in(link.match) if link.match else ()
         case Wrapped():
             yield from pairs_in(found)
+        case Branches(listed):
+            pairs.flat |= {option.pair for option in listed if not option.is_held}
+            yield from (option.pair for option in listed)
         case _:
-            for option in found:
-                if isinstance(option, Option):
-                    pairs.flat |= set() if option.is_held else {option.pair}
-                    yield option.pair
+            return

@@ -1,12 +1,12 @@
 """The members of a record, and of the records inside it that a rule reaches into.
 
 A rule such as ``file.bytes`` → ``raw`` opens the member ``file``: in its place stand its own members, each a ``Leaf`` with the steps that lead to it.
-Nothing here knows Python or a direction.
+Nothing here knows a direction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from a2a_gen.ir.model import Alias, Choice, ClassName, Constant, Contract, Field, OneOf, Record, Ref, TypeExpr
@@ -44,6 +44,12 @@ class Side:
         """Say whether a record can be made without any member."""
         fields_are_free = all(not field.required or field.has_read_default or isinstance(field.type, Constant) for field in record.fields)
         return record.choice is None and fields_are_free
+
+    def empty(self, record: Record) -> str:
+        """Print the making of a record without any member."""
+        # Type checkers know defaults that are written as values, not those that a factory makes.
+        has_factory = any(isinstance(field.read_default, tuple | Mapping) for field in record.fields)
+        return f"{self.dialect}.{record.name}{'.model_validate({})' if has_factory else '()'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from a2a_gen.emit.translate.context import Context
 from a2a_gen.emit.translate.links import Linked
 from a2a_gen.emit.translate.losses import Losses, dropped
 from a2a_gen.emit.translate.matches import Pair, Wrapped
-from a2a_gen.emit.translate.pairs import Found, Pairs, Walk
+from a2a_gen.emit.translate.pairs import Branches, Found, Pairs, Vocabularies, Walk
 from a2a_gen.emit.translate.paths import Side
 from a2a_gen.emit.translate.reading import Reader
 from a2a_gen.emit.translate.rules import Direction, Report
@@ -57,7 +57,7 @@ def _context(contract: Contract, dialect: Dialect, pairs: Pairs, report: Report)
 
 def _modules(contract: Contract, dialect: Dialect, functions: list[Function]) -> Iterator[Module]:
     for family in contract.families:
-        names = {named.name: place for place, named in enumerate(family.types)} if family.dialect == dialect.name else {}
+        names = {str(named.name): place for place, named in enumerate(family.types)} if family.dialect == dialect.name else {}
         own = sorted((function for function in functions if function.pair.theirs in names), key=lambda each: names[each.pair.theirs])
         if own:
             yield Module(family, tuple(own))
@@ -77,10 +77,10 @@ class _Planner:
                 yield from self._records(pair, found)
             case Wrapped():
                 yield from self._wrapped(pair, found)
-            case (Enumeration() as theirs, Enumeration() as ours):
+            case Vocabularies(theirs, ours):
                 yield from self._enumerations(pair, theirs, ours)
-            case _:
-                yield from self._union(pair, tuple(option for option in found if isinstance(option, Option)))
+            case Branches(listed):
+                yield from self._union(pair, listed)
 
     def _records(self, pair: Pair, linked: Linked) -> Iterator[Function]:
         theirs, ours = self.context.theirs.record(pair.theirs), self.context.ours.record(pair.ours)

@@ -18,6 +18,7 @@ from a2a_gen.emit.translate.values import Source, Value, enumeration, fills_empt
 from a2a_gen.ir.model import Primitive, Record
 
 READ = Direction.READ
+_NO_TEXT = '""'
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +33,27 @@ class Reader:
         used = [link for link in linked.links if link.sets(READ)]
         source.open(leaf for link in used for leaf in link.theirs)
         steps: list[Step] = [Let(Code(each.name), Code(each.value)) for each in source.opened.values()]
+        seen = set[str]()
         for case in cases(linked, READ):
-            conditions = source.conditions(case.link.theirs[0]) if case.link else ()
+            key = case.link.theirs[0] if case.link else None
+            conditions = source.conditions(key) if key else ()
+            seen |= {key.last.option} if key and key.last.option else set()
             inner = _Reading(self.context, linked, source, case).steps()
-            if not conditions:
+            if not conditions or (key and self._is_last(key, seen)):
                 steps += inner
                 break
             steps.append(Branch(Code(" and ".join(conditions)), inner))
         else:
             # A canonical union without a member refuses to be made, with an error that says what is missing.
-            steps.append(Give(Code(f"{self.context.ours.dialect}.{ours.name}()")))
+            steps.append(Give(Code(self.context.ours.empty(ours))))
         uses = frozenset((pair, READ) for link in used if link.match for pair in pairs_in(link.match))
         return self.context.function(linked.pair, READ, tuple(steps), uses)
+
+    def _is_last(self, key: Leaf, seen: set[str]) -> bool:
+        """Say whether a member is in the only record of several that is left."""
+        if key.last.option is None or key.last.is_nullable:
+            return False
+        return {record.name for record in self.context.theirs.records(key.steps[-2].field.type)} == seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +102,7 @@ class _Reading:
         if len(found) == 1:
             (value, match), *_ = found
             return self._fit(value, match, leaf)
-        empty = "None" if leaf.last.is_nullable else '""'
+        empty = "None" if leaf.last.is_nullable else _NO_TEXT
         return " or ".join([*(value.text for value, _ in found), empty])
 
     def _check_may_lack(self, leaf: Leaf) -> None:
@@ -101,7 +111,7 @@ class _Reading:
             text = f"{self.linked.pair}: nothing is read into {member}, which must be there"
             self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value")
 
-    # --- values --------------------------------------------------------------------------------------------------------------------------------------
+    # --- values ------------------------------------------------------------------------------------------------------------------------------------
 
     def _named(self, link: Link) -> tuple[Let | None, list[Value]]:
         """Give the values of a link, after naming them where a function gives several at once."""
@@ -123,23 +133,26 @@ class _Reading:
                 return None, [self._simple(link, value)] * max(1, len(link.ours))
 
     def _simple(self, link: Link, value: Value) -> Value:
+        """Give the value of a link that makes one of one."""
+        text = value.text
         match link.kind:
             case "not" if "absent" in link.argument:
-                return Value(f"{value.text} is False" if link.argument["absent"] is True else f"not {value.text}")
+                text = f"{text} is False" if link.argument["absent"] is True else f"not {text}"
             case "not":
-                return Value(f"not {value.text}" if not value.nullable else f"None if {value.text} is None else not {value.text}")
+                text = _unless_none(value, f"not {text}")
             case "only":
-                return Value(f"{value.text}[0] if {value.text} else {'None' if link.ours[0].last.is_nullable else chr(34) * 2}")
+                text = f"{text}[0] if {text} else {'None' if link.ours[0].last.is_nullable else _NO_TEXT}"
             case "milliseconds":
-                return Value(_unless_none(value, f"derive.moment({value.text})"))
+                text = _unless_none(value, f"derive.moment({text})")
             case "entry":
-                return Value(_unless_none(value, f"{{{literal(link.argument['key'])}: {value.text}}}"))
+                text = _unless_none(value, f"{{{literal(link.argument['key'])}: {text}}}")
             case "fresh":
-                return Value("derive.fresh_id()")
+                text = "derive.fresh_id()"
             case "derive":
-                return Value(modelled(link.ours[0].field.type, self._derived(link), self.context.ours.dialect))
+                text = modelled(link.ours[0].field.type, self._derived(link), self.context.ours.dialect)
             case _:
                 return value
+        return Value(text)
 
     def _derived(self, link: Link) -> str:
         values = ((self.source.value(leaf, self._known()), leaf) for leaf in link.theirs)
@@ -149,7 +162,7 @@ class _Reading:
     def _known(self) -> frozenset[str]:
         return self.source.known(self.case.link.theirs[0]) if self.case.link else frozenset()
 
-    # --- from values to members ----------------------------------------------------------------------------------------------------------------------
+    # --- from values to members --------------------------------------------------------------------------------------------------------------------
 
     def _fit(self, value: Value, match: Match | None, leaf: Leaf) -> str:
         """Print a value for a member, minding which side may leave it out."""
@@ -175,12 +188,14 @@ class _Reading:
         record = self.context.theirs.record(match.pair.theirs) if isinstance(match, Types) else None
         # An empty union refuses to be made, which says what is missing.
         if record and (record.choice or self.context.theirs.is_empty_valid(record)):
-            return printer.value(match, f"{value.text} or {self.context.theirs.dialect}.{record.name}()")
+            return printer.value(match, f"{value.text} or {self.context.theirs.empty(record)}")
         empty = empty_of(match)
         if empty is not None and (is_plain(match) or isinstance(match, Each | Values)):
             return printer.value(match, f"{value.text} or {empty}")
         text = f"{self.linked.pair}: {leaf.name} must be there for us, and may be absent for them"
-        self.context.report.add(self.linked.place, "A2A-T04", text, "make it required in the schema of the dialect, or write a rule that gives it a value")
+        self.context.report.add(
+            self.linked.place, "A2A-T04", text, "make it required in the schema of the dialect, or write a rule that gives it a value"
+        )
         return value.text
 
 

@@ -30,7 +30,7 @@ class Option:
     is_held: bool
 
 
-def options(theirs: Side, ours: Side, translation: Translation) -> Iterator[Option]:
+def options(ours: Side, translation: Translation) -> Iterator[Option]:
     """List the branches of a union as the table says them, one for each type that a branch is a pair with."""
     record = ours.record(translation.ours)
     for rule in translation.rules:
@@ -48,7 +48,8 @@ def branches(theirs: Side, name: str) -> tuple[str, ...]:
     named = theirs.contract.type(theirs.dialect, name)
     if isinstance(named, Record):
         return (name,)
-    return tuple(option.name for option in named.type.options if isinstance(option, Ref)) if isinstance(named, Alias) and isinstance(named.type, OneOf) else ()
+    options = named.type.options if isinstance(named, Alias) and isinstance(named.type, OneOf) else ()
+    return tuple(option.name for option in options if isinstance(option, Ref))
 
 
 def union_functions(context: Context, pair: Pair, listed: tuple[Option, ...]) -> Iterator[Function]:
@@ -89,7 +90,7 @@ def wrapped_functions(context: Context, pair: Pair, match: Wrapped) -> Iterator[
         yield context.function(pair, direction, (Give(Code(value)),), uses, returns="list[dict[str, object]]")
 
 
-# --- enumerations ----------------------------------------------------------------------------------------------------------------------------------------
+# --- enumerations ----------------------------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +126,11 @@ def words(context: Context, theirs: Enumeration, ours: Enumeration) -> Words:
     if table is None:
         same = {value.wire: value.wire for value in theirs.values if any(value.wire == other.wire for other in ours.values)}
         return Words(same, same)
-    return Words(table, {our_word: their_word for their_word, our_word in reversed(table.items())})
+    return Words(table, {our_word: their_word for their_word, our_word in reversed(tuple(table.items()))})
 
 
 def enumeration_functions(context: Context, pair: Pair, theirs: Enumeration, ours: Enumeration, found: Words) -> Iterator[Function]:
-    """Make both functions of an enumeration; words that nobody knows survive where they may, and become the first of ours that has a word otherwise."""
+    """Make both functions of an enumeration; words that nobody knows survive where they may, and become the first of the table otherwise."""
     dialect = context.ours.dialect
     typed = f"{dialect}.{ours.name}"
     python = {value.wire: f"{typed}.{value.python}" for value in ours.values}

@@ -51,8 +51,8 @@ class Source:
         text = f"{self._holder(path)}.{step.field.python}"
         records = self.side.records(step.field.type)
         nullable = step.is_nullable
-        if nullable and len(records) == 1 and self.side.is_empty_valid(records[0]):
-            return Opened(step.field.python, f"{text} or {self.side.dialect}.{records[0].name}()", nullable=False)
+        if nullable and not step.is_chosen and len(records) == 1 and self.side.is_empty_valid(records[0]):
+            return Opened(step.field.python, f"{text} or {self.side.empty(records[0])}", nullable=False)
         return Opened(step.field.python, text, nullable)
 
     def _holder(self, path: tuple[str, ...]) -> str:

@@ -120,7 +120,7 @@ class _Writing:
                 puts.append(Put(name, key, Code(value), Code(when)))
         return [*inner, Make(name, tuple(items)), *puts]
 
-    # --- links ---------------------------------------------------------------------------------------------------------------------------------------
+    # --- links -------------------------------------------------------------------------------------------------------------------------------------
 
     def _named(self, link: Link) -> list[Step]:
         if link.kind == "wrap":
@@ -134,37 +134,49 @@ class _Writing:
         return []
 
     def _entries(self, link: Link) -> Iterator[Entry]:
-        target = link.theirs[0] if link.theirs else None
-        if target is None or link.kind == "derive":
-            return
-        value = self._value(link.ours[0]) if link.ours else Value("")
+        """List the members that a link writes; those that a function derives are merged as a whole."""
+        target = link.theirs[0]
         match link.kind:
+            case "derive":
+                return
             case "rename":
                 yield self._fit(link, target)
             case "wrap":
                 yield Entry(target, "content")
                 yield Entry(link.theirs[1], "marks", "marks")
-            case "entry":
-                yield Entry(target, target.field.python, f"{target.field.python} is not None")
-            case "not":
-                always = "absent" in link.argument or not value.nullable
-                yield Entry(target, f"not {value.text}", None if always else f"{value.text} is not None")
-            case "only":
-                listed = f"[{value.text}]"
-                yield Entry(target, listed, value.text) if target.last.is_nullable else Entry(target, f"{listed} if {value.text} else []")
-            case "milliseconds":
-                yield Entry(target, f"derive.milliseconds({value.text})", f"{value.text} is not None" if value.nullable else None)
             case "resource":
                 yield self._resource(link, target)
+            case "state" | "position" | "constant":
+                yield Entry(target, self._made_up(link))
+            case _:
+                yield self._changed(link, target)
+
+    def _made_up(self, link: Link) -> str:
+        """Print what no member of ours holds."""
+        match link.kind:
             case "state":
                 path = ".".join(names.field_name(name) for name in str(link.argument["of"]).split("."))
-                yield Entry(target, f"ours.{path} in {_table_name(link)}")
-            case "json":
-                yield Entry(target, f"derive.json_text({self.context.printer(WRITE).value(Same(Primitive.ANY), value.text)})")
+                return f"ours.{path} in {_table_name(link)}"
             case "position":
-                yield Entry(target, "position")
+                return "position"
             case _:
-                yield Entry(target, literal(link.argument["value"]))
+                return literal(link.argument["value"])
+
+    def _changed(self, link: Link, target: Leaf) -> Entry:
+        """Print a value that changes its form."""
+        value = self._value(link.ours[0])
+        text, is_there = value.text, f"{value.text} is not None" if value.nullable else None
+        match link.kind:
+            case "not":
+                return Entry(target, f"not {text}", None if "absent" in link.argument else is_there)
+            case "only":
+                return Entry(target, f"[{text}]", text) if target.last.is_nullable else Entry(target, f"[{text}] if {text} else []")
+            case "milliseconds":
+                return Entry(target, f"derive.milliseconds({text})", is_there)
+            case "entry":
+                return Entry(target, target.field.python, f"{target.field.python} is not None")
+            case _:
+                return Entry(target, f"derive.json_text({self.context.printer(WRITE).value(Same(Primitive.ANY), text)})")
 
     def _resource(self, link: Link, target: Leaf) -> Entry:
         values = {leaf.field.wire: self._value(leaf) for leaf in link.ours}
@@ -185,7 +197,7 @@ class _Writing:
     def _value(self, leaf: Leaf) -> Value:
         return self.source.value(leaf, self.source.known(self.case.key) if self.case.key else frozenset())
 
-    # --- from values to members ----------------------------------------------------------------------------------------------------------------------
+    # --- from values to members --------------------------------------------------------------------------------------------------------------------
 
     def _fit(self, link: Link, target: Leaf) -> Entry:
         """Print a value for a member, minding which side may leave it out."""
@@ -206,7 +218,7 @@ class _Writing:
         printer = self.context.printer(WRITE)
         record = self.context.ours.record(match.pair.ours) if isinstance(match, Types) else None
         if record and self.context.ours.is_empty_valid(record):
-            return printer.value(match, f"{value.text} or {self.context.ours.dialect}.{record.name}()")
+            return printer.value(match, f"{value.text} or {self.context.ours.empty(record)}")
         if match == Same(Primitive.TIMESTAMP):
             return f"{_EPOCH} if {value.text} is None else {printer.value(match, value.text)}"
         empty = empty_of(match)
