@@ -1,6 +1,6 @@
 """The intermediate form as JSON, for people and for a golden test.
 
-A value is an object of its fields with its class in ``is``; fields that are empty are left out, places are text, and the order is that of the contract.
+A value is an object of its fields with its class in ``is``; empty fields are left out, places are text, and the order is that of the contract.
 """
 
 from __future__ import annotations
