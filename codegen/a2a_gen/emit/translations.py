@@ -11,16 +11,14 @@ from a2a_gen.emit.translate.steps import Branch, Function, Make, Step, Table
 from a2a_gen.ir.model import Contract
 from a2a_gen.problems import ContractError, Problem
 
-PACKAGE = "a2a_contract"
-
-
 def emit(contract: Contract) -> dict[str, bytes]:
     """Write the translations; a table that is wrong in any dialect ends the build with everything that is wrong in all of them."""
     plans = make_plans(contract)
     problems = [problem for plan in plans for problem in plan.problems]
     if problems:
         raise ContractError(problems)
-    return {"translate/__init__.py": _root(plans), **dict(file for plan in plans for file in _files(plan))}
+    files = dict(file for plan in plans for file in _files(plan))
+    return {"translate/__init__.py": _root(plans), **files} if files else {}
 
 
 def make_plans(contract: Contract) -> tuple[Plan, ...]:
@@ -51,7 +49,7 @@ def _files(plan: Plan) -> Iterator[tuple[str, bytes]]:
             "translate_package.py.jinja",
             sources=sources,
             summary=f"Translations between {plan.dialect.title} and the canonical model: reading makes ours of theirs, writing makes theirs of ours.",
-            imports=_imports(f"{PACKAGE}.translate.{plan.dialect.name}", homes.items()),
+            imports=_imports(homes.items()),
             names=sorted(homes),
         ),
     )
@@ -65,19 +63,18 @@ def _module(plan: Plan, module: Module, homes: Mapping[Code, str]) -> bytes:
         "translate.py.jinja",
         sources=(module.family.file, "dialects.json"),
         summary=f"Translations of {module.family.file.rpartition('/')[2]} between {plan.dialect.title} and the canonical model.",
-        package=PACKAGE,
         modules=Code(", ".join(sorted((*supports, plan.dialect.name, plan.canonical)))),
-        imports=_imports(f"{PACKAGE}.translate.{plan.dialect.name}", ((name, homes[name]) for name in used - own)),
+        imports=_imports((name, homes[name]) for name in used - own),
         tables=_tables(module.functions),
         functions=[(function, list(_lines(function.steps, 1, set()))) for function in module.functions],
     )
 
 
-def _imports(package: str, homes: Iterable[tuple[Code, str]]) -> list[tuple[Code, list[Code]]]:
+def _imports(homes: Iterable[tuple[Code, str]]) -> list[tuple[Code, list[Code]]]:
     grouped: dict[str, list[Code]] = {}
     for name, home in sorted(homes):
         grouped.setdefault(home, []).append(name)
-    return [(Code(f"{package}.{home}"), names) for home, names in sorted(grouped.items())]
+    return [(Code(f".{home}"), names) for home, names in sorted(grouped.items())]
 
 
 def _tables(functions: Iterable[Function]) -> list[Table]:
