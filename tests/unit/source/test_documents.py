@@ -32,10 +32,10 @@ def test_place(tmp_path: Path) -> None:
     assert document.place("/a/c/d") == Place("a.json", 2, "/a/c/d")
 
 
-def test_keeps_long_integers(tmp_path: Path) -> None:
-    """An integer keeps all its digits."""
-    (tmp_path / "a.json").write_text("9" * 4000)
-    assert load_tree(tmp_path)["a.json"].data == int("9" * 4000)
+def test_keeps_numbers(tmp_path: Path) -> None:
+    """An integer keeps all its digits, and a fraction its value."""
+    (tmp_path / "a.json").write_text(f"[{'9' * 4000}, 1.5]")
+    assert load_tree(tmp_path)["a.json"].data == [int("9" * 4000), 1.5]
 
 
 @pytest.mark.parametrize(
