@@ -1,15 +1,15 @@
 """What the values stand for that a handler returns or yields. One table; everything else about answers reads it.
 
-    value                       its parts                            returned by a task's handler       returned for a message     yielded
-    str                         one text                             artifact "result"                  the message                chunk of "result"
-    dict, list, number, bool    one piece of JSON                    artifact "result"                  the message                chunk of "result"
-    JSON_NULL                   the JSON value null                  artifact "result"                  the message                chunk of "result"
-    bytes                       one file without a name              artifact "result"                  the message                chunk of "result"
-    Part                        itself                               artifact "result"                  the message                chunk of "result"
-    Artifact                    its own                              that artifact                      the message                that artifact, or more of it
-    Message                     its own                              what the final status says         the message                what the status says
-    Job                         none                                 the task goes on until it is done  refused                    refused
-    None                        none                                 no result                          refused                    refused
+    value                    its parts                  returned by a task's handler       as a message   yielded
+    str                      one text                   artifact "result"                  the message    chunk of "result"
+    dict, list, number, bool one piece of JSON          artifact "result"                  the message    chunk of "result"
+    JSON_NULL                the JSON value null        artifact "result"                  the message    chunk of "result"
+    bytes                    one file without a name    artifact "result"                  the message    chunk of "result"
+    Part                     itself                     artifact "result"                  the message    chunk of "result"
+    Artifact                 its own                    that artifact                      the message    that artifact, or more of it
+    Message                  its own                    what the final status says         the message    what the status says
+    Job                      none                       the task goes on until it is done  refused        refused
+    None                     none                       no result                          refused        refused
 """
 
 from __future__ import annotations
@@ -48,13 +48,12 @@ def parts_of(value: object) -> list[Part]:
     make = _PARTS.get(type(value))
     if make is not None:
         return make(value)
-    match value:
-        case Part():
-            return [value]
-        case Artifact() | Message():
-            return value.parts
-        case bytes() | bytearray() | memoryview():
-            return [Part(raw=bytes(value), media_type=_BYTES)]
+    if isinstance(value, Part):
+        return [value]
+    if isinstance(value, Artifact | Message):
+        return value.parts
+    if isinstance(value, bytes | bytearray | memoryview):
+        return [Part(raw=bytes(value), media_type=_BYTES)]
     for kind, make in _PARTS.items():  # their subclasses
         if isinstance(value, kind):
             return make(value)

@@ -13,12 +13,13 @@ import asyncio
 import mimetypes
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from a2a_contract.base import JSON_NULL, JsonObject
 from a2a_contract.v1_0 import Artifact, Part
-
 from a2a_runtime.execution.desk import Desk
+
+Bytes: TypeAlias = bytes  # the class below has a method of that name
 
 _BYTES = "application/octet-stream"
 
@@ -44,11 +45,11 @@ class ArtifactWriter:
         """Write a piece of JSON, ``None`` being null."""
         await self.write(Part(data=JSON_NULL if value is None else value, media_type=media_type), last=last)
 
-    async def bytes(self, data: bytes, *, last: bool = False, media_type: str = _BYTES) -> None:
+    async def bytes(self, data: Bytes, *, last: bool = False, media_type: str = _BYTES) -> None:
         """Write some bytes."""
         await self.write(Part(raw=data, media_type=media_type), last=last)
 
-    async def file(self, source: Path | bytes, *, name: str | None = None, media_type: str | None = None, last: bool = False) -> None:
+    async def file(self, source: Path | Bytes, *, name: str | None = None, media_type: str | None = None, last: bool = False) -> None:
         """Write a whole file, from its path or its content."""
         if isinstance(source, Path):
             name = name or source.name

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import TypeVar
 
@@ -18,14 +18,11 @@ T = TypeVar("T")
 
 async def call(skill: Skill, context: Context, chunk: Callable[[object], Awaitable[None]]) -> object:
     """Run a handler to its end, and give back its answer; what it yields on the way goes to ``chunk``."""
-    answer: object
-    if skill.style is Style.THREAD:
-        answer = await in_thread(skill.handler, context)
-    else:
-        answer = skill.handler(context)  # type: ignore[arg-type]  # a skill with answers="message" has a handler for a Context
-    if isinstance(answer, AsyncIterator):
-        async with aclosing(answer) if inspect.isasyncgen(answer) else suppress():
-            async for value in answer:
+    handler: Callable[[Context], object] = skill.handler  # type: ignore[assignment]  # one that answers with a message is content with a Context
+    answer = await in_thread(handler, context) if skill.style is Style.THREAD else handler(context)
+    if isinstance(answer, AsyncGenerator):
+        async with aclosing(answer) as values:
+            async for value in values:
                 await chunk(value)
         return None
     return await answer if inspect.isawaitable(answer) else answer

@@ -1,7 +1,7 @@
 """What a handler sees of the world, and all that it can do to its task.
 
-``Context`` is what every handler has. ``TaskContext`` adds what needs a task: news, artifacts, questions. How a handler is run again, and what these calls
-then do, is told once, in the head of this package.
+``Context`` is what every handler has. ``TaskContext`` adds what needs a task: news, artifacts, questions. How a handler is run again, and what
+these calls then do, is told once, in the head of this package.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NoReturn, TypeVar
 
+from pydantic import TypeAdapter
+from pydantic_core import from_json, to_json
+
 from a2a_contract.base import JsonAny, JsonObject
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role
-from pydantic import TypeAdapter
-from pydantic_core import from_json, to_json
-
 from a2a_runtime.caller import Caller, Scope
 from a2a_runtime.clock import moment
 from a2a_runtime.execution import answers, replay
@@ -157,7 +157,7 @@ class TaskContext(Context):
     async def status(self, text: str | None = None, *, progress: float | None = None) -> None:
         """Say how it goes, in words, as a number from 0 to 1, or both; not again what was said before the last recorded answer."""
         if not self._replay.repeats:
-            metadata = None if progress is None else {"progress": progress}
+            metadata: JsonObject | None = None if progress is None else {"progress": progress}
             await self._desk.status(None if text is None else self.reply(text), metadata)
 
     async def say(self, message: Message) -> None:
@@ -208,7 +208,7 @@ class TaskContext(Context):
 
 def question_key(asked: Message | None) -> str:
     """Read the key of the question that a parked task waits with."""
-    match (asked.metadata or {}).get(QUESTION) if asked else None:
-        case {"key": str(key)}:
-            return key
+    told = (asked.metadata or {}).get(QUESTION) if asked else None
+    if isinstance(told, dict) and isinstance(key := told.get("key"), str):
+        return key
     raise InvalidParamsError("The task asks nothing that could be answered")

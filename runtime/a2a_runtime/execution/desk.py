@@ -1,7 +1,8 @@
 """The writes of one run: each under the run's epoch, one after the other, and told to readers only once it is committed.
 
-A desk is closed exactly once: by parking, by ending, by giving the task up, or because the store says that another run has taken over. From then on it refuses everything, also
-to a handler that goes on although it was told to stop. Whoever closes it waits for the write that is under way, so nothing of the handler comes after the end.
+A desk is closed exactly once: by parking, by ending, by giving the task up, or because the store says that another run has taken over. From then
+on it refuses everything, also to a handler that goes on although it was told to stop. Whoever closes it waits for the write that is under way, so
+nothing of the handler comes after the end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from a2a_contract.base import JsonObject
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message
-
 from a2a_runtime.clock import Clock
 from a2a_runtime.errors import ConcurrencyError, FencedError, StoreUnavailableError, TaskStateError
 from a2a_runtime.execution.signals import RunOver
@@ -137,7 +137,7 @@ class Desk:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _landed(self) -> Written | None:
-        """Look for events that the store has of this run and the desk does not know: a commit whose answer was lost. Only one run writes events at a time, so they are its own."""
+        """Look for events that the desk does not know: of a commit whose answer was lost. Only one run at a time writes, so they are ours."""
         events = await self._store.read_events(self.stored.key, self._last_seq)
         return Written(0, events[-1].state, events) if events else None
 

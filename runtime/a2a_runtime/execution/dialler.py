@@ -23,4 +23,4 @@ class NoDialler:
 
     async def fetch(self, url: str) -> bytes:
         """Refuse."""
-        raise UnsupportedOperationError("Files are not fetched from URLs: no guarded dialler is configured")
+        raise UnsupportedOperationError(f"Files are not fetched from URLs, as no guarded dialler is configured: {url}")

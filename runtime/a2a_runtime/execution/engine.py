@@ -20,7 +20,6 @@ from typing import Self
 from a2a_contract.errors import InvalidAgentResponseError, TaskNotFoundError, UnavailableError
 from a2a_contract.lifecycle import TERMINAL
 from a2a_contract.v1_0 import Message
-
 from a2a_runtime.caller import Caller, Scope
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.call import call
@@ -48,8 +47,8 @@ _BELL_RETRY = 1.0
 class Parts:
     """What an engine can be given in place of its own."""
 
-    settings: Settings = Settings()
-    clock: Clock = SystemClock()  # noqa: RUF009  # it has no state
+    settings: Settings = Settings()  # noqa: RUF009  # frozen, all of it
+    clock: Clock = SystemClock()  # noqa: RUF009  # without state
     bell: Doorbell | None = None  # None: nobody else works on this store
     dialler: Dialler = NoDialler()  # noqa: RUF009  # as the clock
 

@@ -1,7 +1,7 @@
 """Messages to a task that exists.
 
     the task is …     the message is …
-    parked            the answer to what it asks: recorded together with the question, the new state and its event, in one call; then the handler runs again
+    parked            the answer to what it asks: recorded with the new state and its event in one call; then the handler runs again
     active            added to its history, where a handler sees it that looks
     ended             refused
 """
@@ -13,7 +13,6 @@ from typing import Protocol
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
-
 from a2a_runtime.caller import Scope
 from a2a_runtime.errors import ConcurrencyError, ContextMismatchError, TaskNotAcceptingMessagesError, TaskTerminalError
 from a2a_runtime.execution.context import question_key
@@ -80,7 +79,7 @@ def refuse(stored: StoredTask, message: Message) -> None:
 
 
 def answer(stored: StoredTask, message: Message) -> Change:
-    """Work out what an answer changes: the question leaves the status for the history, the answer follows it, and the task waits to be begun again."""
+    """Work out what an answer changes: the question goes from the status into the history, the answer follows, and the task waits to be begun."""
     question = stored.task.model.status.message
     record = Record(RecordKind.ANSWER, question_key(question), message.to_json())
     said = (message,) if question is None else (question, message)

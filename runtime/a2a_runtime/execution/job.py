@@ -1,7 +1,8 @@
 """Work that goes on after the handler has returned: what it hands back is a handle to it.
 
-A job is anything with the four methods of ``Job``: our own ``BackgroundJob``, or the handle of another system. The task stays ``working`` until the job is done, shows its progress, and ends with
-its result. The handle lives in this process only: after a restart nobody can ask for the result any more, and the task fails with that reason.
+A job is anything with the four methods of ``Job``: our own ``BackgroundJob``, or the handle of another system. The task stays ``working`` until
+the job is done, shows its progress, and ends with its result. The handle lives in this process only: after a restart nobody can ask for the
+result any more, and the task fails with that reason.
 """
 
 from __future__ import annotations

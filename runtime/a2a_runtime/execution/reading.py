@@ -1,21 +1,20 @@
 """Following tasks and waiting for them: what a reader gets, in which order, and when it ends.
 
     no cursor     the task as it is, then every later event
-    a cursor      every event after it, also of a task that has ended, for as long as the log has them; when it has them no more, the task as it is in their place
+    a cursor      every event after it, also of a task that has ended; where the log has forgotten them, the task as it is in their place
 
 A reader gets the event that ends the task exactly once and nothing after it, or an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from a2a_contract.base import Encoded
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import StreamResponse
-
 from a2a_runtime.caller import Scope
 from a2a_runtime.errors import EventsGoneError, TaskTerminalError
 from a2a_runtime.lifecycle import INTERRUPTED
@@ -47,7 +46,9 @@ class Reading:
                     return event
         raise EventsGoneError
 
-    async def follow(self, scope: Scope, wire_id: str, cursor: int | None = None, until: frozenset[State] = TERMINAL) -> AsyncIterator[LoggedEvent]:
+    async def follow(
+        self, scope: Scope, wire_id: str, cursor: int | None = None, until: frozenset[State] = TERMINAL
+    ) -> AsyncGenerator[LoggedEvent, None]:
         """Follow a task up to and with the event that leaves it in one of these states.
 
         Without a cursor the first event is the task as it is; for a task that has ended that is refused (``TaskTerminalError``).
@@ -61,14 +62,14 @@ class Reading:
             raise InvalidParamsError(f"The task has {stored.last_seq} events; there is none after number {cursor}")
         return self._from_cursor(stored, cursor, until)
 
-    async def from_snapshot(self, stored: StoredTask, until: frozenset[State] = TERMINAL) -> AsyncIterator[LoggedEvent]:
+    async def from_snapshot(self, stored: StoredTask, until: frozenset[State] = TERMINAL) -> AsyncGenerator[LoggedEvent, None]:
         """Yield a task as it was read, and then what has happened since."""
         yield snapshot(stored)
         if stored.state not in until:
             async for event in self.after(stored.key, stored.last_seq, until):
                 yield event
 
-    async def after(self, key: str, cursor: int, until: frozenset[State] = TERMINAL) -> AsyncIterator[LoggedEvent]:
+    async def after(self, key: str, cursor: int, until: frozenset[State] = TERMINAL) -> AsyncGenerator[LoggedEvent, None]:
         """Yield what happens to a task after an event."""
         async with aclosing(self._hub.follow(key, cursor)) as events:
             async for event in events:
@@ -76,7 +77,7 @@ class Reading:
                 if event.state in until:
                     return
 
-    async def _from_cursor(self, stored: StoredTask, cursor: int, until: frozenset[State]) -> AsyncIterator[LoggedEvent]:
+    async def _from_cursor(self, stored: StoredTask, cursor: int, until: frozenset[State]) -> AsyncGenerator[LoggedEvent, None]:
         if cursor == stored.last_seq and stored.state in TERMINAL:
             return
         try:

@@ -1,7 +1,8 @@
 """What earlier runs of a task have recorded, and what this run may therefore skip. Pure: no store, no clock.
 
-Questions and answers are found by their key: the handler's own, or ``#n`` for the n-th question without one. Each question carries a fingerprint of what kind of answer it wants; when
-a handler asks for something else under the same key, the answer on record is not an answer to it, and the task fails instead of going on with it.
+Questions and answers are found by their key: the handler's own, or ``#n`` for the n-th question without one. Each question carries a fingerprint
+of what kind of answer it wants; when a handler asks for something else under the same key, the answer on record is not an answer to it, and the
+task fails instead of going on with it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from a2a_contract.base import JsonObject
-from a2a_contract.v1_0 import Message
 from pydantic_core import to_json
 
+from a2a_contract.base import JsonObject
+from a2a_contract.v1_0 import Message
 from a2a_runtime.execution.signals import HandlerChangedError
 from a2a_runtime.stores.port import Record, RecordKind
 

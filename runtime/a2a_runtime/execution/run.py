@@ -1,16 +1,16 @@
 """One run of one task: the handler is called, and whatever it does becomes one lawful end of the run.
 
-    the handler …                           the task …
-    returns a value                         completed, with the value as its result
-    returns a job                           goes on until the job is done, then as if the handler had returned or raised
-    asks a question                         parked; this run is over
-    rejects, fails                          rejected, failed, with the handler's reason
-    raises                                  failed, with a fixed text; the log has the rest
-    is interrupted: cancel asked for        canceled
-                    out of time             failed
-                    shutdown                handed over, or failed where that is not possible
-    goes on in spite of the interruption    the same, without it: see ``abandon``
-    is replaced by another run              nothing: the other run decides
+the handler …                           the task …
+returns a value                         completed, with the value as its result
+returns a job                           goes on until the job is done, then as if the handler had returned or raised
+asks a question                         parked; this run is over
+rejects, fails                          rejected, failed, with the handler's reason
+raises                                  failed, with a fixed text; the log has the rest
+is interrupted: cancel asked for        canceled
+                out of time             failed
+                shutdown                handed over, or failed where that is not possible
+goes on in spite of the interruption    the same, without it: see ``abandon``
+is replaced by another run              nothing: the other run decides
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from enum import StrEnum
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message
-
 from a2a_runtime.clock import Clock
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution import answers

@@ -6,7 +6,8 @@ The embedded runner has one asyncio task for each task that runs here, and three
     sweep   claims active tasks that no live process runs, and runs them again
     watch   tells handlers whose time is up to stop, and ends the tasks of those that do not stop when told
 
-A task is run by whoever claims it in the store. Losing the lease while still alive is no harm: another process claims the task, and what this one still writes is refused.
+A task is run by whoever claims it in the store. Losing the lease while still alive is no harm: another process claims the task, and what this one
+still writes is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from typing import Protocol
 from a2a_contract.errors import UnavailableError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Role
-
 from a2a_runtime.caller import Caller
 from a2a_runtime.clock import Clock
 from a2a_runtime.errors import StoreUnavailableError
@@ -41,8 +41,9 @@ _AFTER_BELL = 0.05
 class Runner(Protocol):
     """Sees to it that tasks run: here, or by handing them to others."""
 
-    process: str | None
-    """Whom a new task is created as claimed by; ``None`` when that is settled later."""
+    @property
+    def process(self) -> str | None:
+        """Whom a new task is created as claimed by; ``None`` when that is settled later."""
 
     async def open(self) -> None:
         """Begin to take work, the left-over work of dead processes first."""
@@ -85,7 +86,7 @@ class EmbeddedRunner:
     """Runs tasks in this process."""
 
     def __init__(self, world: World, skills: Skills, teller: Teller, clock: Clock, settings: Settings) -> None:
-        self.process: str = world.ids.new()
+        self._process = world.ids.new()
         self._world, self._skills, self._teller, self._clock, self._settings = world, skills, teller, clock, settings
         self._rules = Rules(clock, settings.working_after, settings.job_poll, hands_over=world.store.durable)
         self._running: dict[str, TaskRun] = {}
@@ -95,9 +96,14 @@ class EmbeddedRunner:
         self._heard = False
         self._closing = False
 
+    @property
+    def process(self) -> str:
+        """Name this process."""
+        return self._process
+
     async def open(self) -> None:
         """Enter the process into the store and begin its loops."""
-        await self._world.store.register(self.process)
+        await self._world.store.register(self._process)
         self._loops.every(self._settings.beat, self._beat)
         self._loops.every(self._settings.sweep, self._sweep)
         self._loops.every(self._settings.tick, self._watch)
@@ -116,7 +122,7 @@ class EmbeddedRunner:
         for task in self._left_behind:
             task.cancel()
         with suppress(StoreUnavailableError):  # the lease runs out by itself
-            await self._world.store.unregister(self.process)
+            await self._world.store.unregister(self._process)
 
     def launch(self, run: Run, caller: Caller, message: Message) -> None:
         """Run a task that this process has claimed."""
@@ -129,9 +135,10 @@ class EmbeddedRunner:
 
     async def resume(self, key: str) -> None:
         """Claim a task if it is free, and run it again."""
-        if self._closing or key in self._running:
+        current = self._running.get(key)
+        if self._closing or (current is not None and current.desk.is_open):  # a closed desk: that run has parked and is only cleaning up
             return
-        run = await self._world.store.claim(key, self.process)
+        run = await self._world.store.claim(key, self._process)
         if run is None:
             return
         scope = run.stored.scope
@@ -182,7 +189,7 @@ class EmbeddedRunner:
         await Desk(self._world.store, self._teller, self._clock, stored, patience=0).hand_over()
 
     async def _beat(self) -> None:
-        for key in await self._world.store.beat(self.process):
+        for key in await self._world.store.beat(self._process):
             self.cancel(key)
 
     async def _beat_soon(self) -> None:
@@ -217,7 +224,7 @@ class EmbeddedRunner:
 
 
 def not_again(skill: Skill, run: Run, context: TaskContext) -> End | None:
-    """Say how a task ends that cannot be run again: its handler has begun and must not begin twice, or has handed back a job that only its old process knew."""
+    """Say how a task ends that cannot be run again: its message or its job is gone, or its handler has begun and must not begin twice."""
     if not context.message.parts:
         return End(State.FAILED, context.reply(runs.MESSAGE_GONE))
     if any(record.kind is RecordKind.ONCE and record.key == runs.JOB for record in run.records):

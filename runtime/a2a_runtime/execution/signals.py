@@ -1,6 +1,7 @@
 """How a handler's run is stopped from inside a call that it made.
 
-These are no ``Exception``: a handler's own ``except Exception`` must not be able to swallow that it has asked a question, given up, or been replaced by another run.
+These are no ``Exception``: a handler's own ``except Exception`` must not be able to swallow that it has asked a question, given up, or been
+replaced by another run.
 
     RunOver          nothing that this run writes counts any more
      ├─ Parked       the question is recorded; the handler runs again from the top when the answer comes
@@ -11,11 +12,10 @@ from __future__ import annotations
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
-
 from a2a_runtime.errors import TaskStateError
 
 
-class RunOver(BaseException):  # noqa: N818  # no error: a way to stop
+class RunOver(BaseException):
     """This run of the handler is over: it was replaced, or its task has ended. Clean up and let it pass."""
 
 
@@ -32,4 +32,4 @@ class Ended(RunOver):
 
 
 class HandlerChangedError(TaskStateError):
-    """What an earlier run recorded does not fit what the handler asks for now; finish old tasks before you change the order or the schemas of questions, or give them keys."""
+    """What an earlier run recorded does not fit what the handler asks for now; give questions keys before you change their order or schemas."""

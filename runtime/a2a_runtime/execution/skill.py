@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from a2a_runtime.execution.context import Context, TaskContext
+from a2a_runtime.execution.context import TaskContext
 
-TaskHandler: TypeAlias = Callable[[TaskContext], Awaitable[object]] | Callable[[TaskContext], AsyncIterator[object]] | Callable[[TaskContext], object]
-MessageHandler: TypeAlias = Callable[[Context], Awaitable[object]] | Callable[[Context], object]
-Handler: TypeAlias = TaskHandler | MessageHandler
+Handler: TypeAlias = Callable[[TaskContext], object]
+"""It may give back an awaitable or an async generator. One that answers with a message, without a task, must be content with a ``Context``."""
 
 
 class Answers(StrEnum):
@@ -67,10 +66,10 @@ def style_of(handler: object) -> Style | None:
     """Say how a handler is to be called, looking through wrappers and at objects that are called; ``None`` when it is no handler."""
     if not callable(handler) or inspect.isclass(handler):
         return None
-    plain = handler
+    plain: object = handler
     while isinstance(plain, functools.partial):
         plain = plain.func
-    for function in (inspect.unwrap(plain), type(plain).__call__):
+    for function in (inspect.unwrap(handler) if plain is handler else plain, type(plain).__call__):
         if inspect.isasyncgenfunction(function):
             return Style.STREAM
         if inspect.iscoroutinefunction(function):

@@ -1,11 +1,11 @@
 """The recent events of one task, shared by everybody in this process who follows it.
 
-A feed is a window on the log: a run of events with consecutive numbers that ends at the newest one this process has seen. It is filled from two sides, by a writer in the same
-process that hands over what it just committed (``offer``), and by a look into the log. Both may overlap, come late or come twice: an event is taken only
-when its number is the next one, so the window never has a hole and never repeats.
+A feed is a window on the log: a run of events with consecutive numbers that ends at the newest one this process has seen. It is filled from two
+sides, by a writer in the same process that hands over what it just committed (``offer``), and by a look into the log. Both may overlap, come late or
+come twice: an event is taken only when its number is the next one, so the window never has a hole and never repeats.
 
-There is no queue per reader. A reader holds a cursor and asks for what comes after it; one that is too slow for the window reads the log instead. So nothing can overflow,
-and a slow reader costs nobody anything but itself.
+There is no queue per reader. A reader holds a cursor and asks for what comes after it; one that is too slow for the window reads the log instead. So
+nothing can overflow, and a slow reader costs nobody anything but itself.
 """
 
 from __future__ import annotations

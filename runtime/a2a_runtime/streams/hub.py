@@ -9,11 +9,10 @@ The log is the only truth; the hub may lose, repeat or delay every bell and a re
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from a2a_contract.lifecycle import TERMINAL
-
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.port import EventLog, LoggedEvent
 from a2a_runtime.streams.feed import PAGE, Feed
@@ -51,10 +50,11 @@ class Hub:
         """How many tasks are followed right now."""
         return len(self._feeds)
 
-    async def follow(self, key: str, cursor: int) -> AsyncIterator[LoggedEvent]:
+    async def follow(self, key: str, cursor: int) -> AsyncGenerator[LoggedEvent, None]:
         """Yield every event after the cursor, once and in order, until the one that ends the task.
 
-        A store that is away for a while only delays the reader; when it stays away, the reader is told (``StoreUnavailableError``) and can come back with its cursor.
+        A store that is away for a while only delays the reader; when it stays away, the reader is told (``StoreUnavailableError``) and can come back
+        with its cursor.
         """
         with self._entered(key, cursor) as feed:
             while True:
