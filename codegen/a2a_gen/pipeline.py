@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from a2a_gen.output import fresh, lock
 from a2a_gen.output.drift import Drift, find_drift
 from a2a_gen.output.lock import Lock, MadeBy, digest
 from a2a_gen.output.publish import Plan, make_plan, publish, refuse_edited
+from a2a_gen.output.reuse import kept_models, unchanged_dialects
 from a2a_gen.output.stage import stage
 from a2a_gen.output.tidy import tidy
 from a2a_gen.output.trial import trial
@@ -36,10 +37,11 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A contract beside the documents that say it."""
+    """A contract beside the documents that say it, and the models that need not be made again."""
 
     documents: Mapping[str, Document]
     contract: Contract
+    kept: Files = field(default_factory=dict[str, bytes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Result:
 EMITTERS: tuple[Callable[[Loaded], Files], ...] = (
     lambda loaded: package.emit(loaded.contract),
     lambda _: support.emit(),
-    lambda loaded: models.emit(loaded.contract, loaded.documents),
+    lambda loaded: _models(loaded),
     lambda loaded: tables.emit(loaded.contract),
     lambda loaded: protocols.emit(loaded.contract),
     lambda loaded: translations.emit(loaded.contract),
@@ -100,7 +102,7 @@ def _from_the_project(project: Project, problems: Iterable[Problem]) -> Iterator
 
 def build(project: Project, *, force: bool = False) -> Result:
     """Generate the package and write what differs; ``force`` also overwrites what was edited by hand."""
-    with _prepared(project) as ready:
+    with _prepared(project, anew=force) as ready:
         if not force:
             refuse_edited(ready.plan)
         publish(project.root, ready.staged, ready.plan, ready.locks[1])
@@ -109,26 +111,30 @@ def build(project: Project, *, force: bool = False) -> Result:
 
 def compare(project: Project) -> tuple[Drift, tuple[Problem, ...]]:
     """Generate the package and say how it differs from what is on disk, beside the warnings of the rules; writes nothing."""
-    with _prepared(project) as ready:
+    with _prepared(project, anew=True) as ready:
         return find_drift(project.root, project.out, ready.files, ready.plan, ready.locks), ready.warnings
 
 
 @contextmanager
-def _prepared(project: Project) -> Generator[Prepared]:
-    """Take every step but the last; the stage is gone afterwards."""
+def _prepared(project: Project, *, anew: bool) -> Generator[Prepared]:
+    """Take every step but the last; the stage is gone afterwards. ``anew`` takes nothing over from the last build."""
     old = lock.read(project.root)
     with trial() as waiting:
         loaded = load(project)
         problems = lint(project, loaded)
         if any(problem.level is Level.ERROR for problem in problems):
             raise ContractError(problems)
+        new = _lock(project, loaded)
+        if not anew:
+            loaded = replace(loaded, kept=_kept(project, loaded.contract, old, new))
         with stage(project.out, _emit(loaded)) as package_folder:
             tidy(package_folder)
             waiting.run(package_folder)
             base = project.out.relative_to(project.root)
             staged = {(base / file.relative_to(package_folder)).as_posix(): file for file in package_folder.rglob("*") if file.is_file()}
             files = {path: file.read_bytes() for path, file in sorted(staged.items())}
-            yield Prepared(files, staged, make_plan(project.root, files, old), (old, _lock(project, loaded, files)), problems)
+            new = replace(new, outputs={path: digest(content) for path, content in files.items()})
+            yield Prepared(files, staged, make_plan(project.root, files, old), (old, new), problems)
 
 
 def _emit(loaded: Loaded) -> Files:
@@ -142,9 +148,21 @@ def _emit(loaded: Loaded) -> Files:
     return files
 
 
-def _lock(project: Project, loaded: Loaded, files: Files) -> Lock:
+def _models(loaded: Loaded) -> Files:
+    kept = {path.partition("/")[0] for path in loaded.kept}
+    families = tuple(family for family in loaded.contract.families if family.dialect not in kept)
+    return {**loaded.kept, **models.emit(replace(loaded.contract, families=families), loaded.documents)}
+
+
+def _kept(project: Project, contract: Contract, old: Lock | None, new: Lock) -> Files:
+    dialects = {family.dialect for family in contract.families}
+    same = unchanged_dialects(old, new, dialects, project.options["schema"])
+    return kept_models(old, project.out, project.root, same)
+
+
+def _lock(project: Project, loaded: Loaded) -> Lock:
+    """Describe the build so far: its outputs are not there yet."""
     schema = project.schema.relative_to(project.root)
     inputs = {(schema / path).as_posix(): digest(document.text.encode()) for path, document in loaded.documents.items()}
     tools = {tool: version(tool) for tool in fresh.TOOLS}
-    made_by = MadeBy(a2a_gen.__version__, fresh.sources_digest(), tools)
-    return Lock(made_by, project.options, inputs, {path: digest(content) for path, content in files.items()})
+    return Lock(MadeBy(a2a_gen.__version__, fresh.sources_digest(), tools), project.options, inputs, {})

@@ -14,6 +14,7 @@ from cases.case import CASES, tree
 from a2a_gen.entry import main
 from a2a_gen.output import lock
 
+ROOT = Path(__file__).parents[2]
 HEAVY = ("click", "datamodel_code_generator", "jinja2", "litestar", "pydantic")
 
 
@@ -85,6 +86,34 @@ def test_a_changed_or_missing_file_is_noticed(project: Path, monkeypatch: pytest
         (project / path).write_bytes(content.replace(b"somebody", b"anybody"))
     assert main(["build"]) == 0
     assert (tree(project) == before) is not path.startswith("schema")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("v1_0/task.json", "Identifier", "Name"),
+        ("v0_3/message.json", '"description": "', '"description": "Edited. '),
+        ("dialects.json", "A2A 0.3", "A2A nil-three"),
+    ],
+    ids=["canonical", "another-dialect", "a-table"],
+)
+def test_a_build_after_an_edit_is_a_whole_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) -> None:
+    """What is taken over from the last build is what would be made anew, to the byte, on this repository's own contract."""
+    for part in ("schema", "generated"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("examples", "__pycache__"))
+    for part in ("pyproject.toml", lock.NAME):
+        shutil.copy(ROOT / part, tmp_path / part)
+    monkeypatch.chdir(tmp_path)
+    assert main(["build", "--force"]) == 0
+    before = tree(tmp_path / "generated")
+    edited = tmp_path / "schema" / file
+    edited.write_text(edited.read_text().replace(old, new))
+    assert main(["build"]) == 0
+    after = tree(tmp_path / "generated")
+    assert after != before
+    assert main(["build", "--force"]) == 0
+    assert tree(tmp_path / "generated") == after
 
 
 def test_nothing_is_left_behind(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
