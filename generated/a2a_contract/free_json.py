@@ -84,7 +84,9 @@ def _flaw_inside(value: dict[object, object] | list[object], room: int) -> _Flaw
     for step, item in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(value, dict) and not isinstance(step, str):
             return _Flaw((), "json_key", f"A key of type {type(step).__name__} is no JSON")
-        flaw = _flaw(item, room - 1) or _flaw(step, room)
+        flaw = _flaw(item, room - 1)
+        if isinstance(step, str) and not step.isascii():
+            flaw = flaw or _flaw(step, room)
         if flaw:
             return flaw._replace(place=(step if isinstance(step, int) else str(step), *flaw.place))
     return None

@@ -58,7 +58,7 @@ V1_TASKS = Route(
     "/v1/tasks",
     MappingProxyType(
         {
-            ("GET", None): (Choice(v0_3.LIST_TASKS),),
+            ("GET", None): (Choice(v0_3.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),),
         }
     ),
 )

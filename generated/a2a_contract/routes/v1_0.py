@@ -98,7 +98,7 @@ TASKS = Route(
     "/tasks",
     MappingProxyType(
         {
-            ("GET", None): (Choice(v1_0.LIST_TASKS),),
+            ("GET", None): (Choice(v1_0.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),),
         }
     ),
 )
@@ -106,7 +106,7 @@ TENANT_TASKS = Route(
     "/{tenant:str}/tasks",
     MappingProxyType(
         {
-            ("GET", None): (Choice(v1_0.LIST_TASKS, (PathMember("tenant", (0,)),)),),
+            ("GET", None): (Choice(v1_0.LIST_TASKS, (PathMember("tenant", (0,)),), flags=frozenset(("includeArtifacts", "include_artifacts"))),),
         }
     ),
 )
