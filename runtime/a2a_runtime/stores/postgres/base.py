@@ -1,0 +1,73 @@
+"""What the roles of the Postgres store share: connections, the options, and the names of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from a2a_contract.errors import TaskNotFoundError
+from a2a_runtime.caller import Scope
+from a2a_runtime.ids import Ids
+from a2a_runtime.stores.options import DEFAULTS, StoreOptions
+from a2a_runtime.stores.postgres import rows
+from a2a_runtime.stores.postgres.pool import Pool, PoolSettings
+from a2a_runtime.stores.postgres.rows import Head, Names
+from a2a_runtime.stores.postgres.statements import SQL
+from a2a_runtime.stores.postgres.writer import Writer
+from a2a_runtime.stores.values import StoredTask
+
+_MOST_NAMES = 20_000
+_EVERYTHING = (None, True)  # all of the history, and the artifacts
+
+
+class PostgresBase:
+    """The state of a Postgres store. All that is true is in the database; the names of tasks are kept here because they never change."""
+
+    def __init__(self, dsn: str, options: StoreOptions = DEFAULTS, pool: PoolSettings | None = None) -> None:
+        self._options = options
+        self._clock = options.clock
+        self._ids = Ids(options.clock)
+        self._pool = Pool(dsn, pool)
+        self._writer = Writer(self._pool)
+        self._names: dict[str, Names] = {}
+
+    def _remember(self, key: str, names: Names) -> Names:
+        if len(self._names) >= _MOST_NAMES:
+            del self._names[next(iter(self._names))]
+        self._names[key] = names
+        return names
+
+    async def _names_of(self, scope: Scope, key: str) -> Names:
+        names = self._names.get(key)
+        if names is None:
+            await self._head(scope, key)
+            names = self._names[key]
+        if names.scope != scope.to_text():
+            raise TaskNotFoundError
+        return names
+
+    async def _head(self, scope: Scope, key: str) -> Head:
+        row = await self._pool.row(SQL["head_of_task"], uuid_of(key), scope.to_text())
+        if row is None:
+            raise TaskNotFoundError
+        self._remember(key, Names(scope.to_text(), row["wire_id"], row["context_id"]))
+        return rows.head(row)
+
+    async def _key(self, scope: Scope, wire_id: str) -> UUID:
+        row = await self._pool.row(SQL["find_task"], scope.to_text(), wire_id)
+        if row is None:
+            raise TaskNotFoundError(details={"task_id": wire_id})
+        key: UUID = row["key"]
+        return key
+
+    async def _load(self, keys: Sequence[UUID]) -> dict[str, StoredTask]:
+        found = await self._pool.rows(SQL["load_tasks"], *_EVERYTHING, keys)
+        return {task.key: task for task in map(rows.stored, found)}
+
+
+def uuid_of(key: str) -> UUID:
+    """Read a key; what is none of ours belongs to no task."""
+    try:
+        return UUID(key)
+    except ValueError as error:
+        raise TaskNotFoundError from error

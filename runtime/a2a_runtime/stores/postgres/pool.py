@@ -1,0 +1,150 @@
+"""Connections to the server, and what happens when there are none.
+
+Connections here hold no session state (no SET, no session locks, no cursors), so that they go back to the pool without the query that would reset
+them: that query costs a third of the throughput. Whoever needs session state has to use a connection of their own.
+
+Whatever says "not now" (no free connection in time, no server, one that is starting or stopping, a statement that takes too long) becomes
+``StoreUnavailableError`` with what to do about it. All other errors of the server pass: they are faults of ours or of the data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
+from a2a_runtime.errors import StoreUnavailableError
+
+Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"  # generic for type checkers only
+
+_NOT_NOW = (
+    OSError,  # refused, reset, timed out
+    asyncpg.InterfaceError,  # the driver's: connection closed, pool closing
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,  # shutting down, crashed, starting up
+    asyncpg.InsufficientResourcesError,  # too many connections, disk full, out of memory
+    asyncpg.ReadOnlySQLTransactionError,  # what was the primary is a replica now
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """How many connections, and how long to wait for what."""
+
+    size: int = 16
+    acquire_seconds: float = 5.0  # for a free connection
+    connect_seconds: float = 5.0  # for a new one
+    statement_seconds: float = 30.0  # for a statement
+    statement_cache: int = (
+        256  # 0 behind PgBouncer in transaction mode: prepared statements live in a server connection that the next call may not get
+    )
+
+
+class Pool:
+    """A pool of connections to one database."""
+
+    def __init__(self, dsn: str, settings: PoolSettings | None = None) -> None:
+        self._dsn = dsn
+        self._settings = settings or PoolSettings()
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+
+    async def open(self) -> None:
+        """Connect once, so that a wrong address is known at start."""
+        settings = self._settings
+        with self._explained():
+            self._pool = await asyncpg.create_pool(
+                self._dsn,
+                min_size=1,
+                max_size=settings.size,
+                timeout=settings.connect_seconds,
+                command_timeout=settings.statement_seconds,
+                statement_cache_size=settings.statement_cache,
+                max_inactive_connection_lifetime=300.0,
+                reset=_leave_as_it_is,
+            )
+
+    async def close(self) -> None:
+        """Wait for what is under way, then close all connections."""
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            try:
+                await asyncio.wait_for(pool.close(), self._settings.statement_seconds)
+            except (TimeoutError, *_NOT_NOW):
+                pool.terminate()
+
+    async def rows(self, statement: str, *arguments: object) -> list[asyncpg.Record]:
+        """Run one statement and return its rows."""
+        async with self.connection() as connection:
+            return await connection.fetch(statement, *arguments)
+
+    async def row(self, statement: str, *arguments: object) -> asyncpg.Record | None:
+        """Run one statement and return its first row."""
+        async with self.connection() as connection:
+            return await connection.fetchrow(statement, *arguments)
+
+    async def pipeline(self, statement: str, arguments: Sequence[Sequence[object]]) -> list[asyncpg.Record]:
+        """Run one statement for each set of arguments, in order, in one round trip and one commit, and return all rows."""
+        async with self.connection() as connection:
+            return await connection.fetchmany(statement, arguments)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """Run several statements that hold together, for what one statement cannot say."""
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Lend a connection."""
+        pool = self._opened()
+        with self._explained():
+            connection = await self._acquire(pool)
+            try:
+                yield connection
+            finally:
+                await pool.release(connection)
+
+    async def _acquire(self, pool: asyncpg.Pool[asyncpg.Record]) -> Connection:
+        settings = self._settings
+        if pool.get_idle_size():  # there is one: no timer needed
+            return await pool.acquire()
+        try:
+            return await pool.acquire(timeout=settings.acquire_seconds)
+        except TimeoutError as error:
+            raise StoreUnavailableError(
+                f"no connection to {self.place} became free within {settings.acquire_seconds:g} s: raise the pool's size "
+                f"(now {settings.size}) or find out what keeps its statements waiting"
+            ) from error
+
+    def _opened(self) -> asyncpg.Pool[asyncpg.Record]:
+        if self._pool is None:
+            raise StoreUnavailableError(f"the store at {self.place} is not open: call open() before the first and close() after the last call")
+        return self._pool
+
+    @property
+    def place(self) -> str:
+        """The server and the database, without the password."""
+        address = urlsplit(self._dsn)
+        return f"postgresql://{address.hostname or 'localhost'}:{address.port or 5432}{address.path}"
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except _NOT_NOW as error:
+            reason = str(error) or type(error).__name__
+            raise StoreUnavailableError(
+                f"{self.place} cannot be used now ({reason}): see that the server runs, takes connections and is not overloaded"
+            ) from error
+
+
+async def _leave_as_it_is(_: object) -> None:
+    """Reset nothing."""

@@ -1,0 +1,66 @@
+"""Who runs what, in Postgres: several processes share the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import asyncpg
+
+from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
+from a2a_contract.lifecycle import State
+from a2a_runtime import lifecycle
+from a2a_runtime.caller import Scope
+from a2a_runtime.stores.postgres.base import PostgresBase, uuid_of
+from a2a_runtime.stores.postgres.statements import SQL
+from a2a_runtime.stores.values import Record, RecordKind, Run, StoredTask
+
+_CANCELABLE = [state for state in State if lifecycle.is_cancelable(state)]
+
+
+class PostgresRuns(PostgresBase):
+    """Leases of processes, claims of tasks, cancellation."""
+
+    async def register(self, process: str) -> None:
+        """Begin the lease of a process."""
+        await self._pool.rows(SQL["register"], process, self._lease())
+
+    async def beat(self, process: str) -> Sequence[str]:
+        """Renew the lease; the keys of those of its tasks that somebody wants canceled."""
+        return [str(row["key"]) for row in await self._pool.rows(SQL["beat"], process, self._lease())]
+
+    async def unregister(self, process: str) -> None:
+        """End the lease."""
+        await self._pool.rows(SQL["unregister"], process)
+
+    async def claim(self, key: str, process: str) -> Run | None:
+        """Begin a run of a task."""
+        try:
+            task = uuid_of(key)
+        except TaskNotFoundError:
+            return None
+        if not await self._pool.rows(SQL["claim"], task, process, self._clock.millis()):
+            return None
+        stored = (await self._load([task])).get(key)
+        if stored is None:
+            return None
+        return Run(stored, [_record(row) for row in await self._pool.rows(SQL["records"], task)])
+
+    async def orphans(self, limit: int = 64) -> Sequence[str]:
+        """Find active tasks that no live process runs."""
+        return [str(row["key"]) for row in await self._pool.rows(SQL["orphans"], self._clock.millis(), limit)]
+
+    async def request_cancel(self, scope: Scope, wire_id: str) -> StoredTask:
+        """Ask for the end of a task."""
+        row = await self._pool.row(SQL["request_cancel"], scope.to_text(), wire_id, _CANCELABLE)
+        stored = None if row is None else (await self._load([row["key"]])).get(str(row["key"]))
+        if stored is None:
+            await self._key(scope, wire_id)
+            raise TaskNotCancelableError(details={"task_id": wire_id})
+        return stored
+
+    def _lease(self) -> int:
+        return self._clock.millis() + round(self._options.lease * 1000)
+
+
+def _record(row: asyncpg.Record) -> Record:
+    return Record(RecordKind(row["kind"]), row["record_key"], row["body"], row["fingerprint"])

@@ -1,0 +1,63 @@
+"""Which version the database's schema has, and how it gets to the one that this code needs.
+
+Versions only go forward. A release never breaks the code of the release before it, so that processes of both can run while a deployment goes on:
+the schema is upgraded first. So a newer schema is fine, and an older one is refused at start with the command that upgrades it.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import asyncpg
+
+from a2a_runtime.errors import UnsupportedStoreError
+from a2a_runtime.stores import sql
+from a2a_runtime.stores.postgres.pool import Pool, PoolSettings
+
+COMMAND = "a2a-gen db upgrade"
+
+_SQL = sql.load(__package__ or "", "schema.sql")
+_FILE = re.compile(r"(\d{4})_\w+\.sql")
+
+
+def _migrations() -> dict[int, str]:
+    """Read the migrations by their version."""
+    found = ((_FILE.fullmatch(file.name), file) for file in files(f"{__package__}.migrations").iterdir())
+    return {int(match[1]): file.read_text(encoding="utf-8") for match, file in sorted(found, key=lambda pair: pair[1].name) if match}
+
+
+MIGRATIONS = _migrations()
+NEEDED = max(MIGRATIONS)
+
+
+async def upgrade(dsn: str) -> list[int]:
+    """Bring the schema to the version that this code needs; return the versions that were applied, none if it had it.
+
+    All in one transaction and under a lock that it holds, so that several processes may try at once and a failure leaves nothing behind.
+    """
+    pool = Pool(dsn, PoolSettings(size=1, statement_seconds=3600.0))
+    await pool.open()
+    try:
+        async with pool.transaction() as connection:
+            await connection.execute(_SQL["lock"])
+            await connection.execute(_SQL["create_version_table"])
+            version: int = await connection.fetchval(_SQL["version"])
+            missing = [number for number in MIGRATIONS if number > version]
+            for number in missing:
+                await connection.execute(MIGRATIONS[number])
+                await connection.execute(_SQL["applied"], number)
+            return missing
+    finally:
+        await pool.close()
+
+
+async def check(pool: Pool) -> None:
+    """Refuse a schema that is older than this code."""
+    try:
+        row = await pool.row(_SQL["version"])
+    except asyncpg.UndefinedTableError:
+        row = None
+    version: int = row["version"] if row else 0
+    if version < NEEDED:
+        raise UnsupportedStoreError(f"the schema of {pool.place} is at version {version} and this release needs {NEEDED}: run `{COMMAND}`")

@@ -1,0 +1,29 @@
+"""The store in Postgres: any number of processes share it."""
+
+from __future__ import annotations
+
+from a2a_runtime.stores.postgres import schema
+from a2a_runtime.stores.postgres.contexts import PostgresContexts
+from a2a_runtime.stores.postgres.pushes import PostgresPushes
+from a2a_runtime.stores.postgres.runs import PostgresRuns
+from a2a_runtime.stores.postgres.tasks import PostgresTasks
+
+
+class PostgresStore(PostgresTasks, PostgresContexts, PostgresRuns, PostgresPushes):
+    """Keeps everything in one database, whose schema ``a2a-gen db upgrade`` has made."""
+
+    durable = True
+
+    async def open(self) -> None:
+        """Connect, and see that the schema is one that this release can work with."""
+        await self._pool.open()
+        try:
+            await schema.check(self._pool)
+        except BaseException:
+            await self._pool.close()
+            raise
+
+    async def close(self) -> None:
+        """Finish what was begun and let go of all connections."""
+        await self._writer.close()
+        await self._pool.close()

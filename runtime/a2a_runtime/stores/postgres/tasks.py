@@ -1,0 +1,169 @@
+"""Tasks and their events in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import asyncpg
+
+from a2a_contract.base import Encoded
+from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
+from a2a_contract.lifecycle import INITIAL, State
+from a2a_contract.v1_0 import Task
+from a2a_runtime.caller import Scope
+from a2a_runtime.clock import millis_of, moment
+from a2a_runtime.errors import ConcurrencyError, EventsGoneError
+from a2a_runtime.stores import cursor, fragments, plan
+from a2a_runtime.stores.plan import ChangeRows
+from a2a_runtime.stores.postgres import arguments, rows
+from a2a_runtime.stores.postgres.arguments import Birth
+from a2a_runtime.stores.postgres.base import PostgresBase, uuid_of
+from a2a_runtime.stores.postgres.rows import Names
+from a2a_runtime.stores.postgres.statements import SQL
+from a2a_runtime.stores.values import Change, Created, Idempotency, LoggedEvent, NewTask, StoredTask, TaskPage, TaskQuery, Written
+
+_TRIES = 16  # of a write that nothing speaks against, but that saw less than it has to when it began
+
+
+class PostgresTasks(PostgresBase):
+    """Creates, reads, changes, lists and deletes tasks; reads their events."""
+
+    async def create_task(self, scope: Scope, new: NewTask) -> Created:
+        """Create a task, or find the one that its idempotency key stands for."""
+        for _ in range(_TRIES):
+            birth = self._birth(scope, new)
+            try:
+                row = await self._writer.write(SQL["create_task"], *arguments.of_birth(birth))
+            except asyncpg.UniqueViolationError as error:
+                raise TaskIdInUseError(details={"task_id": birth.names.wire_id}) from error
+            if row["tasks"]:
+                self._remember(birth.key, birth.names)
+                return _created(scope, birth)
+            known = None if new.idempotency is None else await self._promised(scope, new.idempotency)
+            if known is not None and (stored := (await self._load([known["key"]])).get(str(known["key"]))) is not None:
+                return Created(stored, is_new=False)
+        raise ConcurrencyError(f"The task of an idempotency key came and went {_TRIES} times; send the request again")
+
+    def _birth(self, scope: Scope, new: NewTask) -> Birth:
+        at = self._clock.millis()
+        names = Names(scope.to_text(), new.wire_id or self._ids.new(), new.context_id)
+        push = new.push and new.push.model_copy(update={"id": new.push.id or self._ids.new(), "task_id": names.wire_id})
+        reusable_since = None if new.wire_id is None else self._options.expired(self._options.wire_id_reuse)
+        return Birth(self._ids.new(), names, at, new, plan.new_rows(new, names.wire_id, at), push, reusable_since)
+
+    async def _promised(self, scope: Scope, promise: Idempotency) -> asyncpg.Record | None:
+        """Find the task of an idempotency key."""
+        known = await self._pool.row(SQL["find_promise"], scope.to_text(), promise.context_id, promise.key)
+        if known is not None:
+            plan.same_request(promise, known["request_hash"])
+        return known
+
+    async def load_task(self, scope: Scope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask | None:
+        """Read a task."""
+        row = await self._pool.row(SQL["load_task"], history_length, include_artifacts, scope.to_text(), wire_id)
+        return None if row is None else rows.stored(row)
+
+    async def get_version(self, scope: Scope, wire_id: str) -> int | None:
+        """Say at which version a task is."""
+        row = await self._pool.row(SQL["get_version"], scope.to_text(), wire_id)
+        return None if row is None else int(row["version"])
+
+    async def update_task(self, scope: Scope, key: str, change: Change) -> Written:
+        """Change a task, or refuse to.
+
+        The statement is sent as if nothing spoke against it; only when it changed nothing, a second look says why. It may also have been too early:
+        the clock is behind the last status of the task, or a push configuration has come in between. Then it is sent again.
+        """
+        names = await self._names_of(scope, key)
+        at = self._clock.millis()
+        for _ in range(_TRIES):
+            planned = plan.change_rows(change, names.wire_id, names.context_id, at)
+            row = await self._write(uuid_of(key), names, change, planned, at)
+            if row is not None:
+                before, last_seq = State(row["state_before"]), row["last_seq"]
+                events = [] if row["had_ended"] else planned.numbered(last_seq - len(planned.events), before)
+                return Written(row["version"], State(row["state"]), tuple(events))
+            if change.idempotency is not None and (known := await self._promised(scope, change.idempotency)) is not None:
+                return Written(known["version"], State(known["state"]), (), is_new=False)
+            head = await self._head(scope, key)
+            plan.refuse(head, change)
+            at = max(self._clock.millis(), head.status_at)
+        raise ConcurrencyError(f"Others changed the task {_TRIES} times at the same moment; try again")
+
+    async def _write(self, key: UUID, names: Names, change: Change, planned: ChangeRows, at: int) -> asyncpg.Record | None:
+        """Send a change; ``None`` when it was not made."""
+        try:
+            if not change.metadata:
+                values = arguments.of_change(key, names.scope, change, planned, at=at, metadata=None)
+                return _made(await self._writer.write(SQL["update_task"], *values))
+            async with self._pool.transaction() as connection:
+                before = await connection.fetchval(SQL["lock_metadata"], key, names.scope)
+                if before is None:
+                    return None
+                values = arguments.of_change(key, names.scope, change, planned, at=at, metadata=fragments.merged(before, change.metadata))
+                return _made(await connection.fetchrow(SQL["update_task"], *values))
+        except asyncpg.UniqueViolationError:
+            return None  # somebody has made the same promise at the same moment
+
+    async def list_tasks(self, scope: Scope, query: TaskQuery) -> TaskPage:
+        """List tasks, newest status first."""
+        at, key = cursor.task_place(query) or (None, None)
+        after = None if query.changed_after is None else millis_of(query.changed_after)
+        try:
+            found = await self._pool.rows(
+                SQL["list_tasks"],
+                *(query.history_length, query.include_artifacts),
+                *(scope.to_text(), query.context_id, query.state, after),
+                *(at, key, query.page_size + 1),
+            )
+        except asyncpg.DataError as error:
+            raise cursor.invalid("pageToken", "is not one that this agent has given out") from error
+        tasks = [rows.stored(row) for row in found[: query.page_size] if row["key"] is not None]
+        more = len(found) > query.page_size
+        token = cursor.task_token(query, millis_of(tasks[-1].updated_at), tasks[-1].key) if more else ""
+        return TaskPage(tasks, token, found[0]["total"])
+
+    async def delete_task(self, scope: Scope, wire_id: str) -> bool:
+        """Delete a task with all that hangs on it."""
+        async with self._pool.transaction() as connection:
+            keys = [row["key"] for row in await connection.fetch(SQL["lock_task"], scope.to_text(), wire_id)]
+            await connection.execute(SQL["delete_tasks"], keys)
+        return bool(keys)
+
+    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
+        """Read the events after a cursor."""
+        found = await self._pool.rows(SQL["read_events"], uuid_of(key), after, limit)
+        if not found:
+            raise TaskNotFoundError
+        first, last_seq = found[0]["seq"], found[0]["last_seq"]
+        if after < last_seq and first != after + 1:
+            raise EventsGoneError
+        return [] if first is None else [rows.event(row) for row in found]
+
+
+def _made(row: asyncpg.Record | None) -> asyncpg.Record | None:
+    return None if row is None or row["version"] is None else row
+
+
+def _created(scope: Scope, birth: Birth) -> Created:
+    """Show a new task without reading it back."""
+    names, new = birth.names, birth.new
+    pieces = fragments.Pieces(birth.rows.status, (), (birth.rows.message,), birth.rows.metadata)
+    stored = StoredTask(
+        key=birth.key,
+        wire_id=names.wire_id,
+        context_id=names.context_id,
+        scope=scope,
+        skill=new.skill,
+        dialect=new.dialect,
+        state=INITIAL,
+        version=1,
+        last_seq=1,
+        epoch=0 if new.process is None else 1,
+        process=new.process,
+        cancel_requested=False,
+        updated_at=moment(birth.at),
+        task=Encoded.raw(Task, fragments.task(names.wire_id, names.context_id, pieces)),
+    )
+    return Created(stored, is_new=True, events=(LoggedEvent(1, birth.rows.event, INITIAL),))

@@ -1,0 +1,157 @@
+-- Tasks: created, changed, read, listed, deleted.
+--
+-- One statement for each call, with every rule about who may change what in its WHERE: no row back means that nothing was written, and a second look
+-- says why. `{name}` includes another section.
+--
+-- `IS NOT DISTINCT FROM` where a task is sought by its key: an `=` there lets the planner take the index on the scope while the table is new, and walk
+-- through all tasks of a caller for each write, for as long as the plan is cached.
+
+-- name: create_task
+-- A promise that somebody made before keeps all the rest from happening. A task that has ended long ago gives its wire id away (only $14 says how long), and does
+-- so first; a wire id that is in use violates its index.
+WITH promise AS (
+    INSERT INTO a2a_promises (scope, context_id, promise_key, request_hash, task)
+    SELECT $2, $15, $16, $17, $1 WHERE $16::text IS NOT NULL
+    ON CONFLICT DO NOTHING
+    RETURNING task
+), older AS (
+    UPDATE a2a_tasks SET is_latest = false
+    WHERE scope = $2 AND wire_id = $3 AND is_latest AND ended_at <= $14 AND ($16::text IS NULL OR EXISTS (SELECT FROM promise))
+    RETURNING key
+), task AS (
+    INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata, epoch, process, push_configs)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $7, true, $8, $9, $10, CASE WHEN $11::text IS NULL THEN 0 ELSE 1 END, $11, CASE WHEN $18::text IS NULL THEN 0 ELSE 1 END
+    FROM (SELECT count(*) FROM older) AS after_the_older
+    WHERE $16::text IS NULL OR EXISTS (SELECT FROM promise)
+    RETURNING key, scope, context_id, state
+), message AS (
+    INSERT INTO a2a_messages (task, scope, context_id, said_at, body)
+    SELECT key, scope, context_id, $9, $12 FROM task
+), event AS (
+    INSERT INTO a2a_events (task, seq, state, body)
+    SELECT key, 1, state, $13 FROM task
+), config AS (
+    INSERT INTO a2a_push_configs (task, config_id, body)
+    SELECT key, $18, $19 FROM task WHERE $18::text IS NOT NULL
+    RETURNING task, config_id
+), delivery AS (
+    INSERT INTO a2a_outbox (task, config_id, seq, due_at)
+    SELECT task, config_id, 1, $9 FROM config
+)
+SELECT count(*) AS tasks FROM task
+
+-- name: find_promise
+SELECT t.key, t.wire_id, t.version, t.state, p.request_hash
+FROM a2a_promises p JOIN a2a_tasks t ON t.key = p.task
+WHERE p.scope = $1 AND p.context_id = $2 AND p.promise_key = $3
+
+-- name: update_task
+-- $6 the states that it may be in, $9 whether it ends, $10 whether somebody has to run it from now on (NULL: as before).
+-- Push configurations are counted because this statement sees them as they were when it began, which may be before it got the row.
+WITH task AS (
+    UPDATE a2a_tasks t SET
+        version = version + 1,
+        last_seq = last_seq + CASE WHEN ended_at IS NULL THEN cardinality($18::bytea[]) ELSE 0 END,
+        state_before = state,
+        state = coalesce($3, state),
+        is_active = coalesce($10, is_active),
+        status = coalesce($4, status),
+        status_at = CASE WHEN $3 IS NULL THEN status_at ELSE $5 END,
+        metadata = coalesce($12, metadata),
+        process = CASE WHEN $9 OR $11 THEN NULL ELSE process END,
+        ended_at = CASE WHEN $9 THEN $5 ELSE ended_at END
+    WHERE key = $1 AND scope IS NOT DISTINCT FROM $2
+        AND ($6::text[] IS NULL OR state = ANY ($6))
+        AND ($3::text IS NULL OR status_at <= $5::bigint)
+        AND ($7::integer IS NULL OR version = $7)
+        AND ($8::integer IS NULL OR epoch = $8 AND process IS NOT NULL)
+        AND push_configs = (SELECT count(*) FROM a2a_push_configs c WHERE c.task = $1)
+        AND ($25::text IS NULL OR NOT EXISTS (SELECT FROM a2a_promises p WHERE p.scope = $2 AND p.context_id = $24 AND p.promise_key = $25))
+    RETURNING t.*, (version::bigint << 16) AS place, ended_at IS NOT NULL AND NOT $9 AS had_ended
+), chunk AS (
+    INSERT INTO a2a_chunks (task, place, artifact_id, replaces, facts, parts)
+    SELECT key, place + n, c.artifact_id, c.replaces, c.facts, c.parts
+    FROM task, unnest($13::text[], $14::boolean[], $15::bytea[], $16::bytea[]) WITH ORDINALITY AS c (artifact_id, replaces, facts, parts, n)
+), message AS (
+    INSERT INTO a2a_messages (task, scope, context_id, said_at, body)
+    SELECT key, scope, context_id, $5, m.body FROM task, unnest($17::bytea[]) WITH ORDINALITY AS m (body, n) ORDER BY n
+), event AS (
+    INSERT INTO a2a_events (task, seq, state, body)
+    SELECT key, last_seq - cardinality($18::bytea[]) + n, coalesce(e.state, state_before), e.body
+    FROM task, unnest($18::bytea[], $19::text[]) WITH ORDINALITY AS e (body, state, n)
+    WHERE NOT had_ended
+    RETURNING task, seq
+), delivery AS (
+    INSERT INTO a2a_outbox (task, config_id, seq, due_at)
+    SELECT e.task, c.config_id, e.seq, $5 FROM event e JOIN a2a_push_configs c ON c.task = e.task ORDER BY e.seq
+), record AS (
+    INSERT INTO a2a_records (task, kind, record_key, place, fingerprint, body)
+    SELECT key, r.kind, r.record_key, place + n, r.fingerprint, r.body
+    FROM task, unnest($20::text[], $21::text[], $22::text[], $23::bytea[]) WITH ORDINALITY AS r (kind, record_key, fingerprint, body, n)
+    ON CONFLICT (task, kind, record_key) DO UPDATE SET place = excluded.place, fingerprint = excluded.fingerprint, body = excluded.body
+), promise AS (
+    INSERT INTO a2a_promises (scope, context_id, promise_key, request_hash, task)
+    SELECT scope, $24, $25, $26, key FROM task WHERE $25::text IS NOT NULL
+)
+SELECT task.version, task.state, task.state_before, task.last_seq, task.had_ended FROM (SELECT) AS one LEFT JOIN task ON true
+
+-- name: head_of_task
+-- What the rules ask, and the names that never change.
+SELECT wire_id, context_id, state, version, epoch, process, status_at FROM a2a_tasks WHERE key = $1 AND scope IS NOT DISTINCT FROM $2
+
+-- name: lock_metadata
+-- Metadata merges key by key in Python, where key order and long integers survive; so the row is held between the reading and the writing.
+SELECT metadata FROM a2a_tasks WHERE key = $1 AND scope IS NOT DISTINCT FROM $2 FOR NO KEY UPDATE
+
+-- name: whole
+-- A task with its pieces: the last $1 messages (NULL: all), and its artifacts if $2.
+t.key, t.scope, t.wire_id, t.context_id, t.skill, t.dialect, t.state, t.version, t.last_seq, t.epoch, t.process, t.cancel_requested,
+t.status, t.status_at, t.metadata, history.bodies, artifacts.ids, artifacts.facts, artifacts.parts
+
+-- name: pieces
+-- The place of an artifact is that of its first chunk, its content begins at the last chunk that replaces.
+LEFT JOIN LATERAL (
+    SELECT array_agg(body ORDER BY id) AS bodies
+    FROM (SELECT id, body FROM a2a_messages WHERE task = t.key ORDER BY id DESC LIMIT $1::bigint) AS newest
+) AS history ON true
+LEFT JOIN LATERAL (
+    SELECT array_agg(artifact_id ORDER BY first, place) AS ids, array_agg(facts ORDER BY first, place) AS facts, array_agg(parts ORDER BY first, place) AS parts
+    FROM (
+        SELECT artifact_id, place, facts, parts,
+            min(place) OVER (PARTITION BY artifact_id) AS first,
+            max(place) FILTER (WHERE replaces) OVER (PARTITION BY artifact_id) AS last_replaced
+        FROM a2a_chunks WHERE task = t.key
+    ) AS chunk
+    WHERE place >= coalesce(last_replaced, 0)
+) AS artifacts ON $2::boolean
+
+-- name: load_task
+SELECT {whole} FROM a2a_tasks t {pieces} WHERE t.scope = $3 AND t.wire_id = $4 AND t.is_latest
+
+-- name: load_tasks
+SELECT {whole} FROM a2a_tasks t {pieces} WHERE t.key = ANY ($3::uuid[])
+
+-- name: list_tasks
+-- The page and the total of one moment. A row more than the page says that there is another page; without any task there is one row, of the total.
+WITH page AS MATERIALIZED (
+    SELECT key, status_at FROM a2a_tasks
+    WHERE {listed} AND ($7::bigint IS NULL OR (status_at, key) < ($7, $8::uuid))
+    ORDER BY status_at DESC, key DESC LIMIT $9
+), total AS (
+    SELECT count(*) AS tasks FROM a2a_tasks WHERE {listed}
+)
+SELECT total.tasks AS total, {whole}
+FROM total LEFT JOIN page ON true LEFT JOIN a2a_tasks t ON t.key = page.key {pieces}
+ORDER BY page.status_at DESC, page.key DESC
+
+-- name: listed
+scope = $3 AND ($4::text IS NULL OR context_id = $4) AND ($5::text IS NULL OR state = $5) AND ($6::bigint IS NULL OR status_at >= $6)
+
+-- name: get_version
+SELECT version FROM a2a_tasks WHERE scope = $1 AND wire_id = $2 AND is_latest
+
+-- name: read_events
+-- One row at least for a task that exists.
+SELECT t.last_seq, e.seq, e.state, e.body
+FROM a2a_tasks t LEFT JOIN LATERAL (SELECT seq, state, body FROM a2a_events WHERE task = t.key AND seq > $2 ORDER BY seq LIMIT $3) AS e ON true
+WHERE t.key = $1 ORDER BY e.seq
