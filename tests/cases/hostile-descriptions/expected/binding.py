@@ -23,7 +23,7 @@ Answer = TypeVar("Answer", bound=WireModel)
 
 
 class Nothing(WireModel):
-    """A request that says nothing but that it was made."""
+    """A request that says nothing but that it was made, or an answer that says nothing but that it was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,6 @@ def made(model: type[Ours]) -> Callable[[Nothing], Ours]:
     return lambda _: model()
 
 
-def rewritten(write: Callable[[Answer], dict[str, object]]) -> Callable[[Encoded[Answer]], bytes]:
+def rewritten(write: Callable[[Answer], object]) -> Callable[[Encoded[Answer]], bytes]:
     """Write an answer by a translation, which makes the dialect's JSON straight from the canonical model."""
     return lambda answer: to_json(write(answer.model))

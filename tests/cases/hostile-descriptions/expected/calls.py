@@ -75,6 +75,7 @@ class CallReader:
         return ReadCall(call["id"], bindings, tuple(call[binding.dialect] for binding in bindings))
 
     def _read_again(self, body: bytes, error: ValidationError) -> ReadCall:
+        call: dict[str, object] | list[object] | str | float | None
         try:
             call = from_json(body)
         except ValueError:

@@ -16,6 +16,8 @@ from pydantic_core import from_json, to_json
 from .base import WireModel
 from .binding import AnyBinding
 
+_FLAGS = {"true": True, "false": False}
+
 
 @dataclass(frozen=True, slots=True)
 class PathMember:
@@ -31,11 +33,12 @@ class PathMember:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One dialect's answer to a verb on a path; ``lists`` names the members that a query may repeat."""
+    """One dialect's answer to a verb on a path; ``lists`` and ``flags`` are the members that are no plain text or number in a query."""
 
     binding: AnyBinding
     members: tuple[PathMember, ...] = ()
     lists: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,8 @@ class Match:
         members = {member.name: member.fill(self.parameters) for member in choice.members}
         if body and not (query or members):
             return model.model_validate_json(body)
-        said = from_json(body) if body else {}
-        if not isinstance(said, dict):
-            return model.model_validate_json(body)
-        return model.model_validate_json(to_json({**_query_members(query, choice.lists), **said, **members}))
+        said = _object(body, model) if body else {}
+        return model.model_validate_json(to_json({**_query_members(query, choice), **said, **members}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,24 @@ class CardRoute:
     dialects: tuple[str, ...]
 
 
-def _query_members(query: bytes, lists: frozenset[str]) -> dict[str, str | list[str]]:
+def _object(body: bytes, model: type[WireModel]) -> dict[str, object]:
+    said: dict[str, object] | list[object] | str | float | None
+    try:
+        said = from_json(body)
+    except ValueError:
+        said = None
+    if isinstance(said, dict):
+        return said
+    model.model_validate_json(body)  # raises in Pydantic's words
+    raise TypeError("a body that is no object was read as one")
+
+
+def _query_members(query: bytes, choice: Choice) -> dict[str, object]:
     said = parse_qs(query.decode("ascii", "replace"), keep_blank_values=True)
-    return {name: ",".join(values).split(",") if name in lists else values[-1] for name, values in said.items()}
+    return {name: _query_value(name, values, choice) for name, values in said.items()}
+
+
+def _query_value(name: str, values: list[str], choice: Choice) -> object:
+    if name in choice.lists:
+        return ",".join(values).split(",")
+    return _FLAGS.get(values[-1], values[-1]) if name in choice.flags else values[-1]

@@ -5,7 +5,6 @@ Names say the direction: ``read_…`` gives what the canonical model holds, ``wr
 """
 
 import json
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 from uuid import uuid4
@@ -13,6 +12,8 @@ from uuid import uuid4
 JsonObject: TypeAlias = dict[str, object]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class UntranslatableError(ValueError):
@@ -35,7 +36,7 @@ def entry(values: JsonObject | None, key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-# --- points in time ----------------------------------------------------------------------------------------------------------------------------------
+# --- points in time --------------------------------------------------------------------------------------------------------------------------------
 
 
 def moment(milliseconds: int) -> datetime:
@@ -43,7 +44,7 @@ def moment(milliseconds: int) -> datetime:
     try:
         return _EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
-        return (datetime.max if milliseconds > 0 else datetime.min).replace(tzinfo=UTC)
+        return _LAST if milliseconds > 0 else _FIRST
 
 
 def milliseconds(value: datetime) -> int:
@@ -51,7 +52,7 @@ def milliseconds(value: datetime) -> int:
     return (value - _EPOCH) // timedelta(milliseconds=1)
 
 
-# --- names of resources ------------------------------------------------------------------------------------------------------------------------------
+# --- names of resources ----------------------------------------------------------------------------------------------------------------------------
 
 
 def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, ...]:
@@ -65,7 +66,7 @@ def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, .
     return tuple(pieces[place] if fits else "" for place, word in enumerate(template) if word is None)
 
 
-# --- data that must be an object ---------------------------------------------------------------------------------------------------------------------
+# --- data that must be an object -------------------------------------------------------------------------------------------------------------------
 
 
 def wrap(value: object, metadata: JsonObject | None, key: str, mark: str) -> tuple[JsonObject, JsonObject | None]:
@@ -82,14 +83,14 @@ def unwrap(data: JsonObject, metadata: JsonObject | None, key: str, mark: str) -
     return data[key], {name: value for name, value in metadata.items() if name != mark} or None
 
 
-# --- cards -------------------------------------------------------------------------------------------------------------------------------------------
+# --- cards -----------------------------------------------------------------------------------------------------------------------------------------
 
 
 def read_interfaces(
     url: str | None, preferred: str | None, additional: list[JsonObject] | None, version: str | None, *, transport: str
 ) -> list[JsonObject]:
     """List the addresses of a card that names a main one and further ones; the main one comes first and once."""
-    main = {"url": url or "", "protocolBinding": preferred or transport, "protocolVersion": version or ""}
+    main: JsonObject = {"url": url or "", "protocolBinding": preferred or transport, "protocolVersion": version or ""}
     others = (_interface(other, version or "") for other in additional or ())
     return [main, *(other for other in others if other != main)]
 
@@ -117,11 +118,8 @@ def read_address(url: str | None, *, transport: str) -> list[JsonObject]:
 
 def write_address(interfaces: list[JsonObject], *, transport: str) -> JsonObject:
     """Name the first address of the one transport."""
-    return {"url": url for url in _addresses(interfaces, transport)[:1]}
-
-
-def _addresses(interfaces: Iterable[JsonObject], transport: str) -> list[object]:
-    return [each["url"] for each in interfaces if each.get("protocolBinding") == transport and each.get("url")]
+    url = next((each["url"] for each in interfaces if each.get("protocolBinding") == transport and each.get("url")), None)
+    return {"url": url} if url else {}
 
 
 def read_authentication(authentication: JsonObject) -> tuple[dict[str, JsonObject], list[JsonObject]]:

@@ -62,16 +62,20 @@ class Oneof(WireModel):
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         values = self.__dict__
-        given = self.__oneof__ & self.__pydantic_fields_set__
-        present = [name for name in given if values[name] is not None]
-        if len(present) != 1:
-            self._settle(present, given)
+        present = 0
+        for name in self.__oneof__:
+            if values[name] is not None:
+                present += 1
+        if present != 1:
+            self._settle(present)
         return self
 
-    def _settle(self, present: list[str], given: frozenset[str]) -> None:
+    def _settle(self, present: int) -> None:
         """Take a None for the JSON value `null` where no other member is there; refuse everything else."""
-        null = next((name for name in given if type(self).model_fields[name].annotation is object), None)
+        fields = type(self).model_fields
+        members = [name for name in fields if name in self.__oneof__]
+        null = next((name for name in members if fields[name].annotation is object and name in self.model_fields_set), None)
         if present or null is None:
-            members = ", ".join(type(self).wire_name(name) for name in type(self).model_fields if name in self.__oneof__)
-            raise PydanticCustomError("oneof", "Exactly one of {members} must be there", {"members": members})
+            names = ", ".join(type(self).wire_name(name) for name in members)
+            raise PydanticCustomError("oneof", "Exactly one of {members} must be there", {"members": names})
         object.__setattr__(self, null, JSON_NULL)  # frozen for everyone else

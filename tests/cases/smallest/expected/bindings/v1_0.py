@@ -11,7 +11,7 @@ from ..binding import AnyBinding, Binding, as_it_is, same
 
 _GET_TASK_REQUEST = (Demand((), (), required=frozenset({"id"})),)
 
-GET_TASK = Binding(
+GET_TASK: Binding[ours.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
     dialect="v1_0",
     request=ours.GetTaskRequest,
