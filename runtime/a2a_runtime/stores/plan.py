@@ -73,7 +73,9 @@ class ChangeRows:
     events: Sequence[tuple[bytes, State | None]]
 
     def numbered(self, last_seq: int, before: State) -> list[LoggedEvent]:
-        """Give the events their numbers, after the last one of the task."""
+        """Give the events their numbers, after the last one of the task; what comes after its end is no event."""
+        if lifecycle.is_terminal(before):
+            return []
         return [LoggedEvent(seq, body, state or before) for seq, (body, state) in enumerate(self.events, last_seq + 1)]
 
 

@@ -1,0 +1,11 @@
+"""What tests of agents need, ours and yours: real things made small, no mocks.
+
+    agent           an agent in this process: ``async with agent(handler) as echo: task = await echo.send("hello")``
+    clock           a clock that stands still until a test moves it
+    bells           doorbells between agents in one process that lose, double or delay what they carry
+    faults          stores that fail where a test says so
+    store_contract  everything that a store must do, as a suite for your own
+    postgres        a real PostgreSQL without installing one
+
+Nothing in the runtime imports this package, and nothing here is imported before it is used: pytest and a database driver are needed only by the modules that say so.
+"""

@@ -1,0 +1,49 @@
+"""A clock that stands still until a test moves it."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from itertools import count
+
+_START = 1_793_872_800_000  # 2026-11-05T10:00:00Z
+
+
+class FakeClock:
+    """Tells the time that a test has set; whoever sleeps wakes when the test has moved the clock far enough."""
+
+    def __init__(self, millis: int = _START) -> None:
+        self._millis = millis
+        self._monotonic = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._order = count()
+
+    def millis(self) -> int:
+        """Say how many milliseconds have passed since 1970."""
+        return self._millis
+
+    def monotonic(self) -> float:
+        """Say how many seconds the clock was moved forward so far."""
+        return self._monotonic
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until the clock was moved past the moment."""
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        waker = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self._monotonic + seconds, next(self._order), waker))
+        await waker
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass and wake everybody whose time has come, in the order of their times."""
+        self._millis += round(seconds * 1000)
+        self._monotonic += seconds
+        while self._sleepers and self._sleepers[0][0] <= self._monotonic:
+            waker = heapq.heappop(self._sleepers)[2]
+            if not waker.done():
+                waker.set_result(None)
+
+    def set_back(self, seconds: float) -> None:
+        """Let somebody set the wall clock back; time goes on all the same."""
+        self._millis -= round(seconds * 1000)

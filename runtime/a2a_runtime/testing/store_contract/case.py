@@ -1,0 +1,108 @@
+"""What the tests of the contract are made with."""
+
+# ruff: noqa: S101 - a contract suite asserts, and a number in it is the expectation
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.dialects import CANONICAL
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Artifact, Message, Part, Role, TaskPushNotificationConfig
+from a2a_runtime.caller import Scope
+from a2a_runtime.stores.options import StoreOptions
+from a2a_runtime.stores.port import ArtifactWrite, Change, Idempotency, NewTask, Store, StoredTask
+from a2a_runtime.testing.clock import FakeClock
+
+SCOPE = Scope("/agent", "acme", "ada")
+HOUR = 3600.0
+LEASE = 10.0
+REUSE = 300.0
+
+
+class StoreCase:
+    """The fixtures; a subclass hands in ``store``."""
+
+    pytestmark = pytest.mark.anyio
+
+    @pytest.fixture
+    def anyio_backend(self) -> str:
+        """Run on asyncio, as the runtime does."""
+        return "asyncio"
+
+    @pytest.fixture
+    def clock(self) -> FakeClock:
+        """Stop the time."""
+        return FakeClock()
+
+    @pytest.fixture
+    def options(self, clock: FakeClock) -> StoreOptions:
+        """Say what the store is to be made with."""
+        return StoreOptions(clock=clock, retention=HOUR, conversation=2 * HOUR, conversation_limit=5, lease=LEASE, wire_id_reuse=REUSE)
+
+    @pytest.fixture
+    def store(self) -> Store:
+        """Hand in the store that is tested."""
+        raise NotImplementedError("Subclasses of StoreContract hand in their store with a fixture `store`")
+
+
+def message(text: str = "hello", message_id: str = "m-1", **members: object) -> Message:
+    """Say something."""
+    return Message.model_validate({"message_id": message_id, "role": Role.USER, "parts": [Part(text=text)], **members})
+
+
+def said(task: StoredTask, text: str) -> Message:
+    """Say something about a task."""
+    return message(text, f"m-{text}", task_id=task.wire_id, context_id=task.context_id)
+
+
+def artifact(artifact_id: str, *texts: str, **members: object) -> Artifact:
+    """Make an artifact of texts."""
+    return Artifact.model_validate({"artifact_id": artifact_id, "parts": [Part(text=text) for text in texts], **members})
+
+
+def replacing(artifact_id: str, *texts: str) -> ArtifactWrite:
+    """Put texts in the place of an artifact."""
+    return ArtifactWrite(artifact(artifact_id, *texts))
+
+
+def appending(artifact_id: str, *texts: str) -> ArtifactWrite:
+    """Append texts to an artifact."""
+    return ArtifactWrite(artifact(artifact_id, *texts), append=True)
+
+
+def new_task(
+    *,
+    context_id: str = "c-1",
+    text: str = "hello",
+    wire_id: str | None = None,
+    idempotency: Idempotency | None = None,
+    process: str | None = None,
+    push: TaskPushNotificationConfig | None = None,
+) -> NewTask:
+    """Ask for a task."""
+    said_first = message(text)
+    return NewTask(context_id, said_first, "echo", CANONICAL.name, wire_id=wire_id, idempotency=idempotency, process=process, push=push)
+
+
+async def created(store: Store, new: NewTask | None = None, scope: Scope = SCOPE) -> StoredTask:
+    """Create a task."""
+    return (await store.create_task(scope, new or new_task())).stored
+
+
+async def loaded(store: Store, task: StoredTask) -> StoredTask:
+    """Load a task that is there."""
+    found = await store.load_task(task.scope, task.wire_id)
+    assert found is not None
+    return found
+
+
+async def ended(store: Store, task: StoredTask, state: State = State.COMPLETED) -> StoredTask:
+    """End a task."""
+    await store.update_task(task.scope, task.key, Change(state=state))
+    return await loaded(store, task)
+
+
+def texts_of(task: StoredTask) -> dict[str, list[str | None]]:
+    """Show the artifacts of a task as texts."""
+    return {each.artifact_id: [part.text for part in each.parts] for each in task.task.model.artifacts or []}

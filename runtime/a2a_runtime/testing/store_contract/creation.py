@@ -1,0 +1,146 @@
+"""Creating a task: its first event, its ids, and the promise to do it only once."""
+
+# ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.errors import IdempotencyConflictError, TaskIdInUseError, TaskNotFoundError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import StreamResponse
+from a2a_runtime.stores.port import Change, Idempotency, Store
+from a2a_runtime.testing.clock import FakeClock
+from a2a_runtime.testing.store_contract.case import REUSE, SCOPE, StoreCase, created, ended, loaded, new_task, replacing
+
+ONCE = Idempotency("key-1", b"hash-1", "c-1")
+
+
+class CreationRules(StoreCase):
+    """What holds for a new task."""
+
+    async def test_a_new_task_is_submitted_and_holds_its_message(self, store: Store) -> None:
+        """A new task is in the first state, at version 1, with the message bound to its ids."""
+        task = await created(store)
+        model = task.task.model
+        assert (task.state, task.version, task.last_seq, task.epoch, task.process) == (State.SUBMITTED, 1, 1, 0, None)
+        assert (model.id, model.context_id) == (task.wire_id, "c-1")
+        assert [(said.task_id, said.context_id) for said in model.history or []] == [(task.wire_id, "c-1")]
+        assert (await loaded(store, task)) == task or (await loaded(store, task)).task.json == task.task.json
+
+    async def test_the_first_event_is_the_task_itself(self, store: Store) -> None:
+        """A reader from the start gets the task as it was created first."""
+        made = await store.create_task(SCOPE, new_task())
+        event = (await store.read_events(made.stored.key, 0))[0]
+        assert list(made.events) == [event]
+        assert event.seq == 1
+        assert event.state is State.SUBMITTED
+        assert StreamResponse.model_validate_json(event.body).task == made.stored.task.model
+
+    async def test_a_task_created_by_a_process_is_in_its_first_run(self, store: Store) -> None:
+        """Creating and claiming is one call, so that nobody else can come between."""
+        await store.register("p-1")
+        task = await created(store, new_task(process="p-1"))
+        assert (task.process, task.epoch) == ("p-1", 1)
+        assert await store.claim(task.key, "p-2") is None
+
+    async def test_ids_made_by_the_store_differ(self, store: Store) -> None:
+        """No two tasks share a key or a wire id, and a key is never on the wire."""
+        tasks = [await created(store) for _ in range(20)]
+        ids = [task.key for task in tasks] + [task.wire_id for task in tasks]
+        assert len(set(ids)) == 40
+
+    async def test_an_idempotency_key_gives_the_same_task(self, store: Store) -> None:
+        """The same key with the same request finds the task, in whatever state it is by then."""
+        first = await created(store, new_task(idempotency=ONCE))
+        await ended(store, first)
+        again = await store.create_task(SCOPE, new_task(idempotency=ONCE))
+        assert (again.is_new, again.stored.key, again.stored.state, list(again.events)) == (False, first.key, State.COMPLETED, [])
+
+    async def test_an_idempotency_key_with_another_request_is_a_conflict(self, store: Store) -> None:
+        """A key cannot stand for two different requests, and the second one leaves nothing."""
+        first = await created(store, new_task(idempotency=ONCE))
+        with pytest.raises(IdempotencyConflictError):
+            await store.create_task(SCOPE, new_task(idempotency=Idempotency("key-1", b"hash-2", "c-1"), wire_id="other"))
+        assert await store.load_task(SCOPE, "other") is None
+        assert (await loaded(store, first)).version == 1
+
+    async def test_an_idempotency_key_belongs_to_the_conversation_that_was_named(self, store: Store) -> None:
+        """The same key in two conversations, or without one, stands for different tasks."""
+        tasks = {
+            (await created(store, new_task(context_id=f"c-{n}", idempotency=Idempotency("key-1", b"hash", named)))).key
+            for n, named in enumerate(("c-1", "c-2", ""))
+        }
+        assert len(tasks) == 3
+
+    async def test_without_a_named_conversation_the_key_is_the_callers(self, store: Store) -> None:
+        """A client that names no conversation gets a fresh one each time, and still the same task for its key."""
+        promise = Idempotency("key-1", b"hash")
+        first = await created(store, new_task(context_id="fresh-1", idempotency=promise))
+        again = await created(store, new_task(context_id="fresh-2", idempotency=promise))
+        assert (again.key, again.context_id) == (first.key, "fresh-1")
+
+    async def test_a_repeated_change_is_not_made_again(self, store: Store) -> None:
+        """A change under an idempotency key is made once, and repeating it is no error even after the end."""
+        task = await created(store)
+        change = Change(artifacts=[replacing("a", "x")], idempotency=ONCE)
+        first = await store.update_task(SCOPE, task.key, change)
+        await ended(store, task)
+        again = await store.update_task(SCOPE, task.key, change)
+        assert (first.is_new, len(first.events)) == (True, 1)
+        assert (again.is_new, list(again.events), again.state) == (False, [], State.COMPLETED)
+        assert len(await store.read_events(task.key, 0)) == 3
+
+    async def test_a_repeated_change_with_another_request_is_a_conflict(self, store: Store) -> None:
+        """A key that a change has used cannot be used for another request."""
+        task = await created(store, new_task(idempotency=ONCE))
+        with pytest.raises(IdempotencyConflictError):
+            await store.update_task(SCOPE, task.key, Change(idempotency=Idempotency("key-1", b"hash-2", "c-1")))
+
+    async def test_a_chosen_id_is_kept(self, store: Store) -> None:
+        """A client that chooses the id of its task finds it by that id."""
+        task = await created(store, new_task(wire_id="job 7/é"))
+        assert task.wire_id == "job 7/é"
+        assert (await loaded(store, task)).task.model.id == "job 7/é"
+
+    @pytest.mark.parametrize("state", [None, State.INPUT_REQUIRED, State.COMPLETED], ids=["running", "parked", "just ended"])
+    async def test_a_chosen_id_in_use_is_refused(self, store: Store, state: State | None) -> None:
+        """The id of a task that lives, or ended a moment ago, cannot be chosen again."""
+        task = await created(store, new_task(wire_id="job-7"))
+        if state is not None:
+            await store.update_task(SCOPE, task.key, Change(state=state))
+        with pytest.raises(TaskIdInUseError) as caught:
+            await created(store, new_task(wire_id="job-7"))
+        assert caught.value.details == {"task_id": "job-7"}
+
+    async def test_a_chosen_id_can_be_used_again_some_time_after_the_end(self, store: Store, clock: FakeClock) -> None:
+        """The new task has the id; the old one is found by its key only, so that its streams come to their end."""
+        old = await ended(store, await created(store, new_task(wire_id="job-7")))
+        clock.advance(REUSE - 0.001)
+        with pytest.raises(TaskIdInUseError):
+            await created(store, new_task(wire_id="job-7"))
+        clock.advance(0.001)
+        new = await created(store, new_task(wire_id="job-7"))
+        assert new.key != old.key
+        assert (await loaded(store, old)).key == new.key
+        assert [event.seq for event in await store.read_events(old.key, 0)] == [1, 2]
+        assert (await ended(store, new)).key == new.key
+
+    async def test_a_task_that_is_not_there_is_not_found(self, store: Store) -> None:
+        """Reading says so by nothing, changing by an error."""
+        assert await store.load_task(SCOPE, "nobody") is None
+        assert await store.get_version(SCOPE, "nobody") is None
+        assert not await store.delete_task(SCOPE, "nobody")
+        with pytest.raises(TaskNotFoundError):
+            await store.update_task(SCOPE, "01a1ee28-4a05-7001-a8e0-3165da43c045", Change())
+
+    async def test_a_deleted_task_is_gone_with_all_that_hangs_on_it(self, store: Store) -> None:
+        """After deletion its key, its events, its idempotency key and its id are free."""
+        task = await created(store, new_task(wire_id="job-7", idempotency=ONCE))
+        assert await store.delete_task(SCOPE, "job-7")
+        assert not await store.delete_task(SCOPE, "job-7")
+        with pytest.raises(TaskNotFoundError):
+            await store.read_events(task.key, 0)
+        again = await store.create_task(SCOPE, new_task(wire_id="job-7", idempotency=ONCE))
+        assert again.is_new
+        assert again.stored.key != task.key

@@ -1,0 +1,150 @@
+"""Lists of tasks: order, filters, pages."""
+
+# ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from a2a_contract.errors import InvalidParamsError
+from a2a_contract.lifecycle import State
+from a2a_runtime.caller import Scope
+from a2a_runtime.stores.port import Change, Store, StoredTask, TaskQuery
+from a2a_runtime.testing.clock import FakeClock
+from a2a_runtime.testing.store_contract.case import REUSE, SCOPE, StoreCase, created, ended, new_task, replacing, said
+
+
+class ListRules(StoreCase):
+    """What holds for a list of tasks."""
+
+    async def test_the_newest_status_comes_first(self, store: Store, clock: FakeClock) -> None:
+        """A task that changes moves to the front; appending to it does not move it."""
+        one, two, three = [await _after(store, clock, 1) for _ in range(3)]
+        clock.advance(1)
+        await store.update_task(SCOPE, one.key, Change(state=State.WORKING))
+        clock.advance(1)
+        await store.update_task(SCOPE, two.key, Change(artifacts=[replacing("a", "x")]))
+        page = await store.list_tasks(SCOPE, TaskQuery())
+        assert [task.key for task in page.tasks] == [one.key, three.key, two.key]
+        assert (page.total_size, page.next_page_token) == (3, "")
+
+    async def test_pages_hold_every_task_once_also_with_ties(self, store: Store, clock: FakeClock) -> None:
+        """Many tasks of one millisecond are listed in a stable order without a gap or a repetition."""
+        expected = {(await created(store)).key for _ in range(17)}
+        clock.advance(1)
+        expected |= {(await created(store)).key for _ in range(6)}
+        seen: list[str] = []
+        token = ""
+        while True:
+            page = await store.list_tasks(SCOPE, TaskQuery(page_size=5, page_token=token))
+            assert page.total_size == 23
+            seen += [task.key for task in page.tasks]
+            token = page.next_page_token
+            if not token:
+                break
+            assert len(page.tasks) == 5
+        assert len(seen) == 23
+        assert set(seen) == expected
+
+    async def test_a_full_last_page_has_no_next_one(self, store: Store) -> None:
+        """A token is given only if something follows."""
+        for _ in range(4):
+            await created(store)
+        first = await store.list_tasks(SCOPE, TaskQuery(page_size=2))
+        last = await store.list_tasks(SCOPE, TaskQuery(page_size=2, page_token=first.next_page_token))
+        assert (len(first.tasks), bool(first.next_page_token), len(last.tasks), last.next_page_token) == (2, True, 2, "")
+
+    async def test_filters_narrow_the_list_and_its_size(self, store: Store, clock: FakeClock) -> None:
+        """By conversation, by state, by time of the status (included), and by all of them."""
+        old = await created(store, new_task(context_id="c-1"))
+        clock.advance(10)
+        done = await ended(store, await created(store, new_task(context_id="c-1")))
+        other = await ended(store, await created(store, new_task(context_id="c-2")))
+        queries = {
+            TaskQuery(context_id="c-1"): {old.key, done.key},
+            TaskQuery(state=State.COMPLETED): {done.key, other.key},
+            TaskQuery(state=State.FAILED): set(),
+            TaskQuery(changed_after=done.updated_at): {done.key, other.key},
+            TaskQuery(changed_after=done.updated_at + timedelta(milliseconds=1)): set(),
+            TaskQuery(context_id="c-1", state=State.COMPLETED, changed_after=old.updated_at): {done.key},
+            TaskQuery(context_id="c-9"): set(),
+        }
+        for query, expected in queries.items():
+            page = await store.list_tasks(SCOPE, query)
+            assert ({task.key for task in page.tasks}, page.total_size) == (expected, len(expected)), query
+
+    async def test_filtered_lists_have_pages(self, store: Store, clock: FakeClock) -> None:
+        """A filter goes on in the next page, and the size is that of the whole list."""
+        start = (await created(store)).updated_at
+        clock.advance(1)
+        tasks = [await ended(store, await created(store, new_task(context_id=f"c-{n % 2}"))) for n in range(8)]
+        for query, size in ((TaskQuery(context_id="c-1", page_size=3), 5), (TaskQuery(state=State.COMPLETED, page_size=3), 8)):
+            late = TaskQuery(query.context_id, query.state, start + timedelta(milliseconds=1), page_size=3)
+            assert len(await _all_pages(store, query)) == size
+            assert len(await _all_pages(store, late)) == (4 if query.context_id else len(tasks))
+
+    async def test_a_list_leaves_out_what_is_not_asked_for(self, store: Store) -> None:
+        """Artifacts come on demand, histories as long as wanted."""
+        task = await created(store)
+        await store.update_task(SCOPE, task.key, Change(artifacts=[replacing("a", "x")], messages=[said(task, "b")]))
+        plain = (await store.list_tasks(SCOPE, TaskQuery())).tasks[0].task.model
+        short = (await store.list_tasks(SCOPE, TaskQuery(history_length=1, include_artifacts=True))).tasks[0].task.model
+        assert (plain.artifacts, len(plain.history or [])) == (None, 2)
+        assert ([each.artifact_id for each in short.artifacts or []], [each.message_id for each in short.history or []]) == (["a"], ["m-b"])
+
+    @pytest.mark.parametrize(
+        ("query", "field"),
+        [
+            (TaskQuery(page_size=0), "pageSize"),
+            (TaskQuery(page_size=101), "pageSize"),
+            (TaskQuery(history_length=-1), "historyLength"),
+            (TaskQuery(page_token="!"), "pageToken"),  # noqa: S106 - a page token is no password
+            (TaskQuery(page_token="bm9uc2Vuc2U"), "pageToken"),  # noqa: S106 - as above
+            (TaskQuery(page_token="é"), "pageToken"),  # noqa: S106 - as above
+        ],
+        ids=["no page", "page too large", "negative history", "not base64", "not a token", "not ascii"],
+    )
+    async def test_wrong_parameters_are_refused_with_their_name(self, store: Store, query: TaskQuery, field: str) -> None:
+        """The error says which parameter is wrong."""
+        with pytest.raises(InvalidParamsError) as caught:
+            await store.list_tasks(SCOPE, query)
+        assert [name for name, _ in caught.value.fields] == [field]
+
+    async def test_a_token_is_bound_to_its_filter(self, store: Store) -> None:
+        """A token of one list cannot be used for another."""
+        for _ in range(3):
+            await created(store)
+        token = (await store.list_tasks(SCOPE, TaskQuery(page_size=1))).next_page_token
+        with pytest.raises(InvalidParamsError):
+            await store.list_tasks(SCOPE, TaskQuery(context_id="c-1", page_size=1, page_token=token))
+        assert len((await store.list_tasks(Scope("other"), TaskQuery(page_token=token))).tasks) == 0
+
+    async def test_deleted_tasks_and_old_generations_are_not_listed(self, store: Store, clock: FakeClock) -> None:
+        """A list shows a wire id once, and nothing that is gone."""
+        await ended(store, await created(store, new_task(wire_id="job")))
+        gone = await created(store)
+        clock.advance(REUSE)
+        new = await created(store, new_task(wire_id="job"))
+        await store.delete_task(SCOPE, gone.wire_id)
+        for query in (TaskQuery(), TaskQuery(context_id="c-1"), TaskQuery(state=State.SUBMITTED)):
+            page = await store.list_tasks(SCOPE, query)
+            assert ([task.key for task in page.tasks], page.total_size) == ([new.key], 1)
+        assert (await store.list_tasks(SCOPE, TaskQuery(state=State.COMPLETED))).total_size == 0
+
+
+async def _after(store: Store, clock: FakeClock, seconds: float) -> StoredTask:
+    clock.advance(seconds)
+    return await created(store)
+
+
+async def _all_pages(store: Store, query: TaskQuery) -> set[str]:
+    seen: list[str] = []
+    while True:
+        page = await store.list_tasks(SCOPE, query)
+        seen += [task.key for task in page.tasks]
+        if not page.next_page_token:
+            assert len(seen) == len(set(seen)) == page.total_size
+            return set(seen)
+        query = TaskQuery(query.context_id, query.state, query.changed_after, query.page_size, page.next_page_token)

@@ -1,0 +1,116 @@
+"""Webhook calls: what is due, in which order, and who may say that it is done."""
+
+# ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
+
+from __future__ import annotations
+
+import asyncio
+
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.stores.port import Change, Delivery, Store, StoredTask
+from a2a_runtime.testing.clock import FakeClock
+from a2a_runtime.testing.store_contract.case import HOUR, SCOPE, StoreCase, appending, created, ended, new_task
+
+
+def hook(name: str) -> TaskPushNotificationConfig:
+    """Make a configuration."""
+    return TaskPushNotificationConfig(id=name, url=f"https://example.org/{name}")
+
+
+class OutboxRules(StoreCase):
+    """What holds for deliveries."""
+
+    async def test_every_event_is_due_for_every_configuration(self, store: Store) -> None:
+        """Each configuration hears every event once, in order, one at a time."""
+        task = await created(store, new_task(push=hook("a")))
+        await store.put_push_config(SCOPE, task.wire_id, hook("b"))
+        await store.update_task(SCOPE, task.key, Change(state=State.WORKING))
+        await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED, artifacts=[appending("r", "x")]))
+        heard = await _drain(store)
+        assert heard == {"a": [1, 2, 3, 4], "b": [2, 3, 4]}
+
+    async def test_a_delivery_has_all_that_is_needed_to_make_it(self, store: Store) -> None:
+        """The event as it is in the log, the configuration, and the task as it is now."""
+        task = await created(store, new_task(push=hook("a")))
+        await ended(store, task)
+        (delivery,) = await store.due(30)
+        assert delivery.event == (await store.read_events(task.key, 0))[0]
+        assert delivery.config == hook("a").model_copy(update={"task_id": task.wire_id})
+        assert (delivery.attempts, delivery.stored.key, delivery.stored.state) == (1, task.key, State.COMPLETED)
+
+    async def test_nobody_else_gets_a_delivery_that_is_taken(self, store: Store, clock: FakeClock) -> None:
+        """It is due again when its time has run out; then only the second taker's answer counts."""
+        await created(store, new_task(push=hook("a")))
+        (first,) = await store.due(30)
+        assert list(await store.due(30)) == []
+        clock.advance(30)
+        (second,) = await store.due(30)
+        assert (second.id, second.attempts) == (first.id, 2)
+        assert not await store.settle(first)
+        assert not await store.retry(first, 1)
+        assert await store.settle(second)
+        assert not await store.settle(second)
+        clock.advance(HOUR)
+        assert list(await store.due(30)) == []
+
+    async def test_a_delivery_that_failed_is_due_later(self, store: Store, clock: FakeClock) -> None:
+        """What comes after it for the same configuration waits; other configurations do not."""
+        task = await created(store, new_task(push=hook("a")))
+        await store.put_push_config(SCOPE, task.wire_id, hook("b"))
+        await ended(store, task)
+        taken = {delivery.config.id: delivery for delivery in await store.due(30)}
+        assert await store.retry(taken["a"], 60)
+        assert await store.settle(taken["b"])
+        clock.advance(59)
+        assert list(await store.due(30)) == []
+        clock.advance(1)
+        assert [(each.config.id, each.event.seq, each.attempts) for each in await store.due(30)] == [("a", 1, 2)]
+
+    async def test_deliverers_never_take_the_same(self, store: Store) -> None:
+        """Many deliverers at once share the work."""
+        for _ in range(20):
+            await created(store, new_task(push=hook("a")))
+        batches = await asyncio.gather(*[store.due(30, 4) for _ in range(8)])
+        ids = [delivery.id for batch in batches for delivery in batch]
+        assert len(ids) == len(set(ids)) == 20
+
+    async def test_a_configuration_that_is_gone_hears_nothing(self, store: Store) -> None:
+        """Deleting it, or its task, deletes what was due for it."""
+        task, other = await created(store, new_task(push=hook("a"))), await created(store, new_task(push=hook("b")))
+        (taken, *_) = sorted(await store.due(30), key=lambda each: str(each.config.id))
+        await store.delete_push_config(SCOPE, task.wire_id, "a")
+        await store.delete_task(SCOPE, other.wire_id)
+        assert not await store.settle(taken)
+        assert await _drain(store) == {}
+
+    async def test_a_changed_configuration_is_used_for_what_is_due(self, store: Store) -> None:
+        """What was due before the change goes to the new address."""
+        task = await created(store, new_task(push=hook("a")))
+        await store.put_push_config(SCOPE, task.wire_id, hook("a").model_copy(update={"url": "https://example.org/new"}))
+        assert [delivery.config.url for delivery in await store.due(30)] == ["https://example.org/new"]
+
+    async def test_nothing_after_the_end_is_delivered(self, store: Store) -> None:
+        """What is appended to a finished task is no event, and no delivery."""
+        task = await created(store, new_task(push=hook("a")))
+        await ended(store, task)
+        await _late(store, task)
+        assert await _drain(store) == {"a": [1, 2]}
+
+
+async def _late(store: Store, task: StoredTask) -> None:
+    await store.update_task(SCOPE, task.key, Change(artifacts=[appending("r", "late")]))
+
+
+async def _drain(store: Store) -> dict[str | None, list[int]]:
+    heard: dict[str | None, list[int]] = {}
+    while batch := await store.due(30):
+        assert len({_line(delivery) for delivery in batch}) == len(batch)
+        for delivery in batch:
+            heard.setdefault(delivery.config.id, []).append(delivery.event.seq)
+            assert await store.settle(delivery)
+    return heard
+
+
+def _line(delivery: Delivery) -> tuple[str, str | None]:
+    return delivery.stored.key, delivery.config.id

@@ -1,0 +1,81 @@
+"""Push configurations of a task."""
+
+# ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
+from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
+from a2a_runtime.stores.port import Store
+from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, created, new_task
+
+SENDER = AuthenticationInfo(scheme="Bearer", credentials="c")
+FULL = TaskPushNotificationConfig(id="hook", tenant="acme", url="https://example.org/1", token="t-1", authentication=SENDER)  # noqa: S106 - a sample
+
+
+class PushRules(StoreCase):
+    """What holds for push configurations."""
+
+    async def test_a_configuration_comes_back_with_the_id_of_its_task(self, store: Store) -> None:
+        """Everything that the client said is kept."""
+        task = await created(store)
+        put = await store.put_push_config(SCOPE, task.wire_id, FULL)
+        assert put == FULL.model_copy(update={"task_id": task.wire_id})
+        assert await store.get_push_config(SCOPE, task.wire_id, "hook") == put
+        assert await store.get_push_config(SCOPE, task.wire_id, "other") is None
+
+    async def test_a_configuration_without_an_id_gets_one(self, store: Store) -> None:
+        """Two without an id are two."""
+        task = await created(store)
+        puts = [await store.put_push_config(SCOPE, task.wire_id, TaskPushNotificationConfig(url="https://example.org")) for _ in range(2)]
+        assert len({put.id for put in puts}) == 2
+        assert all(put.id for put in puts)
+
+    async def test_a_configuration_of_the_same_id_takes_its_place(self, store: Store) -> None:
+        """Putting twice changes the first."""
+        task = await created(store)
+        await store.put_push_config(SCOPE, task.wire_id, FULL)
+        await store.put_push_config(SCOPE, task.wire_id, FULL.model_copy(update={"url": "https://example.org/2"}))
+        configs, token = await store.list_push_configs(SCOPE, task.wire_id)
+        assert ([config.url for config in configs], token) == (["https://example.org/2"], "")
+
+    async def test_a_configuration_can_come_with_the_task(self, store: Store) -> None:
+        """It is there from the first event on."""
+        task = await created(store, new_task(push=FULL))
+        assert await store.get_push_config(SCOPE, task.wire_id, "hook") == FULL.model_copy(update={"task_id": task.wire_id})
+
+    async def test_configurations_are_listed_by_pages(self, store: Store) -> None:
+        """Every one comes once, in the order of the ids; a token of another task is refused."""
+        task, other = await created(store), await created(store)
+        for n in range(7):
+            await store.put_push_config(SCOPE, task.wire_id, FULL.model_copy(update={"id": f"h-{n}"}))
+        seen: list[str | None] = []
+        token = ""
+        while True:
+            configs, token = await store.list_push_configs(SCOPE, task.wire_id, 3, token)
+            seen += [config.id for config in configs]
+            if not token:
+                break
+        assert seen == [f"h-{n}" for n in range(7)]
+        _, token = await store.list_push_configs(SCOPE, task.wire_id, 3)
+        with pytest.raises(InvalidParamsError):
+            await store.list_push_configs(SCOPE, other.wire_id, 3, token)
+        with pytest.raises(InvalidParamsError):
+            await store.list_push_configs(SCOPE, task.wire_id, 0)
+
+    async def test_a_configuration_is_deleted_once(self, store: Store) -> None:
+        """Deleting says whether there was one."""
+        task = await created(store)
+        await store.put_push_config(SCOPE, task.wire_id, FULL)
+        assert await store.delete_push_config(SCOPE, task.wire_id, "hook")
+        assert not await store.delete_push_config(SCOPE, task.wire_id, "hook")
+        assert (await store.list_push_configs(SCOPE, task.wire_id))[0] == []
+
+    async def test_an_unknown_task_has_none(self, store: Store) -> None:
+        """For a task that does not exist every call says so."""
+        with pytest.raises(TaskNotFoundError):
+            await store.put_push_config(SCOPE, "nobody", FULL)
+        with pytest.raises(TaskNotFoundError):
+            await store.list_push_configs(SCOPE, "nobody")

@@ -1,0 +1,33 @@
+"""Every store keeps the published contract."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.options import StoreOptions
+from a2a_runtime.stores.port import Store
+from a2a_runtime.testing.store_contract import StoreContract
+
+
+class TestMemory(StoreContract):
+    """The store in memory."""
+
+    @pytest.fixture
+    async def store(self, options: StoreOptions) -> AsyncIterator[Store]:
+        """Make one for each test."""
+        async with opened(MemoryStore(options)) as store:
+            yield store
+
+
+@asynccontextmanager
+async def opened(store: Store) -> AsyncIterator[Store]:
+    """Open a store and close it in the end."""
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
