@@ -7,5 +7,5 @@
     store_contract  everything that a store must do, as a suite for your own
     postgres        a real PostgreSQL without installing one
 
-Nothing in the runtime imports this package, and nothing here is imported before it is used: pytest and a database driver are needed only by the modules that say so.
+Nothing in the runtime imports this package. pytest and a database driver are needed only by the modules that say so.
 """
