@@ -51,8 +51,8 @@ def imports(family: Family, contract: Contract) -> str:
     types = _types(family, contract)
     readers = (_reader(of, types).partition("(")[0] for named in family.types for of in _member_types(named))
     names = {_enum_base(named) for named in family.types if isinstance(named, Enumeration)} | set(filter(None, readers))
-    base = f"from {BASE} import {', '.join(sorted(names))}\n" if names else ""
-    return f"from typing import Annotated\n\nfrom pydantic import Field\n\n{base}"
+    base = f"from ..base import {', '.join(sorted(names))}\n" if names else ""
+    return f"from types import MappingProxyType\nfrom typing import Annotated\n\nfrom pydantic import Field\n\n{base}"
 
 
 def _named(named: NamedType, schema: Schema, family: Family, contract: Contract) -> Schema:

@@ -17,6 +17,7 @@ MAX_DEPTH: Final = 180
 
 _MAX_DIGITS: Final = 4300
 _MAX_INTEGER: Final = 10**_MAX_DIGITS
+_NO_UNICODE: Final = "Text is not Unicode: it holds half of a surrogate pair"
 _ALWAYS_FINE: Final = frozenset({str, int, bool, type(None)})
 
 
@@ -65,7 +66,7 @@ def _flaw(value: object, room: int) -> _Flaw | None:
     """Find the first flaw of any value."""
     match value:
         case str():
-            return None if value.isascii() or _is_unicode(value) else _Flaw((), "json_text", "Text is not Unicode: it holds half of a surrogate pair")
+            return None if value.isascii() or _is_unicode(value) else _Flaw((), "json_text", _NO_UNICODE)
         case None | bool() | JsonNull():
             return None
         case int():
@@ -83,10 +84,9 @@ def _flaw_inside(value: dict[object, object] | list[object], room: int) -> _Flaw
     for step, item in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(value, dict) and not isinstance(step, str):
             return _Flaw((), "json_key", f"A key of type {type(step).__name__} is no JSON")
-        flaw = _flaw(item, room - 1)
-        if isinstance(step, str) and not step.isascii():
-            flaw = flaw or _flaw(step, room)
-        if flaw:
+        if isinstance(step, str) and not step.isascii() and not _is_unicode(step):
+            return _Flaw((), "json_text", _NO_UNICODE)
+        if flaw := _flaw(item, room - 1):
             return flaw._replace(place=(step if isinstance(step, int) else str(step), *flaw.place))
     return None
 

@@ -1,0 +1,78 @@
+"""What a request must have beyond what its model forgives."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Annotated
+
+import pytest
+from pydantic import Field, ValidationError
+
+from a2a_gen.support.base import Demand, OpenEnum, WireModel, demand
+
+
+class Role(OpenEnum):
+    """An open list with a word for nothing."""
+
+    UNSPECIFIED = "ROLE_UNSPECIFIED"
+    USER = "ROLE_USER"
+
+    __reads__ = MappingProxyType({0: "ROLE_UNSPECIFIED", 1: "ROLE_USER"})
+
+
+class Part(WireModel):
+    """The innermost object."""
+
+    text: str | None = None
+
+
+class Message(WireModel):
+    """The object in the middle."""
+
+    message_id: Annotated[str, Field(alias="messageId")] = ""
+    role: Role = Role.UNSPECIFIED
+    parts: Annotated[list[Part], Field(default_factory=list)]
+    named: dict[str, Part] | None = None
+
+
+class Request(WireModel):
+    """The request."""
+
+    message: Message | None = None
+    count: int | None = None
+
+
+DEMANDS = (
+    Demand((), (), frozenset({"message", "count"})),
+    Demand(("message",), ("message",), frozenset({"message_id", "role", "parts"}), frozenset({"role"})),
+    Demand(("message", "parts"), ("message", "parts"), frozenset({"text"})),
+    Demand(("message", "named"), ("message", "named"), frozenset({"text"})),
+)
+
+GOOD = {"messageId": "1", "role": 1, "parts": [{"text": "a"}], "named": {"x": {"text": "b"}}}
+
+
+@pytest.mark.parametrize(
+    ("request_", "places"),
+    [
+        pytest.param({"message": GOOD, "count": 0}, [], id="good-and-zero-is-a-number"),
+        pytest.param({"count": 1}, [("message",)], id="missing-object"),
+        pytest.param({"message": {**GOOD, "messageId": ""}, "count": 1}, [("message", "messageId")], id="empty-text"),
+        pytest.param({"message": {**GOOD, "parts": []}, "count": 1}, [("message", "parts")], id="empty-list"),
+        pytest.param({"message": {**GOOD, "role": 0}, "count": 1}, [("message", "role")], id="word-for-nothing"),
+        pytest.param({"message": {**GOOD, "role": "ROLE_OTHER"}, "count": 1}, [("message", "role")], id="unknown-word"),
+        pytest.param({"message": {**GOOD, "parts": [{"text": "a"}, {}]}, "count": 1}, [("message", "parts", 1, "text")], id="in-a-list"),
+        pytest.param({"message": {**GOOD, "named": {"x": {}}}, "count": 1}, [("message", "named", "x", "text")], id="in-a-map"),
+        pytest.param({"message": {}}, [("count",), ("message", "messageId"), ("message", "role"), ("message", "parts")], id="everything-at-once"),
+    ],
+)
+def test_every_lack_is_told_at_its_place(request_: dict[str, object], places: list[tuple[str | int, ...]]) -> None:
+    """All that is missing, empty or unknown is told at once, in names of the wire and in the order of the model."""
+    request = Request.model_validate(request_)
+    if not places:
+        demand(request, DEMANDS)
+        return
+    with pytest.raises(ValidationError) as caught:
+        demand(request, DEMANDS)
+    assert [each["loc"] for each in caught.value.errors()] == places
+    assert caught.value.title == "Request"
