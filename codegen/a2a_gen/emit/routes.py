@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from a2a_gen.emit.render import Code, literal, render
 from a2a_gen.emit.ways import over_http
-from a2a_gen.ir.model import Contract, FieldName, HttpPath, ListOf, Operation, PathField, Record
+from a2a_gen.ir.model import Contract, Field, FieldName, HttpPath, ListOf, Operation, PathField, Primitive, Record
 from a2a_gen.ir.names import field_name
 
 
@@ -20,13 +20,15 @@ class Answer:
     operation: Operation
     members: tuple[PathField, ...]
     lists: tuple[str, ...]
+    flags: tuple[str, ...]
 
     @property
     def code(self) -> Code:
         """Write the answer as a choice."""
         members = "".join(f"PathMember({literal(member.member)}, {literal(member.pieces)}), " for member in self.members)
-        lists = f", lists=frozenset({literal(self.lists)})" if self.lists else ""
-        return Code(f"Choice({self.dialect}.{self.constant}{f', ({members})' if members else ''}{lists})")
+        special = ((name, names) for name, names in (("lists", self.lists), ("flags", self.flags)) if names)
+        options = "".join(f", {name}=frozenset({literal(names)})" for name, names in special)
+        return Code(f"Choice({self.dialect}.{self.constant}{f', ({members})' if members else ''}{options})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[Path]:
             if (call := operation.call(dialect)) is None:
                 continue
             for http in call.http:
-                answer = Answer(dialect, over_http(call, operation).constant, operation, http.fields, _lists(contract, dialect, call.http_request))
+                answer = Answer(dialect, over_http(call, operation).constant, operation, http.fields, *_members(contract, dialect, call.http_request))
                 key = http.segments if isinstance(http.segments[-1], int) else (*http.segments, f":{http.verb}")
                 path = found.setdefault(key, _path(http))
                 path.answers.setdefault((http.method, _split_verb(http)), []).append(answer)
@@ -128,8 +130,14 @@ def _path(http: HttpPath) -> Path:
     return Path(field_name("_".join(words) + end), f"/{'/'.join(pieces)}{end}")
 
 
-def _lists(contract: Contract, dialect: str, request: str | None) -> tuple[str, ...]:
+def _members(contract: Contract, dialect: str, request: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """List the members of a request that are lists, and those that are true or false, by both of their names."""
     record = contract.type(dialect, request) if request else None
-    if not isinstance(record, Record):
-        return ()
-    return tuple(name for each in record.fields if isinstance(each.type, ListOf) for name in (each.wire, each.python))
+    fields = record.fields if isinstance(record, Record) else ()
+    lists = (each for each in fields if isinstance(each.type, ListOf))
+    flags = (each for each in fields if each.type is Primitive.BOOLEAN)
+    return _both_names(lists), _both_names(flags)
+
+
+def _both_names(fields: Iterable[Field]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for each in fields for name in (each.wire, each.python)))

@@ -15,6 +15,8 @@ from pydantic_core import from_json, to_json
 from .base import WireModel
 from .binding import AnyBinding
 
+_FLAGS = {"true": True, "false": False}
+
 
 @dataclass(frozen=True, slots=True)
 class PathMember:
@@ -30,11 +32,12 @@ class PathMember:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One dialect's answer to a verb on a path; ``lists`` names the members that a query may repeat."""
+    """One dialect's answer to a verb on a path; ``lists`` and ``flags`` are the members that are no plain text or number in a query."""
 
     binding: AnyBinding
     members: tuple[PathMember, ...] = ()
     lists: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Match:
         if body and not (query or members):
             return model.model_validate_json(body)
         said = _object(body, model) if body else {}
-        return model.model_validate_json(to_json({**_query_members(query, choice.lists), **said, **members}))
+        return model.model_validate_json(to_json({**_query_members(query, choice), **said, **members}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,12 @@ def _object(body: bytes, model: type[WireModel]) -> dict[str, object]:
     raise TypeError("a body that is no object was read as one")
 
 
-def _query_members(query: bytes, lists: frozenset[str]) -> dict[str, str | list[str]]:
+def _query_members(query: bytes, choice: Choice) -> dict[str, object]:
     said = parse_qs(query.decode("ascii", "replace"), keep_blank_values=True)
-    return {name: ",".join(values).split(",") if name in lists else values[-1] for name, values in said.items()}
+    return {name: _query_value(name, values, choice) for name, values in said.items()}
+
+
+def _query_value(name: str, values: list[str], choice: Choice) -> object:
+    if name in choice.lists:
+        return ",".join(values).split(",")
+    return _FLAGS.get(values[-1], values[-1]) if name in choice.flags else values[-1]

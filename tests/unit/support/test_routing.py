@@ -72,7 +72,7 @@ def test_a_path_without_parameters_has_its_methods() -> None:
 
 def made(*, query: bytes = b"", body: bytes = b"", members: tuple[PathMember, ...] = (), parameters: tuple[str, ...] = ()) -> WireModel:
     """Make a request of its pieces."""
-    choice = Choice(bind("any"), members, frozenset({"tags"}))
+    choice = Choice(bind("any"), members, lists=frozenset({"tags"}), flags=frozenset({"deep"}))
     return Match((choice,), parameters).read(choice, query, body)
 
 

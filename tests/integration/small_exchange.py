@@ -1,0 +1,153 @@
+"""The least that can stand around a generated controller: it reads, calls, writes and frames, and guards nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from litestar.types import ASGIApp, Receive, Scope, Send
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from a2a_contract.base import Encoded, WireModel
+from a2a_contract.binding import AnyBinding
+from a2a_contract.calls import CallReader, Fault, ReadCall, UnreadableCallError
+from a2a_contract.errors import (
+    ERRORS,
+    A2AError,
+    InvalidParamsError,
+    InvalidRequestError,
+    MethodNotAllowedError,
+    MethodNotFoundError,
+    ParseError,
+)
+from a2a_contract.methods import METHODS
+from a2a_contract.places import places
+from a2a_contract.routing import CardRoute, Match, Route
+from a2a_contract.service import Event
+
+Answer: TypeAlias = "Encoded[WireModel] | AsyncIterator[Event[WireModel]] | None"
+_FAULTS = {
+    Fault.NOT_JSON: ParseError,
+    Fault.NOT_A_CALL: InvalidRequestError,
+    Fault.UNKNOWN_METHOD: MethodNotFoundError,
+    Fault.WRONG_PARAMS: InvalidParamsError,
+}
+
+
+@dataclass
+class Recorder:
+    """A service that does whatever it is asked and remembers what that was."""
+
+    answers: Mapping[str, Encoded[WireModel] | None]
+    events: tuple[Encoded[WireModel], ...] = ()
+    asked: list[tuple[str, WireModel]] = field(default_factory=list)
+
+    def answer(self, name: str, request: WireModel, *, streams: bool) -> Answer | Awaitable[Answer]:
+        """Give the answer of an operation, as its method would."""
+        self.asked.append((name, request))
+        return self._stream() if streams else self._one(name)
+
+    async def _one(self, name: str) -> Answer:
+        return self.answers[name]
+
+    async def _stream(self) -> AsyncIterator[Event[WireModel]]:
+        for seq, each in enumerate(self.events, 1):
+            yield Event(seq, each)
+
+
+class SmallExchange:
+    """An exchange for some dialects of one service; the first one that can read a request answers it."""
+
+    def __init__(self, service: object, *dialects: str) -> None:
+        self.service, self.dialects = service, dialects
+        self._calls = CallReader([METHODS[dialect] for dialect in dialects if dialect in METHODS] or METHODS.values())
+
+    async def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a call."""
+        if scope["method"] != "POST":
+            return await _send(send, _status(MethodNotAllowedError(), self.dialects[0], http=True), b"")
+        try:
+            call = self._calls.read(await _body(receive))
+        except UnreadableCallError as error:
+            refusal = _FAULTS[error.fault](fields=error.fields, details={"method": error.method or ""})
+            return await self._refuse(send, refusal, self.dialects[0], error.call_id)
+        return await self._call(send, call)
+
+    def http(self, route: Route) -> ASGIApp:
+        """Answer requests to a path."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            found = route.match(scope["method"], tuple(scope["path_params"].values()))
+            if found is None:
+                return await _send(send, 405, b"", allow=", ".join(route.methods(tuple(scope["path_params"].values()))))
+            return await self._answer(send, found, scope["query_string"], await _body(receive))
+
+        return answer
+
+    def card(self, route: CardRoute) -> ASGIApp:
+        """Answer requests to the path of a card."""
+
+        async def answer(_scope: Scope, _receive: Receive, send: Send) -> None:
+            await _send(send, 200, to_json({"path": route.path, "dialects": route.dialects}))
+
+        return answer
+
+    async def _call(self, send: Send, call: ReadCall) -> None:
+        binding, request = call.bindings[0], call.requests[0]
+        head = b'{"jsonrpc":"2.0","id":' + to_json(call.call_id) + b',"result":'
+        try:
+            await self._write(send, binding, request, (head, b"}"))
+        except A2AError as error:
+            await self._refuse(send, error, binding.dialect, call.call_id)
+
+    async def _answer(self, send: Send, found: Match, query: bytes, body: bytes) -> None:
+        choice = next(each for each in found.choices if each.binding.dialect in self.dialects)
+        try:
+            await self._write(send, choice.binding, found.read(choice, query, body), (b"", b""))
+        except ValidationError as error:
+            await _send(send, 400, to_json({"fields": places(error)}))
+        except A2AError as error:
+            row = ERRORS[type(error)].in_dialect(choice.binding.dialect)
+            await _send(send, row.http, to_json({"code": row.code, "message": row.text(error)}))
+
+    async def _write(self, send: Send, binding: AnyBinding, request: WireModel, around: tuple[bytes, bytes]) -> None:
+        ours, operation = binding.take(request), binding.operation
+        if isinstance(self.service, Recorder):
+            answer = self.service.answer(operation.service_method, ours, streams=operation.streams)
+        else:
+            answer = getattr(self.service, operation.service_method)(ours, None)
+        if operation.streams:
+            assert isinstance(answer, AsyncIterator)
+            frames = [b"id: %d\ndata: %b\n\n" % (event.seq, binding.write(event.data).join(around)) async for event in answer if binding.write]
+            return await _send(send, 200, b"".join(frames), "text/event-stream")
+        assert isinstance(answer, Awaitable)
+        result = await answer
+        return await _send(send, 200, (b"null" if binding.write is None else binding.write(result)).join(around))
+
+    @staticmethod
+    async def _refuse(send: Send, error: A2AError, dialect: str, call_id: object) -> None:
+        row = ERRORS[type(error)].in_dialect(dialect)
+        shown = {"code": row.code, "message": row.text(error), "data": error.fields}
+        await _send(send, row.jsonrpc_status, to_json({"jsonrpc": "2.0", "id": call_id, "error": shown}))
+
+
+def _status(error: A2AError, dialect: str, *, http: bool) -> int:
+    row = ERRORS[type(error)].in_dialect(dialect)
+    return row.http if http else row.jsonrpc_status
+
+
+async def _body(receive: Receive) -> bytes:
+    body, more = b"", True
+    while more:
+        message = await receive()
+        assert message["type"] == "http.request"
+        body, more = body + message["body"], message.get("more_body", False)
+    return body
+
+
+async def _send(send: Send, status: int, body: bytes, media_type: str = "application/json", **headers: str) -> None:
+    sent = {"content-type": media_type, "content-length": str(len(body)), **headers}
+    await send({"type": "http.response.start", "status": status, "headers": [(name.encode(), value.encode()) for name, value in sent.items()]})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
