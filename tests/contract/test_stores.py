@@ -10,6 +10,7 @@ import pytest
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.testing.store_contract import StoreContract
 
 
@@ -20,6 +21,16 @@ class TestMemory(StoreContract):
     async def store(self, options: StoreOptions) -> AsyncIterator[Store]:
         """Make one for each test."""
         async with opened(MemoryStore(options)) as store:
+            yield store
+
+
+class TestPostgres(StoreContract):
+    """The store in Postgres, on a real server."""
+
+    @pytest.fixture
+    async def store(self, options: StoreOptions, postgres_url: str) -> AsyncIterator[Store]:
+        """Make one on a database of its own for each test."""
+        async with opened(PostgresStore(postgres_url, options)) as store:
             yield store
 
 

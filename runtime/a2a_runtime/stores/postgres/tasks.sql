@@ -145,7 +145,7 @@ FROM total LEFT JOIN page ON true LEFT JOIN a2a_tasks t ON t.key = page.key {pie
 ORDER BY page.status_at DESC, page.key DESC
 
 -- name: listed
-scope = $3 AND ($4::text IS NULL OR context_id = $4) AND ($5::text IS NULL OR state = $5) AND ($6::bigint IS NULL OR status_at >= $6)
+scope = $3 AND is_latest AND ($4::text IS NULL OR context_id = $4) AND ($5::text IS NULL OR state = $5) AND ($6::bigint IS NULL OR status_at >= $6)
 
 -- name: get_version
 SELECT version FROM a2a_tasks WHERE scope = $1 AND wire_id = $2 AND is_latest
