@@ -65,11 +65,17 @@ class Result:
     warnings: tuple[Problem, ...]
 
 
+def _models(loaded: Loaded) -> Files:
+    kept = {path.partition("/")[0] for path in loaded.kept}
+    families = tuple(family for family in loaded.contract.families if family.dialect not in kept)
+    return {**loaded.kept, **models.emit(replace(loaded.contract, families=families), loaded.documents)}
+
+
 # Every kind of output, in the order in which a reader meets them.
 EMITTERS: tuple[Callable[[Loaded], Files], ...] = (
     lambda loaded: package.emit(loaded.contract),
     lambda _: support.emit(),
-    lambda loaded: _models(loaded),
+    _models,
     lambda loaded: tables.emit(loaded.contract),
     lambda loaded: protocols.emit(loaded.contract),
     lambda loaded: translations.emit(loaded.contract),
@@ -146,12 +152,6 @@ def _emit(loaded: Loaded) -> Files:
             raise GeneratorError(f"two emitters write the same file, which is a mistake of the generator: {', '.join(sorted(twice))}")
         files |= made
     return files
-
-
-def _models(loaded: Loaded) -> Files:
-    kept = {path.partition("/")[0] for path in loaded.kept}
-    families = tuple(family for family in loaded.contract.families if family.dialect not in kept)
-    return {**loaded.kept, **models.emit(replace(loaded.contract, families=families), loaded.documents)}
 
 
 def _kept(project: Project, contract: Contract, old: Lock | None, new: Lock) -> Files:
