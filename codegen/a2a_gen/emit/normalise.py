@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
+from a2a_gen.emit.render import printable
 from a2a_gen.ir import tags
 from a2a_gen.ir.model import Contract
 from a2a_gen.ir.types import Alias, Enumeration, Family, Field, ListOf, MapOf, NamedType, OneOf, Primitive, Record, Ref, TypeExpr
@@ -64,7 +65,7 @@ def _named(named: NamedType, schema: Schema, family: Family, contract: Contract)
             body = _enumeration(named, family, contract)
         case Alias():
             body = _typed(named.type, schema, types) | {"x-a2a-reader": _reader(named.type, types)}
-    return body | {"description": named.description}
+    return body | {"description": _text(named.description)}
 
 
 def _types(family: Family, contract: Contract) -> Mapping[str, NamedType]:
@@ -106,7 +107,7 @@ def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, Na
         # Not `| None`: Pydantic would then take every null for an absent member.
         is_choice = record.choice is not None and field.wire in record.choice.members
         body = {"customTypePath": f"{BASE}.JsonChoice" if is_choice else f"{BASE}.JsonAny", "nullable": False}
-    return body | {"description": f"{field.description} Deprecated.".strip() if field.deprecated else field.description}
+    return body | {"description": _text(f"{field.description} Deprecated.".strip() if field.deprecated else field.description)}
 
 
 def _default(field: Field, read: Schema) -> Schema:
@@ -204,6 +205,11 @@ def _kind(of: TypeExpr) -> str:
 def _own_member(record: Record, records: tuple[Record, ...]) -> str:
     others = {field.wire for other in records if other is not record for field in other.fields}
     return next(field.wire for field in record.fields if field.required and field.wire not in others)
+
+
+def _text(description: str) -> str:
+    # Quotes and backslashes are escaped where a docstring is written; here, only what a reader of the code could not see.
+    return printable(description, keep="\n")
 
 
 # --- narrowing -------------------------------------------------------------------------------------------------------------------------------------

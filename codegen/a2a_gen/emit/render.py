@@ -36,7 +36,7 @@ def render(template: str, *, sources: Iterable[str] = (), **values: object) -> b
 
 def header(sources: Iterable[str]) -> str:
     """Write the first line of a generated file."""
-    return HEADER.format(sources=_printable(", ".join(sources)).replace("#", "") or "the contract")
+    return HEADER.format(sources=printable(", ".join(sources)).replace("#", "") or "the contract")
 
 
 def literal(value: Json) -> Code:
@@ -46,7 +46,7 @@ def literal(value: Json) -> Code:
 
 def docstring(text: str, indent: int = 4) -> Code:
     """Write text as a docstring that begins at an indent, wrapped; an empty one says so little that it needs no exception."""
-    safe = _LOOSE_QUOTE.sub(r'\\"', _printable(text, keep="\n").replace("\\", "\\\\").strip())
+    safe = _LOOSE_QUOTE.sub(r'\\"', printable(text, keep="\n").replace("\\", "\\\\").strip())
     paragraphs = [textwrap.wrap(paragraph, WIDTH - indent - 6, break_long_words=False, break_on_hyphens=False) for paragraph in safe.split("\n\n")]
     lines = [line for lines in paragraphs if lines for line in (*lines, "")][:-1]
     end = "" if len(lines) < 2 else f"\n{' ' * indent}"  # noqa: PLR2004 - one line, or more than one
@@ -55,7 +55,7 @@ def docstring(text: str, indent: int = 4) -> Code:
 
 def comment(text: str) -> Code:
     """Write text as one comment, in which no tool can see a directive."""
-    line = " ".join(_printable(text).replace("#", "").split())
+    line = " ".join(printable(text).replace("#", "").split())
     return Code(f"# “{line}”" if _DIRECTIVE.match(line) else f"# {line}")
 
 
@@ -72,7 +72,7 @@ def _literal(value: Json) -> str:
             raise TypeError(f"{value} is no JSON")
 
 
-def _printable(text: str, keep: str = "") -> str:
+def printable(text: str, keep: str = "") -> str:
     """Escape what a reader of the code could not see: control characters, marks of direction, halves of surrogate pairs."""
     if text.isprintable():
         return text

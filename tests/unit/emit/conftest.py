@@ -1,0 +1,43 @@
+"""Models of the small contract, generated and imported."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from a2a_gen.emit import models, support
+from a2a_gen.ir.build import assemble
+from a2a_gen.source.documents import Document
+
+Emitted = Callable[[Mapping[str, object]], dict[str, bytes]]
+Made = Callable[[Mapping[str, object]], Callable[[str], ModuleType]]
+
+
+@pytest.fixture
+def emitted(small: Callable[[Mapping[str, object]], Mapping[str, Document]]) -> Emitted:
+    """Generate the models of the small contract, with edits."""
+
+    def emit(edits: Mapping[str, object]) -> dict[str, bytes]:
+        documents = small(edits)
+        return models.emit(assemble(documents)[0], documents)
+
+    return emit
+
+
+@pytest.fixture
+def made(emitted: Emitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Generate the models of the small contract, with edits, and give its modules by name."""
+
+    def make(edits: Mapping[str, object]) -> Callable[[str], ModuleType]:
+        package = tmp_path / f"made_{tmp_path.name}"
+        for path, content in {**support.emit(), **emitted(edits), "__init__.py": b""}.items():
+            (package / path).parent.mkdir(parents=True, exist_ok=True)
+            (package / path).write_bytes(content)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        return lambda name: importlib.import_module(f"{package.name}.{name}")
+
+    return make
