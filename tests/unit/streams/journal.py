@@ -1,0 +1,42 @@
+"""A log to follow: as small as a log can be, and as unreliable as a test wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from a2a_contract.lifecycle import State
+from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.stores.port import LoggedEvent
+
+KEY = "task"
+
+
+class Journal:
+    """Events of one task, readable by cursor; counts how often it was read, and can be away."""
+
+    def __init__(self) -> None:
+        self.events: list[LoggedEvent] = []
+        self.reads = 0
+        self.away = 0
+
+    def append(self, count: int = 1, *, end: bool = False) -> Sequence[LoggedEvent]:
+        """Write some events, the last of which may end the task."""
+        first = len(self.events) + 1
+        states = [State.WORKING] * (count - 1) + [State.COMPLETED if end else State.WORKING]
+        new = [LoggedEvent(seq, b"event %d" % seq, state) for seq, state in enumerate(states, first)]
+        self.events += new
+        return new
+
+    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
+        """Read on."""
+        assert key == KEY
+        self.reads += 1
+        if self.away:
+            self.away -= 1
+            raise StoreUnavailableError
+        return self.events[after : after + limit]
+
+
+def numbers(events: Iterable[LoggedEvent]) -> list[int]:
+    """Show events as their numbers."""
+    return [event.seq for event in events]
