@@ -22,13 +22,14 @@ from a2a_contract.lifecycle import TERMINAL
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller, Scope
 from a2a_runtime.clock import Clock, SystemClock
+from a2a_runtime.errors import EventsGoneError
 from a2a_runtime.execution.call import call
 from a2a_runtime.execution.context import Context, World
 from a2a_runtime.execution.desk import Teller, cancel_parked
 from a2a_runtime.execution.dialler import Dialler, NoDialler
 from a2a_runtime.execution.followups import Accepted, FollowUps
 from a2a_runtime.execution.loops import Loops
-from a2a_runtime.execution.reading import Reading
+from a2a_runtime.execution.reading import SETTLED, Reading
 from a2a_runtime.execution.runner import EmbeddedRunner, Runner, Skills
 from a2a_runtime.execution.signals import Ended
 from a2a_runtime.ids import Ids
@@ -105,12 +106,20 @@ class Engine(Reading):
             self._teller.tell(stored.key, created.events)
             message = new.message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id})
             self.runner.launch(Run(stored, ()), caller or Caller(scope.owner, scope.tenant), message)
-        return Accepted(stored, created.events[-1].seq if created.events else 0, is_new=created.is_new)
+        return Accepted(stored, stored.last_seq, is_new=created.is_new)
 
     async def message(self, scope: Scope, wire_id: str, message: Message) -> Accepted:
         """Give a message to an existing task: as the answer to what it asks, or into its history."""
         self._refuse_when_closing()
         return await self._follow_ups.take(scope, wire_id, message)
+
+    async def settled(self, accepted: Accepted, history_length: int | None = None) -> StoredTask:
+        """Wait until the task of a message has ended, or asks for something, and read it."""
+        stored = accepted.stored
+        if accepted.is_new or stored.state not in SETTLED:
+            with suppress(EventsGoneError):  # only of a task that has ended
+                await self.wait(stored.key, accepted.cursor)
+        return await self.load(stored.scope, stored.wire_id, history_length)
 
     async def answer(self, scope: Scope, skill_id: str, message: Message, caller: Caller | None = None) -> Message:
         """Have a skill answer with a message: no task, and nothing stored."""

@@ -30,7 +30,7 @@ from a2a_runtime.execution.call import call
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.desk import Desk
 from a2a_runtime.execution.job import Job, JobCanceledError, Progress, await_job, is_job
-from a2a_runtime.execution.signals import Ended, HandlerChangedError, Parked, RunOver
+from a2a_runtime.execution.signals import Ended, HandlerChangedError, Parked, RunOver, signal_in
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.port import Record, RecordKind
 
@@ -150,7 +150,7 @@ class TaskRun:
         if not self.skill.restartable:
             await self.desk.begin()
         self._deaf = False
-        answer = await call(self.skill, self.context, self._chunk)
+        answer = await self._called()
         if is_job(answer):
             answer = await self._job(answer)
         if answer is None:
@@ -158,6 +158,14 @@ class TaskRun:
         if isinstance(answer, Message):
             return End(State.COMPLETED, self.context.bound(answer))
         return End(State.COMPLETED, artifact=answers.artifact_of(answer))
+
+    async def _called(self) -> object:
+        try:
+            return await call(self.skill, self.context, self._chunk)
+        except BaseExceptionGroup as group:  # a signal was raised within a task group of the handler
+            raise signal_in(group) or RuntimeError("a task group of the handler failed") from group
+        except SystemExit as leaving:  # a handler may not take the process with it
+            raise RuntimeError("the handler wanted to exit") from leaving
 
     async def _chunk(self, value: object) -> None:
         if isinstance(value, Message):

@@ -31,5 +31,14 @@ class Ended(RunOver):
         self.state, self.message = state, message
 
 
+def signal_in(group: BaseExceptionGroup[BaseException]) -> RunOver | None:
+    """Find the signal among what the tasks of a handler's task group have raised."""
+    for error in group.exceptions:
+        found = signal_in(error) if isinstance(error, BaseExceptionGroup) else error
+        if isinstance(found, RunOver):
+            return found
+    return None
+
+
 class HandlerChangedError(TaskStateError):
     """What an earlier run recorded does not fit what the handler asks for now; give questions keys before you change their order or schemas."""

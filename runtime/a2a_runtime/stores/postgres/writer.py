@@ -21,7 +21,7 @@ import asyncpg
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.postgres.pool import Pool
 
-_LANES = 2
+LANES = 2
 _MOST = 256
 
 
@@ -35,9 +35,9 @@ class _Write:
 class Writer:
     """Runs statements that return exactly one row each."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, lanes: int = LANES) -> None:
         self._pool = pool
-        self._free = _LANES
+        self._free = lanes
         self._waiting: deque[_Write] = deque()
         self._busy: set[asyncio.Task[None]] = set()
 

@@ -1,0 +1,75 @@
+"""What the values stand for that a handler answers with."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from enum import IntEnum, StrEnum
+
+import pytest
+from pydantic import ValidationError
+
+from a2a_contract.base import JSON_NULL
+from a2a_contract.v1_0 import Artifact, Message, Part, Role
+from a2a_runtime.execution.answers import RESULT, AnswerError, artifact_of, data_of, parts_of, text_of
+
+
+class Word(StrEnum):
+    """A text that is more."""
+
+    HELLO = "hello"
+
+
+class Number(IntEnum):
+    """A number that is more."""
+
+    ONE = 1
+
+
+@pytest.mark.parametrize(
+    ("value", "json"),
+    [
+        ("hi", b'{"text":"hi"}'),
+        (Word.HELLO, b'{"text":"hello"}'),
+        ({"b": None, "a": 10**39}, b'{"data":{"b":null,"a":1000000000000000000000000000000000000000}}'),
+        (OrderedDict(x=1), b'{"data":{"x":1}}'),
+        ([1, "2"], b'{"data":[1,"2"]}'),
+        (2**53 + 1, b'{"data":9007199254740993}'),
+        (Number.ONE, b'{"data":1}'),
+        (1.5, b'{"data":1.5}'),
+        (False, b'{"data":false}'),
+        (JSON_NULL, b'{"data":null}'),
+        (b"\x00\xff", b'{"raw":"AP8=","mediaType":"application/octet-stream"}'),
+        (bytearray(b"a"), b'{"raw":"YQ==","mediaType":"application/octet-stream"}'),
+        (Part(url="https://example.org/a"), b'{"url":"https://example.org/a"}'),
+    ],
+    ids=["text", "word", "object", "ordered", "list", "large", "enum", "float", "bool", "null", "bytes", "bytearray", "part"],
+)
+def test_values_become_parts(value: object, json: bytes) -> None:
+    """Each kind of value has one form as a part, and nothing of it is bent."""
+    (part,) = parts_of(value)
+    assert part.to_json() == json
+
+
+@pytest.mark.parametrize("value", [None, object(), {1, 2}, lambda: 1], ids=["nothing", "object", "set", "function"])
+def test_other_values_are_refused_with_what_would_do(value: object) -> None:
+    """What no protocol can carry is an error that names what it can."""
+    with pytest.raises(AnswerError, match="it can with text, JSON"):
+        parts_of(value)
+
+
+@pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": object()}, float("inf")], ids=["nan", "object inside", "infinity"])
+def test_values_that_are_no_json_are_refused(value: object) -> None:
+    """A number that JSON does not have, or an object in a list, is refused and not bent."""
+    with pytest.raises(ValidationError):
+        parts_of(value)
+
+
+def test_artifacts_and_messages_keep_what_is_theirs() -> None:
+    """A value becomes the artifact "result"; an artifact is one already."""
+    own = Artifact(artifact_id="mine", parts=[Part(text="a"), Part(data={"x": 1}), Part(text="b")])
+    said = Message(message_id="m", role=Role.AGENT, parts=own.parts)
+    assert artifact_of(own) is own
+    assert artifact_of("hi") == Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text="hi")])
+    assert text_of(parts_of(said)) == "a\nb"
+    assert data_of(parts_of(said)) == {"x": 1}
+    assert data_of([]) is None

@@ -1,0 +1,103 @@
+"""What may be registered as a skill, and how it is called."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from a2a_runtime.execution.runner import Skills
+from a2a_runtime.execution.skill import Answers, Skill, Style
+
+
+async def plain(_ctx: object) -> str:
+    """Answer."""
+    return ""
+
+
+async def stream(_ctx: object):  # noqa: ANN201 - what a user may leave out
+    """Stream."""
+    yield ""
+
+
+def thread(_ctx: object) -> str:
+    """Answer from a thread."""
+    return ""
+
+
+def sync_stream(_ctx: object):  # noqa: ANN201 - as above
+    """Stream without async, which is no handler."""
+    yield ""
+
+
+async def bound(_prefix: str, _ctx: object) -> str:
+    """Answer with something bound."""
+    return ""
+
+
+class Called:
+    """A handler that is an object."""
+
+    async def __call__(self, _ctx: object) -> str:
+        """Answer."""
+        return ""
+
+
+@functools.wraps(stream)
+def wrapped(ctx: object) -> object:
+    """Pass on."""
+    return stream(ctx)
+
+
+@pytest.mark.parametrize(
+    ("handler", "style"),
+    [
+        (plain, Style.ASYNC),
+        (stream, Style.STREAM),
+        (thread, Style.THREAD),
+        (functools.partial(bound, "x"), Style.ASYNC),
+        (Called(), Style.ASYNC),
+        (Called().__call__, Style.ASYNC),
+        (wrapped, Style.STREAM),
+        (lambda ctx: ctx, Style.THREAD),
+    ],
+    ids=["async", "generator", "sync", "partial", "object", "method", "wrapped", "lambda"],
+)
+def test_a_handler_tells_how_it_is_called(handler: object, style: Style) -> None:
+    """Functions, generators, partials, methods and objects are told apart once, at registration."""
+    assert Skill("s", handler).style is style
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: Skill("s", sync_stream), "async generator"),
+        (lambda: Skill("s", Called), "async function"),
+        (lambda: Skill("s", 5), "async function"),
+        (lambda: Skill("s", plain, timeout=0), "timeout"),
+        (lambda: Skill("s", plain, answers="both"), "both"),
+        (lambda: Skill("s", stream, answers="message"), "stream into"),
+        (lambda: Skills(Skill("s", plain), Skill("s", thread)), "two skills"),
+    ],
+    ids=["sync generator", "class", "number", "no time", "unknown answer", "message from a stream", "two of a name"],
+)
+def test_what_is_no_skill_is_refused_at_once(make: object, complaint: str) -> None:
+    """A mistake in a registration is an error where it is made, and says what would be right."""
+    with pytest.raises((TypeError, ValueError), match=complaint):
+        make()
+
+
+def test_a_surface_has_its_own_skills_first() -> None:
+    """A skill of one surface goes before one of the same name for all surfaces, and is not seen elsewhere."""
+    everywhere, here = Skill("s", plain), Skill("s", thread)
+    skills = Skills(everywhere)
+    skills.add("/here", here, Skill("only", plain))
+    assert skills.find("/here", "s") is here
+    assert skills.find("/there", "s") is everywhere
+    assert skills.find("/there", "only") is None
+
+
+def test_defaults() -> None:
+    """A skill answers with a task, has five minutes for a run, and may run again."""
+    skill = Skill("s", plain)
+    assert (skill.answers, skill.timeout, skill.restartable) == (Answers.TASK, 300.0, True)
