@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Receive, Scope, Send
 from pydantic import ValidationError
 from pydantic_core import to_json
@@ -27,7 +28,7 @@ from a2a_contract.places import places
 from a2a_contract.routing import CardRoute, Match, Route
 from a2a_contract.service import Event
 
-Answer: TypeAlias = "Encoded[WireModel] | AsyncIterator[Event[WireModel]] | None"
+Answer: TypeAlias = "Awaitable[Encoded[WireModel] | None] | AsyncIterator[Event[WireModel]]"
 _FAULTS = {
     Fault.NOT_JSON: ParseError,
     Fault.NOT_A_CALL: InvalidRequestError,
@@ -38,18 +39,20 @@ _FAULTS = {
 
 @dataclass
 class Recorder:
-    """A service that does whatever it is asked and remembers what that was."""
+    """A service that does whatever it is asked and remembers what that was; an operation without an answer gives the events."""
 
     answers: Mapping[str, Encoded[WireModel] | None]
     events: tuple[Encoded[WireModel], ...] = ()
     asked: list[tuple[str, WireModel]] = field(default_factory=list)
 
-    def answer(self, name: str, request: WireModel, *, streams: bool) -> Answer | Awaitable[Answer]:
-        """Give the answer of an operation, as its method would."""
-        self.asked.append((name, request))
-        return self._stream() if streams else self._one(name)
+    def __getattr__(self, name: str) -> Callable[[WireModel, None], Answer]:
+        def operation(request: WireModel, _call: None) -> Answer:
+            self.asked.append((name, request))
+            return self._one(name) if name in self.answers else self._stream()
 
-    async def _one(self, name: str) -> Answer:
+        return operation
+
+    async def _one(self, name: str) -> Encoded[WireModel] | None:
         return self.answers[name]
 
     async def _stream(self) -> AsyncIterator[Event[WireModel]]:
@@ -66,8 +69,10 @@ class SmallExchange:
 
     async def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a call."""
+        if scope["type"] != ScopeType.HTTP:
+            return await send({"type": "websocket.close", "code": 1000, "reason": None})
         if scope["method"] != "POST":
-            return await _send(send, _status(MethodNotAllowedError(), self.dialects[0], http=True), b"")
+            return await _send(send, ERRORS[MethodNotAllowedError].http, b"")
         try:
             call = self._calls.read(await _body(receive))
         except UnreadableCallError as error:
@@ -79,6 +84,7 @@ class SmallExchange:
         """Answer requests to a path."""
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            assert scope["type"] == ScopeType.HTTP
             found = route.match(scope["method"], tuple(scope["path_params"].values()))
             if found is None:
                 return await _send(send, 405, b"", allow=", ".join(route.methods(tuple(scope["path_params"].values()))))
@@ -95,47 +101,39 @@ class SmallExchange:
         return answer
 
     async def _call(self, send: Send, call: ReadCall) -> None:
-        binding, request = call.bindings[0], call.requests[0]
+        binding = call.bindings[0]
         head = b'{"jsonrpc":"2.0","id":' + to_json(call.call_id) + b',"result":'
         try:
-            await self._write(send, binding, request, (head, b"}"))
+            await self._write(send, binding, call.requests[0], head, b"}")
+        except ValidationError as error:
+            await self._refuse(send, InvalidParamsError(fields=places(error)), binding.dialect, call.call_id)
         except A2AError as error:
             await self._refuse(send, error, binding.dialect, call.call_id)
 
     async def _answer(self, send: Send, found: Match, query: bytes, body: bytes) -> None:
         choice = next(each for each in found.choices if each.binding.dialect in self.dialects)
         try:
-            await self._write(send, choice.binding, found.read(choice, query, body), (b"", b""))
+            await self._write(send, choice.binding, found.read(choice, query, body))
         except ValidationError as error:
             await _send(send, 400, to_json({"fields": places(error)}))
         except A2AError as error:
             row = ERRORS[type(error)].in_dialect(choice.binding.dialect)
             await _send(send, row.http, to_json({"code": row.code, "message": row.text(error)}))
 
-    async def _write(self, send: Send, binding: AnyBinding, request: WireModel, around: tuple[bytes, bytes]) -> None:
-        ours, operation = binding.take(request), binding.operation
-        if isinstance(self.service, Recorder):
-            answer = self.service.answer(operation.service_method, ours, streams=operation.streams)
-        else:
-            answer = getattr(self.service, operation.service_method)(ours, None)
-        if operation.streams:
-            assert isinstance(answer, AsyncIterator)
-            frames = [b"id: %d\ndata: %b\n\n" % (event.seq, binding.write(event.data).join(around)) async for event in answer if binding.write]
-            return await _send(send, 200, b"".join(frames), "text/event-stream")
-        assert isinstance(answer, Awaitable)
-        result = await answer
-        return await _send(send, 200, (b"null" if binding.write is None else binding.write(result)).join(around))
+    async def _write(self, send: Send, binding: AnyBinding, request: WireModel, head: bytes = b"", tail: bytes = b"") -> None:
+        answer = getattr(self.service, binding.operation.service_method)(binding.take(request), None)
+        if not binding.operation.streams:
+            result = await answer
+            return await _send(send, 200, head + (b"null" if binding.write is None else binding.write(result)) + tail)
+        assert binding.write is not None
+        frames = [b"id: %d\ndata: %b\n\n" % (event.seq, head + binding.write(event.data) + tail) async for event in answer]
+        return await _send(send, 200, b"".join(frames), "text/event-stream")
 
     @staticmethod
     async def _refuse(send: Send, error: A2AError, dialect: str, call_id: object) -> None:
         row = ERRORS[type(error)].in_dialect(dialect)
         shown = {"code": row.code, "message": row.text(error), "data": error.fields}
         await _send(send, row.jsonrpc_status, to_json({"jsonrpc": "2.0", "id": call_id, "error": shown}))
-
-
-def _status(error: A2AError, dialect: str, *, http: bool) -> int:
-    row = ERRORS[type(error)].in_dialect(dialect)
-    return row.http if http else row.jsonrpc_status
 
 
 async def _body(receive: Receive) -> bytes:

@@ -14,6 +14,7 @@ import jsonschema_rs
 import pytest
 from integration.small_exchange import Recorder, SmallExchange
 from litestar import Litestar
+from litestar.exceptions import WebSocketDisconnect
 from litestar.testing import TestClient
 
 from a2a_contract import v1_0
@@ -339,3 +340,19 @@ def test_a_surface_speaks_its_dialects_only(dialects: tuple[str, ...], known: st
             error = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method}).json().get("error", {"code": 0})
             has = method == known or any(row.method == method and row.dialect in dialects for row in ROWS)
             assert (error["code"] == -32601) != has
+
+
+def test_nobody_gets_past_the_exchange_with_a_websocket() -> None:
+    """Litestar hands WebSockets to the endpoint too; they are the exchange's to refuse."""
+    with TestClient(app_of(Recorder(ANSWERS), "v1_0")) as client, pytest.raises(WebSocketDisconnect), client.websocket_connect("/"):
+        pass
+
+
+def test_a_demand_is_made_over_every_binding() -> None:
+    """What the model forgives, a request must have; each place is named as the dialect names it."""
+    empty = {"message": {"messageId": "", "role": "ROLE_USER", "parts": []}}
+    with TestClient(app_of(Recorder(ANSWERS), "v1_0")) as client:
+        error = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": empty}).json()["error"]
+        fields = client.post("/message:send", json=empty).json()["fields"]
+    assert [place for place, _ in fields] == [place for place, _ in error["data"]] == ["message.messageId", "message.parts"]
+    assert error["code"] == -32602

@@ -1,4 +1,4 @@
-"""Models of the small contract, generated and imported."""
+"""Models of the small contract, generated and imported; and the contract of the protocol, built once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from types import ModuleType
 import pytest
 
 from a2a_gen.emit import models, support
-from a2a_gen.ir.build import assemble
-from a2a_gen.source.documents import Document
+from a2a_gen.ir.build import assemble, build_contract
+from a2a_gen.ir.model import Contract
+from a2a_gen.source.documents import Document, load_tree
 
 Emitted = Callable[[Mapping[str, object]], dict[str, bytes]]
 Made = Callable[[Mapping[str, object]], Callable[[str], ModuleType]]
@@ -41,3 +42,15 @@ def made(emitted: Emitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> M
         return lambda name: importlib.import_module(f"{package.name}.{name}")
 
     return make
+
+
+@pytest.fixture(scope="session")
+def documents() -> Mapping[str, Document]:
+    """Read the files of the protocol's contract."""
+    return load_tree(Path(__file__).parents[3] / "schema")
+
+
+@pytest.fixture(scope="session")
+def contract(documents: Mapping[str, Document]) -> Contract:
+    """Build the protocol's contract."""
+    return build_contract(documents)

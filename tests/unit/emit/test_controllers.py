@@ -1,0 +1,77 @@
+"""What controllers, bindings and protocols are made of."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+import pytest
+
+from a2a_contract import service
+from a2a_gen.emit import bindings, controllers, protocols
+from a2a_gen.emit.demands import Demanded, demands
+from a2a_gen.ir.model import Contract
+
+
+def methods(code: bytes) -> list[ast.AsyncFunctionDef]:
+    """List the handlers of a controller."""
+    return [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.AsyncFunctionDef)]
+
+
+def test_a_handler_is_one_statement_into_the_exchange(contract: Contract) -> None:
+    """A controller decides nothing: below its docstring a handler only calls the exchange."""
+    handlers = [handler for code in controllers.emit(contract).values() for handler in methods(code)]
+    assert len(handlers) > 20
+    for handler in handlers:
+        docstring, statement = handler.body
+        assert isinstance(docstring, ast.Expr)
+        assert isinstance(statement, ast.Return | ast.Expr)
+        assert "self.exchange." in ast.unparse(statement)
+
+
+def test_no_generated_file_is_long(contract: Contract) -> None:
+    """Generated files are read by people."""
+    for emit in (controllers.emit, bindings.emit, protocols.emit):
+        for path, code in emit(contract).items():
+            assert len(code.splitlines()) < 400, path
+
+
+def test_output_is_the_same_every_time(contract: Contract) -> None:
+    """Emitters are pure."""
+    for emit in (controllers.emit, bindings.emit, protocols.emit):
+        assert emit(contract) == emit(contract)
+
+
+def test_a_service_has_a_method_for_every_operation(contract: Contract) -> None:
+    """Each takes the canonical request, and gives the canonical answer or a stream of events."""
+    for operation in contract.operations:
+        method = getattr(service.AgentService, operation.python)
+        assert inspect.iscoroutinefunction(method) != operation.streams
+        request, answer = inspect.signature(method).parameters["request"].annotation, inspect.signature(method).return_annotation
+        wanted = f"Encoded[{operation.response}]" if operation.response else "None"
+        assert (request, answer) == (operation.request, f"AsyncIterator[Event[{operation.response}]]" if operation.streams else wanted)
+
+
+DEMANDS: dict[str, tuple[str, str, Demanded]] = {
+    "members of the request": ("v1_0", "GetTaskRequest", Demanded((), (), ("id",), ())),
+    "members of a member": ("v1_0", "SendMessageRequest", Demanded(("message",), ("message",), ("message_id", "role", "parts"), ("role",))),
+    "deeply": (
+        "v1_0",
+        "SendMessageRequest",
+        Demanded(("configuration", "task_push_notification_config"), ("configuration", "taskPushNotificationConfig"), ("url",), ()),
+    ),
+    "words": ("v0_3", "ListTasksParams", Demanded((), (), (), ("status",))),
+}
+
+
+@pytest.mark.parametrize(("dialect", "request_type", "wanted"), DEMANDS.values(), ids=DEMANDS.keys())
+def test_a_request_must_have_what_its_type_requires(contract: Contract, dialect: str, request_type: str, wanted: Demanded) -> None:
+    """Required members that can be empty must not be, and words of open enumerations must be known, at every depth."""
+    assert wanted in demands(contract, dialect, request_type)
+
+
+def test_a_forgiving_dialect_demands_nothing(contract: Contract) -> None:
+    """The dialect whose envelope may be incomplete takes whatever its models take."""
+    code = bindings.emit(contract)["bindings/mesh.py"].decode()
+    assert "demands=" not in code
+    assert code.count("forgives_envelope=True") == code.count(" = Binding(")
