@@ -1,10 +1,11 @@
 """A value that is needed as a model here and as JSON there, and made into the other at most once."""
 
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from .model import WireModel
 
 T = TypeVar("T", bound=WireModel)
+M = TypeVar("M", bound=WireModel)
 
 
 class Encoded(Generic[T]):
@@ -15,15 +16,15 @@ class Encoded(Generic[T]):
     def __init__(self, of: type[T], model: T | None, json: bytes | None) -> None:
         self._type, self._model, self._json = of, model, json
 
-    @classmethod
-    def of(cls, model: T) -> Self:
+    @staticmethod
+    def of(model: M) -> "Encoded[M]":
         """Start from a model."""
-        return cls(type(model), model, None)
+        return Encoded(type(model), model, None)
 
-    @classmethod
-    def raw(cls, of: type[T], json: bytes) -> Self:
+    @staticmethod
+    def raw(of: type[M], json: bytes) -> "Encoded[M]":
         """Start from JSON that was written by a model of this type."""
-        return cls(of, None, json)
+        return Encoded(of, None, json)
 
     @property
     def model(self) -> T:

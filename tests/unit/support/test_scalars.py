@@ -173,7 +173,15 @@ def test_what_is_no_number_is_refused(body: str) -> None:
     assert len(refused(body)) == 1
 
 
-def test_a_number_made_in_python_is_finite() -> None:
-    """Infinity cannot be written, so it is not let in."""
+@pytest.mark.parametrize(
+    ("member", "number"), [("share", math.inf), ("share", math.nan), ("count", 10**4300)], ids=["infinity", "nan", "4301-digits"]
+)
+def test_a_number_that_cannot_be_written_is_not_let_in(member: str, number: float) -> None:
+    """What no JSON parser would read again is refused when a model is made."""
     with pytest.raises(ValidationError):
-        Holder(share=math.inf)
+        Holder.model_validate({member: number})
+
+
+def test_an_integer_keeps_4300_digits() -> None:
+    """The largest integer that is read is written with every digit."""
+    assert Holder.model_validate_json(Holder(count=10**4300 - 1).to_json()).count == 10**4300 - 1

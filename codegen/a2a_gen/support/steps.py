@@ -1,0 +1,73 @@
+"""The steps of an error's place that a document has: Pydantic also names the branch of a union that it was reading, and no document has that.
+
+A place is followed through the schema of the model that was read, because only the schema tells a branch from a member of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+
+Step: TypeAlias = int | str
+Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic, whose dozens of forms have no common type
+
+_NOTHING: Schema = {}
+
+
+def steps(of: type[BaseModel], loc: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Leave out the names of branches."""
+    return tuple(_followed(of.__pydantic_core_schema__, loc))
+
+
+def _followed(schema: Schema, loc: tuple[Step, ...]) -> Iterator[Step]:
+    definitions: dict[str, Schema] = {}
+    for step in loc:
+        schema = _bare(schema, definitions)
+        if schema.get("type") in ("tagged-union", "union"):
+            schema = _branch(schema, step)
+        else:
+            yield step
+            schema = _inside(schema, step)
+
+
+def _bare(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    """Take off everything around a schema that adds no step."""
+    while True:
+        match schema.get("type"):
+            case "definitions":
+                definitions.update({each["ref"]: each for each in schema["definitions"]})
+                schema = schema["schema"]
+            case "definition-ref":
+                schema = definitions.get(schema["schema_ref"], _NOTHING)
+            case "json-or-python":
+                schema = schema["json_schema"]
+            case _ if isinstance(schema.get("schema"), dict):
+                schema = schema["schema"]
+            case _:
+                return schema
+
+
+def _branch(union: Schema, step: Step) -> Schema:
+    choices = union["choices"]
+    found = choices.get(step, _NOTHING) if isinstance(choices, dict) else _NOTHING
+    return found if isinstance(found, dict) else _NOTHING
+
+
+def _inside(schema: Schema, step: Step) -> Schema:
+    match schema.get("type"):
+        case "list":
+            found = schema.get("items_schema", _NOTHING)
+        case "dict":
+            found = schema.get("values_schema", _NOTHING)
+        case "model-fields":
+            found = next((field["schema"] for name, field in schema["fields"].items() if step in (name, *_names(field))), _NOTHING)
+        case _:
+            found = _NOTHING
+    return found if isinstance(found, dict) else _NOTHING
+
+
+def _names(field: Schema) -> tuple[Step, ...]:
+    alias = field.get("validation_alias")
+    return (alias,) if isinstance(alias, str) else tuple(path[0] for path in alias or ())
