@@ -131,7 +131,7 @@ def _prepared(project: Project, *, anew: bool) -> Generator[Prepared]:
         if any(problem.level is Level.ERROR for problem in problems):
             raise ContractError(problems)
         new = _lock(project, loaded)
-        if not anew:
+        if old and not anew:
             loaded = replace(loaded, kept=_kept(project, loaded.contract, old, new))
         with stage(project.out, _emit(loaded)) as package_folder:
             tidy(package_folder)
@@ -154,7 +154,7 @@ def _emit(loaded: Loaded) -> Files:
     return files
 
 
-def _kept(project: Project, contract: Contract, old: Lock | None, new: Lock) -> Files:
+def _kept(project: Project, contract: Contract, old: Lock, new: Lock) -> Files:
     dialects = {family.dialect for family in contract.families}
     same = unchanged_dialects(old, new, dialects, project.options["schema"])
     return kept_models(old, project.out, project.root, same)

@@ -9,12 +9,13 @@ import json
 from dataclasses import fields, is_dataclass
 
 from a2a_gen.ir.model import Contract
+from a2a_gen.ir.types import Family
 from a2a_gen.problems import Place
 
 
-def to_json(contract: Contract) -> bytes:
-    """Write a contract as readable JSON, the same for the same contract everywhere."""
-    return json.dumps(contract, default=_shown, ensure_ascii=False, indent=2).encode() + b"\n"
+def to_json(shown: Contract | Family) -> bytes:
+    """Write a contract, or one file of its types, as readable JSON: the same everywhere."""
+    return json.dumps(shown, default=_shown, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def _shown(value: object) -> object:

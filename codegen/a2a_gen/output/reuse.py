@@ -12,9 +12,9 @@ from pathlib import Path
 from a2a_gen.output.lock import Lock, digest
 
 
-def unchanged_dialects(old: Lock | None, new: Lock, dialects: Iterable[str], schema: str) -> frozenset[str]:
+def unchanged_dialects(old: Lock, new: Lock, dialects: Iterable[str], schema: str) -> frozenset[str]:
     """Name the dialects whose own files and whose tables are what they were in the last build, by the same generator."""
-    if old is None or (old.generator, old.options) != (new.generator, new.options):
+    if (old.generator, old.options) != (new.generator, new.options):
         return frozenset()
     names = frozenset(dialects)
     changed = {path for path, _ in old.inputs.items() ^ new.inputs.items()}
@@ -22,12 +22,12 @@ def unchanged_dialects(old: Lock | None, new: Lock, dialects: Iterable[str], sch
     return names - folders if folders <= names else frozenset()
 
 
-def kept_models(old: Lock | None, out: Path, root: Path, dialects: Iterable[str]) -> dict[str, bytes]:
+def kept_models(old: Lock, out: Path, root: Path, dialects: Iterable[str]) -> dict[str, bytes]:
     """Read the models of some dialects from where the last build left them, by path relative to the package; nothing of a dialect that was touched."""
     kept: dict[str, bytes] = {}
     for dialect in dialects:
         folder = (out / dialect).relative_to(root).as_posix()
-        listed = {path: hashed for path, hashed in (old.outputs if old else {}).items() if path.startswith(f"{folder}/")}
+        listed = {path: hashed for path, hashed in old.outputs.items() if path.startswith(f"{folder}/")}
         files = {path: (root / path).read_bytes() for path in listed if (root / path).is_file()}
         if {path: digest(content) for path, content in files.items()} == listed:
             kept |= {Path(root, path).relative_to(out).as_posix(): content for path, content in files.items()}
