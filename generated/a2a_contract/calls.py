@@ -93,7 +93,7 @@ class CallReader:
             return self.read(to_json(call | {"params": {}}))
         if any(each["loc"][1] in _ENVELOPE for each in error.errors()):
             raise UnreadableCallError(Fault.NOT_A_CALL, call_id, method) from None
-        raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error, skip=2)) from None
+        raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error, skip=2, of=self._methods[method][0].request)) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def write_part_as_data_part(ours: v1_0.Part) -> dict[str, object]:
     if ours.data is not None:
         content, marks = derive.wrap(None if ours.data is base.JSON_NULL else ours.data, ours.metadata, "value", "data_part_compat")
         out: dict[str, object] = {"kind": "data", "data": content}
-        if marks:
+        if marks is not None:
             out["metadata"] = marks
         return out
     raise derive.UntranslatableError("A2A 0.3 has no DataPart for this Part")

@@ -64,7 +64,7 @@ def write_part(ours: v1_0.Part) -> dict[str, object]:
         content, marks = derive.wrap(None if ours.data is base.JSON_NULL else ours.data, ours.metadata, "value", "data_part_compat")
         data_out: dict[str, object] = {"data": content}
         out = {"data": data_out}
-        if marks:
+        if marks is not None:
             out["metadata"] = marks
         return out
     raise derive.UntranslatableError("A2A 0.3 in ProtoJSON has no Part for this Part")
