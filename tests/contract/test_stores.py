@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.stores.port import Store
 from a2a_runtime.stores.postgres import PostgresStore
+from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.store_contract import StoreContract
 
 
@@ -31,6 +33,16 @@ class TestPostgres(StoreContract):
     async def store(self, options: StoreOptions, postgres_url: str) -> AsyncIterator[Store]:
         """Make one on a database of its own for each test."""
         async with opened(PostgresStore(postgres_url, options)) as store:
+            yield store
+
+
+class TestSqlite(StoreContract):
+    """The store in a file."""
+
+    @pytest.fixture
+    async def store(self, options: StoreOptions, tmp_path: Path) -> AsyncIterator[Store]:
+        """Make a file for each test."""
+        async with opened(SqliteStore(tmp_path / "tasks.db", options)) as store:
             yield store
 
 

@@ -1,0 +1,99 @@
+"""What the roles of the SQLite store share: its lanes, and how a row becomes a task."""
+
+from __future__ import annotations
+
+import sqlite3
+from itertools import groupby
+from pathlib import Path
+
+from a2a_contract.base import Encoded
+from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Task
+from a2a_runtime.caller import Scope
+from a2a_runtime.clock import moment
+from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.ids import Ids
+from a2a_runtime.stores import fragments
+from a2a_runtime.stores.fragments import Chunk, Pieces
+from a2a_runtime.stores.options import DEFAULTS, StoreOptions
+from a2a_runtime.stores.sqlite.connection import SQL
+from a2a_runtime.stores.sqlite.lane import Call, Lane, T
+from a2a_runtime.stores.values import StoredTask
+
+
+class SqliteBase:
+    """The lanes of a store that is open."""
+
+    def __init__(self, path: str | Path, options: StoreOptions = DEFAULTS) -> None:
+        self.path = Path(path)
+        self._options = options
+        self._ids = Ids(options.clock)
+        self._writer: Lane | None = None
+        self._reader: Lane | None = None
+
+    async def _write(self, call: Call[T]) -> T:
+        if self._writer is None:
+            raise StoreUnavailableError(f"{self.path} is not open")
+        return await self._writer.run(call)
+
+    async def _read(self, call: Call[T]) -> T:
+        if self._reader is None:
+            raise StoreUnavailableError(f"{self.path} is not open")
+        return await self._reader.run(call)
+
+
+def need_key(db: sqlite3.Connection, scope: Scope, wire_id: str) -> str:
+    """Find the key of a task that has to be there."""
+    row = db.execute(SQL["key_of"], {"scope": scope.to_text(), "wire_id": wire_id}).fetchone()
+    if row is None:
+        raise TaskNotFoundError(details={"task_id": wire_id})
+    return str(row["key"])
+
+
+def find_task(db: sqlite3.Connection, scope: Scope, wire_id: str) -> sqlite3.Row | None:
+    """Find the row of a task by what its client calls it."""
+    row: sqlite3.Row | None = db.execute(SQL["load_by_wire_id"], {"scope": scope.to_text(), "wire_id": wire_id}).fetchone()
+    return row
+
+
+def load_by_key(db: sqlite3.Connection, key: str) -> StoredTask:
+    """Load a task whose row is known to be there."""
+    return stored(db, db.execute(SQL["load_by_key"], {"key": key}).fetchone())
+
+
+def stored(db: sqlite3.Connection, row: sqlite3.Row, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
+    """Make a task of its row and what hangs on it."""
+    key = row["key"]
+    length = -1 if history_length is None else history_length
+    history = [body for (body,) in db.execute(SQL["messages_of"], {"key": key, "length": length})] if length else []
+    pieces = Pieces(row["status"], _artifacts(db, key) if include_artifacts else (), history[::-1], row["metadata"])
+    return StoredTask(
+        key=key,
+        wire_id=row["wire_id"],
+        context_id=row["context_id"],
+        scope=Scope.from_text(row["scope"]),
+        skill=row["skill"],
+        dialect=row["dialect"],
+        state=State(row["state"]),
+        version=row["version"],
+        last_seq=row["last_seq"],
+        epoch=row["epoch"],
+        process=row["process"],
+        cancel_requested=bool(row["cancel_requested"]),
+        updated_at=moment(row["status_at"]),
+        task=Encoded.raw(Task, fragments.task(row["wire_id"], row["context_id"], pieces)),
+    )
+
+
+def _artifacts(db: sqlite3.Connection, key: str) -> list[bytes]:
+    rows = db.execute(SQL["chunks_of"], {"key": key}).fetchall()
+    artifacts = [
+        (chunks[0]["place"], fragments.artifact(artifact_id, [Chunk(row["facts"], row["parts"]) for row in chunks]))
+        for artifact_id, found in groupby(rows, key=lambda row: str(row["artifact_id"]))
+        for chunks in [list(found)]
+    ]
+    return [body for _, body in sorted(artifacts)]
+
+
+__all__ = ["SqliteBase", "find_task", "load_by_key", "need_key", "stored"]

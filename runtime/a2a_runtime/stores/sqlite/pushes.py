@@ -1,0 +1,87 @@
+"""Push configurations and what is due for them, in SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.caller import Scope
+from a2a_runtime.stores import cursor
+from a2a_runtime.stores.sqlite import writes
+from a2a_runtime.stores.sqlite.base import SqliteBase, load_by_key, need_key
+from a2a_runtime.stores.sqlite.connection import SQL
+from a2a_runtime.stores.values import Delivery, LoggedEvent
+
+
+class SqlitePushes(SqliteBase):
+    """Keeps the configurations of a task, and hands out what is due."""
+
+    async def put_push_config(self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+        """Add a configuration, or change the one of that id."""
+        return await self._write(lambda db: writes.put_config(db, need_key(db, scope, wire_id), wire_id, config, self._ids))
+
+    async def get_push_config(self, scope: Scope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
+        """Read one configuration."""
+
+        def load(db: sqlite3.Connection) -> bytes | None:
+            row = db.execute(SQL["load_config"], {"key": need_key(db, scope, wire_id), "config_id": config_id}).fetchone()
+            return None if row is None else row["body"]
+
+        body = await self._read(load)
+        return None if body is None else TaskPushNotificationConfig.model_validate_json(body)
+
+    async def list_push_configs(
+        self, scope: Scope, wire_id: str, page_size: int = 100, page_token: str = ""
+    ) -> tuple[Sequence[TaskPushNotificationConfig], str]:
+        """Read a page of configurations, by their ids."""
+        after = cursor.config_place(page_size, page_token, wire_id)
+
+        def page(db: sqlite3.Connection) -> list[sqlite3.Row]:
+            where = {"key": need_key(db, scope, wire_id), "after": after, "limit": page_size + 1}
+            return db.execute(SQL["page_of_configs"], where).fetchall()
+
+        rows = await self._read(page)
+        shown = rows[:page_size]
+        token = cursor.token((shown[-1]["config_id"],), wire_id) if len(rows) > len(shown) else ""
+        return [TaskPushNotificationConfig.model_validate_json(row["body"]) for row in shown], token
+
+    async def delete_push_config(self, scope: Scope, wire_id: str, config_id: str) -> bool:
+        """Delete a configuration and what is still due for it."""
+
+        def delete(db: sqlite3.Connection) -> bool:
+            return db.execute(SQL["delete_config"], {"key": need_key(db, scope, wire_id), "config_id": config_id}).rowcount > 0
+
+        return await self._write(delete)
+
+    async def due(self, lease_seconds: float, limit: int = 32) -> Sequence[Delivery]:
+        """Take deliveries that are due."""
+        return await self._write(lambda db: self._take(db, lease_seconds, limit))
+
+    def _take(self, db: sqlite3.Connection, lease_seconds: float, limit: int) -> Sequence[Delivery]:
+        now = self._options.clock.millis()
+        rows = db.execute(SQL["due"], {"now": now, "limit": limit}).fetchall()
+        until = now + round(lease_seconds * 1000)
+        db.executemany(SQL["take"], [{"id": row["id"], "until": until} for row in rows])
+        return [
+            Delivery(
+                id=row["id"],
+                attempts=row["attempts"] + 1,
+                config=TaskPushNotificationConfig.model_validate_json(row["config"]),
+                event=LoggedEvent(row["seq"], row["body"], State(row["state"])),
+                stored=load_by_key(db, row["task_key"]),
+            )
+            for row in rows
+        ]
+
+    async def settle(self, delivery: Delivery) -> bool:
+        """Be done with a delivery."""
+        mine = {"id": delivery.id, "attempts": delivery.attempts}
+        return await self._write(lambda db: db.execute(SQL["settle"], mine).rowcount > 0)
+
+    async def retry(self, delivery: Delivery, after_seconds: float) -> bool:
+        """Put a delivery off."""
+        until = self._options.clock.millis() + round(after_seconds * 1000)
+        mine = {"id": delivery.id, "attempts": delivery.attempts, "until": until}
+        return await self._write(lambda db: db.execute(SQL["put_off"], mine).rowcount > 0)

@@ -1,0 +1,45 @@
+-- Push configurations, and the deliveries that are due for them.
+
+-- name: put_config
+INSERT INTO push_configs (task_key, config_id, body) VALUES (:key, :config_id, :body)
+ON CONFLICT (task_key, config_id) DO UPDATE SET body = excluded.body;
+
+-- name: load_config
+SELECT body FROM push_configs WHERE task_key = :key AND config_id = :config_id;
+
+-- name: page_of_configs
+SELECT config_id, body FROM push_configs WHERE task_key = :key AND config_id > :after ORDER BY config_id LIMIT :limit;
+
+-- name: delete_config
+DELETE FROM push_configs WHERE task_key = :key AND config_id = :config_id;
+
+-- name: key_of
+SELECT key FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
+
+-- name: post_event
+-- In the transaction of the event, for every configuration that the task has now.
+INSERT INTO outbox (task_key, config_id, seq) SELECT task_key, config_id, ? FROM push_configs WHERE task_key = ? ORDER BY config_id;
+
+-- name: due
+-- The first of each configuration only: the order of events is kept, and one that fails holds up only what comes after it.
+SELECT outbox.id, outbox.task_key, outbox.config_id, outbox.attempts, push_configs.body AS config, events.seq, events.body, events.state
+FROM outbox
+INNER JOIN push_configs ON push_configs.task_key = outbox.task_key AND push_configs.config_id = outbox.config_id
+INNER JOIN events ON events.task_key = outbox.task_key AND events.seq = outbox.seq
+WHERE
+    outbox.next_at <= :now
+    AND NOT EXISTS (
+        SELECT 1 FROM outbox AS earlier
+        WHERE earlier.task_key = outbox.task_key AND earlier.config_id = outbox.config_id AND earlier.seq < outbox.seq
+    )
+ORDER BY outbox.next_at, outbox.id LIMIT :limit;
+
+-- name: take
+UPDATE outbox SET attempts = attempts + 1, next_at = :until WHERE id = :id;
+
+-- name: settle
+-- Only by who took it last.
+DELETE FROM outbox WHERE id = :id AND attempts = :attempts;
+
+-- name: put_off
+UPDATE outbox SET next_at = :until WHERE id = :id AND attempts = :attempts;

@@ -1,0 +1,84 @@
+-- Tasks and their events.
+
+-- name: add_task
+INSERT INTO tasks (key, scope, wire_id, context_id, skill, dialect, state, active, status_at, status, metadata, epoch, process)
+VALUES (:key, :scope, :wire_id, :context_id, :skill, :dialect, :state, 1, :at, :status, :metadata, :epoch, :process);
+
+-- name: holder_of_wire_id
+SELECT key, ended_at FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
+
+-- name: retire
+UPDATE tasks SET retired = 1 WHERE key = :key;
+
+-- name: find_promise
+SELECT task_key, request_hash FROM promises WHERE scope = :scope AND context_id = :context_id AND name = :name;
+
+-- name: add_promise
+INSERT INTO promises (scope, context_id, name, task_key, request_hash) VALUES (:scope, :context_id, :name, :key, :request_hash);
+
+-- name: load_by_key
+SELECT * FROM tasks WHERE key = :key;
+
+-- name: load_by_wire_id
+SELECT * FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
+
+-- name: version_of
+SELECT version FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
+
+-- name: head
+-- What a change has to know.
+SELECT
+    wire_id, context_id, state, status_at, metadata, version, last_seq, epoch, process,
+    EXISTS (SELECT 1 FROM push_configs WHERE task_key = tasks.key) AS has_pushes
+FROM tasks WHERE key = :key AND scope = :scope;
+
+-- name: change_state
+UPDATE tasks SET
+    state = :state, active = :active, status_at = :at, ended_at = :ended_at, status = :status, metadata = :metadata, process = :process,
+    version = :version, last_seq = :last_seq
+WHERE key = :key;
+
+-- name: change_content
+-- Without the columns of the status, so that no index has to move.
+UPDATE tasks SET metadata = :metadata, version = :version, last_seq = :last_seq WHERE key = :key;
+
+-- name: release
+UPDATE tasks SET process = NULL WHERE key = :key;
+
+-- name: add_message
+INSERT INTO messages (task_key, version, n, at, body) VALUES (?, ?, ?, ?, ?);
+
+-- name: add_event
+INSERT INTO events (task_key, seq, state, body) VALUES (?, ?, ?, ?);
+
+-- name: add_chunk
+-- An artifact keeps the place that it got first, also when it is replaced.
+INSERT INTO chunks (task_key, artifact_id, version, place, facts, parts)
+SELECT
+    :key, :artifact_id, :version,
+    coalesce((SELECT place FROM chunks WHERE task_key = :key AND artifact_id = :artifact_id LIMIT 1), :place),
+    :facts, :parts;
+
+-- name: drop_older_chunks
+DELETE FROM chunks WHERE task_key = :key AND artifact_id = :artifact_id AND version < :version;
+
+-- name: put_record
+INSERT INTO records (task_key, version, n, kind, name, fingerprint, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (task_key, kind, name) DO UPDATE SET version = excluded.version, n = excluded.n, fingerprint = excluded.fingerprint, body = excluded.body;
+
+-- name: messages_of
+-- From the newest back; -1 for all.
+SELECT body FROM messages WHERE task_key = :key ORDER BY version DESC, n DESC LIMIT :length;
+
+-- name: chunks_of
+-- In the order of the primary key: the chunks of an artifact stand together.
+SELECT artifact_id, place, facts, parts FROM chunks WHERE task_key = :key ORDER BY artifact_id, version;
+
+-- name: events_of
+SELECT seq, body, state FROM events WHERE task_key = :key AND seq > :after ORDER BY seq LIMIT :limit;
+
+-- name: last_seq_of
+SELECT last_seq FROM tasks WHERE key = :key;
+
+-- name: delete_task
+DELETE FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
