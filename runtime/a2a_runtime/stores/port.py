@@ -7,7 +7,7 @@ a caller asks for what it needs; ``Store`` is their sum.
     ContextStore    what belongs to a conversation: its data, its history, its end
     EventLog        read a task's events by cursor
     RunStore        claim tasks for a process, keep its lease, find the orphans of dead ones, ask for cancellation
-    PushStore       push configurations of a task
+    PushStore       push configurations of a task, and which of them have failed
     Outbox          deliveries that are due
     Administration  whose tasks there are, and deleting all of somebody's
 
@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
+from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
 from a2a_runtime.stores.values import (
@@ -43,6 +44,7 @@ from a2a_runtime.stores.values import (
     Idempotency,
     LoggedEvent,
     NewTask,
+    PushFailure,
     Record,
     RecordKind,
     Run,
@@ -148,8 +150,14 @@ class RunStore(Protocol):
 class PushStore(Protocol):
     """Push configurations of a task. For a task that does not exist, every call raises ``TaskNotFoundError``."""
 
-    async def put_push_config(self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
-        """Add a configuration, or change the one of that id; one without an id gets one."""
+    async def put_push_config(
+        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name
+    ) -> TaskPushNotificationConfig:
+        """Add a configuration, or change the one of that id; one without an id gets one.
+
+        The dialect is the one in which it was asked for, and in which its notifications are written. A configuration that has failed and is put
+        again hears what happens from then on.
+        """
         ...
 
     async def get_push_config(self, scope: Scope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
@@ -164,6 +172,10 @@ class PushStore(Protocol):
 
     async def delete_push_config(self, scope: Scope, wire_id: str, config_id: str) -> bool:
         """Delete a configuration and what is still due for it; whether it was there."""
+        ...
+
+    async def push_failures(self, scope: Scope, wire_id: str) -> Mapping[str, PushFailure]:
+        """Say which configurations have failed, by their ids."""
         ...
 
 
@@ -184,6 +196,10 @@ class Outbox(Protocol):
 
     async def retry(self, delivery: Delivery, after_seconds: float) -> bool:
         """Put a delivery off; whether it was still ours."""
+        ...
+
+    async def give_up(self, delivery: Delivery, reason: str) -> bool:
+        """Mark the configuration as failed, whether the delivery was still ours: nothing is due for it any more, now and later."""
         ...
 
 
@@ -230,6 +246,7 @@ __all__ = [
     "LoggedEvent",
     "NewTask",
     "Outbox",
+    "PushFailure",
     "PushStore",
     "Record",
     "RecordKind",

@@ -183,11 +183,20 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class PushFailure:
+    """Since when a configuration hears nothing any more, and why; the reason may be shown to whoever made the configuration."""
+
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
-    """One webhook call that is due: the event, where it goes, and how often it was tried, this time included."""
+    """One webhook call that is due: the event, where it goes and in which dialect, and how often it was tried, this time included."""
 
     id: int
     attempts: int
     config: TaskPushNotificationConfig
+    dialect: str
     event: LoggedEvent
     stored: StoredTask

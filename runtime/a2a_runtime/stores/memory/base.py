@@ -12,7 +12,7 @@ from a2a_runtime.ids import Ids
 from a2a_runtime.stores.memory.row import Row, Said
 from a2a_runtime.stores.memory.shelf import Shelf
 from a2a_runtime.stores.options import DEFAULTS, StoreOptions
-from a2a_runtime.stores.values import Idempotency, LoggedEvent, Record, RecordKind
+from a2a_runtime.stores.values import Idempotency, LoggedEvent, PushFailure, Record, RecordKind
 
 
 @dataclass(slots=True)
@@ -21,6 +21,8 @@ class Mailbox:
 
     row: Row
     config: TaskPushNotificationConfig
+    dialect: str
+    failure: PushFailure | None = None
     waiting: deque[tuple[int, LoggedEvent]] = field(default_factory=deque)
     attempts: int = 0
     next_at: int = 0
@@ -71,19 +73,18 @@ class MemoryBase:
 
     def _post(self, row: Row, events: list[LoggedEvent]) -> None:
         for config_id, mailbox in self._mailboxes.get(row.key, {}).items():
+            if mailbox.failure is not None:
+                continue
             for event in events:
                 self._deliveries += 1
                 mailbox.waiting.append((self._deliveries, event))
             self._waiting[row.key, config_id] = mailbox
 
-    def _subscribe(self, row: Row, wanted: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+    def _subscribe(self, row: Row, wanted: TaskPushNotificationConfig, dialect: str) -> TaskPushNotificationConfig:
         config_id = wanted.id or self._ids.new()
         config = wanted.model_copy(update={"id": config_id, "task_id": row.wire_id})
-        mailboxes = self._mailboxes.setdefault(row.key, {})
-        if config_id in mailboxes:
-            mailboxes[config_id].config = config
-        else:
-            mailboxes[config_id] = Mailbox(row, config)
+        mailbox = self._mailboxes.setdefault(row.key, {}).setdefault(config_id, Mailbox(row, config, dialect))
+        mailbox.config, mailbox.dialect, mailbox.failure = config, dialect, None
         return config
 
     def _is_delivered(self, row: Row) -> bool:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
+from a2a_runtime.clock import moment
 from a2a_runtime.stores import cursor
 from a2a_runtime.stores.memory.base import Mailbox, MemoryBase
-from a2a_runtime.stores.values import Delivery
+from a2a_runtime.stores.values import Delivery, PushFailure
 
 
 class MemoryPushes(MemoryBase):
     """Keeps the configurations of a task, and hands out what is due."""
 
-    async def put_push_config(self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+    async def put_push_config(
+        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name
+    ) -> TaskPushNotificationConfig:
         """Add a configuration, or change the one of that id."""
-        return self._subscribe(self._need(scope, wire_id), config)
+        return self._subscribe(self._need(scope, wire_id), config, dialect)
 
     async def get_push_config(self, scope: Scope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
         """Read one configuration."""
@@ -39,6 +43,10 @@ class MemoryPushes(MemoryBase):
         self._waiting.pop((row.key, config_id), None)
         return self._of(scope, wire_id).pop(config_id, None) is not None
 
+    async def push_failures(self, scope: Scope, wire_id: str) -> Mapping[str, PushFailure]:
+        """Say which configurations have failed."""
+        return {config_id: mailbox.failure for config_id, mailbox in self._of(scope, wire_id).items() if mailbox.failure is not None}
+
     def _of(self, scope: Scope, wire_id: str) -> dict[str, Mailbox]:
         return self._mailboxes.get(self._need(scope, wire_id).key, {})
 
@@ -51,7 +59,7 @@ class MemoryPushes(MemoryBase):
             mailbox.attempts += 1
             mailbox.next_at = now + round(lease_seconds * 1000)
             number, event = mailbox.waiting[0]
-            taken.append(Delivery(number, mailbox.attempts, mailbox.config, event, mailbox.row.view()))
+            taken.append(Delivery(number, mailbox.attempts, mailbox.config, mailbox.dialect, event, mailbox.row.view()))
         return taken
 
     async def settle(self, delivery: Delivery) -> bool:
@@ -71,6 +79,17 @@ class MemoryPushes(MemoryBase):
         if mailbox is not None:
             mailbox.next_at = self._options.clock.millis() + round(after_seconds * 1000)
         return mailbox is not None
+
+    async def give_up(self, delivery: Delivery, reason: str) -> bool:
+        """Mark the configuration as failed."""
+        mailbox = self._taken(delivery)
+        if mailbox is None:
+            return False
+        mailbox.failure = PushFailure(moment(self._options.clock.millis()), reason)
+        mailbox.waiting.clear()
+        mailbox.attempts = mailbox.next_at = 0
+        del self._waiting[delivery.stored.key, delivery.config.id or ""]
+        return True
 
     def _taken(self, delivery: Delivery) -> Mailbox | None:
         mailbox = self._waiting.get((delivery.stored.key, delivery.config.id or ""))

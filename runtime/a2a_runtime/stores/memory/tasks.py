@@ -39,7 +39,7 @@ class MemoryTasks(MemoryBase):
         if new.idempotency is not None:
             self._promise(row, new.idempotency)
         if new.push is not None:
-            self._subscribe(row, new.push)
+            self._subscribe(row, new.push, new.dialect)
             self._post(row, events)
         return Created(row.view(), is_new=True, events=tuple(events))
 

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
+from a2a_runtime.clock import moment
 from a2a_runtime.stores import cursor
 from a2a_runtime.stores.postgres import rows
 from a2a_runtime.stores.postgres.base import PostgresBase
 from a2a_runtime.stores.postgres.pool import Connection
 from a2a_runtime.stores.postgres.statements import SQL
-from a2a_runtime.stores.values import Delivery
+from a2a_runtime.stores.values import Delivery, PushFailure
 
 
 class PostgresPushes(PostgresBase):
     """Keeps the configurations of a task, and hands out what is due."""
 
-    async def put_push_config(self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+    async def put_push_config(
+        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name
+    ) -> TaskPushNotificationConfig:
         """Add a configuration, or change the one of that id."""
         config_id = config.id or self._ids.new()
         kept = config.model_copy(update={"id": config_id, "task_id": wire_id})
         async with self._pool.transaction() as connection:
             key = await _held(connection, scope, wire_id)
-            await connection.execute(SQL["put_config"], key, config_id, kept.to_json())
+            await connection.execute(SQL["put_config"], key, config_id, dialect, kept.to_json())
             await connection.execute(SQL["count_configs"], key)
         return kept
 
@@ -52,6 +56,11 @@ class PostgresPushes(PostgresBase):
             await connection.execute(SQL["count_configs"], key)
         return bool(deleted)
 
+    async def push_failures(self, scope: Scope, wire_id: str) -> Mapping[str, PushFailure]:
+        """Say which configurations have failed."""
+        found = await self._pool.rows(SQL["failures"], await self._key(scope, wire_id))
+        return {row["config_id"]: PushFailure(moment(row["failed_at"]), row["failure"]) for row in found}
+
     async def due(self, lease_seconds: float, limit: int = 32) -> Sequence[Delivery]:
         """Take deliveries that are due."""
         now = self._clock.millis()
@@ -61,7 +70,12 @@ class PostgresPushes(PostgresBase):
         tasks = await self._load([row["key"] for row in taken])
         return [
             Delivery(
-                row["id"], row["attempts"], TaskPushNotificationConfig.model_validate_json(row["config"]), rows.event(row), tasks[str(row["key"])]
+                id=row["id"],
+                attempts=row["attempts"],
+                config=TaskPushNotificationConfig.model_validate_json(row["config"]),
+                dialect=row["dialect"],
+                event=rows.event(row),
+                stored=tasks[str(row["key"])],
             )
             for row in taken
             if str(row["key"]) in tasks
@@ -75,6 +89,10 @@ class PostgresPushes(PostgresBase):
         """Put a delivery off."""
         at = self._clock.millis() + round(after_seconds * 1000)
         return bool(await self._pool.rows(SQL["retry"], delivery.id, delivery.attempts, at))
+
+    async def give_up(self, delivery: Delivery, reason: str) -> bool:
+        """Mark the configuration as failed."""
+        return bool(await self._pool.rows(SQL["give_up"], delivery.id, delivery.attempts, self._clock.millis(), reason))
 
 
 async def _held(connection: Connection, scope: Scope, wire_id: str) -> UUID:

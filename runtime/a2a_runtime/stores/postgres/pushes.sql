@@ -8,8 +8,8 @@ SELECT key FROM a2a_tasks WHERE scope = $1 AND wire_id = $2 AND is_latest
 SELECT key FROM a2a_tasks WHERE scope = $1 AND wire_id = $2 AND is_latest FOR NO KEY UPDATE
 
 -- name: put_config
-INSERT INTO a2a_push_configs (task, config_id, body) VALUES ($1, $2, $3)
-ON CONFLICT (task, config_id) DO UPDATE SET body = excluded.body
+INSERT INTO a2a_push_configs (task, config_id, dialect, body) VALUES ($1, $2, $3, $4)
+ON CONFLICT (task, config_id) DO UPDATE SET dialect = excluded.dialect, body = excluded.body, failed_at = NULL, failure = NULL
 
 -- name: delete_config
 DELETE FROM a2a_push_configs WHERE task = $1 AND config_id = $2 RETURNING config_id
@@ -23,6 +23,9 @@ SELECT body FROM a2a_push_configs WHERE task = $1 AND config_id = $2
 -- name: list_configs
 SELECT config_id, body FROM a2a_push_configs WHERE task = $1 AND config_id > $2 ORDER BY config_id LIMIT $3
 
+-- name: failures
+SELECT config_id, failed_at, failure FROM a2a_push_configs WHERE task = $1 AND failed_at IS NOT NULL
+
 -- name: take_due
 -- The first of each configuration only, and none that another process is taking. Until $2 it is not due again.
 WITH first AS (
@@ -34,7 +37,7 @@ WITH first AS (
     UPDATE a2a_outbox o SET attempts = attempts + 1, due_at = $2 FROM first WHERE o.id = first.id
     RETURNING o.id, o.task, o.config_id, o.seq, o.attempts
 )
-SELECT taken.id, taken.attempts, taken.task AS key, config.body AS config, event.seq, event.state, event.body
+SELECT taken.id, taken.attempts, taken.task AS key, config.body AS config, config.dialect, event.seq, event.state, event.body
 FROM taken
     JOIN a2a_push_configs config ON config.task = taken.task AND config.config_id = taken.config_id
     JOIN a2a_events event ON event.task = taken.task AND event.seq = taken.seq
@@ -52,3 +55,12 @@ WITH late AS (
     UPDATE a2a_outbox o SET due_at = greatest(o.due_at, $3) FROM late WHERE o.task = late.task AND o.config_id = late.config_id AND o.id <> $1
 )
 UPDATE a2a_outbox SET due_at = $3 WHERE id = $1 AND attempts = $2 RETURNING id
+
+-- name: give_up
+-- An event that another process is just writing may still become due; then it is tried, and given up, once more.
+WITH failed AS (
+    UPDATE a2a_push_configs c SET failed_at = $3, failure = $4 FROM a2a_outbox o
+    WHERE o.id = $1 AND o.attempts = $2 AND c.task = o.task AND c.config_id = o.config_id
+    RETURNING c.task, c.config_id
+)
+DELETE FROM a2a_outbox o USING failed WHERE o.task = failed.task AND o.config_id = failed.config_id RETURNING o.id

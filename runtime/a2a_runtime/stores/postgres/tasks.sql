@@ -31,8 +31,8 @@ WITH promise AS (
     INSERT INTO a2a_events (task, seq, state, body)
     SELECT key, 1, state, $13 FROM task
 ), config AS (
-    INSERT INTO a2a_push_configs (task, config_id, body)
-    SELECT key, $18, $19 FROM task WHERE $18::text IS NOT NULL
+    INSERT INTO a2a_push_configs (task, config_id, dialect, body)
+    SELECT key, $18, $6, $19 FROM task WHERE $18::text IS NOT NULL
     RETURNING task, config_id
 ), delivery AS (
     INSERT INTO a2a_outbox (task, config_id, seq, due_at)
@@ -83,7 +83,7 @@ WITH task AS (
     RETURNING task, seq
 ), delivery AS (
     INSERT INTO a2a_outbox (task, config_id, seq, due_at)
-    SELECT e.task, c.config_id, e.seq, $5 FROM event e JOIN a2a_push_configs c ON c.task = e.task ORDER BY e.seq
+    SELECT e.task, c.config_id, e.seq, $5 FROM event e JOIN a2a_push_configs c ON c.task = e.task WHERE c.failed_at IS NULL ORDER BY e.seq
 ), record AS (
     INSERT INTO a2a_records (task, kind, record_key, place, fingerprint, body)
     SELECT key, r.kind, r.record_key, place + n, r.fingerprint, r.body

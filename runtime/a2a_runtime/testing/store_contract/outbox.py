@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import asyncio
 
+from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.clock import millis_of
 from a2a_runtime.stores.port import Change, Delivery, Store, StoredTask
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import HOUR, SCOPE, StoreCase, appending, created, ended, new_task
@@ -89,6 +91,49 @@ class OutboxRules(StoreCase):
         task = await created(store, new_task(push=hook("a")))
         await store.put_push_config(SCOPE, task.wire_id, hook("a").model_copy(update={"url": "https://example.org/new"}))
         assert [delivery.config.url for delivery in await store.due(30)] == ["https://example.org/new"]
+
+    async def test_a_configuration_hears_in_the_dialect_in_which_it_was_made(self, store: Store) -> None:
+        """That of the task when it came with it, else its own; putting it again changes it."""
+        task = await created(store, new_task(push=hook("a")))
+        await store.put_push_config(SCOPE, task.wire_id, hook("b"), V0_3.name)
+        await ended(store, task)
+        assert {each.config.id: each.dialect for each in await store.due(0)} == {"a": CANONICAL.name, "b": V0_3.name}
+        await store.put_push_config(SCOPE, task.wire_id, hook("b"))
+        assert {each.config.id: each.dialect for each in await store.due(0)} == {"a": CANONICAL.name, "b": CANONICAL.name}
+
+    async def test_a_configuration_that_was_given_up_hears_nothing(self, store: Store, clock: FakeClock) -> None:
+        """What waits for it is dropped, what happens later is not due, and it says since when and why; others hear all."""
+        task = await created(store, new_task(push=hook("a")))
+        await store.put_push_config(SCOPE, task.wire_id, hook("b"))
+        await store.update_task(SCOPE, task.key, Change(state=State.WORKING))
+        taken = {delivery.config.id: delivery for delivery in await store.due(0)}
+        assert await store.give_up(taken["a"], "it said 410")
+        assert not await store.give_up(taken["a"], "once is enough")
+        await ended(store, task)
+        clock.advance(HOUR)
+        assert await _drain(store) == {"b": [2, 3]}
+        failures = await store.push_failures(SCOPE, task.wire_id)
+        assert {name: (millis_of(failure.at), failure.reason) for name, failure in failures.items()} == {"a": (clock.millis() - 3_600_000, "it said 410")}
+        assert await store.get_push_config(SCOPE, task.wire_id, "a") is not None
+
+    async def test_only_the_last_taker_may_give_up(self, store: Store) -> None:
+        """Whose time has run out has no say."""
+        await created(store, new_task(push=hook("a")))
+        (first,) = await store.due(0)
+        (second,) = await store.due(30)
+        assert not await store.give_up(first, "too late")
+        assert await store.settle(second)
+
+    async def test_a_failed_configuration_that_is_put_again_hears_again(self, store: Store) -> None:
+        """What happens from then on, not what it has missed."""
+        task = await created(store, new_task(push=hook("a")))
+        (taken,) = await store.due(30)
+        await store.give_up(taken, "gone")
+        await store.update_task(SCOPE, task.key, Change(state=State.WORKING))
+        await store.put_push_config(SCOPE, task.wire_id, hook("a"))
+        assert await store.push_failures(SCOPE, task.wire_id) == {}
+        await ended(store, task)
+        assert await _drain(store) == {"a": [3]}
 
     async def test_nothing_after_the_end_is_delivered(self, store: Store) -> None:
         """What is appended to a finished task is no event, and no delivery."""

@@ -91,7 +91,10 @@ CREATE INDEX a2a_promises_task ON a2a_promises (task);
 CREATE TABLE a2a_push_configs (
     task      uuid NOT NULL REFERENCES a2a_tasks ON DELETE CASCADE,
     config_id text NOT NULL COLLATE "C",
+    dialect   text NOT NULL,
     body      bytea NOT NULL,
+    failed_at bigint,           -- since then it hears nothing any more
+    failure   text,
     PRIMARY KEY (task, config_id)
 );
 
