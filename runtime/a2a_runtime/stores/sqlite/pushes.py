@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
+from a2a_runtime.clock import moment
 from a2a_runtime.stores import cursor
 from a2a_runtime.stores.sqlite import writes
 from a2a_runtime.stores.sqlite.base import SqliteBase, load_by_key, need_key
 from a2a_runtime.stores.sqlite.connection import SQL
-from a2a_runtime.stores.values import Delivery, LoggedEvent
+from a2a_runtime.stores.values import Delivery, LoggedEvent, PushFailure
 
 
 class SqlitePushes(SqliteBase):
     """Keeps the configurations of a task, and hands out what is due."""
 
-    async def put_push_config(self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+    async def put_push_config(
+        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name
+    ) -> TaskPushNotificationConfig:
         """Add a configuration, or change the one of that id."""
-        return await self._write(lambda db: writes.put_config(db, need_key(db, scope, wire_id), wire_id, config, self._ids))
+        config = writes.named(config, wire_id, self._ids)
+        return await self._write(lambda db: writes.put_config(db, need_key(db, scope, wire_id), config, dialect))
 
     async def get_push_config(self, scope: Scope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
         """Read one configuration."""
@@ -55,6 +60,11 @@ class SqlitePushes(SqliteBase):
 
         return await self._write(delete)
 
+    async def push_failures(self, scope: Scope, wire_id: str) -> Mapping[str, PushFailure]:
+        """Say which configurations have failed."""
+        rows = await self._read(lambda db: db.execute(SQL["failed_configs"], {"key": need_key(db, scope, wire_id)}).fetchall())
+        return {row["config_id"]: PushFailure(moment(row["failed_at"]), row["failure"]) for row in rows}
+
     async def due(self, lease_seconds: float, limit: int = 32) -> Sequence[Delivery]:
         """Take deliveries that are due."""
         return await self._write(lambda db: self._take(db, lease_seconds, limit))
@@ -69,6 +79,7 @@ class SqlitePushes(SqliteBase):
                 id=row["id"],
                 attempts=row["attempts"] + 1,
                 config=TaskPushNotificationConfig.model_validate_json(row["config"]),
+                dialect=row["dialect"],
                 event=LoggedEvent(row["seq"], row["body"], State(row["state"])),
                 stored=load_by_key(db, row["task_key"]),
             )
@@ -85,3 +96,13 @@ class SqlitePushes(SqliteBase):
         until = self._options.clock.millis() + round(after_seconds * 1000)
         mine = {"id": delivery.id, "attempts": delivery.attempts, "until": until}
         return await self._write(lambda db: db.execute(SQL["put_off"], mine).rowcount > 0)
+
+    async def give_up(self, delivery: Delivery, reason: str) -> bool:
+        """Mark the configuration as failed."""
+        mine = {"id": delivery.id, "attempts": delivery.attempts, "at": self._options.clock.millis(), "reason": reason}
+
+        def mark(db: sqlite3.Connection) -> bool:
+            db.execute(SQL["mark_failed"], mine)
+            return db.execute(SQL["drop_due"], mine).rowcount > 0
+
+        return await self._write(mark)

@@ -65,7 +65,7 @@ def create(db: sqlite3.Connection, scope: Scope, new: NewTask, ids: Ids, options
     if new.idempotency is not None:
         _promise(db, scope, new.idempotency, key)
     if new.push is not None:
-        put_config(db, key, wire_id, new.push, ids)
+        put_config(db, key, named(new.push, wire_id, ids), new.dialect)
         db.execute(SQL["post_event"], (1, key))
     return Created(load_by_key(db, key), is_new=True, events=(LoggedEvent(1, rows.event, INITIAL),))
 
@@ -127,11 +127,14 @@ def _write_rows(db: sqlite3.Connection, step: Step) -> None:
         db.executemany(SQL["put_record"], records)
 
 
-def put_config(db: sqlite3.Connection, key: str, wire_id: str, wanted: TaskPushNotificationConfig, ids: Ids) -> TaskPushNotificationConfig:
+def named(config: TaskPushNotificationConfig, wire_id: str, ids: Ids) -> TaskPushNotificationConfig:
+    """Give a push configuration the id of its task, and one of its own if it has none."""
+    return config.model_copy(update={"id": config.id or ids.new(), "task_id": wire_id})
+
+
+def put_config(db: sqlite3.Connection, key: str, config: TaskPushNotificationConfig, dialect: str) -> TaskPushNotificationConfig:
     """Add a push configuration to a task, or change the one of that id."""
-    config_id = wanted.id or ids.new()
-    config = wanted.model_copy(update={"id": config_id, "task_id": wire_id})
-    db.execute(SQL["put_config"], {"key": key, "config_id": config_id, "body": config.to_json()})
+    db.execute(SQL["put_config"], {"key": key, "config_id": config.id, "dialect": dialect, "body": config.to_json()})
     return config
 
 

@@ -85,7 +85,10 @@ CREATE INDEX promises_by_task ON promises (task_key);
 CREATE TABLE push_configs (
     task_key TEXT NOT NULL REFERENCES tasks (key) ON DELETE CASCADE,
     config_id TEXT NOT NULL,
+    dialect TEXT NOT NULL,
     body BLOB NOT NULL,
+    failed_at INTEGER, -- since then it hears nothing any more
+    failure TEXT,
     PRIMARY KEY (task_key, config_id)
 ) STRICT, WITHOUT ROWID;
 
