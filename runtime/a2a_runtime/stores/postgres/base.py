@@ -27,7 +27,7 @@ class PostgresBase:
         self._options = options
         self._clock = options.clock
         self._ids = Ids(options.clock)
-        self._pool = Pool(dsn, pool)
+        self._pool = Pool(dsn, pool, options.fault)
         self._writer = Writer(self._pool)
         self._names: dict[str, Names] = {}
 

@@ -20,12 +20,12 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.stores.options import FailPoint, no_fault
 
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"  # generic for type checkers only
 
 _NOT_NOW = (
     OSError,  # refused, reset, timed out
-    asyncpg.InterfaceError,  # the driver's: connection closed, pool closing
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,  # shutting down, crashed, starting up
     asyncpg.InsufficientResourcesError,  # too many connections, disk full, out of memory
@@ -51,9 +51,10 @@ class PoolSettings:
 class Pool:
     """A pool of connections to one database."""
 
-    def __init__(self, dsn: str, settings: PoolSettings | None = None) -> None:
+    def __init__(self, dsn: str, settings: PoolSettings | None = None, fault: FailPoint = no_fault) -> None:
         self._dsn = dsn
         self._settings = settings or PoolSettings()
+        self.fault = fault
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
     async def open(self) -> None:
@@ -98,8 +99,11 @@ class Pool:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
         """Run several statements that hold together, for what one statement cannot say."""
-        async with self.connection() as connection, connection.transaction():
-            yield connection
+        async with self.connection() as connection:
+            async with connection.transaction():
+                yield connection
+                self.fault("before commit")
+            self.fault("after commit")
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -109,15 +113,21 @@ class Pool:
             connection = await self._acquire(pool)
             try:
                 yield connection
+            except asyncpg.InterfaceError as error:
+                # What the driver says of a connection that has gone meanwhile; all else that it says is a mistake of ours.
+                if connection.is_closed():
+                    raise self._unavailable(error) from error
+                raise
             finally:
                 await pool.release(connection)
 
     async def _acquire(self, pool: asyncpg.Pool[asyncpg.Record]) -> Connection:
         settings = self._settings
-        if pool.get_idle_size():  # there is one: no timer needed
-            return await pool.acquire()
         try:
-            return await pool.acquire(timeout=settings.acquire_seconds)
+            # With a free one no timer is needed.
+            return await pool.acquire(timeout=None if pool.get_idle_size() else settings.acquire_seconds)
+        except asyncpg.InterfaceError as error:
+            raise self._unavailable(error) from error  # closed meanwhile
         except TimeoutError as error:
             raise StoreUnavailableError(
                 f"no connection to {self.place} became free within {settings.acquire_seconds:g} s: raise the pool's size "
@@ -140,10 +150,11 @@ class Pool:
         try:
             yield
         except _NOT_NOW as error:
-            reason = str(error) or type(error).__name__
-            raise StoreUnavailableError(
-                f"{self.place} cannot be used now ({reason}): see that the server runs, takes connections and is not overloaded"
-            ) from error
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: Exception) -> StoreUnavailableError:
+        reason = str(error) or type(error).__name__
+        return StoreUnavailableError(f"{self.place} cannot be used now ({reason}): see that the server runs, takes connections and is not overloaded")
 
 
 async def _leave_as_it_is(_: object) -> None:

@@ -80,7 +80,9 @@ class Writer:
 
     async def _together(self, statement: str, writes: Sequence[_Write]) -> None:
         try:
+            self._pool.fault("before commit")
             rows = await self._pool.pipeline(statement, [write.arguments for write in writes])
+            self._pool.fault("after commit")
         except StoreUnavailableError as error:
             for write in writes:
                 _fail(write, error)
@@ -105,7 +107,9 @@ class Writer:
                 write.row.set_result(row)
 
     async def _alone(self, statement: str, arguments: Sequence[object]) -> asyncpg.Record:
+        self._pool.fault("before commit")
         (row,) = await self._pool.rows(statement, *arguments)
+        self._pool.fault("after commit")
         return row
 
 

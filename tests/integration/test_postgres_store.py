@@ -1,0 +1,241 @@
+"""What the Postgres store does beyond the contract of stores: with its server, with several callers and with several processes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
+from a2a_runtime.stores.options import StoreOptions
+from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, schema, upgrade
+from a2a_runtime.stores.postgres.pool import Pool
+from a2a_runtime.stores.postgres.statements import SQL
+from a2a_runtime.stores.postgres.writer import Writer
+from a2a_runtime.stores.values import Change
+from a2a_runtime.testing.clock import FakeClock
+from a2a_runtime.testing.embedded_postgres import Databases
+from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, loaded
+
+pytestmark = pytest.mark.anyio
+
+ECHO = "SELECT $1::integer AS n, 12 / $1 AS divided"  # fails for 0
+SLOW = "SELECT 1 AS n FROM pg_sleep($1)"
+
+
+@pytest.fixture
+async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
+    """Make a store with the clock of the machine."""
+    store = PostgresStore(postgres_url)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[Pool]:
+    """Make a pool of its own."""
+    pool = Pool(postgres_url)
+    await pool.open()
+    yield pool
+    await pool.close()
+
+
+# --- the schema ----------------------------------------------------------------------------------------------------------------------------------
+
+
+async def test_an_old_schema_is_refused_with_the_command(postgres_databases: Databases) -> None:
+    """A store says how to bring the database to its version, and works after that."""
+    url = await postgres_databases.create_empty()
+    store = PostgresStore(url)
+    with pytest.raises(UnsupportedStoreError, match=r"at version 0 .*a2a-gen db upgrade"):
+        await store.open()
+    assert await upgrade(url) == list(schema.MIGRATIONS)
+    await store.open()
+    await store.close()
+
+
+async def test_upgrades_at_the_same_time_apply_each_version_once(postgres_databases: Databases) -> None:
+    """Of several processes that upgrade, one does and the others find it done."""
+    url = await postgres_databases.create_empty()
+    applied = await asyncio.gather(*(upgrade(url) for _ in range(5)))
+    assert sorted(applied) == [[], [], [], [], list(schema.MIGRATIONS)]
+
+
+async def test_a_newer_schema_is_welcome(postgres_url: str, pool: Pool) -> None:
+    """The release before still starts after the schema was upgraded, and an upgrade by it changes nothing."""
+    await pool.rows("INSERT INTO a2a_schema (version) VALUES ($1)", schema.NEEDED + 1)
+    assert await upgrade(postgres_url) == []
+    store = PostgresStore(postgres_url)
+    await store.open()
+    await store.close()
+
+
+# --- the server ----------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        pytest.param("postgresql://nobody@127.0.0.1:1/none", r"127\.0\.0\.1:1/none cannot be used now", id="nobody-listens"),
+        pytest.param("postgresql://me:secret@127.0.0.1:1/none", r"postgresql://127", id="no-password-in-the-text"),
+    ],
+)
+async def test_a_server_that_is_not_there_is_named(url: str, says: str) -> None:
+    """Opening fails at once, with the place and what to look after."""
+    with pytest.raises(StoreUnavailableError, match=says) as caught:
+        await PostgresStore(url).open()
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_store_that_is_not_open_says_so() -> None:
+    """A call before ``open`` is a mistake with a cure."""
+    with pytest.raises(StoreUnavailableError, match=r"call open\(\)"):
+        await PostgresStore("postgresql:///x").get_version(SCOPE, "any")
+
+
+async def test_an_exhausted_pool_is_an_error_with_a_cure(postgres_url: str) -> None:
+    """Whoever finds no connection in time hears which setting to raise; the pool works again when one is free."""
+    pool = Pool(postgres_url, PoolSettings(size=1, acquire_seconds=0.2))
+    await pool.open()
+    async with pool.connection():
+        with pytest.raises(StoreUnavailableError, match=r"raise the pool's size \(now 1\)"):
+            await pool.rows("SELECT 1")
+    assert await pool.rows("SELECT 1")
+    await pool.close()
+
+
+async def test_a_statement_that_takes_too_long_ends_as_unavailable(postgres_url: str) -> None:
+    """A call never hangs on the server, and its connection is good again afterwards."""
+    pool = Pool(postgres_url, PoolSettings(size=1, statement_seconds=0.2))
+    await pool.open()
+    with pytest.raises(StoreUnavailableError):
+        await pool.rows(SLOW, 30.0)
+    assert await pool.rows("SELECT 1")
+    await pool.close()
+
+
+async def test_killed_connections_are_replaced(store: PostgresStore, pool: Pool) -> None:
+    """When the server ends every session, no acknowledged change is lost and the store goes on."""
+    task = await created(store)
+    made = 0
+    for n in range(60):
+        try:
+            await store.update_task(SCOPE, task.key, Change(artifacts=[appending("a", str(n))]))
+            made += 1
+        except StoreUnavailableError:
+            continue
+        if n % 20 == 10:
+            await pool.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+    now = await loaded(store, task)
+    assert made > 50
+    assert now.version >= made + 1
+    assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, now.last_seq + 1))
+
+
+# --- many callers --------------------------------------------------------------------------------------------------------------------------------
+
+
+async def test_callers_together_get_their_own_rows(pool: Pool) -> None:
+    """Each caller gets the row of its statement, however many go together."""
+    writer = Writer(pool)
+    found = await asyncio.gather(*(writer.write(ECHO, n) for n in range(1, 301)))
+    assert [row["n"] for row in found] == list(range(1, 301))
+    await writer.close()
+
+
+async def test_a_bad_value_among_many_fails_alone(pool: Pool) -> None:
+    """One caller's error is not that of those who happened to go with it."""
+    writer = Writer(pool)
+    found = await asyncio.gather(*(writer.write(ECHO, n % 10) for n in range(100)), return_exceptions=True)
+    failed = [isinstance(answer, asyncpg.DivisionByZeroError) for answer in found]
+    assert failed == [n % 10 == 0 for n in range(100)]
+    await writer.close()
+
+
+async def test_a_caller_that_goes_away_takes_nobody_along(pool: Pool) -> None:
+    """Canceled callers are left out or ignored; the others get their rows."""
+    writer = Writer(pool)
+    calls = [asyncio.create_task(writer.write(ECHO, n)) for n in range(1, 61)]
+    await asyncio.sleep(0)
+    for call in calls[::3]:
+        call.cancel()
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    assert [row["n"] for row in found if isinstance(row, asyncpg.Record)] == [n for n in range(1, 61) if n % 3 != 1]
+    await writer.close()
+
+
+async def test_a_server_away_is_told_to_every_caller(postgres_url: str) -> None:
+    """Nobody who waits for a lane is forgotten when there is no server."""
+    pool = Pool(postgres_url)
+    writer = Writer(pool)
+    found = await asyncio.gather(*(writer.write(ECHO, n) for n in range(1, 40)), return_exceptions=True)
+    assert {type(error) for error in found} == {StoreUnavailableError}
+
+
+# --- several processes ---------------------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_clock_that_is_behind_makes_no_older_status(postgres_url: str) -> None:
+    """A process whose clock is behind writes its status with the time of the one before."""
+    ahead, behind = (PostgresStore(postgres_url, StoreOptions(clock=FakeClock(1_800_000_000_000 + offset))) for offset in (5_000, 0))
+    await ahead.open()
+    await behind.open()
+    task = await created(ahead)
+    await behind.update_task(SCOPE, task.key, Change(state=State.WORKING))
+    assert (await loaded(behind, task)).updated_at == task.updated_at
+    await ahead.close()
+    await behind.close()
+
+
+async def test_no_event_after_a_push_configuration_is_missing(store: PostgresStore) -> None:
+    """From the moment a configuration is acknowledged, every event is due for it, also under load."""
+    task = await created(store)
+    calls = [asyncio.create_task(store.update_task(SCOPE, task.key, Change(artifacts=[appending("a", str(n))]))) for n in range(200)]
+    await asyncio.sleep(0.01)
+    config = await store.put_push_config(SCOPE, task.wire_id, TaskPushNotificationConfig(url="http://127.0.0.1/"))
+    late = asyncio.create_task(store.update_task(SCOPE, task.key, Change(state=State.COMPLETED)))
+    await asyncio.gather(*calls, late)
+    due = [row["seq"] for row in await store._pool.rows("SELECT seq FROM a2a_outbox WHERE config_id = $1 ORDER BY seq", config.id)]
+    last_seq = (await loaded(store, task)).last_seq
+    assert due == list(range(due[0], last_seq + 1))
+
+
+async def test_racing_claims_have_one_winner(postgres_url: str) -> None:
+    """Of many processes that want a task, one gets it, each time that it is free."""
+    clock = FakeClock()
+    stores = [PostgresStore(postgres_url, StoreOptions(clock=clock, lease=10.0)) for _ in range(3)]
+    for store in stores:
+        await store.open()
+    task = await created(stores[0])
+    for epoch in range(1, 6):
+        names = [f"process-{epoch}-{n}" for n in range(12)]
+
+        async def contend(n: int, name: str) -> bool:
+            await stores[n % 3].register(name)
+            return await stores[n % 3].claim(task.key, name) is not None
+
+        won = await asyncio.gather(*(contend(n, name) for n, name in enumerate(names)))
+        assert sum(won) == 1
+        assert (await loaded(stores[0], task)).epoch == epoch
+        clock.advance(11.0)
+    for store in stores:
+        await store.close()
+
+
+async def test_a_write_finds_its_task_by_the_key(pool: Pool) -> None:
+    """The server plans with the primary key also while the tables are empty: an index on the scope would do as well there, and crawl later."""
+    async with pool.transaction() as connection:
+        await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        for name in ("update_task", "head_of_task", "lock_metadata"):
+            arguments = ", ".join(["NULL"] * max(int(number) for number in re.findall(r"\$(\d+)", SQL[name])))
+            await connection.execute(f"PREPARE {name} AS {SQL[name]}")
+            plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN EXECUTE {name} ({arguments})"))
+            await connection.execute(f"DEALLOCATE {name}")
+            assert "a2a_tasks_pkey" in plan
+            assert "a2a_tasks_page" not in plan
