@@ -107,7 +107,8 @@ def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, Na
         # Not `| None`: Pydantic would then take every null for an absent member.
         is_choice = record.choice is not None and field.wire in record.choice.members
         body = {"customTypePath": f"{BASE}.JsonChoice" if is_choice else f"{BASE}.JsonAny", "nullable": False}
-    return body | {"description": _text(f"{field.description} Deprecated.".strip() if field.deprecated else field.description)}
+    described: Schema = {"description": _text(f"{field.description} Deprecated.".strip() if field.deprecated else field.description)}
+    return body | described
 
 
 def _default(field: Field, read: Schema) -> Schema:
@@ -146,14 +147,18 @@ def _enum_base(named: Enumeration) -> str:
 
 def _typed(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
     """Write a type with the constraints that its schema puts on it."""
-    kept = {keyword: value for keyword, value in schema.items() if keyword in _CONSTRAINTS}
+    kept: Schema = {keyword: value for keyword, value in schema.items() if keyword in _CONSTRAINTS}
     match of:
         case Primitive() if of in _CUSTOM:
-            return {keyword: value for keyword, value in kept.items() if keyword != "type"} | {"customTypePath": _CUSTOM[of]}
+            kept.pop("type", None)
+            kept["customTypePath"] = _CUSTOM[of]
+            return kept
         case ListOf(item):
-            return kept | {"items": _typed(item, _object(schema["items"]), types)}
+            kept["items"] = _typed(item, _object(schema["items"]), types)
+            return kept
         case MapOf(value):
-            return kept | {"additionalProperties": _typed(value, _object(schema["additionalProperties"]), types)}
+            kept["additionalProperties"] = _typed(value, _object(schema["additionalProperties"]), types)
+            return kept
         case OneOf():
             return _union(of, schema, types)
         case _:
@@ -168,7 +173,9 @@ def _union(of: OneOf, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
     body: Schema = {"anyOf": list(options)}
     records = tags.branches(of, types)
     tag = tags.tag_of(records) if records else None
-    return body | ({"discriminator": {"propertyName": tag}} if tag else {})
+    if tag:
+        body["discriminator"] = {"propertyName": tag}
+    return body
 
 
 def _reader(of: TypeExpr, types: Mapping[str, NamedType]) -> str:
