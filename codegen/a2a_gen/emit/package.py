@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from a2a_gen.emit.render import render
 from a2a_gen.ir.model import Contract
 
 # Beside the canonical types and the errors; nothing here may lead to litestar.
-_OTHERS = {
+_OTHERS: Mapping[str, tuple[str, ...]] = {
     "base": ("Encoded",),
     "dialects": ("DIALECTS",),
     "errors": ("ERRORS",),

@@ -39,13 +39,13 @@ def header(sources: Iterable[str]) -> str:
     return HEADER.format(sources=printable(", ".join(sources)).replace("#", "") or "the contract")
 
 
-def literal(value: Json) -> Code:
+def literal(value: Json | StrictUndefined) -> Code:
     """Write a JSON value as a Python literal."""
-    return Code(_literal(value))
+    return Code(value if isinstance(value, StrictUndefined) else _literal(value))  # the text of what is undefined is its error
 
 
 def docstring(text: str, indent: int = 4) -> Code:
-    """Write text as a docstring that begins at an indent, wrapped; an empty one says so little that it needs no exception."""
+    """Write text as a docstring that begins at an indent, wrapped."""
     safe = _LOOSE_QUOTE.sub(r'\\"', printable(text, keep="\n").replace("\\", "\\\\").strip())
     paragraphs = [textwrap.wrap(paragraph, WIDTH - indent - 6, break_long_words=False, break_on_hyphens=False) for paragraph in safe.split("\n\n")]
     lines = [line for lines in paragraphs if lines for line in (*lines, "")][:-1]
@@ -61,15 +61,13 @@ def comment(text: str) -> Code:
 
 def _literal(value: Json) -> str:
     match value:
-        case tuple() | list():
+        case tuple():
             inner = ", ".join(map(_literal, value))
             return f"({inner},)" if len(value) == 1 else f"({inner})"
         case Mapping():
             return "{" + ", ".join(f"{key!r}: {_literal(each)}" for key, each in value.items()) + "}"
         case None | bool() | int() | float() | str():
             return repr(value)
-        case _:
-            raise TypeError(f"{value} is no JSON")
 
 
 def printable(text: str, keep: str = "") -> str:

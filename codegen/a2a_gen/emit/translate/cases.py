@@ -29,7 +29,7 @@ def cases(linked: Linked, direction: Direction) -> tuple[Case, ...]:
     active = tuple(link for link in linked.links if link.sets(direction))
     if not keys:
         return (Case(None, None, active),)
-    found = []
+    found: list[Case] = []
     for key in keys:
         link = next((link for link in active if key in link.ours), None)
         if link:

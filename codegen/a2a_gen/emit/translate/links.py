@@ -108,7 +108,7 @@ class Linker:
             self.report.add(place, "A2A-T02", f"{pair}: there is no member {member}", "name a member of the schema, or delete the rule")
         if missing:
             return None
-        argument = rule.argument if isinstance(rule.argument, Mapping) else {}
+        argument: Mapping[str, Json] = rule.argument if isinstance(rule.argument, Mapping) else {}
         link = Link(rule.kind, tuple(theirs[path] for path in their_paths), tuple(ours[path] for path in our_paths), argument)
         return self._matched(pair, place, link) if rule.kind == "rename" else link
 

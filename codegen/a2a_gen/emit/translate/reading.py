@@ -81,7 +81,7 @@ class _Reading:
 
     def _construct(self, name: str, members: list[tuple[Leaf, str]], depth: int) -> str:
         """Print the making of a record, and of those inside it that a rule reaches into."""
-        arguments, done = [], set[str]()
+        arguments, done = list[str](), set[str]()
         for leaf, text in members:
             step = leaf.steps[depth]
             if len(leaf.steps) == depth + 1:
