@@ -1,0 +1,42 @@
+"""Agents to mount: services with an answer to everything, behind a small exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from integration.small_exchange import SmallExchange
+from litestar import Litestar
+
+from a2a_contract import v1_0
+from a2a_contract.base import Encoded, WireModel
+from a2a_contract.controllers import CardController, HttpV03Controller, HttpV10Controller, JsonRpcController
+
+EXAMPLES = Path(__file__).parents[2] / "schema" / "examples" / "valid"
+CONTROLLERS = (JsonRpcController, HttpV10Controller, HttpV03Controller, CardController)
+
+
+def canonical(name: str, example: str) -> Encoded[WireModel]:
+    """Read an example of a canonical type."""
+    model: type[WireModel] = getattr(v1_0, name)
+    return Encoded.of(model.model_validate_json((EXAMPLES / "v1_0" / name / f"{example}.json").read_bytes()))
+
+
+ANSWERS: Mapping[str, Encoded[WireModel] | None] = {
+    "send_message": canonical("SendMessageResponse", "task"),
+    "get_task": canonical("Task", "with-everything"),
+    "list_tasks": canonical("ListTasksResponse", "with-more"),
+    "cancel_task": canonical("Task", "with-history"),
+    "create_task_push_notification_config": canonical("TaskPushNotificationConfig", "with-everything"),
+    "get_task_push_notification_config": canonical("TaskPushNotificationConfig", "with-everything"),
+    "list_task_push_notification_configs": canonical("ListTaskPushNotificationConfigsResponse", "with-more"),
+    "delete_task_push_notification_config": None,
+    "get_extended_agent_card": canonical("AgentCard", "route-planner"),
+}
+EVENTS = (canonical("StreamResponse", "artifact-update"), canonical("StreamResponse", "status-update"))
+
+
+def app_of(service: object, *dialects: str, path: str = "/") -> Litestar:
+    """Mount an agent that speaks some dialects."""
+    exchange = SmallExchange(service, *dialects)
+    return Litestar([controller.at(path, exchange) for controller in CONTROLLERS])
