@@ -8,6 +8,7 @@ from typing import TypeAlias
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from .kinds import is_list, is_object
 from .model import WireModel
 from .words import OpenEnum, WireEnum
 
@@ -42,10 +43,10 @@ def demand(request: WireModel, demands: Iterable[Demand]) -> None:
 
 
 def _reach(node: object, loc: _Loc, steps: tuple[tuple[str, str], ...]) -> Iterator[tuple[object, _Loc]]:
-    if isinstance(node, list):
+    if is_list(node):
         for index, item in enumerate(node):
             yield from _reach(item, (*loc, index), steps)
-    elif isinstance(node, dict):
+    elif is_object(node):
         for key, item in node.items():
             yield from _reach(item, (*loc, key), steps)
     elif not steps:

@@ -13,11 +13,14 @@ from typing import Annotated, Any, Final, Literal, LiteralString, NamedTuple, Ty
 from pydantic import GetCoreSchemaHandler, GetPydanticSchema, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
+from .kinds import is_list, is_object
+
 MAX_DEPTH: Final = 180
 """Readers stop at 200 levels; the rest is room for the messages, events and envelopes around a value."""
 
 _MAX_DIGITS: Final = 4300
 _MAX_INTEGER: Final = 10**_MAX_DIGITS
+_NO_UNICODE: Final = "Text is not Unicode: it holds half of a surrogate pair"
 _ALWAYS_FINE: Final = frozenset({str, int, bool, type(None)})
 
 
@@ -51,7 +54,7 @@ class _Flaw(NamedTuple):
 def _is_finite(items: Iterable[Any], room: int) -> bool:
     """Tell parsed JSON that can be kept from all other: only numbers and depth can be wrong. The hot path: few calls, and types by identity."""
     for item in items:
-        kind = type(item)
+        kind = item.__class__
         if kind in _ALWAYS_FINE:
             continue
         if kind is float:
@@ -66,7 +69,7 @@ def _flaw(value: object, room: int) -> _Flaw | None:
     """Find the first flaw of any value."""
     match value:
         case str():
-            return None if value.isascii() or _is_unicode(value) else _Flaw((), "json_text", "Text is not Unicode: it holds half of a surrogate pair")
+            return None if value.isascii() or _is_unicode(value) else _Flaw((), "json_text", _NO_UNICODE)
         case None | bool() | JsonNull():
             return None
         case int():
@@ -74,20 +77,19 @@ def _flaw(value: object, room: int) -> _Flaw | None:
             return None if fits else _Flaw((), "json_number", f"Integer has more than {_MAX_DIGITS} digits")
         case float():
             return None if isfinite(value) else _Flaw((), "json_number", "Number must be finite")
-        case dict() | list():
+        case _ if is_object(value) or is_list(value):
             return _flaw_inside(value, room) if room else _Flaw((), "json_depth", f"JSON is nested deeper than {MAX_DEPTH} levels")
         case _:
             return _Flaw((), "json_type", f"A value of type {type(value).__name__} is no JSON")
 
 
-def _flaw_inside(value: dict[object, object] | list[object], room: int) -> _Flaw | None:
+def _flaw_inside(value: dict[str, object] | list[object], room: int) -> _Flaw | None:
     for step, item in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(value, dict) and not isinstance(step, str):
             return _Flaw((), "json_key", f"A key of type {type(step).__name__} is no JSON")
-        flaw = _flaw(item, room - 1)
-        if isinstance(step, str) and not step.isascii():
-            flaw = flaw or _flaw(step, room)
-        if flaw:
+        if isinstance(step, str) and not step.isascii() and not _is_unicode(step):
+            return _Flaw((), "json_text", _NO_UNICODE)
+        if flaw := _flaw(item, room - 1):
             return flaw._replace(place=(step if isinstance(step, int) else str(step), *flaw.place))
     return None
 

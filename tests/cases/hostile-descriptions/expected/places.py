@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+
+from .steps import steps
 
 
-def places(error: ValidationError, skip: int = 0) -> tuple[tuple[str, str], ...]:
-    """List each place and what is wrong there, once; ``skip`` leaves out so many steps that the request itself does not have."""
+def places(error: ValidationError, skip: int = 0, of: type[BaseModel] | None = None) -> tuple[tuple[str, str], ...]:
+    """List each place and what is wrong there, once; ``skip`` leaves out steps around the request, ``of`` (its type) the names of branches."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    return tuple(dict.fromkeys((_path(each["loc"][skip:]), each["msg"]) for each in found))
+    where = ((each["loc"][skip:], each["msg"]) for each in found)
+    return tuple(dict.fromkeys((_path(loc if of is None else steps(of, loc)), text) for loc, text in where))
 
 
 def _path(steps: Sequence[str | int]) -> str:

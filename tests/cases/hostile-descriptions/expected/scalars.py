@@ -12,12 +12,13 @@ from pydantic_core import CoreConfig, CoreSchema, PydanticCustomError, SchemaVal
 # --- numbers ---------------------------------------------------------------------------------------------------------------------------------------
 
 # Peers that write ProtoJSON may put a number in quotes. Everything is done by Pydantic without a call of Python; a boolean is no number.
+_LARGEST: Final = 10**4300  # with more digits, Python refuses to read what it wrote
 _TEXT: Final = core_schema.str_schema(strict=True)
 _FLOAT: Final = core_schema.float_schema(strict=True, allow_inf_nan=False)
 
 
 def _integer_schema(*_: object) -> CoreSchema:
-    integer = core_schema.int_schema(strict=True)
+    integer = core_schema.int_schema(strict=True, gt=-_LARGEST, lt=_LARGEST)
     others = (core_schema.chain_schema([first, core_schema.int_schema()]) for first in (_TEXT, _FLOAT))
     return core_schema.union_schema(
         [integer, *others], mode="left_to_right", custom_error_type="integer", custom_error_message="Input should be an integer"

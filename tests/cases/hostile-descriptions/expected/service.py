@@ -50,7 +50,7 @@ class Exchange(Protocol):
 
     An exchange owns the limits of a body, who may call (before the body is read), the choice of a dialect, the JSON-RPC envelope, the call of the
     service, the writing of its answer in the dialect of the question, the frames of a stream, and the shape of every error. It is called for every HTTP
-    method: those that a path has not are its to refuse.
+    method, and at the endpoint and the cards for WebSockets too: what a path has not is its to refuse.
     """
 
     async def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> None:

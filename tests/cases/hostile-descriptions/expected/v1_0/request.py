@@ -12,14 +12,14 @@ class GetTaskRequest(WireModel):
     """
     Ends \"\"\" early\"\"\"
     import os; os.abort()
-    {{ 7 * 7 }} {% raw %} {# gone #} \\ ' "
-        tab \x00 # noqa
+    {{ 7 * 7 }} {% raw %} {# gone #} \\ ' " \\u2028
+     tab \\x00 # noqa
     """
 
     id: Annotated[str, Field(min_length=1)]
     """
     Ends \"\"\" early\"\"\"
     import os; os.abort()
-    {{ 7 * 7 }} {% raw %} {# gone #} \\ ' "   
-    	tab \x00 # noqa
+    {{ 7 * 7 }} {% raw %} {# gone #} \\ ' " \\u2028  
+     tab \\x00 # noqa
     """
