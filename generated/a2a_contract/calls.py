@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, core_schema, from_json, to_json
@@ -44,8 +44,7 @@ class UnreadableCallError(Exception):
         self.fault, self.call_id, self.method, self.fields = fault, call_id, method, fields
 
 
-@dataclass(frozen=True, slots=True)
-class ReadCall:
+class ReadCall(NamedTuple):
     """A call that was read: the bindings that have its method, most likely first, and the request as each one's dialect sees it."""
 
     call_id: CallId
