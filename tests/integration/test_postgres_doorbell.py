@@ -1,0 +1,141 @@
+"""The doorbell between processes: what is rung is heard, and what cannot be heard is made up for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from a2a_runtime.stores.postgres import PostgresDoorbell
+from a2a_runtime.streams.doorbell import Doorbell, LocalDoorbell
+from a2a_runtime.testing.embedded_postgres import PostgresServer
+
+pytestmark = pytest.mark.anyio
+
+PATIENCE = 10.0
+
+
+class Ears:
+    """Hears, and remembers."""
+
+    def __init__(self) -> None:
+        self.keys: set[str] = set()
+        self.calls = 0
+        self.everything = 0
+
+    def ring(self, keys: Iterable[str]) -> None:
+        """Remember the keys."""
+        self.keys.update(keys)
+        self.calls += 1
+
+    def ring_all(self) -> None:
+        """Count."""
+        self.everything += 1
+
+    async def until(self, heard: Callable[[Ears], bool]) -> None:
+        """Wait until enough was heard."""
+        async with asyncio.timeout(PATIENCE):
+            while not heard(self):
+                await asyncio.sleep(0.005)
+
+
+@asynccontextmanager
+async def listening(*bells: Doorbell) -> AsyncIterator[list[Ears]]:
+    """Let somebody listen to each doorbell, and wait until all of them hear."""
+    ears = [Ears() for _ in bells]
+    tasks = [asyncio.create_task(bell.listen(each)) for bell, each in zip(bells, ears, strict=True)]
+    for each in ears:
+        if not isinstance(bells[0], LocalDoorbell):
+            await each.until(lambda now: now.everything == 1)
+    await asyncio.sleep(0)
+    yield ears
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_the_others_hear_and_the_ringer_does_not(postgres_url: str) -> None:
+    """A bell reaches every other process; whoever rings has told its own readers already."""
+    async with listening(*(PostgresDoorbell(postgres_url) for _ in range(3))) as ears:
+        bells = [PostgresDoorbell(postgres_url)]
+        async with listening(*bells) as (own,):
+            bells[0].ring(["a", "b"])
+            for each in ears:
+                await each.until(lambda now: now.keys == {"a", "b"})
+            assert own.keys == set()
+
+
+async def test_many_bells_become_few_notifications(postgres_url: str) -> None:
+    """What is rung while a notification is under way goes with the next one, and payloads stay below the server's limit."""
+    bell = PostgresDoorbell(postgres_url)
+    keys = [str(uuid4()) for _ in range(1_000)]
+    async with listening(PostgresDoorbell(postgres_url), bell) as (ears, _):
+        for key in keys:
+            bell.ring([key])
+        await ears.until(lambda now: now.keys == set(keys))
+        assert ears.calls <= 10
+        assert ears.everything == 1
+
+
+async def test_too_many_keys_mean_everything(postgres_url: str) -> None:
+    """Beyond some number of tasks, the bell says that any may have changed."""
+    bell = PostgresDoorbell(postgres_url)
+    async with listening(PostgresDoorbell(postgres_url), bell) as (ears, _):
+        bell.ring(str(uuid4()) for _ in range(5_000))
+        await ears.until(lambda now: now.everything == 2)
+
+
+async def test_after_a_lost_connection_everything_may_have_changed(postgres_url: str) -> None:
+    """A killed listener comes back, says that bells may have been lost, and hears again; what was not sent yet is sent."""
+    bell = PostgresDoorbell(postgres_url, retry_seconds=0.05)
+    admin = await asyncpg.connect(postgres_url)
+    async with listening(PostgresDoorbell(postgres_url, retry_seconds=0.05), bell) as (ears, _):
+        await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+        bell.ring(["rung-without-a-connection"])
+        await ears.until(lambda now: now.everything == 2)
+        bell.ring(["rung-later"])
+        await ears.until(lambda now: "rung-later" in now.keys)
+    await admin.close()
+
+
+async def test_a_connection_that_is_half_open_is_given_up() -> None:
+    """A server that answers no more is noticed by the sign of life that is asked for now and then."""
+    with PostgresServer({"fsync": "off"}) as server:
+        bell = PostgresDoorbell(server.url, check_seconds=0.3, retry_seconds=0.05)
+        async with listening(bell) as (ears,):
+            server.freeze()
+            await asyncio.sleep(1.0)
+            server.thaw()
+            await ears.until(lambda now: now.everything >= 2)
+
+
+async def test_a_server_that_is_away_is_waited_for() -> None:
+    """The doorbell of a process that was started before its server rings as soon as there is one."""
+    with PostgresServer({"fsync": "off"}) as server:
+        server.stop()
+        bell, other = (PostgresDoorbell(server.url, retry_seconds=0.05) for _ in range(2))
+        ears = Ears()
+        tasks = [asyncio.create_task(bell.listen(Ears())), asyncio.create_task(other.listen(ears))]
+        bell.ring(["early"])
+        await asyncio.sleep(0.3)
+        server.restart()
+        await ears.until(lambda now: now.everything >= 1)
+        bell.ring(["late"])
+        await ears.until(lambda now: "late" in now.keys)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_local_bell_is_a_function_call() -> None:
+    """In one process all who listen hear at once, and nobody hears after they have stopped."""
+    bell = LocalDoorbell()
+    async with listening(bell, bell) as ears:
+        bell.ring(["a"])
+        assert [each.keys for each in ears] == [{"a"}, {"a"}]
+    bell.ring(["b"])
+    assert ears[0].keys == {"a"}
