@@ -33,8 +33,8 @@ def _module(contract: Contract, dialect: Dialect) -> bytes:
     calls = [(call, operation) for operation in contract.operations if (call := operation.call(dialect.name))]
     carried = [way for call, operation in calls for way in ways(call, operation)]
     forgives = _forgives_envelope(contract, dialect.name)
-    requests = dict.fromkeys(way.request for way in carried if way.request)
-    wanted = {} if forgives else {name: found for name in requests if (found := demands(contract, dialect.name, name))}
+    requests = {way.request: way.operation.request for way in carried if way.request}
+    wanted = {} if forgives else {name: found for name, ours in requests.items() if (found := demands(contract, dialect.name, name, ours))}
     return render(
         "bindings.py.jinja",
         sources=("operations.json", "dialects.json"),
