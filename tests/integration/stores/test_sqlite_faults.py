@@ -1,0 +1,155 @@
+"""What a file is worth when processes die, meet, or find no room."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from a2a_contract.lifecycle import State
+from a2a_runtime.caller import Scope
+from a2a_runtime.errors import StoreInUseError
+from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.stores.values import StoredTask, TaskQuery
+from a2a_runtime.testing.faults import VARIABLE
+
+pytestmark = pytest.mark.anyio
+
+WRITING = Path(__file__).with_name("writing_process.py")
+SCOPE = Scope("/agent", "acme", "ada")
+EVENTS = {1: 1, 2: 2, 3: 4}  # of a task at each version
+STATES = {1: State.SUBMITTED, 2: State.WORKING, 3: State.COMPLETED}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run on asyncio, as the runtime does."""
+    return "asyncio"
+
+
+def start(path: Path, fault: str = "") -> subprocess.Popen[str]:
+    """Start a process that writes."""
+    environment = {**os.environ, VARIABLE: fault, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, str(WRITING), str(path)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def acknowledged(process: subprocess.Popen[str]) -> dict[str, int]:
+    """Collect the last version of each task that the process has acknowledged before it died."""
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, err
+    lines = [line.split() for line in out.splitlines(keepends=True) if line.endswith("\n")]
+    return {wire_id: int(version) for wire_id, version in lines}
+
+
+async def all_tasks(store: SqliteStore) -> dict[str, StoredTask]:
+    """Read every task of the file, with its artifacts."""
+    tasks: dict[str, StoredTask] = {}
+    token = ""
+    while True:
+        page = await store.list_tasks(SCOPE, TaskQuery(page_size=100, page_token=token, include_artifacts=True))
+        tasks |= {task.wire_id: task for task in page.tasks}
+        token = page.next_page_token
+        if not token:
+            return tasks
+
+
+async def check(path: Path, promised: dict[str, int]) -> None:
+    """See that the file is sound, that nothing acknowledged is lost, and that nothing is half there."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    store = SqliteStore(path)
+    await store.open()
+    try:
+        tasks = await all_tasks(store)
+        for wire_id, version in promised.items():
+            assert tasks[wire_id].version >= version
+        for task in tasks.values():
+            events = await store.read_events(task.key, 0)
+            assert [event.seq for event in events] == list(range(1, EVENTS[task.version] + 1))
+            assert (task.last_seq, task.state) == (EVENTS[task.version], STATES[task.version])
+            assert bool(task.task.model.artifacts) == (task.state is State.COMPLETED)
+            assert len(task.task.model.history or []) == min(task.version, 2)
+        # At most one call of each writer was under way.
+        assert len(tasks) <= len(promised) + 8
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("fault", ["begun:20", "call done:97", "before commit:1", "before commit:33", "after commit:1", "after commit:33"])
+async def test_a_process_that_dies_at_a_point_loses_nothing_acknowledged(tmp_path: Path, fault: str) -> None:
+    """Whatever point of a write it is, acknowledged changes are there, and a change that was under way is there whole or not at all."""
+    path = tmp_path / "tasks.db"
+    process = start(path, fault)
+    await check(path, acknowledged(process))
+
+
+@pytest.mark.slow
+async def test_a_process_killed_again_and_again_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    """Killed from outside at any moment, six times on one file."""
+    path = tmp_path / "tasks.db"
+    promised: dict[str, int] = {}
+    for round_ in range(6):
+        process = start(path)
+        deadline = time.monotonic() + 30
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)  # noqa: ASYNC251 - nothing else runs in this test
+        time.sleep(0.5 + 0.13 * round_)  # noqa: ASYNC251 - as above
+        process.kill()
+        promised |= acknowledged(process)
+    assert len(promised) > 100
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    store = SqliteStore(path)
+    await store.open()
+    try:
+        tasks = await all_tasks(store)
+        assert all(tasks[wire_id].version >= version for wire_id, version in promised.items())
+    finally:
+        await store.close()
+
+
+async def test_a_second_process_is_refused_while_the_first_lives(tmp_path: Path) -> None:
+    """The error names the file and says what to do; after the death of the first, however it came, the file is free."""
+    path = tmp_path / "tasks.db"
+    process = start(path)
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    second = SqliteStore(path)
+    with pytest.raises(StoreInUseError, match=r"tasks\.db.*Postgres"):
+        await second.open()
+    process.kill()
+    process.communicate(timeout=60)
+    await second.open()
+    await second.close()
+
+
+async def test_a_visitor_looks_and_tidies_up_beside_the_process_that_runs(tmp_path: Path) -> None:
+    """A command may list and delete while the process writes; neither disturbs the other."""
+    path = tmp_path / "tasks.db"
+    process = start(path)
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    visitor = SqliteStore(path, visits=True)
+    await visitor.open()
+    try:
+        deleted = 0
+        while deleted < 20:
+            wire_id, version = process.stdout.readline().split()
+            assert await visitor.load_task(SCOPE, wire_id) is not None
+            if version == "3":
+                assert await visitor.delete_task(SCOPE, wire_id)
+                deleted += 1
+        assert all(process.stdout.readline() for _ in range(50))
+    finally:
+        await visitor.close()
+        process.kill()
+        _, err = process.communicate(timeout=60)
+        assert "Error" not in err
