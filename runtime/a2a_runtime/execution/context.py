@@ -25,7 +25,7 @@ from a2a_runtime.execution import answers, replay
 from a2a_runtime.execution.artifact import ArtifactWriter
 from a2a_runtime.execution.desk import Desk
 from a2a_runtime.execution.dialler import Dialler
-from a2a_runtime.execution.signals import Ended, Parked
+from a2a_runtime.execution.signals import Ended, Parked, RunOver
 from a2a_runtime.ids import Ids
 from a2a_runtime.stores.port import Record, RecordKind, Run, Store
 
@@ -130,7 +130,12 @@ class Context:
 
     def block_on(self, call: Coroutine[object, object, T]) -> T:
         """Wait, in the thread of a plain function, for something async."""
-        return asyncio.run_coroutine_threadsafe(call, self._loop).result()
+        try:
+            waiting = asyncio.run_coroutine_threadsafe(call, self._loop)
+        except RuntimeError as error:  # the loop is closed: the process has left this handler behind
+            call.close()
+            raise RunOver from error
+        return waiting.result()
 
 
 class TaskContext(Context):

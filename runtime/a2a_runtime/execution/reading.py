@@ -3,7 +3,8 @@
     no cursor     the task as it is, then every later event
     a cursor      every event after it, also of a task that has ended; where the log has forgotten them, the task as it is in their place
 
-A reader gets the event that ends the task exactly once and nothing after it, or an error.
+A reader gets the event that ends the task exactly once and nothing after it, or an error. These are async generators: whoever stops early closes
+them (``contextlib.aclosing``), and the reader is gone at once.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ class Reading:
         """Yield a task as it was read, and then what has happened since."""
         yield snapshot(stored)
         if stored.state not in until:
-            async for event in self.after(stored.key, stored.last_seq, until):
-                yield event
+            async with aclosing(self.after(stored.key, stored.last_seq, until)) as events:
+                async for event in events:
+                    yield event
 
     async def after(self, key: str, cursor: int, until: frozenset[State] = TERMINAL) -> AsyncGenerator[LoggedEvent, None]:
         """Yield what happens to a task after an event."""
@@ -85,8 +87,9 @@ class Reading:
                 async for event in events:
                     yield event
         except EventsGoneError:
-            async for event in self.from_snapshot(await self.load(stored.scope, stored.wire_id), until):
-                yield event
+            async with aclosing(self.from_snapshot(await self.load(stored.scope, stored.wire_id), until)) as events:
+                async for event in events:
+                    yield event
 
 
 def snapshot(stored: StoredTask) -> LoggedEvent:

@@ -1,0 +1,246 @@
+"""Whatever a handler does, its task ends in one lawful way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from pathlib import Path
+
+import pytest
+
+from a2a_contract.base import JSON_NULL
+from a2a_contract.errors import InvalidAgentResponseError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Artifact, Part
+from a2a_runtime.execution.context import Context, TaskContext
+from a2a_runtime.execution.job import BackgroundJob
+from a2a_runtime.execution.run import FAILED
+from a2a_runtime.execution.skill import Skill
+from a2a_runtime.stores.port import Store
+from a2a_runtime.testing.agent import agent, texts_of, user_message
+
+pytestmark = pytest.mark.anyio
+
+
+async def echo(ctx: TaskContext) -> str:
+    """Give back the text."""
+    return ctx.text
+
+
+async def counting(ctx: TaskContext):  # noqa: ANN201 - what a user may leave out
+    """Stream three chunks and some news."""
+    for number in range(3):
+        yield f"{number}"
+    yield ctx.reply("nearly done")
+    yield Artifact(artifact_id="extra", parts=[Part(text="more")])
+
+
+def in_thread(ctx: TaskContext) -> str:
+    """Work in a thread, and say so."""
+    ctx.block_on(ctx.status("at it", progress=0.5))
+    return threading.current_thread().name
+
+
+async def rejects(ctx: TaskContext) -> None:
+    """Refuse, from within what would swallow an exception."""
+    try:
+        ctx.reject("not today")
+    except Exception:  # noqa: BLE001 - what careless handlers do
+        await ctx.status("swallowed")
+
+
+async def fails(ctx: TaskContext) -> None:
+    """Give up, from within a task group."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(asyncio.sleep(10))
+        ctx.fail("no data")
+
+
+async def raises(_ctx: TaskContext) -> None:
+    """Break, with something that nobody outside should read."""
+    raise ValueError("secret: /etc/passwd")
+
+
+async def exits(_ctx: TaskContext) -> None:
+    """Try to take the process along."""
+    raise SystemExit(3)
+
+
+async def cancels_itself(_ctx: TaskContext) -> None:
+    """Raise what only others should."""
+    raise asyncio.CancelledError
+
+
+async def senseless(_ctx: TaskContext) -> object:
+    """Answer with something that cannot be sent."""
+    return object()
+
+
+async def says(ctx: TaskContext) -> object:
+    """Answer with a message."""
+    return ctx.reply("well", {"done": True})
+
+
+async def nothing(_ctx: TaskContext) -> None:
+    """Do it, and have nothing to show."""
+
+
+async def detached(_ctx: TaskContext) -> BackgroundJob:
+    """Hand back a job."""
+
+    async def work(job: BackgroundJob) -> str:
+        job.report(0.5, "half way")
+        await asyncio.sleep(0.1)
+        return "built"
+
+    return BackgroundJob(work)
+
+
+async def broken_job(_ctx: TaskContext) -> BackgroundJob:
+    """Hand back a job that breaks."""
+
+    async def work(_job: BackgroundJob) -> str:
+        raise OSError("secret")
+
+    return BackgroundJob(work)
+
+
+@pytest.mark.parametrize(
+    ("handler", "state", "artifacts", "said"),
+    [
+        (echo, State.COMPLETED, {"result": ["hi"]}, None),
+        (counting, State.COMPLETED, {"result": ["0", "1", "2"], "extra": ["more"]}, None),
+        (in_thread, State.COMPLETED, {"result": ["a2a-handler"]}, None),
+        (says, State.COMPLETED, {}, "well"),
+        (nothing, State.COMPLETED, {}, None),
+        (detached, State.COMPLETED, {"result": ["built"]}, None),
+        (rejects, State.REJECTED, {}, "not today"),
+        (fails, State.FAILED, {}, "no data"),
+        (raises, State.FAILED, {}, FAILED),
+        (exits, State.FAILED, {}, FAILED),
+        (cancels_itself, State.FAILED, {}, FAILED),
+        (senseless, State.FAILED, {}, FAILED),
+        (broken_job, State.FAILED, {}, FAILED),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+async def test_every_handler_comes_to_an_end(store: Store, handler: object, state: State, artifacts: dict, said: str | None) -> None:
+    """The state, the results and the last word follow from what the handler did; the log is without gaps and ends with the one terminal event."""
+    async with agent(handler, store=store) as one, asyncio.timeout(10):
+        task = await one.send("hi")
+        assert State(task.status.state) is state
+        assert texts_of(task) == artifacts
+        assert (task.status.message.parts[0].text if task.status.message else None) == said
+        events = await one.events(task)
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        assert [event.state for event in events if event.state not in {State.SUBMITTED, State.WORKING}] == [state]
+        assert b"secret" not in b"".join(event.body for event in events)
+
+
+async def test_the_log_of_the_process_has_what_the_caller_must_not_see(caplog: pytest.LogCaptureFixture) -> None:
+    """The full error stands in the log, and the next task is served."""
+    with caplog.at_level(logging.ERROR):
+        async with agent(raises, echo) as one, asyncio.timeout(5):
+            await one.send("hi")
+            assert State((await one.send("hi", skill="echo")).status.state) is State.COMPLETED
+    assert "secret: /etc/passwd" in caplog.text
+
+
+async def test_a_handler_that_is_done_at_once_needs_two_commits(store: Store) -> None:
+    """Nobody can see that such a task was ever at work: it goes from submitted to its end, which is lawful, in one commit."""
+    async with agent(echo, store=store) as one, asyncio.timeout(5):
+        task = await one.send("hi")
+        assert [event.state for event in await one.events(task)] == [State.SUBMITTED, State.SUBMITTED, State.COMPLETED]
+        assert (await one.engine.load(one.scope, task.id)).version == 2
+
+
+async def test_a_handler_that_takes_longer_is_seen_at_work(store: Store) -> None:
+    """After a few milliseconds the task is working, although the handler has said nothing."""
+
+    async def slow(_ctx: TaskContext) -> str:
+        await asyncio.sleep(0.3)
+        return "done"
+
+    async with agent(slow, store=store) as one, asyncio.timeout(5):
+        stored = await one.begin("hi")
+        assert (await one.reached(stored, State.WORKING)).state is State.WORKING
+        assert [event.state for event in await one.events(stored)] == [State.SUBMITTED, State.WORKING, State.WORKING, State.COMPLETED]
+
+
+async def test_progress_is_a_number_on_the_task_and_on_its_event(store: Store) -> None:
+    """What a handler reports is in the event's metadata and stays on the task."""
+
+    async def reports(ctx: TaskContext) -> None:
+        await ctx.status("half", progress=0.5)
+
+    async with agent(reports, store=store) as one, asyncio.timeout(5):
+        task = await one.send("hi")
+        assert task.metadata == {"progress": 0.5}
+        assert [b'"metadata":{"progress":0.5}' in event.body for event in await one.events(task)] == [False, True, False]
+
+
+async def test_everything_in_an_artifact_arrives_as_it_was(store: Store, tmp_path: Path) -> None:
+    """Texts, JSON with its nulls, key order and large integers, bytes, files and links come back as they were written."""
+    (tmp_path / "a.csv").write_bytes(b"1;2\n")
+    json = {"z": None, "a": 2**53 + 1, "m": 10**39, "list": [None, {"b": 1, "a": 2}]}
+
+    async def writes(ctx: TaskContext) -> object:
+        async with ctx.artifact("mixed", description="all kinds", metadata={"k": None}) as mixed:
+            await mixed.text("a line")
+            await mixed.json(json)
+            await mixed.json(None)
+            await mixed.bytes(b"\x00\xff", media_type="image/x")
+            await mixed.file(tmp_path / "a.csv")
+            await mixed.link("https://example.org/a", name="a", last=True)
+            with pytest.raises(ValueError, match="complete"):
+                await mixed.text("too late")
+        return json
+
+    async with agent(writes, store=store) as one, asyncio.timeout(5):
+        mixed, result = (await one.send("hi", json)).artifacts or []
+        assert mixed.description == "all kinds"
+        assert mixed.metadata == {"k": None}
+        assert [part.to_json() for part in mixed.parts] == [
+            b'{"text":"a line"}',
+            b'{"data":{"z":null,"a":9007199254740993,"m":1000000000000000000000000000000000000000,"list":[null,{"b":1,"a":2}]}}',
+            b'{"data":null}',
+            b'{"raw":"AP8=","mediaType":"image/x"}',
+            b'{"raw":"MTsyCg==","filename":"a.csv","mediaType":"text/csv"}',
+            b'{"url":"https://example.org/a","filename":"a"}',
+        ]
+        assert list(result.parts[0].data) == ["z", "a", "m", "list"]
+        assert mixed.parts[2].data is JSON_NULL
+
+
+async def test_a_skill_may_answer_without_a_task() -> None:
+    """Such a skill gives back a message; nothing is stored, and what goes wrong is an error that tells nothing."""
+
+    async def quick(ctx: Context) -> str:
+        if ctx.text == "break":
+            raise ValueError("secret")
+        if ctx.text == "refuse":
+            ctx.reject("no")
+        return ctx.text.upper()
+
+    async with agent(Skill("quick", quick, answers="message")) as one, asyncio.timeout(5):
+        answer = await one.engine.answer(one.scope, "quick", user_message("hi"))
+        assert (answer.parts[0].text, answer.task_id) == ("HI", None)
+        assert (await one.engine.answer(one.scope, "quick", user_message("refuse"))).parts[0].text == "no"
+        with pytest.raises(InvalidAgentResponseError) as error:
+            await one.engine.answer(one.scope, "quick", user_message("break"))
+        assert "secret" not in error.value.message
+
+
+async def test_a_conversation_remembers(store: Store) -> None:
+    """Tasks of one conversation share its messages and its state; those of another one do not."""
+
+    async def chat(ctx: TaskContext) -> object:
+        state = await ctx.state.load()
+        await ctx.state.update({"turns": int(str(state.get("turns", 0))) + 1})
+        said = [part.text for message in await ctx.conversation() for part in message.parts]
+        return ctx.reply(f"{(await ctx.state.load())['turns']}: {', '.join(str(text) for text in said)}")
+
+    async with agent(chat, store=store) as one, asyncio.timeout(5):
+        said = [(await one.send(text, context_id=context)).status.message.parts[0].text for text, context in [("a", "1"), ("b", "1"), ("c", "2")]]
+        assert said == ["1: a", "2: a, 1: a, b", "1: c"]

@@ -1,0 +1,133 @@
+"""Following a task through the whole engine: snapshot or cursor, slow or late, to the one event that ends it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import replace
+
+import pytest
+
+from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
+from a2a_contract.lifecycle import State
+from a2a_runtime.caller import Scope
+from a2a_runtime.errors import TaskTerminalError
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.engine import Parts
+from a2a_runtime.execution.reading import SETTLED, response
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.options import StoreOptions
+from a2a_runtime.stores.port import Store
+from a2a_runtime.testing.agent import QUICK, agent
+
+pytestmark = pytest.mark.anyio
+
+
+async def burst(ctx: TaskContext):  # noqa: ANN201 - what a user may leave out
+    """Stream as many chunks as asked for, as fast as they go."""
+    for number in range(int(ctx.text)):
+        yield str(number)
+
+
+async def asks(ctx: TaskContext) -> str:
+    """Ask."""
+    return (await ctx.ask("Well?")).text
+
+
+@pytest.mark.slow
+async def test_a_slow_reader_behind_a_burst_gets_everything() -> None:
+    """3,000 events are written as fast as they go; a reader that needs 2 ms for each receives all of them, and the one that ends the task."""
+    async with agent(burst) as one, asyncio.timeout(60):
+        stored, seen = await one.begin("3000"), []
+        async with aclosing(await one.engine.follow(one.scope, stored.wire_id, 0)) as events:
+            async for event in events:
+                seen.append((event.seq, event.state))
+                await asyncio.sleep(0.002)
+        assert [seq for seq, _ in seen] == list(range(1, 3004))
+        assert [state for _, state in seen if state is State.COMPLETED] == [State.COMPLETED]
+
+
+async def test_readers_join_while_a_handler_streams(store: Store) -> None:
+    """Some begin with the task as it is, some with a cursor, some give up half way and come back: all of them see the same events."""
+
+    async def paced(_ctx: TaskContext):  # noqa: ANN202 - as above
+        for number in range(60):
+            yield str(number)
+            await asyncio.sleep(0.002)
+
+    async with agent(paced, store=store) as one, asyncio.timeout(30):
+        stored = await one.begin("go")
+
+        async def read(cursor: int | None, *, leaves_after: int = 10_000) -> list[int]:
+            seen = []
+            async with aclosing(await one.engine.follow(one.scope, stored.wire_id, cursor)) as events:
+                async for event in events:
+                    seen.append(event.seq)
+                    if len(seen) >= leaves_after:
+                        return seen + await read(event.seq)
+            return seen
+
+        readers = []
+        for number in range(30):
+            readers.append(asyncio.create_task(read((None, 0, 1)[number % 3], leaves_after=(10_000, 5)[number % 2])))
+            await asyncio.sleep(0.003)
+        last = (await one.engine.wait(stored.key, 1, frozenset({State.COMPLETED}))).seq
+        for reader in readers:
+            seen = await reader
+            assert seen == list(range(seen[0], last + 1))
+        assert one.engine._hub.followed() == 0
+
+
+async def test_what_a_cursor_means(store: Store) -> None:
+    """A cursor gives the rest, of a finished task too; one beyond the end is an error, and so is a snapshot of what has ended."""
+    async with agent(burst, store=store) as one, asyncio.timeout(5):
+        task = await one.send("3")
+        seqs = [event.seq for event in await one.events(task)]
+        assert [event.seq for event in await one.events(task, 3)] == seqs[3:]
+        assert await one.events(task, len(seqs)) == []
+        with pytest.raises(InvalidParamsError, match="6 events"):
+            await one.events(task, len(seqs) + 1)
+        with pytest.raises(TaskTerminalError):
+            await one.engine.follow(one.scope, task.id)
+        with pytest.raises(TaskNotFoundError):
+            await one.engine.follow(Scope("/agent", "acme", "eve"), task.id, 0)
+
+
+async def test_a_stream_may_end_where_the_task_waits(store: Store) -> None:
+    """A dialect chooses whether a question ends the stream; if it does not, the stream goes on with what comes of the answer."""
+    async with agent(asks, store=store) as one, asyncio.timeout(5):
+        task = await one.send("hi")
+        async with aclosing(await one.engine.follow(one.scope, task.id, 0, SETTLED)) as events:
+            assert [event.state async for event in events][-1] is State.INPUT_REQUIRED
+        async with aclosing(await one.engine.follow(one.scope, task.id, None, SETTLED)) as events:
+            assert [event.state async for event in events] == [State.INPUT_REQUIRED]
+        async with aclosing(await one.engine.follow(one.scope, task.id)) as events:
+            first = await anext(events)
+            assert response(first).model.task.status.message.parts[0].text == "Well?"
+            await one.give(task, "ok")
+            assert [event.state async for event in events][-1] is State.COMPLETED
+
+
+async def test_a_log_that_is_forgotten_is_replaced_by_the_task() -> None:
+    """When the events after a cursor are no more, the reader gets the finished task as it is, which ends the stream."""
+    store = MemoryStore(StoreOptions(finished_logs=1))
+    async with agent(burst, store=store) as one, asyncio.timeout(5):
+        first, _ = await one.send("3"), await one.send("3")
+        (event,) = await one.events(first, 2)
+        assert event.state is State.COMPLETED
+        assert len(response(event).model.task.artifacts[0].parts) == 3
+
+
+async def test_a_deleted_task_ends_its_streams_with_an_error(store: Store) -> None:
+    """Whoever waits for a task that is deleted is told, soon, and does not wait for ever."""
+
+    async def waits(_ctx: TaskContext) -> None:
+        await asyncio.sleep(1000)
+
+    async with agent(waits, store=store, parts=Parts(settings=replace(QUICK, working_after=1))) as one, asyncio.timeout(10):
+        stored = await one.begin("hi")
+        reader = asyncio.create_task(one.events(stored, 1))
+        await asyncio.sleep(0.05)
+        assert await store.delete_task(one.scope, stored.wire_id)
+        with pytest.raises(TaskNotFoundError):
+            await reader

@@ -1,0 +1,158 @@
+"""A handler that asks is run again from the top, and nothing of what it did is done twice."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Task
+from a2a_runtime.caller import Scope
+from a2a_runtime.errors import ContextMismatchError, TaskTerminalError
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.stores.port import Store
+from a2a_runtime.testing.agent import agent, texts_of, user_message
+
+pytestmark = pytest.mark.anyio
+
+BOOLEAN = {"type": "boolean"}
+
+
+def words_of(task: Task) -> list[str | None]:
+    """Show what was said in a task."""
+    return [part.text for message in task.history or [] for part in message.parts]
+
+
+async def test_two_questions_then_the_answer(store: Store) -> None:
+    """Each run begins at the top: what was recorded is given back, artifacts are replaced, statuses are not said again."""
+    attempts, calls = list[int](), list[str]()
+
+    async def books(ctx: TaskContext) -> str:
+        attempts.append(ctx.attempt)
+        await ctx.status("looking")
+        price = await ctx.once("price", lambda: found("price"))
+        async with ctx.artifact("offer") as offer:
+            await offer.text("one seat")
+            await offer.text(f"for {price}")
+        sure = await ctx.ask("Book it?")
+        await ctx.status("asking more")
+        aisle = await ctx.ask("Aisle?", BOOLEAN, key="aisle")
+        await ctx.status("booking")
+        return f"{sure.text}, {aisle.data}, {ctx.text}"
+
+    async def found(what: str) -> int:
+        calls.append(what)
+        return 2**53 + 1
+
+    async with agent(books, store=store) as one, asyncio.timeout(10):
+        task = await one.send("please")
+        assert State(task.status.state) is State.INPUT_REQUIRED
+        assert task.status.message.metadata == {"a2a-gen/question": {"key": "#1"}}
+        task = await one.answer(task, "yes")
+        assert task.status.message.metadata == {"a2a-gen/question": {"key": "aisle", "schema": BOOLEAN}}
+        assert texts_of(task) == {"offer": ["one seat", "for 9007199254740993"]}
+        task = await one.answer(task, True)  # noqa: FBT003 - an answer
+        assert texts_of(task) == {"offer": ["one seat", "for 9007199254740993"], "result": ["yes, True, please"]}
+        assert words_of(task) == ["please", "Book it?", "yes", "Aisle?", None]
+        assert (attempts, calls) == ([1, 2, 3], ["price"])
+        log = b"".join(event.body for event in await one.events(task))
+        assert [log.count(text) for text in (b'"looking"', b'"asking more"', b'"booking"')] == [1, 1, 1]
+
+
+async def test_authorization_is_waited_for_like_an_answer(store: Store) -> None:
+    """The task is parked as auth-required, and goes on with the next message."""
+
+    async def opens(ctx: TaskContext) -> str:
+        return f"opened for {(await ctx.require_auth('Sign in at example.org')).text}"
+
+    async with agent(opens, store=store) as one, asyncio.timeout(5):
+        task = await one.send("hi")
+        assert State(task.status.state) is State.AUTH_REQUIRED
+        assert texts_of(await one.answer(task, "ada")) == {"result": ["opened for ada"]}
+
+
+async def test_questions_in_a_task_group_park_the_task(store: Store) -> None:
+    """Asking within a group of tasks works: the group is left, and the task waits."""
+
+    async def asks(ctx: TaskContext) -> str:
+        async with asyncio.TaskGroup() as group:
+            answer = group.create_task(ctx.ask("Well?"))
+        return answer.result().text
+
+    async with agent(asks, store=store) as one, asyncio.timeout(5):
+        assert texts_of(await one.answer(await one.send("hi"), "fine")) == {"result": ["fine"]}
+
+
+async def test_nothing_stays_in_memory_for_a_parked_task() -> None:
+    """A thousand tasks that wait for answers are no asyncio tasks and no readers."""
+
+    async def asks(ctx: TaskContext) -> str:
+        return (await ctx.ask("Well?")).text
+
+    async with agent(asks) as one, asyncio.timeout(20):
+        before = len(asyncio.all_tasks())
+        parked = [await one.send("hi") for _ in range(1000)]
+        await asyncio.sleep(0.02)
+        assert len(asyncio.all_tasks()) == before
+        assert texts_of(await one.answer(parked[500], "ok")) == {"result": ["ok"]}
+
+
+async def test_a_changed_handler_fails_with_its_reason(store: Store) -> None:
+    """An answer to one kind of question is never given for another one: the task fails, and says why."""
+    schema: dict[str, object] = {"type": "string"}
+
+    async def asks(ctx: TaskContext) -> str:
+        return (await ctx.ask("Well?", dict(schema))).text
+
+    async with agent(asks, store=store) as one, asyncio.timeout(5):
+        task = await one.send("hi")
+        schema["type"] = "integer"
+        task = await one.answer(task, "text")
+        assert State(task.status.state) is State.FAILED
+        assert task.status.message.parts[0].text.startswith("handler changed: question #1")
+
+
+async def test_of_many_answers_at_once_one_is_the_answer(store: Store) -> None:
+    """The others are messages to a task that is at work, or come too late; the handler gets exactly one, once."""
+    runs = list[str]()
+
+    async def asks(ctx: TaskContext) -> str:
+        answer = (await ctx.ask("Well?")).text
+        runs.append(answer)
+        await asyncio.sleep(0.2)
+        return f"{answer}: {len(await ctx.history())}"
+
+    async with agent(asks, store=store) as one, asyncio.timeout(10):
+        task = await one.send("hi")
+        given = await asyncio.gather(*(one.give(task, f"answer {number}") for number in range(8)), return_exceptions=True)
+        task = await one.ended(next(each.stored for each in given if not isinstance(each, BaseException)))
+        assert len(runs) == 1
+        accepted = [each for each in given if not isinstance(each, BaseException)]
+        assert {type(each) for each in given if isinstance(each, BaseException)} <= {TaskTerminalError}
+        assert texts_of(task) == {"result": [f"{runs[0]}: {2 + len(accepted)}"]}
+
+
+@pytest.mark.parametrize(
+    ("scope", "members", "error"),
+    [
+        (Scope("/agent", "acme", "eve"), {}, TaskNotFoundError),
+        (Scope("/other", "acme", "ada"), {}, TaskNotFoundError),
+        (None, {"context_id": "another"}, ContextMismatchError),
+    ],
+    ids=["another caller", "another surface", "another conversation"],
+)
+async def test_a_message_that_does_not_belong_is_refused(store: Store, scope: Scope | None, members: dict, error: type[Exception]) -> None:
+    """A task of others does not exist, and a conversation that is not the task's is named as the mistake."""
+
+    async def asks(ctx: TaskContext) -> str:
+        return (await ctx.ask("Well?")).text
+
+    async with agent(asks, store=store) as one, asyncio.timeout(5):
+        task = await one.send("hi")
+        with pytest.raises(error):
+            await one.engine.message(scope or one.scope, task.id, user_message("x", **members))
+        task = await one.answer(task, "ok")
+        with pytest.raises(TaskTerminalError):
+            await one.give(task, "one more")
