@@ -1,0 +1,131 @@
+"""What an agent is: who it says it is, what it can do, and the functions that do it. Data and one decorator; nothing here knows HTTP.
+
+    agent = Agent("hello", description="Greets people.")
+
+    @agent.skill("greet", tags=("greeting",))
+    async def greet(ctx):
+        return f"Hello, {ctx.text}!"
+
+Where an agent is mounted, for whom, and in which dialects it speaks there, says a ``Surface``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict, TypeVar, Unpack
+
+from a2a_contract.v1_0 import AgentExtension, AgentProvider, SecurityRequirement, SecurityScheme
+from a2a_runtime.execution.skill import Answers, Handler, Skill
+
+AnyHandler = TypeVar("AnyHandler", bound=Callable[..., object])
+
+DEFAULT_MODES = ("text/plain", "application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What of the protocol an agent offers that it need not offer; the names are those of the canonical card."""
+
+    streaming: bool = True
+    push_notifications: bool = False
+    extended_agent_card: bool = False
+    extensions: Sequence[AgentExtension] = ()
+
+
+class SkillFacts(TypedDict, total=False):
+    """What can be said about a skill; what is left out is taken from its id, its function and its agent."""
+
+    name: str
+    description: str
+    tags: Sequence[str]
+    examples: Sequence[str]
+    input_modes: Sequence[str]
+    output_modes: Sequence[str]
+    security_requirements: Sequence[SecurityRequirement]
+    only_extended: bool
+    answers: Answers | str
+    timeout: float | None
+    restartable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredSkill:
+    """A skill as the card shows it, with the one that runs. One that is ``only_extended`` is shown to known callers only."""
+
+    run: Skill
+    name: str
+    description: str
+    tags: Sequence[str]
+    examples: Sequence[str]
+    input_modes: Sequence[str]
+    output_modes: Sequence[str]
+    security_requirements: Sequence[SecurityRequirement] = ()
+    only_extended: bool = False
+
+    @property
+    def id(self) -> str:
+        """The name that requests have for it."""
+        return self.run.id
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Agent:
+    """An agent. Its skills are added before it is mounted."""
+
+    name: str
+    description: str = ""
+    version: str = "1.0.0"
+    url: str | None = None
+    """Where the agent is reached from outside, without the paths of its surfaces; ``None`` when the server knows that."""
+    provider: AgentProvider | None = None
+    default_input_modes: Sequence[str] = DEFAULT_MODES
+    default_output_modes: Sequence[str] = DEFAULT_MODES
+    capabilities: Capabilities = Capabilities()
+    security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)
+    security_requirements: Sequence[SecurityRequirement] = ()
+    documentation_url: str | None = None
+    icon_url: str | None = None
+    _skills: dict[str, DeclaredSkill] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def skills(self) -> Mapping[str, DeclaredSkill]:
+        """The skills, by their ids, in the order in which they were added."""
+        return self._skills
+
+    def skill(self, skill_id: str, **facts: Unpack[SkillFacts]) -> Callable[[AnyHandler], AnyHandler]:
+        """Make a function a skill of this agent; the function stays as it is."""
+
+        def add(handler: AnyHandler) -> AnyHandler:
+            self.add(skill_id, handler, **facts)
+            return handler
+
+        return add
+
+    def add(self, skill_id: str, handler: Handler, **facts: Unpack[SkillFacts]) -> DeclaredSkill:
+        """Add a skill."""
+        if skill_id in self._skills:
+            raise ValueError(f"agent {self.name!r}: two skills are called {skill_id!r}; give one of them another id")
+        run = Skill(skill_id, handler, facts.get("answers", Answers.TASK), facts.get("timeout", 300.0), facts.get("restartable", True))
+        declared = DeclaredSkill(
+            run,
+            name=facts.get("name", skill_id),
+            description=facts.get("description", inspect.getdoc(handler) or ""),
+            tags=tuple(facts.get("tags", ())),
+            examples=tuple(facts.get("examples", ())),
+            input_modes=tuple(facts.get("input_modes", ())),
+            output_modes=tuple(facts.get("output_modes", ())),
+            security_requirements=tuple(facts.get("security_requirements", ())),
+            only_extended=facts.get("only_extended", False),
+        )
+        self._skills[skill_id] = declared
+        return declared
+
+    def inputs(self, skill: DeclaredSkill) -> Sequence[str]:
+        """Say which media types a skill takes."""
+        return skill.input_modes or self.default_input_modes
+
+    def outputs(self, skill: DeclaredSkill) -> Sequence[str]:
+        """Say which media types a skill gives."""
+        return skill.output_modes or self.default_output_modes

@@ -1,0 +1,1 @@
+"""The documents by which an agent makes itself known, from one declaration."""

@@ -1,0 +1,54 @@
+"""Who asks, where, and how: what a service knows of a request besides the request itself."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from a2a_contract.dialects import CANONICAL, RESERVED_TENANTS
+from a2a_contract.errors import InvalidParamsError, PermissionDeniedError
+from a2a_runtime.caller import Caller, Scope
+from a2a_runtime.surface import Surface
+
+
+class BindingKind(StrEnum):
+    """How a request came in; the values are the names that cards have for it."""
+
+    JSONRPC = "JSONRPC"
+    HTTP = "HTTP+JSON"
+
+
+class Call(NamedTuple):
+    """One call of an operation. A plain tuple: one is made for every request."""
+
+    surface: Surface
+    caller: Caller
+    dialect: str = CANONICAL.name
+    binding: BindingKind = BindingKind.JSONRPC
+    extensions: tuple[str, ...] = ()
+    """The extensions that the client asks for."""
+    last_event_id: str | None = None
+    """The last event that the client has seen of the stream that it goes on with."""
+    idempotency_key: str | None = None
+    base_url: str = ""
+    """Where the client reaches the surface, as far as the server can tell; what is configured goes before it."""
+
+    @property
+    def activated(self) -> tuple[str, ...]:
+        """The extensions that are in effect for this call."""
+        return self.surface.activated(self.extensions)
+
+    def scope(self, tenant: str | None = None) -> Scope:
+        """Say whose tasks the call is about.
+
+        The tenant is the one that the caller is known to belong to, or else the one that the request names. A caller of one tenant never gets to
+        another one.
+        """
+        caller = self.caller
+        if tenant and tenant != caller.tenant:
+            if caller.tenant:
+                raise PermissionDeniedError("The caller does not belong to this tenant")
+            if tenant in RESERVED_TENANTS:
+                raise InvalidParamsError(fields=(("tenant", "is reserved and cannot name a tenant"),))
+            return Scope(self.surface.path, tenant, caller.subject)
+        return Scope(self.surface.path, caller.tenant, caller.subject)

@@ -1,0 +1,79 @@
+"""Where an agent is mounted, for whom, and how it speaks there.
+
+One agent may have several surfaces: one for everybody with some of its skills, one for known callers with all of them, one that speaks another
+dialect. A task belongs to the surface on which it was created and does not exist on any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from a2a_contract.dialects import DIALECTS, V0_3, V1_0
+from a2a_runtime.agent import Agent, DeclaredSkill
+
+if TYPE_CHECKING:
+    from a2a_runtime.auth.gate import Gate
+
+COMBINED = "combined"
+"""The card that clients of several dialects can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a surface takes, and how long it keeps silent."""
+
+    body: int = 10 * 1024 * 1024
+    """Bytes of a request."""
+    keep_alive: float = 15.0
+    """Seconds between the comments that keep a silent stream open."""
+    card_age: int = 300
+    """Seconds for which a card may be kept by whoever has read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """An agent at a path."""
+
+    agent: Agent
+    path: str = ""
+    """Begins with a slash and does not end with one; empty for the root."""
+    dialects: frozenset[str] = frozenset((V1_0.name, V0_3.name))
+    gate: Gate | None = None
+    """Who may come in; ``None`` for everybody."""
+    limits: Limits = Limits()
+    only: frozenset[str] | None = None
+    """The ids of the skills that are offered here; ``None`` for all."""
+    cancel_on_disconnect: bool = False
+    """Whether the task is canceled of a caller that goes away while it waits for it."""
+    deduplicate_messages: bool = False
+    """Whether a message whose id was seen before is the same message again, as if its id were an ``Idempotency-Key``."""
+    card: str = COMBINED
+    """What the shared path of cards gives to whoever names no version: a dialect's card, or the combined one."""
+    public_url: str | None = None
+    """Where clients reach this surface, with its path; ``None`` when it follows from the agent's URL or from the request."""
+    skills: Mapping[str, DeclaredSkill] = field(init=False)
+
+    def __post_init__(self) -> None:
+        name = f"the surface of agent {self.agent.name!r} at {self.path or '/'!r}"
+        if self.path and (not self.path.startswith("/") or self.path.endswith("/")):
+            raise ValueError(f"{name}: a path begins with a slash and does not end with one")
+        if not self.dialects or not self.dialects <= DIALECTS.keys():
+            raise ValueError(f"{name}: the dialects are some of {', '.join(DIALECTS)}, not {', '.join(sorted(self.dialects)) or 'none'}")
+        if self.card not in {COMBINED, *self.dialects}:
+            raise ValueError(f"{name}: the card is {COMBINED!r} or one of the dialects spoken there, not {self.card!r}")
+        unknown = (self.only or frozenset()) - self.agent.skills.keys()
+        if unknown:
+            raise ValueError(f"{name}: the agent has no skill {', '.join(sorted(unknown))}; add its skills before mounting it")
+        offered = {key: skill for key, skill in self.agent.skills.items() if self.only is None or key in self.only}
+        if not offered:
+            raise ValueError(f"{name}: there is no skill; add its skills before mounting it")
+        object.__setattr__(self, "skills", offered)
+
+    def activated(self, extensions: Sequence[str]) -> tuple[str, ...]:
+        """Choose, of the extensions that a client asks for, those that the agent has; the answer names them to the client."""
+        if not extensions:
+            return ()
+        declared = {extension.uri for extension in self.agent.capabilities.extensions}
+        return tuple(dict.fromkeys(uri for uri in extensions if uri in declared))
