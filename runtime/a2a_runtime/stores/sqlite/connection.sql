@@ -21,9 +21,6 @@ PRAGMA user_version;
 -- name: holds_tables
 SELECT count(*) FROM sqlite_schema;
 
--- name: integrity
-PRAGMA quick_check(1);
-
 -- name: begin_write
 -- At once as a writer: a transaction that only becomes one later may find that another process was faster, and then all is lost.
 BEGIN IMMEDIATE;

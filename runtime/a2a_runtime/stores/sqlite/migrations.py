@@ -39,12 +39,12 @@ def _statements(text: str) -> Iterator[str]:
             statement = ""
 
 
-def upgrade(connection: sqlite3.Connection, path: Path) -> int:
+def upgrade(connection: sqlite3.Connection, path: Path, known: Sequence[Step] = ()) -> int:
     """Bring the schema up to date; returns its version. Several processes may try at once: one does it, the others wait and find it done."""
     try:
         connection.execute(SQL["begin_write"])
         try:
-            version = _upgrade(connection, path)
+            version = _upgrade(connection, path, known or steps())
         except BaseException:
             connection.execute(SQL["roll_back"])
             raise
@@ -54,9 +54,8 @@ def upgrade(connection: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def _upgrade(connection: sqlite3.Connection, path: Path) -> int:
+def _upgrade(connection: sqlite3.Connection, path: Path, known: Sequence[Step]) -> int:
     version = int(connection.execute(SQL["schema_version"]).fetchone()[0])
-    known = steps()
     if version > known[-1].version:
         raise UnsupportedStoreError(f"{path} was written by a newer release (schema {version}, this one knows {known[-1].version}). Upgrade this one")
     if version == 0 and connection.execute(SQL["holds_tables"]).fetchone()[0]:

@@ -1,0 +1,115 @@
+"""What only the store in memory has: a capacity, short logs, small tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.errors import EventsGoneError, StoreFullError
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.memory.row import Row
+from a2a_runtime.stores.memory.timeline import Timeline
+from a2a_runtime.stores.options import StoreOptions
+from a2a_runtime.stores.values import Change, TaskQuery
+from a2a_runtime.testing.clock import FakeClock
+from a2a_runtime.testing.store_contract.case import SCOPE, created, ended, new_task, replacing, texts_of
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run on asyncio, as the runtime does."""
+    return "asyncio"
+
+
+def small(clock: FakeClock | None = None) -> MemoryStore:
+    """Make a store for three tasks, which keeps the log of one that has ended."""
+    return MemoryStore(StoreOptions(clock=clock or FakeClock(), capacity=3, finished_logs=1))
+
+
+async def test_a_full_store_forgets_the_task_that_ended_longest_ago() -> None:
+    """Its conversation is kept, and everything else stays."""
+    store = small()
+    tasks = [await created(store, new_task(text=str(n))) for n in range(3)]
+    for task in (tasks[1], tasks[0]):
+        await ended(store, task)
+    new = await created(store, new_task(text="new"))
+    page = await store.list_tasks(SCOPE, TaskQuery())
+    assert {task.key for task in page.tasks} == {tasks[0].key, tasks[2].key, new.key}
+    assert sorted(str(each.parts[0].text) for each in await store.conversation(SCOPE, "c-1")) == ["0", "1", "2", "new"]
+
+
+async def test_a_full_store_never_forgets_what_is_unfinished_or_undelivered() -> None:
+    """It refuses another task and says what to do; nothing is lost."""
+    store = small()
+    hook = TaskPushNotificationConfig(id="h", url="https://example.org")
+    owed = await ended(store, await created(store, new_task(push=hook)))
+    for _ in range(2):
+        await created(store)
+    with pytest.raises(StoreFullError, match="capacity"):
+        await created(store)
+    assert (await store.list_tasks(SCOPE, TaskQuery())).total_size == 3
+    for _ in range(2):
+        for delivery in await store.due(30):
+            await store.settle(delivery)
+    await created(store)
+    assert await store.load_task(SCOPE, owed.wire_id) is None
+
+
+async def test_the_log_of_a_finished_task_is_kept_for_late_readers_a_while() -> None:
+    """A reader that comes too late is told to begin with a snapshot; one that has seen all is not."""
+    store = small()
+    first, second = await created(store), await created(store)
+    await ended(store, first)
+    assert len(await store.read_events(first.key, 0)) == 2
+    await ended(store, second)
+    with pytest.raises(EventsGoneError):
+        await store.read_events(first.key, 1)
+    assert list(await store.read_events(first.key, 2)) == []
+    assert len(await store.read_events(second.key, 0)) == 2
+
+
+async def test_a_packed_task_can_be_added_to() -> None:
+    """What comes after the end is packed again, chunk by chunk."""
+    store = small()
+    task = await created(store)
+    await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED, artifacts=[replacing("a", "1")]))
+    for text in "23":
+        await store.update_task(SCOPE, task.key, Change(artifacts=[replacing(text, text)]))
+    found = await store.load_task(SCOPE, task.wire_id)
+    assert found is not None
+    assert texts_of(found) == {"a": ["1"], "2": ["2"], "3": ["3"]}
+
+
+async def test_time_never_steps_back_in_a_list() -> None:
+    """The order of moves is the order of times, whatever the clock says."""
+    clock = FakeClock()
+    store = small(clock)
+    await created(store)
+    clock.set_back(1000)
+    await created(store)
+    first, second = (await store.list_tasks(SCOPE, TaskQuery())).tasks
+    assert first.updated_at == second.updated_at
+
+
+def test_a_timeline_throws_out_what_has_moved() -> None:
+    """Entries that tasks have left behind do not pile up."""
+    timeline = Timeline()
+    rows = [Row(SCOPE, str(n), str(n), new_task()) for n in range(3)]
+    for row, moved in zip(_in_turn(rows), range(1, 10_001), strict=False):
+        if row.moved:
+            timeline.leave()
+        row.moved = moved
+        timeline.add(row)
+    assert [row.moved for row in timeline.newest_first()] == [10_000, 9_999, 9_998]
+    assert [row.moved for row in timeline.newest_first(9_999)] == [9_998]
+    assert len(timeline._rows) < 200
+
+
+def _in_turn(rows: list[Row]) -> Iterator[Row]:
+    while True:
+        yield from rows

@@ -1,0 +1,57 @@
+"""The rules of a task's life, over the table of the contract."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from a2a_contract.lifecycle import LIFECYCLE, State
+from a2a_runtime import lifecycle
+
+
+def test_every_state_is_of_one_kind() -> None:
+    """Active, interrupted and terminal states are all states, and no state is two of them."""
+    kinds = (lifecycle.ACTIVE, lifecycle.INTERRUPTED, lifecycle.TERMINAL)
+    assert sorted(state for kind in kinds for state in kind) == sorted(State)
+
+
+def test_nothing_follows_a_terminal_state() -> None:
+    """What has ended has ended: no transition, no message, no cancellation."""
+    for state in lifecycle.TERMINAL:
+        assert not any(lifecycle.may_follow(after, state) for after in State)
+        assert not lifecycle.accepts_messages(state)
+        assert not lifecycle.is_cancelable(state)
+        assert lifecycle.is_terminal(state)
+
+
+def test_every_living_task_can_end_in_every_way() -> None:
+    """From each state that is not terminal, each terminal one can be reached at once."""
+    for before in lifecycle.ACTIVE | lifecycle.INTERRUPTED:
+        assert all(lifecycle.may_follow(end, before) for end in lifecycle.TERMINAL)
+        assert not lifecycle.is_terminal(before)
+
+
+@pytest.mark.parametrize("state", State)
+def test_predecessors_are_the_other_side_of_may_follow(state: State) -> None:
+    """Both ways of asking give one answer."""
+    assert lifecycle.predecessors(state) == {before for before in State if lifecycle.may_follow(state, before)}
+
+
+def test_a_parked_task_is_nobodys_work() -> None:
+    """Only active tasks need a process; a parked one goes on when it becomes active."""
+    for state in lifecycle.INTERRUPTED:
+        assert not lifecycle.is_active(state)
+        assert any(lifecycle.may_follow(active, state) for active in lifecycle.ACTIVE)
+    assert lifecycle.is_active(lifecycle.INITIAL)
+
+
+def test_the_module_is_pure() -> None:
+    """It imports the table and nothing that could wait, read or write."""
+    tree = ast.parse(Path(lifecycle.__file__).read_text(encoding="utf-8"))
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)} | {
+        alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+    }
+    assert imported == {"__future__", "a2a_contract.lifecycle"}
+    assert set(LIFECYCLE) == set(State)
