@@ -64,8 +64,8 @@ class Feed:
 
     async def wait(self, cursor: int) -> None:
         """Sleep until there may be something after the cursor."""
-        if self._stale:
-            await self._refresh()
+        while self._stale and self.last <= cursor:
+            await self._look_once()
         if self.last > cursor:
             return
         waiter = asyncio.get_running_loop().create_future()
@@ -74,23 +74,19 @@ class Feed:
             await waiter
         finally:
             self._waiters.discard(waiter)
-        if self._stale:
-            await self._refresh()
 
-    async def _refresh(self) -> None:
-        """Read the log up to its end; readers that wait for the same look share it, unless the bell rang again meanwhile."""
+    async def _look_once(self) -> None:
+        """Read one page of the log, so that a reader far behind gets its first events soon; readers that want the same look share it."""
         async with self._look:
             if not self._stale:
                 return
-            while self._stale:
-                self._stale = False
-                complete = False
-                try:
-                    page = await self._log.read_events(self._key, self.last, PAGE)
-                    complete = len(page) < PAGE
-                finally:
-                    self._stale |= not complete
-                self._extend(page)
+            self._stale, more = False, True
+            try:
+                page = await self._log.read_events(self._key, self.last, PAGE)
+                more = len(page) == PAGE
+            finally:
+                self._stale |= more
+            self._extend(page)
             self._wake()
 
     def _extend(self, events: Iterable[LoggedEvent]) -> bool:
