@@ -11,6 +11,8 @@ from typing import get_type_hints
 
 PREFIX = "A2A_"
 
+_TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False, "": False}
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -40,6 +42,28 @@ class Settings:
     """How often the progress of a background job is looked at."""
     stream_window: int = 512
     """How many of the newest events of a followed task are kept in memory."""
+    dial_hosts: str = ""
+    """The only hosts that webhooks and files may be on, separated by commas, ``*.example.com`` for all below it; empty: every public one."""
+    dial_networks: str = ""
+    """Networks of your own that webhooks and files may be in although they are not public, separated by commas: ``10.1.0.0/16``."""
+    dial_ports: str = "443,8443"
+    """The ports that webhooks and files may be on, separated by commas."""
+    dial_loopback: bool = False
+    """For development only: webhooks and files may be on this machine, there also without https and on every port."""
+    dial_timeout: float = 15.0
+    """How long one call of a webhook, or fetching a file, may take."""
+    fetch_limit: int = 10_000_000
+    """How many bytes a fetched file may have."""
+    push_first_delay: float = 1.0
+    """After which time a webhook call that failed is tried again; each time after twice the time before."""
+    push_longest_delay: float = 900.0
+    """The longest time between two tries of a webhook call."""
+    push_tries: int = 20
+    """After how many tries a webhook has failed and is called no more."""
+    push_concurrency: int = 64
+    """How many webhooks are called at the same time."""
+    push_poll: float = 1.0
+    """How often the process looks for webhook calls that other processes have left."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
@@ -48,7 +72,7 @@ class Settings:
         for setting in fields(cls):
             name = PREFIX + setting.name.upper()
             if name in environment:
-                kind: Callable[[str], str | int | float] = hints[setting.name]
+                kind: Callable[[str], str | int | float] = _truth if hints[setting.name] is bool else hints[setting.name]
                 try:
                     given[setting.name] = kind(environment[name])
                 except ValueError:
@@ -56,3 +80,9 @@ class Settings:
         if wrong:
             raise ValueError("; ".join(wrong))
         return cls(**given)  # type: ignore[arg-type]  # each value was made by its own field's type
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in _TRUTH:
+        raise ValueError(f"{text!r} is neither true nor false")
+    return _TRUTH[text.lower()]

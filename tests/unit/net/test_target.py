@@ -1,0 +1,97 @@
+"""URLs that others wrote: which are called, and what is said about those that are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.errors import InvalidParamsError
+from a2a_runtime.net.errors import UrlRefusedError
+from a2a_runtime.net.policy import Policy
+from a2a_runtime.net.target import target_of
+
+DEFAULT = Policy()
+DEVELOPMENT = Policy(loopback=True)
+
+CALLED = {
+    "https://example.com": ("example.com", 443, b"/", "example.com"),
+    "https://EXAMPLE.com:8443/a?b=c#d": ("example.com", 8443, b"/a?b=c", "example.com:8443"),
+    "https://bücher.example/ö": ("xn--bcher-kva.example", 443, b"/%C3%B6", "xn--bcher-kva.example"),
+    "https://93.184.216.34/": ("93.184.216.34", 443, b"/", "93.184.216.34"),
+    "https://[2606:4700::1111]:8443/": ("2606:4700::1111", 8443, b"/", "[2606:4700::1111]:8443"),
+    "https://1.example.com./": ("1.example.com.", 443, b"/", "1.example.com."),
+}
+REFUSED = {
+    "no url": "hello",
+    "nothing": "",
+    "no host": "https:///path",
+    "another scheme": "file:///etc/passwd",
+    "gopher": "gopher://example.com/",
+    "http": "http://example.com/",
+    "blank before": " https://example.com/",
+    "line break": "https://example.com/\r\nHost: evil",
+    "user": "https://user@example.com/",
+    "password": "https://user:secret@example.com/",
+    "backslash": "https://example.com\\@10.0.0.1/",
+    "port": "https://example.com:22/",
+    "port out of range": "https://example.com:99999/",
+    "loopback": "https://127.0.0.1/",
+    "private": "https://10.0.0.1/",
+    "metadata": "https://169.254.169.254/latest/meta-data/",
+    "metadata in version 6": "https://[fd00:ec2::254]/",
+    "mapped": "https://[::ffff:127.0.0.1]/",
+    "mapped in hexadecimal": "https://[::ffff:7f00:1]/",
+    "NAT64": "https://[64:ff9b::a00:1]/",
+    "6to4": "https://[2002:7f00:1::]/",
+    "zone": "https://[fe80::1%25eth0]/",
+    "decimal": "https://2130706433/",
+    "hexadecimal": "https://0x7f000001/",
+    "hexadecimal with dots": "https://0x7f.0.0.0x1/",
+    "octal": "https://0177.0.0.1/",
+    "octal in one": "https://017700000001/",
+    "short": "https://127.1/",
+    "number with a dot": "https://2130706433./",
+    "address with a dot": "https://127.0.0.1./",
+    "full-width digits": "https://\uff11\uff12\uff17.0.0.1/",
+    "long label": f"https://{'a' * 64}.example/\ud800",
+}
+
+
+@pytest.mark.parametrize("url", CALLED, ids=str)
+def test_a_url_that_is_called(url: str) -> None:
+    """It is taken apart once: host, port, path, and what the Host header says."""
+    target = target_of(url, DEFAULT)
+    assert (target.host, target.port, target.path, target.authority) == CALLED[url]
+
+
+@pytest.mark.parametrize("url", REFUSED.values(), ids=REFUSED)
+def test_a_url_that_is_not_called(url: str) -> None:
+    """It is refused as a wrong parameter, without any call; neither text repeats what may be secret in it."""
+    with pytest.raises(UrlRefusedError) as caught:
+        target_of(url, DEFAULT)
+    assert isinstance(caught.value, InvalidParamsError)
+    assert "secret" not in caught.value.message + caught.value.hint
+    assert caught.value.message
+
+
+def test_development_permits_this_machine() -> None:
+    """With the switch, http and any port are fine for this machine, but not for an address elsewhere."""
+    assert target_of("http://127.0.0.1:5000/hook", DEVELOPMENT).port == 5000
+    assert target_of("https://localhost:5000/hook", DEVELOPMENT).host == "localhost"
+    with pytest.raises(UrlRefusedError):
+        target_of("http://93.184.216.34/", DEVELOPMENT)
+    with pytest.raises(UrlRefusedError):
+        target_of("https://10.0.0.1/", DEVELOPMENT)
+
+
+def test_a_list_of_hosts_is_heeded() -> None:
+    """A host that the operator has not listed is refused; the log names the setting."""
+    policy = Policy(hosts=frozenset({"example.com"}))
+    assert target_of("https://example.com/", policy).host == "example.com"
+    with pytest.raises(UrlRefusedError) as caught:
+        target_of("https://example.net/", policy)
+    assert "A2A_DIAL_HOSTS" in caught.value.hint
+
+
+def test_a_target_shows_no_secrets() -> None:
+    """What a log shows of a URL has no path and no query: webhooks keep their secrets there."""
+    assert str(target_of("https://hooks.example.com/services/T0/secret?token=secret", DEFAULT)) == "https://hooks.example.com"
