@@ -51,12 +51,12 @@ def _bare(schema: Schema, definitions: dict[str, Schema]) -> Schema:
 
 
 def _branch(union: Schema, step: Step) -> Schema:
-    choices = union["choices"]
-    found = choices.get(step, _NOTHING) if isinstance(choices, dict) else _NOTHING
-    return found if isinstance(found, dict) else _NOTHING
+    choices: dict[Step, Schema] = union["choices"] if union["type"] == "tagged-union" else {}
+    return choices.get(step, _NOTHING)
 
 
 def _inside(schema: Schema, step: Step) -> Schema:
+    found: Schema = _NOTHING
     match schema.get("type"):
         case "list":
             found = schema.get("items_schema", _NOTHING)
@@ -65,8 +65,8 @@ def _inside(schema: Schema, step: Step) -> Schema:
         case "model-fields":
             found = next((field["schema"] for name, field in schema["fields"].items() if step in (name, *_names(field))), _NOTHING)
         case _:
-            found = _NOTHING
-    return found if isinstance(found, dict) else _NOTHING
+            pass
+    return found
 
 
 def _names(field: Schema) -> tuple[Step, ...]:

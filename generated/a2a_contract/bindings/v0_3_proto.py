@@ -11,8 +11,22 @@ from ..base import Demand
 from ..binding import AnyBinding, Binding, Nothing, rewritten
 from ..translate import v0_3_proto as translate
 
+_SEND_MESSAGE_REQUEST = (
+    Demand(("message",), ("message",), required=frozenset({"message_id", "role", "content"})),
+    Demand(("configuration", "push_notification"), ("configuration", "pushNotification"), required=frozenset({"url"})),
+    Demand(
+        ("configuration", "push_notification", "authentication"),
+        ("configuration", "pushNotification", "authentication"),
+        required=frozenset({"schemes"}),
+    ),
+)
 _GET_TASK_REQUEST = (Demand((), (), required=frozenset({"name"})),)
-_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"parent", "config_id"})),)
+_CANCEL_TASK_REQUEST = (Demand((), (), required=frozenset({"name"})),)
+_TASK_SUBSCRIPTION_REQUEST = (Demand((), (), required=frozenset({"name"})),)
+_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"parent"})),)
+_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"name"})),)
+_LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"parent"})),)
+_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"name"})),)
 
 SEND_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
     operation=operations.SEND_MESSAGE,
@@ -20,6 +34,7 @@ SEND_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.S
     request=theirs.SendMessageRequest,
     read=translate.read_send_message_request,
     write=rewritten(translate.write_send_message_response),
+    demands=_SEND_MESSAGE_REQUEST,
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
@@ -27,6 +42,7 @@ SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageReque
     request=theirs.SendMessageRequest,
     read=translate.read_send_message_request,
     write=rewritten(translate.write_stream_response),
+    demands=_SEND_MESSAGE_REQUEST,
 )
 GET_TASK: Binding[theirs.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
@@ -42,6 +58,7 @@ CANCEL_TASK: Binding[theirs.CancelTaskRequest, ours.CancelTaskRequest, ours.Task
     request=theirs.CancelTaskRequest,
     read=translate.read_cancel_task_request,
     write=rewritten(translate.write_task),
+    demands=_CANCEL_TASK_REQUEST,
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskSubscriptionRequest, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
@@ -49,6 +66,7 @@ SUBSCRIBE_TO_TASK: Binding[theirs.TaskSubscriptionRequest, ours.SubscribeToTaskR
     request=theirs.TaskSubscriptionRequest,
     read=translate.read_task_subscription_request_as_subscribe_to_task_request,
     write=rewritten(translate.write_stream_response),
+    demands=_TASK_SUBSCRIPTION_REQUEST,
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     theirs.CreateTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig
@@ -68,6 +86,7 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     request=theirs.GetTaskPushNotificationConfigRequest,
     read=translate.read_get_task_push_notification_config_request,
     write=rewritten(translate.write_task_push_notification_config),
+    demands=_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     theirs.ListTaskPushNotificationConfigRequest, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
@@ -77,6 +96,7 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     request=theirs.ListTaskPushNotificationConfigRequest,
     read=translate.read_list_task_push_notification_config_request_as_list_task_push_notification_configs_request,
     write=rewritten(translate.write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response),
+    demands=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
 )
 DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     theirs.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Nothing
@@ -86,6 +106,7 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     request=theirs.DeleteTaskPushNotificationConfigRequest,
     read=translate.read_delete_task_push_notification_config_request,
     write=None,
+    demands=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
 )
 GET_EXTENDED_AGENT_CARD: Binding[theirs.GetAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
     operation=operations.GET_EXTENDED_AGENT_CARD,

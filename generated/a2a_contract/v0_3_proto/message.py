@@ -65,15 +65,15 @@ class Part(Oneof):
 class Message(WireModel):
     """One turn of the conversation between a client and an agent."""
 
-    message_id: Annotated[str | None, Field(alias="messageId")] = None
+    message_id: Annotated[str, Field(alias="messageId")] = ""
     """Names the message; chosen by its sender."""
     context_id: Annotated[str | None, Field(alias="contextId")] = None
     """The conversation it belongs to."""
     task_id: Annotated[str | None, Field(alias="taskId")] = None
     """The task it starts from, continues or reports on."""
-    role: Role | None = None
+    role: Role = Role.UNSPECIFIED
     """Who sends it."""
-    content: list[Part] | None = None
+    content: Annotated[list[Part], Field(default_factory=list)]
     """The content, in reading order."""
     metadata: JsonObject | None = None
     """Free data about the message, for extensions and applications."""

@@ -62,8 +62,8 @@ class CreateTaskPushNotificationConfigRequest(WireModel):
 
     parent: str
     """The task: tasks/{id}."""
-    config_id: Annotated[str, Field(alias="configId")] = ""
-    """Names the configuration; chosen by the agent when empty."""
+    config_id: Annotated[str | None, Field(alias="configId")] = None
+    """Names the configuration; chosen by the agent when absent or empty."""
     config: TaskPushNotificationConfig
     """The configuration."""
 

@@ -73,11 +73,11 @@ def write_part(ours: v1_0.Part) -> dict[str, object]:
 def read_message(theirs: v0_3_proto.Message) -> v1_0.Message:
     """Read `Message` of A2A 0.3 in ProtoJSON."""
     return v1_0.Message(
-        message_id=theirs.message_id or "",
+        message_id=theirs.message_id,
         context_id=theirs.context_id,
         task_id=theirs.task_id,
-        role=v1_0.Role.UNSPECIFIED if theirs.role is None else read_role(theirs.role),
-        parts=[read_part(item) for item in theirs.content or []],
+        role=read_role(theirs.role),
+        parts=[read_part(item) for item in theirs.content],
         metadata=theirs.metadata,
         extensions=theirs.extensions,
     )
@@ -85,15 +85,11 @@ def read_message(theirs: v0_3_proto.Message) -> v1_0.Message:
 
 def write_message(ours: v1_0.Message) -> dict[str, object]:
     """Write `Message` for A2A 0.3 in ProtoJSON."""
-    out: dict[str, object] = {"role": write_role(ours.role)}
-    if ours.message_id:
-        out["messageId"] = ours.message_id
+    out: dict[str, object] = {"messageId": ours.message_id, "role": write_role(ours.role), "content": [write_part(item) for item in ours.parts]}
     if ours.context_id is not None:
         out["contextId"] = ours.context_id
     if ours.task_id is not None:
         out["taskId"] = ours.task_id
-    if ours.parts:
-        out["content"] = [write_part(item) for item in ours.parts]
     if ours.metadata is not None:
         out["metadata"] = ours.metadata
     if ours.extensions is not None:

@@ -131,7 +131,9 @@ def write_task_push_notification_config_as_create_task_push_notification_config_
         config_out["name"] = "/".join(("tasks", ours.task_id, "pushNotificationConfigs", ours.id))
     if push_notification_config_out:
         config_out["pushNotificationConfig"] = push_notification_config_out
-    out: dict[str, object] = {"parent": "/".join(("tasks", ours.task_id or "")), "configId": ours.id or "", "config": config_out}
+    out: dict[str, object] = {"parent": "/".join(("tasks", ours.task_id or "")), "config": config_out}
+    if ours.id is not None:
+        out["configId"] = ours.id
     return out
 
 

@@ -1,0 +1,60 @@
+"""The examples in the contract: what readers take, forgive and refuse, by JSON Schema and by the generated models."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema_rs
+import pytest
+from contract.documents import Example, examples, pointer, pointers, read, read_leniently, validator, write
+from pydantic import ValidationError
+
+VALID, LENIENT, INVALID = (examples(kind) for kind in ("valid", "lenient", "invalid"))
+
+
+@pytest.mark.parametrize("example", VALID, ids=str)
+def test_a_valid_document_fits_its_schema(example: Example) -> None:
+    """Any JSON Schema validator takes what a good writer sends."""
+    assert validator(example.dialect, example.type).is_valid(example.content)
+
+
+@pytest.mark.parametrize("example", VALID, ids=str)
+def test_a_valid_document_comes_back(example: Example) -> None:
+    """What is read from a good writer is written again with the same meaning."""
+    assert write(example, read(example, example.content)) == example.content
+
+
+@pytest.mark.parametrize("example", LENIENT, ids=str)
+def test_a_lenient_document_is_read_as_it_says(example: Example) -> None:
+    """What only a reader forgives is read, and written in proper form from then on."""
+    content = example.content
+    assert isinstance(content, dict)
+    assert write(example, read_leniently(example, content["document"])) == content["reads_as"]
+
+
+@pytest.mark.parametrize("example", INVALID, ids=str)
+def test_an_invalid_document_is_refused_by_its_schema(example: Example) -> None:
+    """Any JSON Schema validator refuses it at the place that the example names, unless only a reader can tell."""
+    content = example.content
+    assert isinstance(content, dict)
+    faults = {_place(error) for error in validator(example.dialect, example.type).iter_errors(content["document"])}
+    assert faults == (set() if content.get("schema") == "accepts" else {content["place"]})
+
+
+@pytest.mark.parametrize("example", INVALID, ids=str)
+def test_an_invalid_document_is_refused_by_its_reader(example: Example) -> None:
+    """A reader refuses it with one error, at the place that the example names."""
+    content = example.content
+    assert isinstance(content, dict)
+    with pytest.raises(ValidationError) as refused:
+        read(example, content["document"])
+    assert pointers(example, refused.value) == [content["place"]]
+
+
+def _place(error: jsonschema_rs.ValidationError) -> str:
+    """Name where an error is; a missing member is missed where it should stand."""
+    steps = [*error.instance_path]
+    missing = error.message.removesuffix(" is a required property")
+    if missing != error.message:
+        steps.append(json.loads(missing))
+    return pointer(steps)
