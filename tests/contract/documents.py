@@ -64,7 +64,7 @@ def kind_of(dialect: str, name: str) -> type[object]:
     return kind
 
 
-def write(example: Example, value: WireModel) -> object:
+def write(value: WireModel) -> object:
     """Write what was read, as JSON."""
     return json.loads(value.to_json())["value"]
 
