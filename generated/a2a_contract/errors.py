@@ -303,6 +303,13 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
                     grpc="FAILED_PRECONDITION",
                     reason="EXTENDED_AGENT_CARD_NOT_CONFIGURED",
                 ),
+                "v0_3_proto": ErrorRow(
+                    message="Authenticated Extended Card is not configured",
+                    code=-32007,
+                    http=404,
+                    grpc="FAILED_PRECONDITION",
+                    reason="EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+                ),
             },
         ),
         ExtensionSupportRequiredError: ErrorRow(code=-32008, http=400, grpc="FAILED_PRECONDITION", reason="EXTENSION_SUPPORT_REQUIRED"),

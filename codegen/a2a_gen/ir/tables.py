@@ -49,14 +49,15 @@ def errors(table: Node, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRow]:
     """Read the errors; what a dialect says about one lies over what the row says."""
     for row in table["errors"].items():
         is_abstract = row["abstract"].flag()
-        spoken = dict.fromkeys([*(dialect.name for dialect in dialects), *(name for name, _ in row["dialects"].members())])
+        # A form of a dialect answers with that dialect's errors.
+        spoken = {dialect.name: dialect.form_of or dialect.name for dialect in dialects} | {name: name for name, _ in row["dialects"].members()}
         yield ErrorRow(
             name=names.class_name(row["name"].text()),
             parent=names.class_name(row["parent"].text()),
             description=row["description"].text(),
             message=row["message"].text(),
             is_abstract=is_abstract,
-            columns={} if is_abstract else {dialect: _columns(row, dialect) for dialect in spoken},
+            columns={} if is_abstract else {dialect: _columns(row, home) for dialect, home in spoken.items()},
             place=row.place,
         )
 
