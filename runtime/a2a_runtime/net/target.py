@@ -17,6 +17,7 @@ from a2a_runtime.settings import PREFIX
 
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 _NUMBER = re.compile(r"(\d+|0x[0-9a-f]*)\.?$", re.IGNORECASE)
+_NAME = re.compile(r"[a-z0-9._-]+", re.IGNORECASE)
 _NO_URL = "This is not a URL"
 
 
@@ -69,6 +70,8 @@ def _address(host: str, policy: Policy, *, encrypted: bool) -> Address | None:
         if _NUMBER.search(host.rpartition(".")[2] or host.rstrip(".").rpartition(".")[2]):
             # 127.1, 0x7f000001, 2130706433: resolvers take them for addresses.
             raise UrlRefusedError(f"{host} is an address in an unusual spelling", "An address must be written in its usual form") from None
+        if not _NAME.fullmatch(host):
+            raise UrlRefusedError(f"{host} is not the name of a host", _NO_URL) from None
         return None
     refusal = permitted(address, policy, encrypted=encrypted)
     if refusal is not None:

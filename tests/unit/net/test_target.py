@@ -52,6 +52,8 @@ REFUSED = {
     "number with a dot": "https://2130706433./",
     "address with a dot": "https://127.0.0.1./",
     "full-width digits": "https://\uff11\uff12\uff17.0.0.1/",
+    "bracket": "https://[/",
+    "encoded host": "https://%31%30.0.0.1/",
     "long label": f"https://{'a' * 64}.example/\ud800",
 }
 

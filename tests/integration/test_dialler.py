@@ -1,0 +1,230 @@
+"""The guarded dialler over real sockets: what it reaches, what it does not, and what it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from a2a_runtime.net.dialler import GuardedDialler, Limits
+from a2a_runtime.net.errors import (
+    AddressRefusedError,
+    DialError,
+    TooLargeError,
+    TooSlowError,
+    UnreachableError,
+    UnusableAnswerError,
+    UrlRefusedError,
+)
+from a2a_runtime.net.policy import Policy
+from a2a_runtime.testing.receiver import Call, Receiver, Reply
+from a2a_runtime.testing.resolver import TableResolver
+
+pytestmark = pytest.mark.anyio
+
+HERE = Policy(loopback=True)
+HASTY = Limits(connect_seconds=1, seconds=0.5, max_bytes=100_000, redirects=2)
+CERTIFICATE = Path(__file__).with_name("hook.example.pem")  # of hook.example, valid for ever, with its key
+
+
+def named(url: str, host: str = "hook.example") -> str:
+    """Call a receiver by a name."""
+    return url.replace("127.0.0.1", host)
+
+
+async def test_a_file_is_fetched() -> None:
+    """The content comes back as it was sent; the request has no cookie, credential or encoding in it."""
+    async with Receiver(lambda _: Reply(200, body=b"content\x00")) as receiver, GuardedDialler(HERE) as dialler:
+        assert await dialler.fetch(f"{receiver.url}?a=b") == b"content\x00"
+        (call,) = receiver.calls
+        assert (call.method, call.path, call.headers["host"]) == ("GET", "/hook?a=b", f"127.0.0.1:{receiver.port}")
+        assert set(call.headers) == {"host", "user-agent", "accept", "accept-encoding"}
+
+
+async def test_a_name_that_leads_here_is_refused_without_the_switch() -> None:
+    """No connection is made; the log reads where the name leads, the caller does not."""
+    async with (
+        Receiver() as receiver,
+        GuardedDialler(Policy(ports=frozenset({receiver.port})), resolver=TableResolver({"x.example": ["127.0.0.1"]})) as dialler,
+    ):
+        with pytest.raises(AddressRefusedError) as caught:
+            await dialler.fetch(f"https://x.example:{receiver.port}/")
+        assert receiver.calls == []
+        assert "127.0.0.1" in caught.value.hint
+        assert "127.0.0.1" not in caught.value.message
+
+
+@pytest.mark.parametrize("answer", ["169.254.169.254", "8.8.8.8 10.0.0.1", "::ffff:10.0.0.1", "fd00:ec2::254", "2002:7f00:1::"])
+async def test_every_address_of_a_name_counts(answer: str) -> None:
+    """A single address that is not called is enough to refuse a name."""
+    async with GuardedDialler(HERE, resolver=TableResolver({"x.example": [answer]})) as dialler:
+        with pytest.raises(AddressRefusedError):
+            await dialler.fetch("https://x.example/")
+
+
+async def test_a_name_is_resolved_once() -> None:
+    """A name that leads somewhere else for each question is called where it led when it was judged."""
+    resolver = TableResolver({"hook.example": ["127.0.0.1", "10.255.255.1"]})
+    async with Receiver() as receiver, GuardedDialler(HERE, resolver=resolver) as dialler:
+        assert (await dialler.post(named(receiver.url), {}, b"")).status == 204
+        assert resolver.questions == ["hook.example"]
+
+
+async def test_a_name_that_turns_bad_is_refused() -> None:
+    """Once its connection is gone, a name is judged again, and refused when it has come to lead elsewhere."""
+    resolver = TableResolver({"hook.example": ["127.0.0.1", "10.255.255.1"]})
+    async with Receiver(lambda _: Reply(204, {"Connection": "close"})) as receiver, GuardedDialler(HERE, resolver=resolver) as dialler:
+        await dialler.post(named(receiver.url), {}, b"")
+        with pytest.raises(AddressRefusedError):
+            await dialler.post(named(receiver.url), {}, b"")
+        assert len(receiver.calls) == 1
+
+
+async def test_the_next_address_is_tried() -> None:
+    """Where the first address of a name does not answer, the next one does."""
+    resolver = TableResolver({"hook.example": ["127.0.0.2 127.0.0.1"]})
+    async with Receiver() as receiver, GuardedDialler(HERE, resolver=resolver) as dialler:
+        assert (await dialler.post(named(receiver.url), {}, b"")).status == 204
+
+
+async def test_tls_knows_the_name() -> None:
+    """The connection goes to an address, but the certificate and the Host header are of the name."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(CERTIFICATE)
+    asked: list[str | None] = []
+    context.sni_callback = lambda _socket, name, _context: asked.append(name)
+    resolver = TableResolver({"hook.example": ["127.0.0.1"], "other.example": ["127.0.0.1"]})
+    trust = ssl.create_default_context(cafile=str(CERTIFICATE))
+    async with Receiver(tls=context) as receiver, GuardedDialler(HERE, resolver=resolver, trust=trust) as dialler:
+        assert (await dialler.post(named(receiver.url), {}, b"")).status == 204
+        assert asked == ["hook.example"]
+        assert receiver.calls[0].headers["host"] == f"hook.example:{receiver.port}"
+        with pytest.raises(UnreachableError):
+            await dialler.post(named(receiver.url, "other.example"), {}, b"")
+    async with Receiver(tls=context) as receiver, GuardedDialler(HERE, resolver=resolver) as dialler:
+        with pytest.raises(UnreachableError):
+            await dialler.post(named(receiver.url), {}, b"")
+
+
+async def test_http_stays_on_this_machine() -> None:
+    """The switch permits no call without encryption to another machine, whatever its name."""
+    async with GuardedDialler(HERE, resolver=TableResolver({"x.example": ["93.184.216.34"]})) as dialler:
+        with pytest.raises(AddressRefusedError):
+            await dialler.fetch("http://x.example/")
+
+
+async def test_redirects_are_judged() -> None:
+    """A redirect is followed where its target may be called, and refused where it may not."""
+
+    def answer(call: Call) -> Reply:
+        wheres = {
+            "/hook": "/next",
+            "/next": "there",
+            "/out": "https://10.0.0.1/",
+            "/name": "https://x.example/",
+            "/bad": "https://[",
+            "/loop": "/loop",
+        }
+        return Reply(302, {"Location": wheres[call.path]}) if call.path in wheres else Reply(200, body=call.path.encode())
+
+    resolver = TableResolver({"x.example": ["10.0.0.1"]})
+    async with Receiver(answer) as receiver, GuardedDialler(HERE, HASTY, resolver=resolver) as dialler:
+        assert await dialler.fetch(receiver.url) == b"/there"
+        cases: dict[str, type[DialError]] = {
+            "/out": UrlRefusedError,
+            "/name": AddressRefusedError,
+            "/bad": UrlRefusedError,
+            "/loop": UnusableAnswerError,
+        }
+        for path, error in cases.items():
+            with pytest.raises(error):
+                await dialler.fetch(receiver.url.replace("/hook", path))
+
+
+async def test_a_post_is_not_redirected() -> None:
+    """What is meant for one address goes to no other."""
+    async with Receiver(lambda _: Reply(307, {"Location": "/other"})) as receiver, GuardedDialler(HERE) as dialler:
+        answer = await dialler.post(receiver.url, {"X-Secret": "s"}, b"{}")
+        assert (answer.status, answer.headers["location"], len(receiver.calls)) == (307, "/other", 1)
+
+
+WRONG: dict[str, tuple[Callable[[Call], Reply], type[DialError]]] = {
+    "not found": (lambda _: Reply(404, body=b"no"), UnusableAnswerError),
+    "encoded": (lambda _: Reply(200, {"Content-Encoding": "gzip"}, b"\x1f\x8b"), UnusableAnswerError),
+    "too large": (lambda _: Reply(200, body=bytes(200_000)), TooLargeError),
+    "no answer": (lambda _: Reply(200, after=5), TooSlowError),
+    "drop by drop": (lambda _: Reply(200, body=bytes(50_000), pause=0.1), TooSlowError),
+    "hangs up": (lambda _: Reply(hangs_up=True), UnreachableError),
+    "incomplete": (lambda _: Reply(200, {"Content-Length": "100"}), TooSlowError),
+}
+
+
+@pytest.mark.parametrize(("answer", "error"), WRONG.values(), ids=WRONG)
+async def test_what_cannot_be_fetched(answer: Callable[[Call], Reply], error: type[DialError]) -> None:
+    """Every fault of the other side has its error, soon; a limit holds for the whole call, not for each piece."""
+    async with Receiver(answer) as receiver, GuardedDialler(HERE, HASTY) as dialler:
+        began = time.monotonic()
+        with pytest.raises(error):
+            await dialler.fetch(receiver.url)
+        assert time.monotonic() - began < 2
+
+
+async def test_a_limit_can_be_named() -> None:
+    """Whoever fetches may take less than the operator permits."""
+    async with Receiver(lambda _: Reply(200, body=b"12345")) as receiver, GuardedDialler(HERE) as dialler:
+        assert await dialler.fetch(receiver.url, 5) == b"12345"
+        with pytest.raises(TooLargeError):
+            await dialler.fetch(receiver.url, 4)
+
+
+async def test_an_answer_counts_from_its_status() -> None:
+    """A POST is answered as soon as the status is there, even if its body never ends."""
+    async with Receiver(lambda _: Reply(200, body=bytes(50_000), pause=1)) as receiver, GuardedDialler(HERE) as dialler:
+        began = time.monotonic()
+        assert (await dialler.post(receiver.url, {}, b"")).status == 200
+        assert time.monotonic() - began < 2
+
+
+async def test_nobody_listens() -> None:
+    """A closed port, a name without an address, and a name that cannot be one are told apart for the log only."""
+    async with Receiver() as receiver:
+        url = receiver.url
+    async with GuardedDialler(HERE) as dialler:
+        with pytest.raises(UnreachableError) as closed:
+            await dialler.fetch(url)
+        with pytest.raises(UnreachableError) as unknown:
+            await dialler.fetch("https://name.invalid/")
+        assert closed.value.message == unknown.value.message == AddressRefusedError("").message
+        assert closed.value.hint != unknown.value.hint
+
+
+async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy would connect on our behalf, to addresses that nobody has judged."""
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    async with Receiver() as receiver, GuardedDialler(HERE) as dialler:
+        assert (await dialler.post(receiver.url, {}, b"")).status == 204
+
+
+async def test_connections_are_used_again() -> None:
+    """Many calls to one receiver in a row need one connection."""
+    resolver = TableResolver({"hook.example": ["127.0.0.1"]})
+    async with Receiver(lambda _: Reply(200, body=b"ok")) as receiver, GuardedDialler(HERE, resolver=resolver) as dialler:
+        for _ in range(5):
+            await dialler.post(named(receiver.url), {}, b"{}")
+        assert resolver.questions == ["hook.example"]
+
+
+async def test_a_call_can_be_cancelled() -> None:
+    """Cancelling is no error of the other side, and leaves the dialler usable."""
+    async with Receiver(lambda call: Reply(after=30 if call.number == 1 else 0)) as receiver, GuardedDialler(HERE) as dialler:
+        call = asyncio.ensure_future(dialler.post(receiver.url, {}, b""))
+        await receiver.received(1)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert (await dialler.post(receiver.url, {}, b"")).status == 204
