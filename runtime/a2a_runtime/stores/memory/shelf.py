@@ -52,7 +52,9 @@ class Shelf:
 
     def now(self) -> int:
         """Say what time it is, and never an earlier one than before: the order of moves is the order of times."""
-        self._now = max(self._now, self._clock.millis())
+        now = self._clock.millis()
+        if now > self._now:
+            self._now = now
         return self._now
 
     def find(self, scope: Scope, wire_id: str) -> Row | None:
