@@ -29,6 +29,7 @@ class Case:
     says: str
     steps: tuple[Step, ...]
     on: str | None = None
+    shows: tuple[str, ...] = ("",)
 
     def lay_out(self, project: Path) -> None:
         """Copy the input to an empty folder."""
@@ -48,14 +49,15 @@ def read_case(folder: Path) -> Case:
     """Read a case; a misspelled key is an error."""
     table = tomllib.loads((folder / "case.toml").read_text(encoding="utf-8"))
     steps = tuple(_step(step) for step in table.pop("step", [{}]))
-    return Case(folder, steps=steps, **table)
+    return Case(folder, steps=steps, shows=tuple(table.pop("shows", ("",))), **table)
 
 
 def _step(table: dict[str, str | int | list[str]]) -> Step:
     return Step(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
 
 
-def tree(folder: Path) -> dict[str, bytes]:
-    """Read every file below a folder."""
+def tree(folder: Path, shows: tuple[str, ...] = ("",)) -> dict[str, bytes]:
+    """Read every file below a folder whose path begins in one of some ways."""
     files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(files)}
+    found = {path.relative_to(folder).as_posix(): path for path in sorted(files)}
+    return {name: path.read_bytes() for name, path in found.items() if name.startswith(shows)}

@@ -58,13 +58,13 @@ def milliseconds(value: datetime) -> int:
 
 
 def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, ...]:
-    """Take the identifiers out of a name such as ``tasks/1``; ``None`` in the template marks their places, and a name of another form has none.
+    """Take the identifiers out of a name that begins as a template does, where ``None`` marks their places; a name of another form has none.
 
     >>> resource("tasks/1/pushNotificationConfigs/2", ("tasks", None, "pushNotificationConfigs", None))
     ('1', '2')
     """
     pieces = (name or "").split("/")
-    fits = len(pieces) == len(template) and all(word in (None, piece) for piece, word in zip(pieces, template, strict=True))
+    fits = len(pieces) >= len(template) and all(word in (None, piece) for piece, word in zip(pieces, template, strict=False))
     return tuple(pieces[place] if fits else "" for place, word in enumerate(template) if word is None)
 
 
@@ -92,9 +92,13 @@ def read_interfaces(
     url: str | None, preferred: str | None, additional: list[JsonObject] | None, version: str | None, *, transport: str
 ) -> list[JsonObject]:
     """List the addresses of a card that names a main one and further ones; the main one comes first and once."""
-    main: JsonObject = {"url": url or "", "protocolBinding": preferred or transport, "protocolVersion": version or ""}
-    others = (_interface(other, version or "") for other in additional or ())
-    return [main, *(other for other in others if other != main)]
+    others = [_interface(other, version or "") for other in additional or ()]
+    if not url:
+        return others
+    main: JsonObject = {"url": url, "protocolBinding": transport if preferred is None else preferred, "protocolVersion": version or ""}
+    if main in others:
+        others.remove(main)
+    return [main, *others]
 
 
 def write_interfaces(interfaces: list[JsonObject], *, transport: str) -> JsonObject:

@@ -36,4 +36,4 @@ class OpenEnum(WireEnum):
     @property
     def is_known(self) -> bool:
         """Whether the contract lists this word."""
-        return type(self).__members__.get(self.name) is self
+        return type(self)._value2member_map_.get(self._value_) is self
