@@ -85,6 +85,9 @@ VERSION = Parameter(("A2A-Version", "OPVS-Version"), "The version of the protoco
 EXTENSIONS = Parameter(
     ("A2A-Extensions", "X-A2A-Extensions", "OPVS-Extensions", "X-OPVS-Extensions"), "The extensions that the client asks for, separated by commas."
 )
+NOTIFICATION_TOKEN = Parameter(
+    ("X-A2A-Notification-Token", "X-OPVS-Notification-Token"), "The text from the push configuration, by which its owner recognises a notification."
+)
 
 CANONICAL = V1_0
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(

@@ -68,8 +68,8 @@ def write_task_push_notification_config(ours: v1_0.TaskPushNotificationConfig) -
     if ours.authentication is not None:
         push_notification_config_out["authentication"] = write_authentication_info(ours.authentication)
     out: dict[str, object] = {}
-    if ours.task_id and ours.id:
-        out["name"] = "/".join(("tasks", ours.task_id, "pushNotificationConfigs", ours.id))
+    if ours.task_id or ours.id:
+        out["name"] = "/".join(("tasks", ours.task_id or "", "pushNotificationConfigs", ours.id or ""))
     if push_notification_config_out:
         out["pushNotificationConfig"] = push_notification_config_out
     return out

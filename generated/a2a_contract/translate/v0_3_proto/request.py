@@ -127,8 +127,8 @@ def write_task_push_notification_config_as_create_task_push_notification_config_
     if ours.authentication is not None:
         push_notification_config_out["authentication"] = write_authentication_info(ours.authentication)
     config_out: dict[str, object] = {}
-    if ours.task_id and ours.id:
-        config_out["name"] = "/".join(("tasks", ours.task_id, "pushNotificationConfigs", ours.id))
+    if ours.task_id or ours.id:
+        config_out["name"] = "/".join(("tasks", ours.task_id or "", "pushNotificationConfigs", ours.id or ""))
     if push_notification_config_out:
         config_out["pushNotificationConfig"] = push_notification_config_out
     out: dict[str, object] = {"parent": "/".join(("tasks", ours.task_id or "")), "config": config_out}
@@ -148,7 +148,7 @@ def read_get_task_push_notification_config_request(
 def write_get_task_push_notification_config_request(ours: v1_0.GetTaskPushNotificationConfigRequest) -> dict[str, object]:
     """Write `GetTaskPushNotificationConfigRequest` for A2A 0.3 in ProtoJSON."""
     out: dict[str, object] = {}
-    if ours.task_id and ours.id:
+    if ours.task_id or ours.id:
         out["name"] = "/".join(("tasks", ours.task_id, "pushNotificationConfigs", ours.id))
     return out
 
@@ -164,7 +164,7 @@ def read_delete_task_push_notification_config_request(
 def write_delete_task_push_notification_config_request(ours: v1_0.DeleteTaskPushNotificationConfigRequest) -> dict[str, object]:
     """Write `DeleteTaskPushNotificationConfigRequest` for A2A 0.3 in ProtoJSON."""
     out: dict[str, object] = {}
-    if ours.task_id and ours.id:
+    if ours.task_id or ours.id:
         out["name"] = "/".join(("tasks", ours.task_id, "pushNotificationConfigs", ours.id))
     return out
 
