@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -115,3 +116,14 @@ def test_a_folder_without_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name in ("build", "check", "ir", "lint"):
         assert main([name]) == 2
         assert "[tool.a2a-gen]" in capsys.readouterr().err
+
+
+def test_the_intermediate_form(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole contract, or one file of it; a file that is not there is wrong use, with the names of those that are."""
+    monkeypatch.chdir(Path(__file__).parents[2] / "cases" / "smallest" / "input")
+    assert main(["ir"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert main(["ir", "--family", "v1_0/request"]) == 0
+    assert json.loads(capsys.readouterr().out) in whole["families"]
+    assert main(["ir", "--family", "v9/task"]) == 2
+    assert "there is v1_0/request, v1_0/task" in capsys.readouterr().err
