@@ -11,13 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from a2a_contract.base import Encoded
 from a2a_contract.errors import IdempotencyConflictError
 from a2a_contract.lifecycle import INITIAL, State
+from a2a_contract.v1_0 import Task
 from a2a_runtime import lifecycle
+from a2a_runtime.caller import Scope
+from a2a_runtime.clock import moment
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.fragments import Chunk, Pieces
-from a2a_runtime.stores.values import ArtifactWrite, Change, Idempotency, LoggedEvent, NewTask
+from a2a_runtime.stores.values import ArtifactWrite, Change, Idempotency, LoggedEvent, NewTask, StoredTask
 
 
 class Head(Protocol):
@@ -60,7 +64,27 @@ class NewRows:
     status: bytes
     message: bytes
     metadata: bytes
+    task: bytes
     event: bytes
+
+    def stored(self, scope: Scope, new: NewTask, key: str, wire_id: str, at: int) -> StoredTask:
+        """Show the task as it is after these rows, without reading it back."""
+        return StoredTask(
+            key=key,
+            wire_id=wire_id,
+            context_id=new.context_id,
+            scope=scope,
+            skill=new.skill,
+            dialect=new.dialect,
+            state=INITIAL,
+            version=1,
+            last_seq=1,
+            epoch=0 if new.process is None else 1,
+            process=new.process,
+            cancel_requested=False,
+            updated_at=moment(at),
+            task=Encoded.raw(Task, self.task),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +137,7 @@ def new_rows(new: NewTask, wire_id: str, at: int) -> NewRows:
     message = fragments.message(new.message, wire_id, new.context_id)
     metadata = fragments.object_bytes(new.metadata) if new.metadata else fragments.NO_MEMBERS
     task = fragments.task(wire_id, new.context_id, Pieces(status, (), (message,), metadata))
-    return NewRows(status, message, metadata, fragments.task_event(task))
+    return NewRows(status, message, metadata, task, fragments.task_event(task))
 
 
 def change_rows(change: Change, wire_id: str, context_id: str, at: int) -> ChangeRows:

@@ -15,7 +15,7 @@ import pytest
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.stores.sqlite import SqliteStore, migrations
-from a2a_runtime.stores.sqlite.connection import connect
+from a2a_runtime.stores.sqlite.connection import SQL, connect
 from a2a_runtime.stores.values import Change, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import SCOPE, created, ended, loaded, replacing, texts_of
@@ -208,3 +208,24 @@ def test_steps_are_numbered_from_one_without_a_hole() -> None:
     versions = [step.version for step in migrations.steps()]
     assert versions == list(range(1, len(versions) + 1))
     assert all(step.statements for step in migrations.steps())
+
+
+async def test_a_call_that_fails_after_writing_takes_nothing_with_it(path: Path) -> None:
+    """Calls share a commit, not their failures: what the failed ones wrote is undone, what the others wrote is there."""
+
+    async def put(store: SqliteStore, n: int) -> int:
+        def call(db: sqlite3.Connection) -> int:
+            row = {"scope": SCOPE.to_text(), "context_id": f"c-{n}", "data": b"{}", "at": 1 << 60}
+            db.execute(SQL["put_context"], row)
+            if n % 5 == 0:
+                raise ValueError(n)
+            return n
+
+        assert store._writer is not None
+        return await store._writer.run(call)
+
+    async with opened(path) as store:
+        results = await asyncio.gather(*[put(store, n) for n in range(100)], return_exceptions=True)
+        assert [each for each in results if isinstance(each, int)] == [n for n in range(100) if n % 5]
+        assert {type(each) for each in results if not isinstance(each, int)} == {ValueError}
+        assert [await store.load_context(SCOPE, f"c-{n}") is not None for n in range(100)] == [n % 5 != 0 for n in range(100)]

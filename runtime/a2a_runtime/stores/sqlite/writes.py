@@ -67,7 +67,7 @@ def create(db: sqlite3.Connection, scope: Scope, new: NewTask, ids: Ids, options
     if new.push is not None:
         put_config(db, key, named(new.push, wire_id, ids), new.dialect)
         db.execute(SQL["post_event"], (1, key))
-    return Created(load_by_key(db, key), is_new=True, events=(LoggedEvent(1, rows.event, INITIAL),))
+    return Created(rows.stored(scope, new, key, wire_id, at), is_new=True, events=(LoggedEvent(1, rows.event, INITIAL),))
 
 
 def change(db: sqlite3.Connection, scope: Scope, key: str, wanted: Change, options: StoreOptions) -> Written:
@@ -76,10 +76,8 @@ def change(db: sqlite3.Connection, scope: Scope, key: str, wanted: Change, optio
     if row is None:
         raise TaskNotFoundError
     head = Head(*row)._replace(state=State(row["state"]))
-    if wanted.idempotency is not None:
-        if _promised(db, scope, wanted.idempotency) is not None:
-            return Written(head.version, head.state, (), is_new=False)
-        _promise(db, scope, wanted.idempotency, key)
+    if wanted.idempotency is not None and _promised(db, scope, wanted.idempotency) is not None:
+        return Written(head.version, head.state, (), is_new=False)
     plan.refuse(head, wanted)
     at = options.clock.millis()
     rows = plan.change_rows(wanted, head.wire_id, head.context_id, max(at, head.status_at))
@@ -88,6 +86,8 @@ def change(db: sqlite3.Connection, scope: Scope, key: str, wanted: Change, optio
     _write_head(db, step, head.last_seq + len(events))
     _write_rows(db, step)
     db.executemany(SQL["add_event"], [(key, event.seq, event.state, event.body) for event in events])
+    if wanted.idempotency is not None:
+        _promise(db, scope, wanted.idempotency, key)
     if head.has_pushes:
         db.executemany(SQL["post_event"], [(event.seq, key) for event in events])
     return Written(step.version, wanted.state or head.state, tuple(events))
