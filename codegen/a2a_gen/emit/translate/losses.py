@@ -26,18 +26,32 @@ def dropped(linked: Linked, *, is_flat: bool) -> Iterator[tuple[Direction, str]]
             yield Direction.WRITE, leaf.name
 
 
-def _is_read(leaf: Leaf, links: Iterable[Link], read: Sequence[Case]) -> bool:
-    """Say whether a member is read whenever it is there; of several that may be there at once, only the first becomes the one that ours may have."""
+def _is_read(leaf: Leaf, links: Sequence[Link], read: Sequence[Case]) -> bool:
+    """Say whether a member is read whenever it is there; of several that may be there at once, only the first becomes the one that ours has."""
     place = next((place for place, case in enumerate(read) if case.link and leaf in case.link.theirs[:1]), 0)
     earlier = [other for case in read[:place] if case.link for other in case.link.theirs[:1]]
-    is_carried = any(leaf in link.theirs and link.carries(Direction.READ) for link in links)
-    return is_carried and all(leaf.excludes(other) for other in earlier)
+    carriers = [link for link in links if leaf in link.theirs and link.carries(Direction.READ)]
+    return any(_is_first_source(link, links) for link in carriers) and all(leaf.excludes(other) for other in earlier)
+
+
+def _is_first_source(link: Link, links: Sequence[Link]) -> bool:
+    """Say whether no earlier link gives a value to what this one gives a value to."""
+    targets = {leaf.path for leaf in link.ours}
+    earlier = (each for each in links[: links.index(link)] if each.sets(Direction.READ))
+    rivals = [each for each in earlier if not targets.isdisjoint(leaf.path for leaf in each.ours)]
+    return all(any(one.excludes(other) for one in each.theirs for other in link.theirs) for each in rivals)
 
 
 def _is_written(leaf: Leaf, cases: Iterable[Case], *, is_flat: bool) -> bool:
+    """Say whether a member is written whenever it is there; of several that are written to one, only the first always is."""
     if leaf.last.is_chosen and len(leaf.steps) == 1:
-        return is_flat or any(case.key is leaf and case.link and case.link.carries(Direction.WRITE) for case in cases)
-    return all(any(leaf in link.ours and link.carries(Direction.WRITE) for link in case.links) for case in cases)
+        own = [case.link for case in cases if case.key is leaf and case.link]
+        return all(link.carries(Direction.WRITE) for link in own) if own else is_flat
+    return all(any(_is_first(leaf, link) and link.carries(Direction.WRITE) for link in case.links) for case in cases)
+
+
+def _is_first(leaf: Leaf, link: Link) -> bool:
+    return leaf in (link.ours[:1] if link.kind == "rename" else link.ours)
 
 
 class Losses:
@@ -58,9 +72,9 @@ class Losses:
             self._report.add(place, "A2A-T05", f"{pair}: {verb} loses {owner}.{member}", f'write a rule for it, or say so in "lossy": {line}')
 
     def allow(self, pair: Pair, direction: Direction, member: str) -> None:
-        """Accept what is said about the inside of a member that a function derives, where nobody else can know."""
-        inside = f"{member}."
-        self._used.update(line for line in self._lines if line.type == pair.theirs and line.direction == direction and line.member.startswith(inside))
+        """Accept what is said about a member that a function derives, or about its inside, where nobody else can know."""
+        own = (line for line in self._lines if line.type == pair.theirs and line.direction == direction)
+        self._used.update(line for line in own if line.member == member or line.member.startswith(f"{member}."))
 
     def check(self) -> None:
         """Report the lines that nothing needed."""

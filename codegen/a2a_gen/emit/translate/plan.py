@@ -89,7 +89,7 @@ class _Planner:
             for direction, member in dropped(linked, is_flat=is_flat):
                 self.losses.demand(pair, linked.place, direction, member)
             for link in linked.links:
-                if link.kind == "derive":
+                if link.kind in ("derive", "resource"):
                     for direction in Direction:
                         for leaf in link.sources(direction):
                             self.losses.allow(pair, direction, leaf.name)
@@ -111,7 +111,8 @@ class _Planner:
 
     def _union(self, pair: Pair, listed: tuple[Option, ...]) -> Iterator[Function]:
         ours = self.context.ours.record(pair.ours)
-        written = {member for option in listed for member in option.members}
+        returned = {option.branch: option.members[0] for option in reversed(listed) if option.is_held}
+        written = {member for option in listed for member in option.members if returned.get(option.branch, member) == member}
         for option in listed:
             if not option.members:
                 self.losses.demand(pair, self.context.dialect.place, Direction.READ, option.branch)

@@ -40,7 +40,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "entry": Kind(carries=READ_ONLY, sets=BOTH),
     "derive": Kind(carries=BOTH, sets=BOTH),
     "state": Kind(carries=frozenset(), sets=WRITE_ONLY),
-    "json": Kind(carries=WRITE_ONLY, sets=WRITE_ONLY),
+    "json": Kind(carries=frozenset(), sets=WRITE_ONLY),
     "position": Kind(carries=frozenset(), sets=WRITE_ONLY),
     "constant": Kind(carries=frozenset(), sets=WRITE_ONLY),
     "fresh": Kind(carries=frozenset(), sets=READ_ONLY),

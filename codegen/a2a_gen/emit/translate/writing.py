@@ -143,7 +143,7 @@ class _Writing:
                 yield self._fit(link, target)
             case "wrap":
                 yield Entry(target, "content")
-                yield Entry(link.theirs[1], "marks", "marks")
+                yield Entry(link.theirs[1], "marks", "marks is not None")
             case "resource":
                 yield self._resource(link, target)
             case "state" | "position" | "constant":
@@ -182,12 +182,12 @@ class _Writing:
         values = {leaf.field.wire: self._value(leaf) for leaf in link.ours}
         words = str(link.argument["template"]).split("/")
         named = [values[word[1:-1]] if word.startswith("{") else Value(literal(word)) for word in words]
-        when = " and ".join(value.text for value in values.values()) if target.last.is_nullable else None
-        pieces = [f"{value.text} or ''" if value.nullable and when is None else value.text for value in named]
+        when = " or ".join(value.text for value in values.values()) if target.last.is_nullable else None
+        pieces = [f"{value.text} or ''" if value.nullable else value.text for value in named]
         return Entry(target, f"'/'.join(({', '.join(pieces)}))", when)
 
     def _derived(self, link: Link) -> str:
-        arguments = []
+        arguments: list[str] = []
         for leaf in link.ours:
             value = self._value(leaf)
             text = plain(leaf.field.type, value.text)
