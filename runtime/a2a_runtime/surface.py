@@ -6,12 +6,13 @@ dialect. A task belongs to the surface on which it was created and does not exis
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from a2a_contract.dialects import DIALECTS, V0_3, V1_0
 from a2a_runtime.agent import Agent, DeclaredSkill
+from a2a_runtime.execution.runner import Skills
 
 if TYPE_CHECKING:
     from a2a_runtime.auth.gate import Gate
@@ -32,7 +33,7 @@ class Limits:
     """Seconds for which a card may be kept by whoever has read it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Surface:
     """An agent at a path."""
 
@@ -54,6 +55,9 @@ class Surface:
     public_url: str | None = None
     """Where clients reach this surface, with its path; ``None`` when it follows from the agent's URL or from the request."""
     skills: Mapping[str, DeclaredSkill] = field(init=False)
+    """The skills that are offered here. The first one is meant by a request that names none."""
+    required_extensions: frozenset[str] = field(init=False)
+    """The extensions that a client must ask for when it sends a message."""
 
     def __post_init__(self) -> None:
         name = f"the surface of agent {self.agent.name!r} at {self.path or '/'!r}"
@@ -69,7 +73,9 @@ class Surface:
         offered = {key: skill for key, skill in self.agent.skills.items() if self.only is None or key in self.only}
         if not offered:
             raise ValueError(f"{name}: there is no skill; add its skills before mounting it")
-        object.__setattr__(self, "skills", offered)
+        required = frozenset(each.uri for each in self.agent.capabilities.extensions if each.uri and each.required)
+        object.__setattr__(self, "skills", offered)  # frozen for everyone else
+        object.__setattr__(self, "required_extensions", required)
 
     def activated(self, extensions: Sequence[str]) -> tuple[str, ...]:
         """Choose, of the extensions that a client asks for, those that the agent has; the answer names them to the client."""
@@ -77,3 +83,11 @@ class Surface:
             return ()
         declared = {extension.uri for extension in self.agent.capabilities.extensions}
         return tuple(dict.fromkeys(uri for uri in extensions if uri in declared))
+
+
+def skills_of(surfaces: Iterable[Surface]) -> Skills:
+    """Collect what an engine needs to run the skills of some surfaces."""
+    skills = Skills()
+    for surface in surfaces:
+        skills.add(surface.path, *(skill.run for skill in surface.skills.values()))
+    return skills

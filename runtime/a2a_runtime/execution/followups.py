@@ -4,22 +4,24 @@
     parked            the answer to what it asks: recorded with the new state and its event in one call; then the handler runs again
     active            added to its history, where a handler sees it that looks
     ended             refused
+
+A message that comes with an idempotency key is taken once. Whoever repeats it gets the task as it has become since, also when it has ended.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Scope
-from a2a_runtime.errors import ConcurrencyError, ContextMismatchError, TaskNotAcceptingMessagesError, TaskTerminalError
+from a2a_runtime.errors import ConcurrencyError, ContextMismatchError, TaskNotAcceptingMessagesError, TaskStateError, TaskTerminalError
 from a2a_runtime.execution.context import question_key
 from a2a_runtime.execution.desk import Teller
 from a2a_runtime.execution.runner import Runner
 from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED, accepts_messages, is_terminal
-from a2a_runtime.stores.port import Change, Record, RecordKind, StoredTask, TaskStore
+from a2a_runtime.stores.port import Change, Idempotency, Record, RecordKind, StoredTask, TaskStore
 
 _TRIES = 8
 
@@ -47,25 +49,40 @@ class FollowUps:
     def __init__(self, loader: Loader, store: TaskStore, teller: Teller, runner: Runner) -> None:
         self._loader, self._store, self._teller, self._runner = loader, store, teller, runner
 
-    async def take(self, scope: Scope, wire_id: str, message: Message) -> Accepted:
+    async def take(self, scope: Scope, wire_id: str, message: Message, idempotency: Idempotency | None = None) -> Accepted:
         """Give a message to a task, in the state in which it is found; look again when that has changed meanwhile."""
         for _ in range(_TRIES):
             stored = await self._loader.load(scope, wire_id, 0, include_artifacts=False)
-            refuse(stored, message)
+            said = message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id})
             try:
-                return await self._take(stored, message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id}))
+                refuse(stored, message)
+            except TaskStateError:
+                if idempotency is None or not await self._was_taken(stored, said, idempotency):
+                    raise
+                return Accepted(stored, stored.last_seq, is_new=False)
+            try:
+                return await self._take(stored, said, idempotency)
             except ConcurrencyError:
                 continue
         raise ConcurrencyError
 
-    async def _take(self, stored: StoredTask, message: Message) -> Accepted:
-        if stored.state in ACTIVE:
-            await self._store.update_task(stored.scope, stored.key, Change(messages=(message,), expected_states=ACTIVE))
-            return Accepted(stored, stored.last_seq)
-        written = await self._store.update_task(stored.scope, stored.key, answer(stored, message))
+    async def _take(self, stored: StoredTask, message: Message, idempotency: Idempotency | None) -> Accepted:
+        is_active = stored.state in ACTIVE
+        change = Change(messages=(message,), expected_states=ACTIVE) if is_active else answer(stored, message)
+        written = await self._store.update_task(stored.scope, stored.key, replace(change, idempotency=idempotency))
+        if is_active or not written.is_new:
+            return Accepted(stored, stored.last_seq, is_new=written.is_new)
         self._teller.tell(stored.key, written.events)
         await self._runner.resume(stored.key)
         return Accepted(stored, written.events[-1].seq)
+
+    async def _was_taken(self, stored: StoredTask, message: Message, idempotency: Idempotency) -> bool:
+        """Ask the store whether it knows the key: it looks at that before anything else, and at the state, which does not fit, afterwards."""
+        change = Change(messages=(message,), expected_states=ACTIVE, idempotency=idempotency)
+        try:
+            return not (await self._store.update_task(stored.scope, stored.key, change)).is_new
+        except ConcurrencyError:
+            return False
 
 
 def refuse(stored: StoredTask, message: Message) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from a2a_contract.dialects import CANONICAL, RESERVED_TENANTS
 from a2a_contract.errors import InvalidParamsError, PermissionDeniedError
+from a2a_contract.v0_3 import TransportProtocol
 from a2a_runtime.caller import Caller, Scope
 from a2a_runtime.surface import Surface
 
@@ -14,8 +15,8 @@ from a2a_runtime.surface import Surface
 class BindingKind(StrEnum):
     """How a request came in; the values are the names that cards have for it."""
 
-    JSONRPC = "JSONRPC"
-    HTTP = "HTTP+JSON"
+    JSONRPC = TransportProtocol.JSONRPC.value
+    HTTP = TransportProtocol.HTTP_JSON.value
 
 
 class Call(NamedTuple):
