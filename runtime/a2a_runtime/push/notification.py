@@ -1,0 +1,115 @@
+"""What a webhook is sent. Pure: a delivery in, a request out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID, uuid5
+
+from pydantic_core import to_json
+
+from a2a_contract.dialects import DIALECTS, NOTIFICATION_TOKEN, V0_3, V0_3_PROTO
+from a2a_contract.errors import InvalidParamsError
+from a2a_contract.translate.v0_3.task import write_task
+from a2a_contract.v1_0 import StreamResponse, Task, TaskPushNotificationConfig
+from a2a_runtime.net.errors import UrlRefusedError
+from a2a_runtime.stores.port import Delivery
+
+ID_HEADER = "Webhook-Id"
+"""Not the protocol's, but what receivers of webhooks look for: the same for every try of a delivery, and for no other one."""
+
+_SENDABLE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+_SCHEME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """One request to a webhook."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class UrlCheck(Protocol):
+    """Knows which URLs are called, as the guarded dialler does."""
+
+    def check(self, url: str) -> None:
+        """Refuse a URL that can never be called (``UrlRefusedError``)."""
+        ...
+
+
+def check_config(config: TaskPushNotificationConfig, urls: UrlCheck) -> None:
+    """Refuse a configuration that no notification could be sent for, with every place (``InvalidParamsError``)."""
+    wrong = [(member, text) for member, text in _unsendable(config).items() if text]
+    try:
+        urls.check(config.url)
+    except UrlRefusedError as error:
+        wrong.insert(0, ("url", error.message))
+    if wrong:
+        raise InvalidParamsError("; ".join(text for _, text in wrong), fields=tuple(wrong))
+
+
+def notification_of(delivery: Delivery) -> Notification | None:
+    """Write what a delivery sends; ``None`` when a later one says the same and more.
+
+    ``InvalidParamsError`` when the configuration's secrets cannot be sent in a header.
+    """
+    body = _BODIES.get(delivery.dialect, _event)(delivery)
+    return None if body is None else Notification(delivery.config.url, _headers(delivery), body)
+
+
+def _headers(delivery: Delivery) -> Mapping[str, str]:
+    config = delivery.config
+    wrong = tuple(_unsendable(config).items())
+    if wrong:
+        raise InvalidParamsError("; ".join(text for _, text in wrong), fields=wrong)
+    headers = {"Content-Type": DIALECTS[delivery.dialect].media_types[0], ID_HEADER: id_of(delivery)}
+    if config.token:
+        headers |= dict.fromkeys(NOTIFICATION_TOKEN.headers, config.token)
+    authentication = config.authentication
+    if authentication is not None and authentication.credentials:
+        headers["Authorization"] = f"{authentication.scheme} {authentication.credentials}"
+    return headers
+
+
+def id_of(delivery: Delivery) -> str:
+    """Name a delivery to its receiver, without telling them our key of the task."""
+    return str(uuid5(UUID(delivery.stored.key), f"{delivery.event.seq} {delivery.config.id}"))
+
+
+def _unsendable(config: TaskPushNotificationConfig) -> dict[str, str]:
+    """Find what would end a header early, or could not be written in one."""
+    wrong = {}
+    if config.token and not _SENDABLE.fullmatch(config.token):
+        wrong["token"] = "The token must be printable ASCII"  # noqa: S105  # a text about it
+    authentication = config.authentication
+    if authentication is not None and authentication.credentials:
+        if not _SCHEME.fullmatch(authentication.scheme):
+            wrong["authentication.scheme"] = "The scheme must be one word, such as Bearer"
+        if not _SENDABLE.fullmatch(authentication.credentials):
+            wrong["authentication.credentials"] = "The credentials must be printable ASCII"
+    return wrong
+
+
+def _event(delivery: Delivery) -> bytes | None:
+    return delivery.event.body
+
+
+def _task(delivery: Delivery) -> bytes | None:
+    """Write the whole task, as 0.3 has it: with the status that the event has left it in, so that each status is heard, in order.
+
+    An artifact that is still being written is not sent again and again with every chunk: whatever comes after it brings it too.
+    """
+    event = StreamResponse.model_validate_json(delivery.event.body)
+    task: Task = event.task or delivery.stored.task.model
+    if event.status_update is not None:
+        task = task.model_copy(update={"status": event.status_update.status})
+    elif event.artifact_update is not None and delivery.event.seq < delivery.stored.last_seq:
+        return None
+    return to_json(write_task(task))
+
+
+_BODIES: Mapping[str, Callable[[Delivery], bytes | None]] = {V0_3.name: _task, V0_3_PROTO.name: _task}
