@@ -1,15 +1,15 @@
 """What the values stand for that a handler returns or yields. One table; everything else about answers reads it.
 
-    value                    its parts                  returned by a task's handler       as a message   yielded
-    str                      one text                   artifact "result"                  the message    chunk of "result"
-    dict, list, number, bool one piece of JSON          artifact "result"                  the message    chunk of "result"
-    JSON_NULL                the JSON value null        artifact "result"                  the message    chunk of "result"
-    bytes                    one file without a name    artifact "result"                  the message    chunk of "result"
-    Part                     itself                     artifact "result"                  the message    chunk of "result"
-    Artifact                 its own                    that artifact                      the message    that artifact, or more of it
-    Message                  its own                    what the final status says         the message    what the status says
-    Job                      none                       the task goes on until it is done  refused        refused
-    None                     none                       no result                          refused        refused
+value                    its parts                  returned by a task's handler       as a message   yielded
+str                      one text                   artifact "result"                  the message    chunk of "result"
+dict, list, number, bool one piece of JSON          artifact "result"                  the message    chunk of "result"
+JSON_NULL                the JSON value null        artifact "result"                  the message    chunk of "result"
+bytes                    one file without a name    artifact "result"                  the message    chunk of "result"
+Part                     itself                     artifact "result"                  the message    chunk of "result"
+Artifact                 its own                    that artifact                      the message    that artifact, or more of it
+Message                  its own                    what the final status says         the message    what the status says
+Job                      none                       the task goes on until it is done  refused        refused
+None                     none                       no result                          refused        refused
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import inspect
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
+from types import CoroutineType
 from typing import TypeVar
 
 from a2a_runtime.execution.context import Context
@@ -20,12 +21,12 @@ async def call(skill: Skill, context: Context, chunk: Callable[[object], Awaitab
     """Run a handler to its end, and give back its answer; what it yields on the way goes to ``chunk``."""
     handler: Callable[[Context], object] = skill.handler  # type: ignore[assignment]  # one that answers with a message is content with a Context
     answer = await in_thread(handler, context) if skill.style is Style.THREAD else handler(context)
-    if isinstance(answer, AsyncGenerator):
+    if skill.style is not Style.ASYNC and isinstance(answer, AsyncGenerator):
         async with aclosing(answer) as values:
             async for value in values:
                 await chunk(value)
         return None
-    return await answer if inspect.isawaitable(answer) else answer
+    return await answer if isinstance(answer, CoroutineType) or inspect.isawaitable(answer) else answer
 
 
 async def in_thread(function: Callable[[T], object], argument: T) -> object:

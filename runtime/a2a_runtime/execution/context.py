@@ -86,20 +86,39 @@ class Context:
     def __init__(self, world: World, scope: Scope, caller: Caller, context_id: str, message: Message) -> None:
         self._world, self._scope = world, scope
         self._loop = asyncio.get_running_loop()
-        self.caller, self.context_id, self.message = caller, context_id, message
-        self.deadline: datetime | None = None
+        self.caller, self.context_id = caller, context_id
         self.cancelled = False
-        self.state = ContextState(world.store, scope, context_id)
+        self._message = message
+        self._deadline: int | None = None
+
+    @property
+    def message(self) -> Message:
+        """The message that asks for the work, with the ids of the conversation and the task."""
+        return self.bound(self._message)
 
     @property
     def text(self) -> str:
         """The texts of the message."""
-        return answers.text_of(self.message.parts)
+        return answers.text_of(self._message.parts)
 
     @property
     def data(self) -> object:
         """The first piece of JSON in the message; ``None`` when it has none."""
-        return answers.data_of(self.message.parts)
+        return answers.data_of(self._message.parts)
+
+    @property
+    def state(self) -> ContextState:
+        """What the tasks of the conversation remember together."""
+        return ContextState(self._world.store, self._scope, self.context_id)
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the run has to be done."""
+        return None if self._deadline is None else moment(self._deadline)
+
+    def bound(self, message: Message) -> Message:
+        """Give a message the ids of this conversation and its task."""
+        return message.model_copy(update={"task_id": self.task_id, "context_id": self.context_id})
 
     async def conversation(self, limit: int = 100) -> Sequence[Message]:
         """Read the newest messages of the conversation, oldest first, over all of its tasks."""
@@ -152,7 +171,7 @@ class TaskContext(Context):
 
     def limit(self, millis: int) -> None:
         """Say when the run has to be done."""
-        self.deadline = moment(millis)
+        self._deadline = millis
 
     async def history(self) -> Sequence[Message]:
         """Read the messages of this task as they are now, also those that have come in while it runs."""
@@ -205,10 +224,6 @@ class TaskContext(Context):
         message = message.model_copy(update={"metadata": {**(message.metadata or {}), QUESTION: asked}})
         await self._desk.park(state, message, Record(RecordKind.QUESTION, key, message.to_json(), wanted))
         raise Parked
-
-    def bound(self, message: Message) -> Message:
-        """Give a message the ids of this task and its conversation."""
-        return message.model_copy(update={"task_id": self.task_id, "context_id": self.context_id})
 
 
 def question_key(asked: Message | None) -> str:

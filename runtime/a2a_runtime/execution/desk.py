@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import TaskNotFoundError
@@ -50,7 +49,8 @@ class Desk:
         self.begun = stored.state is State.WORKING
         self.is_open = True
         self._store, self._teller, self._clock, self._patience = store, teller, clock, patience
-        self._last_seq = stored.last_seq
+        self.last_seq = stored.last_seq
+        self._epoch = stored.epoch
         self._turn = asyncio.Lock()
         self._replaced: set[str] = set()
 
@@ -60,34 +60,36 @@ class Desk:
             return
         async with self._turn:
             if not self.begun:  # also not meanwhile, by the timer or by the handler itself
-                await self._write_in_turn(Change(state=State.WORKING))
+                await self._write_in_turn(Change(state=State.WORKING, epoch=self._epoch))
 
     async def status(self, message: Message | None, metadata: JsonObject | None) -> None:
         """Say how it goes."""
-        await self._write(Change(state=State.WORKING, status_message=message, metadata=metadata, event_metadata=metadata))
+        change = Change(state=State.WORKING, status_message=message, metadata=metadata, event_metadata=metadata, epoch=self._epoch)
+        await self._write(change)
 
     async def artifact(self, artifact: Artifact, *, last_chunk: bool = False) -> None:
         """Write a chunk of an artifact; the first one of a run takes the place of what earlier runs have written."""
         await self.begin()
-        await self._write(Change(artifacts=(self._chunk(artifact, last_chunk=last_chunk),)))
+        await self._write(Change(artifacts=(self._chunk(artifact, last_chunk=last_chunk),), epoch=self._epoch))
 
     async def record(self, record: Record) -> None:
         """Remember something for later runs."""
-        await self._write(Change(records=(record,)))
+        await self._write(Change(records=(record,), epoch=self._epoch))
 
     async def park(self, state: State, question: Message, record: Record) -> None:
         """Ask: record the question, release the task and close the desk."""
-        await self._write(Change(state=state, status_message=question, records=(record,), release=True), closes=True)
+        change = Change(state=state, status_message=question, records=(record,), epoch=self._epoch, release=True)
+        await self._write(change, closes=True)
 
     async def hand_over(self) -> None:
         """Give the task up as it is, for another process or the next start."""
-        await self._write(Change(release=True), closes=True)
+        await self._write(Change(epoch=self._epoch, release=True), closes=True)
 
     async def end(self, state: State, message: Message | None, artifact: Artifact | None = None) -> None:
         """End the task. As long as the store is away this waits for it: an end that cannot be written is no end."""
         artifacts = () if artifact is None else (self._chunk(artifact, last_chunk=True),)
         messages = () if message is None or state is not State.COMPLETED else (message,)
-        change = Change(state=state, status_message=message, artifacts=artifacts, messages=messages)
+        change = Change(state=state, status_message=message, artifacts=artifacts, messages=messages, epoch=self._epoch)
         await self._write(change, closes=True, patience=float("inf"))
 
     async def look_for_cancellation(self) -> None:
@@ -110,14 +112,14 @@ class Desk:
         if not self.is_open:
             raise RunOver
         try:
-            written = await self._commit(replace(change, epoch=self.stored.epoch), patience or self._patience)
+            written = await self._commit(change, patience or self._patience)
         except (FencedError, TaskNotFoundError, TaskStateError) as error:
             self.is_open = False
             log.info("run %d of task %s is over: %s", self.stored.epoch, self.stored.key, error)
             raise RunOver from error
         self.begun = self.begun or change.state is not None
         if written.events:
-            self._last_seq = written.events[-1].seq
+            self.last_seq = written.events[-1].seq
             self._teller.tell(self.stored.key, written.events)
 
     async def _commit(self, change: Change, patience: float) -> Written:
@@ -138,7 +140,7 @@ class Desk:
 
     async def _landed(self) -> Written | None:
         """Look for events that the desk does not know: of a commit whose answer was lost. Only one run at a time writes, so they are ours."""
-        events = await self._store.read_events(self.stored.key, self._last_seq)
+        events = await self._store.read_events(self.stored.key, self.last_seq)
         return Written(0, events[-1].state, events) if events else None
 
 

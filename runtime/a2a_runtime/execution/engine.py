@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from a2a_contract.errors import InvalidAgentResponseError, TaskNotFoundError, UnavailableError
-from a2a_contract.lifecycle import TERMINAL
+from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller, Scope
 from a2a_runtime.clock import Clock, SystemClock
@@ -35,7 +35,7 @@ from a2a_runtime.execution.signals import Ended
 from a2a_runtime.ids import Ids
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.port import NewTask, Run, Store, StoredTask, TaskPage, TaskQuery
+from a2a_runtime.stores.port import Idempotency, LoggedEvent, NewTask, Run, Store, StoredTask, TaskPage, TaskQuery
 from a2a_runtime.streams.doorbell import Doorbell
 from a2a_runtime.streams.hub import Hub
 
@@ -104,14 +104,17 @@ class Engine(Reading):
         stored = created.stored
         if created.is_new:
             self._teller.tell(stored.key, created.events)
-            message = new.message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id})
-            self.runner.launch(Run(stored, ()), caller or Caller(scope.owner, scope.tenant), message)
+            self.runner.launch(Run(stored, ()), caller or Caller(scope.owner, scope.tenant), new.message)
         return Accepted(stored, stored.last_seq, is_new=created.is_new)
 
-    async def message(self, scope: Scope, wire_id: str, message: Message) -> Accepted:
+    async def message(self, scope: Scope, wire_id: str, message: Message, idempotency: Idempotency | None = None) -> Accepted:
         """Give a message to an existing task: as the answer to what it asks, or into its history."""
         self._refuse_when_closing()
-        return await self._follow_ups.take(scope, wire_id, message)
+        return await self._follow_ups.take(scope, wire_id, message, idempotency)
+
+    async def wait(self, key: str, cursor: int, until: frozenset[State] = SETTLED) -> LoggedEvent:
+        """Wait for the first event after the cursor that leaves the task in one of these states, or ends it."""
+        return await self._hub.until(key, cursor, until, fresh=self.runner.last_seq(key) == cursor)
 
     async def settled(self, accepted: Accepted, history_length: int | None = None) -> StoredTask:
         """Wait until the task of a message has ended, or asks for something, and read it."""

@@ -1,12 +1,16 @@
-"""Things that a process does again and again for as long as it lives, whatever happens."""
+"""Things that a process does later, or again and again for as long as it lives, whatever happens."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
+from typing import Generic, TypeVar
 
 from a2a_runtime.clock import Clock
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -47,3 +51,27 @@ class Loops:
             await step()
         except Exception:  # the edge of a background task: it has to go on
             log.exception("%s failed and will be tried again", step)
+
+
+class Later(Generic[T]):
+    """Does the same for each of many objects, a fixed time after it was added: with one timer for all, because most need nothing by then."""
+
+    def __init__(self, seconds: float, act: Callable[[T], object]) -> None:
+        self._seconds, self._act = seconds, act
+        self._waiting: deque[tuple[float, T]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, item: T) -> None:
+        """Take an object."""
+        loop = asyncio.get_running_loop()
+        self._waiting.append((loop.time() + self._seconds, item))
+        if self._timer is None:
+            self._timer = loop.call_later(self._seconds, self._look)
+
+    def _look(self) -> None:
+        loop, self._timer = asyncio.get_running_loop(), None
+        now = loop.time()
+        while self._waiting and self._waiting[0][0] <= now:
+            self._act(self._waiting.popleft()[1])
+        if self._waiting:
+            self._timer = loop.call_at(self._waiting[0][0], self._look)

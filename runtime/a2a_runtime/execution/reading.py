@@ -39,14 +39,6 @@ class Reading:
             raise TaskNotFoundError(details={"task_id": wire_id})
         return stored
 
-    async def wait(self, key: str, cursor: int, until: frozenset[State] = SETTLED) -> LoggedEvent:
-        """Wait for the first event after the cursor that leaves the task in one of these states, or ends it."""
-        async with aclosing(self._hub.follow(key, cursor)) as events:
-            async for event in events:
-                if event.state in until:
-                    return event
-        raise EventsGoneError
-
     async def follow(
         self, scope: Scope, wire_id: str, cursor: int | None = None, until: frozenset[State] = TERMINAL
     ) -> AsyncGenerator[LoggedEvent, None]:

@@ -70,7 +70,6 @@ class Rules:
     """What runs of a process have in common."""
 
     clock: Clock
-    working_after: float
     job_poll: float
     hands_over: bool
 
@@ -114,7 +113,6 @@ class TaskRun:
             await self._settle(self._interrupted() or End(None))
 
     async def _go(self) -> None:
-        timer = asyncio.get_running_loop().call_later(self._rules.working_after, self._begin_soon)
         try:
             await self._settle(await self._outcome())
         except Parked:
@@ -124,8 +122,6 @@ class TaskRun:
         except Exception:  # the edge of a background task: whatever a handler raises, and whatever its answer does to the store
             log.exception("the handler of skill %s failed", self.skill.id)
             await self._settle(self._interrupted() or End(State.FAILED, self.context.reply(FAILED)))
-        finally:
-            timer.cancel()
 
     async def _outcome(self) -> End:
         """Call the handler, unless there is no need to any more, and say how the run ends."""
@@ -210,8 +206,10 @@ class TaskRun:
                 raise
             await self.desk.look_for_cancellation()  # the handler has parked at the same moment
 
-    def _begin_soon(self) -> None:
-        self._beginning = asyncio.create_task(self._begin())
+    def begin_soon(self) -> None:
+        """Say that the task is at work, if its run has not said so itself by now."""
+        if not self.desk.begun and self.desk.is_open:
+            self._beginning = asyncio.create_task(self._begin())
 
     async def _begin(self) -> None:
         with suppress(RunOver, StoreUnavailableError):  # the next write of the run meets the same, and somebody waits for that one

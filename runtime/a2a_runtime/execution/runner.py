@@ -27,7 +27,7 @@ from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution import run as runs
 from a2a_runtime.execution.context import TaskContext, World
 from a2a_runtime.execution.desk import Desk, Teller
-from a2a_runtime.execution.loops import Loops
+from a2a_runtime.execution.loops import Later, Loops
 from a2a_runtime.execution.run import End, Interruption, Rules, TaskRun
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.settings import Settings
@@ -60,6 +60,9 @@ class Runner(Protocol):
     def cancel(self, key: str) -> bool:
         """Tell a handler to stop; whether it runs here."""
 
+    def last_seq(self, key: str) -> int | None:
+        """Say how far a task has got whose next event will come from here; ``None`` for any other."""
+
     def hear(self, keys: Iterable[str]) -> frozenset[str]:
         """Another process has rung for these tasks: give back those that run here."""
 
@@ -88,11 +91,12 @@ class EmbeddedRunner:
     def __init__(self, world: World, skills: Skills, teller: Teller, clock: Clock, settings: Settings) -> None:
         self._process = world.ids.new()
         self._world, self._skills, self._teller, self._clock, self._settings = world, skills, teller, clock, settings
-        self._rules = Rules(clock, settings.working_after, settings.job_poll, hands_over=world.store.durable)
+        self._rules = Rules(clock, settings.job_poll, hands_over=world.store.durable)
         self._running: dict[str, TaskRun] = {}
         self._left_behind: set[asyncio.Task[None]] = set()
         self._strangers: set[str] = set()
         self._loops = Loops(clock)
+        self._begun = Later(settings.working_after, TaskRun.begin_soon)
         self._heard = False
         self._closing = False
 
@@ -157,6 +161,11 @@ class EmbeddedRunner:
             run.interrupt(Interruption.CANCEL)
         return run is not None
 
+    def last_seq(self, key: str) -> int | None:
+        """Look at the desk of the task's run."""
+        run = self._running.get(key)
+        return run.desk.last_seq if run is not None and run.desk.is_open else None
+
     def hear(self, keys: Iterable[str]) -> frozenset[str]:
         """Look for cancellations soon when it is about tasks that run here: their news come from here."""
         here = frozenset(key for key in keys if key in self._running)
@@ -169,10 +178,11 @@ class EmbeddedRunner:
         key = run.stored.key
         desk = Desk(self._world.store, self._teller, self._clock, run.stored, patience=self._settings.store_patience)
         context = TaskContext(self._world, caller, run, desk, message)
-        task_run = TaskRun(skill, context, desk, self._rules, not_again(skill, run, context))
+        task_run = TaskRun(skill, context, desk, self._rules, not_again(skill, run, message, context))
         if run.stored.cancel_requested:
             task_run.interrupt(Interruption.CANCEL)
         self._running[key] = task_run
+        self._begun.add(task_run)
         task_run.task.add_done_callback(lambda _: self._forget(key, task_run))
 
     def _forget(self, key: str, run: TaskRun) -> None:
@@ -223,11 +233,11 @@ class EmbeddedRunner:
             await asyncio.wait([run.task for run in running.values()], timeout=seconds)
 
 
-def not_again(skill: Skill, run: Run, context: TaskContext) -> End | None:
+def not_again(skill: Skill, run: Run, message: Message, context: TaskContext) -> End | None:
     """Say how a task ends that cannot be run again: its message or its job is gone, or its handler has begun and must not begin twice."""
-    if not context.message.parts:
+    if not message.parts:
         return End(State.FAILED, context.reply(runs.MESSAGE_GONE))
-    if any(record.kind is RecordKind.ONCE and record.key == runs.JOB for record in run.records):
+    if run.records and any(record.kind is RecordKind.ONCE and record.key == runs.JOB for record in run.records):
         return End(State.FAILED, context.reply(runs.JOB_LOST))
     if not skill.restartable and run.stored.state is State.WORKING:
         return End(State.FAILED, context.reply(runs.NOT_RESTARTABLE))

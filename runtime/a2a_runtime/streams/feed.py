@@ -24,13 +24,13 @@ class Feed:
 
     __slots__ = ("_key", "_log", "_look", "_quiet", "_stale", "_waiters", "_window", "last", "readers")
 
-    def __init__(self, key: str, log: EventLog, *, after: int, size: int) -> None:
+    def __init__(self, key: str, log: EventLog, *, after: int, size: int, stale: bool = True) -> None:
         self._key = key
         self._log = log
         self._window: deque[LoggedEvent] = deque(maxlen=size)
         self._waiters: set[asyncio.Future[None]] = set()
         self._look = asyncio.Lock()
-        self._stale = True
+        self._stale = stale
         self._quiet = False
         self.last = after
         self.readers = 0

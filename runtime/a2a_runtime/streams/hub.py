@@ -9,10 +9,9 @@ The log is the only truth; the hub may lose, repeat or delay every bell and a re
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterable, Sequence
 
-from a2a_contract.lifecycle import TERMINAL
+from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.port import EventLog, LoggedEvent
 from a2a_runtime.streams.feed import PAGE, Feed
@@ -56,13 +55,31 @@ class Hub:
         A store that is away for a while only delays the reader; when it stays away, the reader is told (``StoreUnavailableError``) and can come back
         with its cursor.
         """
-        with self._entered(key, cursor) as feed:
+        feed = self._enter(key, cursor)
+        try:
             while True:
                 for event in await self._next(feed, key, cursor):
                     yield event
                     cursor = event.seq
                     if event.state in TERMINAL:
                         return
+        finally:
+            self._leave(key, feed)
+
+    async def until(self, key: str, cursor: int, states: frozenset[State], *, fresh: bool = False) -> LoggedEvent:
+        """Wait for the first event after the cursor that leaves the task in one of these states, or ends it.
+
+        ``fresh`` says that there is nothing after the cursor yet and that the next event will come from this process: then nobody has to look.
+        """
+        feed = self._enter(key, cursor, fresh=fresh)
+        try:
+            while True:
+                for event in await self._next(feed, key, cursor):
+                    if event.state in states or event.state in TERMINAL:
+                        return event
+                    cursor = event.seq
+        finally:
+            self._leave(key, feed)
 
     async def _next(self, feed: Feed, key: str, cursor: int) -> Sequence[LoggedEvent]:
         loop = asyncio.get_running_loop()
@@ -82,28 +99,24 @@ class Hub:
                     raise
                 await asyncio.sleep(self._tick_seconds)
 
-    @contextmanager
-    def _entered(self, key: str, cursor: int) -> Iterator[Feed]:
+    def _enter(self, key: str, cursor: int, *, fresh: bool = False) -> Feed:
         feed = self._feeds.get(key)
         if feed is None:
-            feed = self._feeds[key] = Feed(key, self._log, after=cursor, size=self._window)
+            feed = self._feeds[key] = Feed(key, self._log, after=cursor, size=self._window, stale=not fresh)
         feed.readers += 1
         if self._timer is None:
-            self._tick_later()
-        try:
-            yield feed
-        finally:
-            feed.readers -= 1
-            if not feed.readers:
-                del self._feeds[key]
-            if not self._feeds and self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._timer = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)
+        return feed
 
-    def _tick_later(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)
+    def _leave(self, key: str, feed: Feed) -> None:
+        feed.readers -= 1
+        if not feed.readers:
+            del self._feeds[key]
 
     def _tick(self) -> None:
+        """Let quiet feeds look for themselves; the timer stops by itself when nobody follows anything any more."""
+        self._timer = None
         for feed in self._feeds.values():
             feed.tick()
-        self._tick_later()
+        if self._feeds:
+            self._timer = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)

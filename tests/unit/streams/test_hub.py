@@ -142,6 +142,7 @@ async def test_readers_that_leave_leave_nothing(journal: Journal, hub: Hub) -> N
         reader.cancel()
     await asyncio.gather(*readers, return_exceptions=True)
     assert hub.followed() == 0
+    await asyncio.sleep(0.05)
     assert hub._timer is None
 
 
