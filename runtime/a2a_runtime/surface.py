@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 COMBINED = "combined"
 """The card that clients of several dialects can read."""
 
+_OWN = frozenset(dialect.name for dialect in DIALECTS.values() if dialect.form_of is None)
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -41,6 +43,7 @@ class Surface:
     path: str = ""
     """Begins with a slash and does not end with one; empty for the root."""
     dialects: frozenset[str] = frozenset((V1_0.name, V0_3.name))
+    """The dialects that are spoken here, each with the dialects that are only a form of it."""
     gate: Gate | None = None
     """Who may come in; ``None`` for everybody."""
     limits: Limits = Limits()
@@ -63,8 +66,8 @@ class Surface:
         name = f"the surface of agent {self.agent.name!r} at {self.path or '/'!r}"
         if self.path and (not self.path.startswith("/") or self.path.endswith("/")):
             raise ValueError(f"{name}: a path begins with a slash and does not end with one")
-        if not self.dialects or not self.dialects <= DIALECTS.keys():
-            raise ValueError(f"{name}: the dialects are some of {', '.join(DIALECTS)}, not {', '.join(sorted(self.dialects)) or 'none'}")
+        if not self.dialects or not self.dialects <= _OWN:
+            raise ValueError(f"{name}: the dialects are some of {', '.join(sorted(_OWN))}, not {', '.join(sorted(self.dialects)) or 'none'}")
         if self.card not in {COMBINED, *self.dialects}:
             raise ValueError(f"{name}: the card is {COMBINED!r} or one of the dialects spoken there, not {self.card!r}")
         unknown = (self.only or frozenset()) - self.agent.skills.keys()

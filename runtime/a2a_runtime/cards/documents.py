@@ -1,0 +1,48 @@
+"""From the canonical card to the documents that clients read.
+
+A dialect's own document has what its schema has. The combined one has the members of all of them: their clients ignore what they do not know, and
+where two dialects use one name (``securitySchemes``, ``skills``, ``capabilities``), the members inside differ in name again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import TypeAlias
+
+from a2a_contract.dialects import CANONICAL, V0_3
+from a2a_contract.translate.v0_3 import write_agent_card
+from a2a_contract.v1_0 import AgentCard
+from a2a_runtime.cards.declaration import declare
+from a2a_runtime.surface import Surface
+
+Document: TypeAlias = Mapping[str, object]
+
+WRITERS: Mapping[str, Callable[[AgentCard], Document]] = {
+    CANONICAL.name: lambda card: card.to_dict(),
+    V0_3.name: write_agent_card,
+}
+"""The dialects that have a card, the canonical one first."""
+
+
+def document(surface: Surface, dialect: str, base_url: str) -> Document:
+    """Write the card of a surface as a dialect has it."""
+    return WRITERS[dialect](declare(surface, base_url, dialect))
+
+
+def combined(surface: Surface, base_url: str) -> Document:
+    """Write one card that clients of all dialects of a surface can read."""
+    return reduce(_merged, [document(surface, dialect, base_url) for dialect in WRITERS if dialect in surface.dialects])
+
+
+def _merged(first: Document, second: Document) -> Document:
+    return {**first, **{name: _both(first[name], value) if name in first else value for name, value in second.items()}}
+
+
+def _both(first: object, second: object) -> object:
+    """Unite two values of one member; where they cannot be united, they are the same."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return _merged(first, second)
+    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        return [_both(one, other) for one, other in zip(first, second, strict=True)]
+    return first

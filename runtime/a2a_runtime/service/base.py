@@ -1,0 +1,42 @@
+"""What every part of the service works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from a2a_contract.errors import InvalidParamsError
+from a2a_runtime.clock import Clock, SystemClock
+from a2a_runtime.execution.engine import Engine
+from a2a_runtime.ids import Ids
+from a2a_runtime.stores.port import Store
+
+
+def any_url(_url: str) -> None:
+    """Refuse no webhook."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a service works with; ``check_url`` refuses webhooks that would never be called, by raising ``InvalidParamsError``."""
+
+    engine: Engine
+    store: Store
+    check_url: Callable[[str], object] = any_url
+    clock: Clock = SystemClock()  # noqa: RUF009 - it has no state
+
+
+class ServiceBase:
+    """A part of the service."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._engine, self._store = means.engine, means.store
+        self._ids = Ids(means.clock)
+
+    def _check_url(self, url: str, place: str) -> None:
+        """Refuse a webhook, and say where in the request it stands."""
+        try:
+            self._means.check_url(url)
+        except InvalidParamsError as error:
+            raise InvalidParamsError(fields=((place, error.message),)) from error

@@ -1,0 +1,113 @@
+"""What a message asks for, and whether it may: everything that can be said before anything is stored. Pure but for new identifiers."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import NamedTuple
+
+from a2a_contract.errors import (
+    ExtensionSupportRequiredError,
+    InvalidParamsError,
+    PushNotificationNotSupportedError,
+    UnsupportedOperationError,
+)
+from a2a_contract.v1_0 import Message, SendMessageConfiguration, SendMessageRequest, TaskPushNotificationConfig
+from a2a_runtime.agent import DeclaredSkill
+from a2a_runtime.caller import Scope
+from a2a_runtime.service import modes
+from a2a_runtime.service.call import Call
+from a2a_runtime.stores.port import Idempotency
+from a2a_runtime.surface import Surface
+
+SKILL = "skillId"
+"""Member of the metadata of a request, or of its message, that names the skill that is meant."""
+
+_NOTHING_SAID = SendMessageConfiguration()
+
+
+class Order(NamedTuple):
+    """A message that may be acted upon, and how it is to be answered. A plain tuple: one is made for every message."""
+
+    scope: Scope
+    message: Message
+    named: str | None
+    """The skill that the request names."""
+    accepted_modes: list[str] | None
+    history_length: int | None
+    at_once: bool
+    """Whether to answer before the task has ended."""
+    push: TaskPushNotificationConfig | None
+    idempotency: Idempotency | None
+
+
+def order_of(request: SendMessageRequest, call: Call) -> Order:
+    """Read what a message asks for, or refuse what no skill of the surface could do."""
+    surface = call.surface
+    if not surface.required_extensions.issubset(call.extensions):
+        missing = ", ".join(sorted(surface.required_extensions.difference(call.extensions)))
+        raise ExtensionSupportRequiredError(f"Extension support is required: {missing}", details={"extensions": missing})
+    said = request.configuration or _NOTHING_SAID
+    push = said.task_push_notification_config
+    if push is not None:
+        need_push_notifications(surface)
+    return Order(
+        call.scope(request.tenant),
+        request.message,
+        _named_skill(request),
+        said.accepted_output_modes,
+        said.history_length,
+        bool(said.return_immediately),
+        push,
+        _promise(request, call),
+    )
+
+
+def skill_of(order: Order, surface: Surface) -> DeclaredSkill:
+    """Choose the skill for a new task: the one that is named, or the first."""
+    if order.named is None:
+        skill = next(iter(surface.skills.values()))
+    elif (found := surface.skills.get(order.named)) is not None:
+        skill = found
+    else:
+        raise InvalidParamsError(fields=((f"metadata.{SKILL}", f"There is no skill {order.named!r}; there are {', '.join(surface.skills)}"),))
+    check_modes(order, surface, skill)
+    return skill
+
+
+def check_modes(order: Order, surface: Surface, skill: DeclaredSkill) -> None:
+    """Refuse a message that the skill cannot take, or whose sender cannot take the answer."""
+    modes.check_input(order.message.parts, surface.agent.inputs(skill))
+    modes.check_output(order.accepted_modes, surface.agent.outputs(skill))
+
+
+def need_streaming(surface: Surface) -> None:
+    """Refuse a stream of an agent that has none."""
+    if not surface.agent.capabilities.streaming:
+        raise UnsupportedOperationError("This agent does not stream")
+
+
+def need_push_notifications(surface: Surface) -> None:
+    """Refuse webhooks of an agent that calls none."""
+    if not surface.agent.capabilities.push_notifications:
+        raise PushNotificationNotSupportedError
+
+
+def _named_skill(request: SendMessageRequest) -> str | None:
+    for metadata in (request.metadata, request.message.metadata):
+        if metadata and (named := metadata.get(SKILL)) is not None:
+            return str(named)
+    return None
+
+
+def _promise(request: SendMessageRequest, call: Call) -> Idempotency | None:
+    """Read the key under which the message is taken only once; keys and message ids cannot be taken for one another."""
+    message = request.message
+    if call.idempotency_key:
+        return Idempotency(f"key:{call.idempotency_key}", _digest(request.to_json()), message.context_id or "")
+    if call.surface.deduplicate_messages:
+        return Idempotency(f"message:{message.message_id}", _digest(message.to_json()), message.context_id or "")
+    return None
+
+
+def _digest(request: bytes) -> bytes:
+    return blake2b(request, digest_size=16).digest()

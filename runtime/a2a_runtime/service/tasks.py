@@ -1,0 +1,88 @@
+"""Tasks that exist: reading, listing and canceling them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from json import dumps
+
+from a2a_contract.base import Encoded
+from a2a_contract.dialects import V0_3
+from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse, Task, TaskState
+from a2a_runtime.caller import Scope
+from a2a_runtime.service.base import ServiceBase
+from a2a_runtime.service.call import Call
+from a2a_runtime.stores.cursor import task_place
+from a2a_runtime.stores.port import TaskPage, TaskQuery
+
+_PAGE = 50
+_CONTEXT_MUST_EXIST = frozenset({V0_3.name})
+
+
+class Tasks(ServiceBase):
+    """Reads, lists and cancels tasks."""
+
+    async def get_task(self, request: GetTaskRequest, call: Call) -> Encoded[Task]:
+        """Read a task as it is now."""
+        stored = await self._engine.load(call.scope(request.tenant), request.id, request.history_length)
+        return stored.task
+
+    async def list_tasks(self, request: ListTasksRequest, call: Call) -> Encoded[ListTasksResponse]:
+        """List the caller's tasks, the most recently changed first."""
+        scope, query = call.scope(request.tenant), query_of(request)
+        page = await self._engine.list(scope, query)
+        if not page.total_size and query.context_id and call.dialect in _CONTEXT_MUST_EXIST:
+            await self._need_context(scope, query.context_id)
+        return Encoded.raw(ListTasksResponse, page_json(page, query.page_size))
+
+    async def cancel_task(self, request: CancelTaskRequest, call: Call) -> Encoded[Task]:
+        """Ask for a task to stop, and wait a little until it has."""
+        return (await self._engine.cancel(call.scope(request.tenant), request.id)).task
+
+    async def _need_context(self, scope: Scope, context_id: str) -> None:
+        if not await self._store.conversation(scope, context_id, 1):
+            raise TaskNotFoundError("There is no task in this context", details={"context_id": context_id})
+
+
+def query_of(request: ListTasksRequest) -> TaskQuery:
+    """Read which tasks are to be listed, or name everything that is wrong with the question."""
+    status = None if request.status in {None, TaskState.UNSPECIFIED} else request.status
+    wrong = [] if status is None or status.is_known else [(ListTasksRequest.wire_name("status"), f"{status} is not a state of a task")]
+    query = TaskQuery(
+        context_id=request.context_id or None,
+        state=None if status is None or wrong else State(status),
+        changed_after=request.status_timestamp_after,
+        page_size=_PAGE if request.page_size is None else request.page_size,
+        page_token=request.page_token or "",
+        history_length=request.history_length,
+        include_artifacts=bool(request.include_artifacts),
+    )
+    wrong += _wrong_in(query)
+    if wrong:
+        raise InvalidParamsError(fields=tuple(wrong))
+    return query
+
+
+def _wrong_in(query: TaskQuery) -> Iterator[tuple[str, str]]:
+    """Find what is wrong with each part of a question alone: who checks it as a whole stops at the first."""
+    for part in (
+        TaskQuery(page_size=query.page_size),
+        TaskQuery(history_length=query.history_length),
+        TaskQuery(query.context_id, query.state, query.changed_after, page_token=query.page_token),
+    ):
+        try:
+            task_place(part)
+        except InvalidParamsError as error:
+            yield from error.fields
+
+
+def page_json(page: TaskPage, page_size: int) -> bytes:
+    """Write a page of tasks by joining what the store has written."""
+    tasks = b",".join([stored.task.json for stored in page.tasks])
+    return b'{"tasks":[%b],"nextPageToken":%b,"pageSize":%d,"totalSize":%d}' % (
+        tasks,
+        dumps(page.next_page_token).encode(),
+        page_size,
+        page.total_size,
+    )
