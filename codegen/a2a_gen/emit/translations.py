@@ -11,6 +11,7 @@ from a2a_gen.emit.translate.steps import Branch, Function, Make, Step, Table
 from a2a_gen.ir.model import Contract
 from a2a_gen.problems import ContractError, Problem
 
+
 def emit(contract: Contract) -> dict[str, bytes]:
     """Write the translations; a table that is wrong in any dialect ends the build with everything that is wrong in all of them."""
     plans = make_plans(contract)

@@ -93,23 +93,21 @@ def read_interfaces(
 ) -> list[JsonObject]:
     """List the addresses of a card that names a main one and further ones; the main one comes first and once."""
     others = [_interface(other, version or "") for other in additional or ()]
-    if not url:
+    if not url and preferred is None:
         return others
-    main: JsonObject = {"url": url, "protocolBinding": transport if preferred is None else preferred, "protocolVersion": version or ""}
+    main: JsonObject = {"url": url or "", "protocolBinding": transport if preferred is None else preferred, "protocolVersion": version or ""}
     if main in others:
         others.remove(main)
     return [main, *others]
 
 
-def write_interfaces(interfaces: list[JsonObject], *, transport: str) -> JsonObject:
-    """Name the first address as the main one, and all of them if there are several."""
-    main = interfaces[0] if interfaces else {}
-    card = {
-        "url": main.get("url", ""),
-        "preferredTransport": main.get("protocolBinding", transport),
-        "protocolVersion": main.get("protocolVersion", ""),
-    }
-    every = [{"url": each.get("url", ""), "transport": each.get("protocolBinding", "")} for each in interfaces]
+def write_interfaces(interfaces: list[JsonObject], **_: str) -> JsonObject:
+    """Name the first address as the main one, and all of them if there are several; what is spoken there is always said."""
+    if not interfaces:
+        return {"url": "", "protocolVersion": ""}
+    main = interfaces[0]
+    card = {"url": main["url"], "preferredTransport": main["protocolBinding"], "protocolVersion": main["protocolVersion"]}
+    every = [{"url": each["url"], "transport": each["protocolBinding"]} for each in interfaces]
     return {**card, "additionalInterfaces": every} if len(every) > 1 else card
 
 
