@@ -1,7 +1,7 @@
 """What can go wrong in the runtime and what the protocol has no name for.
 
-Each class is a kind of one of the contract's errors, so that rendering it for a caller needs no case of its own; the details are for the log and for
-code that catches the narrow class.
+Each class is a kind of one of the contract's errors, so that rendering it for a caller needs no case of its own. What stands in ``message`` may be
+shown to anyone; where a store says what is wrong with it, the text is for the log (``str``), and callers get the contract's own.
 
     A2AError                                  (contract)
      ├─ InvalidParamsError                    (contract)
@@ -55,7 +55,14 @@ class EventsGoneError(UnavailableError):
 
 
 class StoreUnavailableError(UnavailableError):
-    """The store cannot be read or written now; nothing was changed. The text says where and what to do."""
+    """The store cannot be read or written now; nothing was changed. The reason says where and what to do."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__()
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason or self.message
 
 
 class StoreFullError(StoreUnavailableError):
@@ -67,7 +74,14 @@ class StoreInUseError(StoreUnavailableError):
 
 
 class UnsupportedStoreError(InternalError):
-    """This is not a store that the runtime can work with; the text says what it lacks."""
+    """This is not a store that the runtime can work with; the reason says what it lacks."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__()
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason or self.message
 
 
 __all__ = [
