@@ -1,4 +1,4 @@
-"""Where two documents of one type differ: every place as the types and members that lead to it, so that a place can be compared with a table of types."""
+"""Where two documents of one type differ: every place as the types and members that lead to it."""
 
 from __future__ import annotations
 

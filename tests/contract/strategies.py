@@ -1,4 +1,4 @@
-"""Documents of every type of the contract, as a good writer sends them, for hypothesis: made from the intermediate form and the limits in the schemas."""
+"""Documents of every type, as a good writer sends them, for hypothesis: made from the intermediate form and the limits in the schemas."""
 
 from __future__ import annotations
 
