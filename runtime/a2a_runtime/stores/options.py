@@ -26,7 +26,7 @@ class StoreOptions:
     conversation_limit: int = 100  # messages of a conversation that outlive their tasks
     lease: float = 15.0  # of a process, from its last beat
     wire_id_reuse: float = 300.0  # from the end of the task that has the id
-    capacity: int = 100_000  # tasks in a memory store
+    capacity: int = 100_000  # tasks in a memory store, and conversations that outlive theirs
     finished_logs: int = 1_000  # logs of finished tasks in a memory store
     fault: FailPoint = no_fault  # called at the named points of a write, for fault tests
 

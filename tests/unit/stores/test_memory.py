@@ -60,6 +60,15 @@ async def test_a_full_store_never_forgets_what_is_unfinished_or_undelivered() ->
     assert await store.load_task(SCOPE, owed.wire_id) is None
 
 
+async def test_conversations_do_not_pile_up() -> None:
+    """What outlives its tasks is bounded too: the conversation that nobody touched for longest is forgotten."""
+    store = small()
+    for n in range(5):
+        await store.update_context(SCOPE, f"c-{n}", {"n": n})
+        await store.update_context(SCOPE, "c-0", {"n": 0})
+    assert [await store.load_context(SCOPE, f"c-{n}") for n in range(5)] == [{"n": 0}, None, None, {"n": 3}, {"n": 4}]
+
+
 async def test_the_log_of_a_finished_task_is_kept_for_late_readers_a_while() -> None:
     """A reader that comes too late is told to begin with a snapshot; one that has seen all is not."""
     store = small()

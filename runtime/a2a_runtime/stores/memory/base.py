@@ -104,6 +104,14 @@ class MemoryBase:
         recent = self._options.expired(self._options.conversation)
         kept = [said for said in row.content.history if said.at > recent]
         if kept:
-            conversation = self._conversations.setdefault((row.scope, row.context_id), Conversation())
+            conversation = self._touched(row.scope, row.context_id)
             conversation.turns = sorted([*conversation.turns, *kept], key=lambda said: said.at)[-self._options.conversation_limit :]
         self._drop(row)
+
+    def _touched(self, scope: Scope, context_id: str) -> Conversation:
+        """Get what a conversation has beside its tasks; of too many conversations, the one that was not touched for longest goes."""
+        conversation = self._conversations.pop((scope, context_id), None) or Conversation()
+        self._conversations[scope, context_id] = conversation
+        if len(self._conversations) > self._options.capacity:
+            del self._conversations[next(iter(self._conversations))]
+        return conversation

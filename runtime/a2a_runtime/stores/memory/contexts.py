@@ -23,7 +23,7 @@ class MemoryContexts(MemoryBase):
     async def update_context(self, scope: Scope, context_id: str, data: Mapping[str, object]) -> None:
         """Store something with a conversation."""
         text = fragments.object_bytes(data)
-        conversation = self._conversations.setdefault((scope, context_id), Conversation())
+        conversation = self._touched(scope, context_id)
         conversation.data, conversation.updated_at = text, self._shelf.now()
 
     async def delete_context(self, scope: Scope, context_id: str) -> int:

@@ -52,9 +52,7 @@ class Shelf:
 
     def now(self) -> int:
         """Say what time it is, and never an earlier one than before: the order of moves is the order of times."""
-        now = self._clock.millis()
-        if now > self._now:
-            self._now = now
+        self._now = max(self._now, self._clock.millis())
         return self._now
 
     def find(self, scope: Scope, wire_id: str) -> Row | None:
