@@ -14,6 +14,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -73,12 +74,15 @@ class Engine(Reading):
 
     async def open(self) -> None:
         """Open the store, hear of others, and go on with what was left behind."""
-        await self._store.open()
-        self._loops.every(self._settings.retention_sweep, self._store.sweep)
-        if self._bell is not None:
-            bell = self._bell
-            self._loops.every(_BELL_RETRY, lambda: bell.listen(self))
-        await self.runner.open()
+        async with AsyncExitStack() as undo:
+            await self._store.open()
+            undo.push_async_callback(self._store.close)
+            undo.push_async_callback(self._loops.stop)
+            self._loops.every(self._settings.retention_sweep, self._store.sweep)
+            if self._bell is not None:
+                self._loops.every(_BELL_RETRY, partial(self._listen, self._bell))
+            await self.runner.open()
+            undo.pop_all()
 
     async def close(self, grace: float | None = None) -> None:
         """Take no more work, give running tasks some time, hand over the rest, and close the store."""
@@ -98,6 +102,7 @@ class Engine(Reading):
     async def start(self, scope: Scope, new: NewTask, caller: Caller | None = None) -> Accepted:
         """Create a task and have its handler run; the same task again for an idempotency key that has one."""
         self._refuse_when_closing()
+        self._skills.need(scope.surface, new.skill)  # before the task is there and nobody can run it
         if new.process is None and self.runner.process is not None:
             new = replace(new, process=self.runner.process)
         created = await self._store.create_task(scope, new)
@@ -127,9 +132,7 @@ class Engine(Reading):
     async def answer(self, scope: Scope, skill_id: str, message: Message, caller: Caller | None = None) -> Message:
         """Have a skill answer with a message: no task, and nothing stored."""
         self._refuse_when_closing()
-        skill = self._skills.find(scope.surface, skill_id)
-        if skill is None:
-            raise LookupError(f"no skill {skill_id!r} on surface {scope.surface!r}")
+        skill = self._skills.need(scope.surface, skill_id)
         context = Context(self._world, scope, caller or Caller(scope.owner, scope.tenant), message.context_id or self._world.ids.new(), message)
         try:
             async with asyncio.timeout(skill.timeout):
@@ -173,6 +176,10 @@ class Engine(Reading):
     def ring_all(self) -> None:
         """Hear that bells may have been lost."""
         self._hub.ring_all()
+
+    async def _listen(self, bell: Doorbell) -> None:
+        self.ring_all()  # what was rung before, nobody here has heard
+        await bell.listen(self)
 
     def _refuse_when_closing(self) -> None:
         if self._closing:

@@ -10,13 +10,21 @@ A message that comes with an idempotency key is taken once. Whoever repeats it g
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Scope
-from a2a_runtime.errors import ConcurrencyError, ContextMismatchError, TaskNotAcceptingMessagesError, TaskStateError, TaskTerminalError
+from a2a_runtime.errors import (
+    ConcurrencyError,
+    ContextMismatchError,
+    StoreUnavailableError,
+    TaskNotAcceptingMessagesError,
+    TaskStateError,
+    TaskTerminalError,
+)
 from a2a_runtime.execution.context import question_key
 from a2a_runtime.execution.desk import Teller
 from a2a_runtime.execution.runner import Runner
@@ -73,7 +81,8 @@ class FollowUps:
         if is_active or not written.is_new:
             return Accepted(stored, stored.last_seq, is_new=written.is_new)
         self._teller.tell(stored.key, written.events)
-        await self._runner.resume(stored.key)
+        with suppress(StoreUnavailableError):  # the answer is recorded: the next sweep finds the task
+            await self._runner.resume(stored.key)
         return Accepted(stored, written.events[-1].seq)
 
     async def _was_taken(self, stored: StoredTask, message: Message, idempotency: Idempotency) -> bool:

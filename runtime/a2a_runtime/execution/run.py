@@ -137,14 +137,16 @@ class TaskRun:
         except asyncio.CancelledError:
             if self.reason is None and self.task.cancelling():
                 raise  # the loop is being closed; there is no time for anything
-            end = End(State.FAILED, self.context.reply(FAILED))
+            end = None if self.reason else End(State.FAILED, self.context.reply(FAILED))
         finally:
             self._deaf = True
         return self._interrupted(end) or end or End(None)
 
-    async def _answered(self) -> End:
+    async def _answered(self) -> End | None:
         if not self.skill.restartable:
             await self.desk.begin()
+            if self.reason:
+                return None
         self._deaf = False
         answer = await self._called()
         if is_job(answer):
@@ -189,7 +191,7 @@ class TaskRun:
                 return End(State.CANCELED)
             case Interruption.TIMEOUT:
                 return End(State.FAILED, self.context.reply(OUT_OF_TIME))
-            case Interruption.SHUTDOWN if otherwise is None or otherwise.state is not State.COMPLETED:
+            case Interruption.SHUTDOWN if otherwise is None:
                 hands_over = self._rules.hands_over and self.skill.restartable and not self._detached
                 return End(None) if hands_over else End(State.FAILED, self.context.reply(SHUT_DOWN))
         return None

@@ -36,6 +36,7 @@ from a2a_runtime.stores.port import RecordKind, Run, StoredTask
 log = logging.getLogger(__name__)
 
 _AFTER_BELL = 0.05
+_ORPHANS = 64
 
 
 class Runner(Protocol):
@@ -83,6 +84,13 @@ class Skills:
     def find(self, surface: str, skill_id: str) -> Skill | None:
         """Find the skill that a surface means by an id."""
         return self._skills.get((surface, skill_id)) or self._skills.get((None, skill_id))
+
+    def need(self, surface: str, skill_id: str) -> Skill:
+        """Find a skill that has to be there."""
+        skill = self.find(surface, skill_id)
+        if skill is None:
+            raise LookupError(f"no skill {skill_id!r} on surface {surface!r}")
+        return skill
 
 
 class EmbeddedRunner:
@@ -132,10 +140,7 @@ class EmbeddedRunner:
         """Run a task that this process has claimed."""
         if self._closing:
             raise UnavailableError
-        skill = self._skills.find(run.stored.scope.surface, run.stored.skill)
-        if skill is None:
-            raise LookupError(f"no skill {run.stored.skill!r} on surface {run.stored.scope.surface!r}")
-        self._start(skill, run, caller, message)
+        self._start(self._skills.need(run.stored.scope.surface, run.stored.skill), run, caller, message)
 
     async def resume(self, key: str) -> None:
         """Claim a task if it is free, and run it again."""
@@ -196,7 +201,7 @@ class EmbeddedRunner:
         """Give back a task of an agent that lives in another process, and do not touch it again."""
         self._strangers.add(stored.key)
         log.warning("task %s is for skill %s, which this process does not have", stored.key, stored.skill)
-        await Desk(self._world.store, self._teller, self._clock, stored, patience=0).hand_over()
+        await Desk(self._world.store, self._teller, self._clock, stored, patience=self._settings.store_patience).hand_over()
 
     async def _beat(self) -> None:
         for key in await self._world.store.beat(self._process):
@@ -210,7 +215,7 @@ class EmbeddedRunner:
             await self._beat()
 
     async def _sweep(self) -> None:
-        for key in await self._world.store.orphans():
+        for key in await self._world.store.orphans(_ORPHANS + len(self._strangers)):
             if key not in self._strangers:
                 await self.resume(key)
 
@@ -223,9 +228,10 @@ class EmbeddedRunner:
                 self._loops.start(self._abandon(key))
 
     async def _abandon(self, key: str) -> None:
-        run = self._running.pop(key)
-        self._left_behind.add(run.task)
-        await run.abandon()
+        run = self._running.pop(key, None)
+        if run is not None:  # nobody else has done it meanwhile
+            self._left_behind.add(run.task)
+            await run.abandon()
 
     async def _wait(self, seconds: float) -> None:
         running: Mapping[str, TaskRun] = self._running
