@@ -86,7 +86,7 @@ class Matcher:
                 return Types(Pair(theirs.name, ours.name))
             case Ref(), Primitive():
                 return self._named_as_primitive(theirs, ours)
-            case (ListOf() | MapOf()), (ListOf() | MapOf()):
+            case ((ListOf() | MapOf()), (ListOf() | MapOf())):
                 return self._container(theirs, ours)
             case _, Ref():
                 return self.unwrap(theirs, ours.name)
