@@ -3,13 +3,14 @@
     python engine_process.py URL            drive the task `t-1`
     python engine_process.py URL bystander  work slowly on a task of one's own, `t-2`
 
-``A2A_FAULT`` says where the process dies.
+``A2A_FAULT`` says where the process dies, ``A2A_PACE`` how many seconds it takes for a chunk.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import sys
 from contextlib import aclosing
 from functools import partial
@@ -34,6 +35,7 @@ say = partial(print, flush=True)  # what was said before the process was killed 
 SCOPE = Scope("/agent", "acme", "ada")
 LEASE = 1.5
 CHUNKS = 20
+PACE = float(os.environ.get("A2A_PACE", "0"))
 
 
 async def thorough(ctx: TaskContext) -> object:
@@ -43,6 +45,7 @@ async def thorough(ctx: TaskContext) -> object:
     async with ctx.artifact("stream") as stream:
         for number in range(CHUNKS // 2):
             await stream.text(str(number))
+            await asyncio.sleep(PACE)
     first = await ctx.ask("First?")
     await ctx.status("between")
     async with ctx.artifact("stream") as stream:

@@ -32,9 +32,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "tasks.db") if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
-def started(url: str, *what: str, fault: str = "") -> subprocess.Popen[str]:
+def started(url: str, *what: str, fault: str = "", pace: float = 0) -> subprocess.Popen[str]:
     """Start a process that dies at a point."""
-    environment = {**os.environ, "A2A_FAULT": fault, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, "A2A_FAULT": fault, "A2A_PACE": str(pace), "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen([sys.executable, PROGRAM, url, *what], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -107,6 +107,19 @@ def test_the_tasks_of_a_living_process_are_left_to_it(postgres_url: str) -> None
     assert json.loads(finished(bystander)[-1].removeprefix("end "))["artifacts"][0]["parts"] == [{"text": "undisturbed"}]
     assert truth(postgres_url, "t-2")[0].epoch == 1
     assert_right(postgres_url, first, second)
+
+
+def test_a_process_that_was_frozen_finds_its_task_done(postgres_url: str) -> None:
+    """A process sleeps through its lease in the middle of a stream; another one finishes the task; what the first writes on waking is refused."""
+    first = started(postgres_url, pace=0.2)
+    assert first.stdout is not None
+    before = [first.stdout.readline() for _ in range(6)]
+    first.send_signal(signal.SIGSTOP)
+    second = finished(started(postgres_url))
+    first.send_signal(signal.SIGCONT)
+    first_too = finished(first)
+    assert first_too[-1] == second[-1]
+    assert_right(postgres_url, [line.rstrip() for line in before], first_too, second)
 
 
 def test_a_second_process_on_one_file_is_refused(tmp_path: Path) -> None:
