@@ -1,7 +1,7 @@
 """What the Postgres store makes of a server, beside plain SQLAlchemy core on the same tables of the same server.
 
-A cycle is a task's whole life in three durable commits: created (task, message, event), working (task, event), completed with an artifact of 1 kB (task,
-chunk, two events). All rivals write the same rows, have 16 connections and are measured in turns.
+A cycle is a task's whole life in three durable commits: created (task, message, event), working (task, event), completed with an artifact of 1 kB
+(task, chunk, two events). All rivals write the same rows, have 16 connections and are measured in turns.
 """
 
 from __future__ import annotations
@@ -181,7 +181,8 @@ async def check(store: PostgresStore) -> None:
     """See that every task of every rival is whole: its life, its events without a hole, its artifact."""
     rows: Sequence[dict[str, int]] = await store._pool.rows(  # noqa: SLF001 - no call of the port counts across tasks
         """SELECT (SELECT count(*) FROM a2a_tasks) AS tasks, (SELECT count(*) FROM a2a_tasks WHERE ended_at IS NOT NULL AND last_seq = 4) AS ended,
-        (SELECT count(*) FROM a2a_events) AS events, (SELECT count(*) FROM a2a_events e JOIN a2a_tasks t ON t.key = e.task AND e.seq <= t.last_seq) AS known,
+        (SELECT count(*) FROM a2a_events) AS events,
+        (SELECT count(*) FROM a2a_events e JOIN a2a_tasks t ON t.key = e.task AND e.seq <= t.last_seq) AS known,
         (SELECT count(*) FROM a2a_chunks) AS chunks, (SELECT count(*) FROM a2a_messages) AS messages"""
     )
     counts = dict(rows[0])
@@ -203,9 +204,8 @@ async def compare(url: str) -> None:
     await store.close()
     ratio = medians[16][STORE] / medians[16][RIVAL]
     lone = medians[1][STORE] / medians[1][ALONE]
-    print(
-        f"At 16 callers {ratio:.1f} times {RIVAL} (goal {GOAL:.0f}: {'kept' if ratio >= GOAL else 'MISSED'}); a lone caller keeps {lone:.0%} of the pace it has alone."
-    )
+    print(f"At 16 callers {ratio:.1f} times {RIVAL} (goal {GOAL:.0f}: {'kept' if ratio >= GOAL else 'MISSED'}).")
+    print(f"A lone caller keeps {lone:.0%} of the pace that it has without the others' lanes.")
 
 
 def main() -> None:

@@ -26,21 +26,25 @@ class Ears:
         self.keys: set[str] = set()
         self.calls = 0
         self.everything = 0
+        self._heard = asyncio.Event()
 
     def ring(self, keys: Iterable[str]) -> None:
         """Remember the keys."""
         self.keys.update(keys)
         self.calls += 1
+        self._heard.set()
 
     def ring_all(self) -> None:
         """Count."""
         self.everything += 1
+        self._heard.set()
 
-    async def until(self, heard: Callable[[Ears], bool]) -> None:
+    async def until(self, enough: Callable[[Ears], bool]) -> None:
         """Wait until enough was heard."""
         async with asyncio.timeout(PATIENCE):
-            while not heard(self):
-                await asyncio.sleep(0.005)
+            while not enough(self):
+                await self._heard.wait()
+                self._heard.clear()
 
 
 @asynccontextmanager
@@ -56,6 +60,15 @@ async def listening(*bells: Doorbell) -> AsyncIterator[list[Ears]]:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def kill_all_others(url: str) -> None:
+    """End every other session of the database."""
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+    finally:
+        await connection.close()
 
 
 async def test_the_others_hear_and_the_ringer_does_not(postgres_url: str) -> None:
@@ -92,14 +105,12 @@ async def test_too_many_keys_mean_everything(postgres_url: str) -> None:
 async def test_after_a_lost_connection_everything_may_have_changed(postgres_url: str) -> None:
     """A killed listener comes back, says that bells may have been lost, and hears again; what was not sent yet is sent."""
     bell = PostgresDoorbell(postgres_url, retry_seconds=0.05)
-    admin = await asyncpg.connect(postgres_url)
     async with listening(PostgresDoorbell(postgres_url, retry_seconds=0.05), bell) as (ears, _):
-        await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+        await kill_all_others(postgres_url)
         bell.ring(["rung-without-a-connection"])
         await ears.until(lambda now: now.everything == 2)
         bell.ring(["rung-later"])
         await ears.until(lambda now: "rung-later" in now.keys)
-    await admin.close()
 
 
 async def test_a_connection_that_is_half_open_is_given_up() -> None:

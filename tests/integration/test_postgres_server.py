@@ -14,7 +14,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from a2a_runtime.testing.embedded_postgres import Databases, PostgresServer, PostgresMissingError
+from a2a_runtime.testing.embedded_postgres import Databases, PostgresMissingError, PostgresServer
 from a2a_runtime.testing.embedded_postgres.binaries import find_programs, unprivileged_user
 
 AS_ROOT = os.name == "posix" and os.geteuid() == 0

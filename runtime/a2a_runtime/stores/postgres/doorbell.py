@@ -22,6 +22,9 @@ _EVERYTHING = "*"
 _LARGEST_PAYLOAD = 7_900  # the server refuses 8,000 bytes and more
 _MOST_KEYS = 2_000  # beyond that, looking everywhere is cheaper than naming tasks
 
+# The last one is how the driver says that the server's farewell has come, but not yet the end of the stream.
+_BROKEN = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+
 _log = logging.getLogger(__name__)
 
 
@@ -47,7 +50,7 @@ class PostgresDoorbell:
         while True:
             try:
                 await self._session(hearer)
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            except _BROKEN as error:
                 _log.warning("the doorbell lost its connection, readers look by themselves until it is back: %s", error)
             await asyncio.sleep(self._retry_seconds)
 

@@ -63,7 +63,7 @@ class Pool:
         with self._explained():
             self._pool = await asyncpg.create_pool(
                 self._dsn,
-                min_size=1,
+                min_size=0,
                 max_size=settings.size,
                 timeout=settings.connect_seconds,
                 command_timeout=settings.statement_seconds,
@@ -71,6 +71,12 @@ class Pool:
                 max_inactive_connection_lifetime=300.0,
                 reset=_leave_as_it_is,
             )
+        try:
+            async with self.connection():
+                pass
+        except StoreUnavailableError:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         """Wait for what is under way, then close all connections."""
@@ -113,11 +119,14 @@ class Pool:
             connection = await self._acquire(pool)
             try:
                 yield connection
-            except asyncpg.InterfaceError as error:
-                # What the driver says of a connection that has gone meanwhile; all else that it says is a mistake of ours.
-                if connection.is_closed():
-                    raise self._unavailable(error) from error
-                raise
+            except (*_NOT_NOW, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+                # Nothing resets a connection here, so one that may be broken must not go back. Some are, and do not know it yet: the server's
+                # farewell has come, but not the end of the stream.
+                if not _is_gone(connection):
+                    connection.terminate()
+                    if isinstance(error, asyncpg.InterfaceError):
+                        raise  # the driver was used in a wrong way: a mistake of ours
+                raise self._unavailable(error) from error
             finally:
                 await pool.release(connection)
 
@@ -159,3 +168,10 @@ class Pool:
 
 async def _leave_as_it_is(_: object) -> None:
     """Reset nothing."""
+
+
+def _is_gone(connection: Connection) -> bool:
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:
+        return True  # the pool has taken it back already

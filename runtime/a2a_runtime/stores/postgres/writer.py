@@ -12,7 +12,6 @@ fails alone.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,9 +26,16 @@ _MOST = 256
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    statement: str
     arguments: Sequence[object]
     row: asyncio.Future[asyncpg.Record]
+
+    def succeed(self, row: asyncpg.Record) -> None:
+        if not self.row.done():  # else its caller has gone
+            self.row.set_result(row)
+
+    def fail(self, error: Exception) -> None:
+        if not self.row.done():
+            self.row.set_exception(error)
 
 
 class Writer:
@@ -38,7 +44,7 @@ class Writer:
     def __init__(self, pool: Pool, lanes: int = LANES) -> None:
         self._pool = pool
         self._free = lanes
-        self._waiting: deque[_Write] = deque()
+        self._waiting: dict[str, list[_Write]] = {}  # by their statement, the one that waits longest first
         self._busy: set[asyncio.Task[None]] = set()
 
     async def write(self, statement: str, *arguments: object) -> asyncpg.Record:
@@ -49,8 +55,8 @@ class Writer:
                 return await self._alone(statement, arguments)
             finally:
                 self._leave()
-        write = _Write(statement, arguments, asyncio.get_running_loop().create_future())
-        self._waiting.append(write)
+        write = _Write(arguments, asyncio.get_running_loop().create_future())
+        self._waiting.setdefault(statement, []).append(write)
         return await write.row
 
     async def close(self) -> None:
@@ -68,15 +74,19 @@ class Writer:
         lane.add_done_callback(self._busy.discard)
 
     async def _drain(self) -> None:
-        while self._waiting:
-            batch: dict[str, list[_Write]] = defaultdict(list)
-            for _ in range(min(len(self._waiting), _MOST)):
-                write = self._waiting.popleft()
-                if not write.row.done():  # its caller has gone
-                    batch[write.statement].append(write)
-            for statement, writes in batch.items():
-                await self._together(statement, writes)
-        self._free += 1
+        try:
+            while self._waiting:
+                await self._together(*self._next())
+        finally:
+            self._leave()
+
+    def _next(self) -> tuple[str, list[_Write]]:
+        """Take those who wait longest; what is too much for one pipeline waits on, behind the others."""
+        statement = next(iter(self._waiting))
+        writes = self._waiting.pop(statement)
+        if len(writes) > _MOST:
+            self._waiting[statement] = writes[_MOST:]
+        return statement, [write for write in writes[:_MOST] if not write.row.done()]
 
     async def _together(self, statement: str, writes: Sequence[_Write]) -> None:
         try:
@@ -85,34 +95,26 @@ class Writer:
             self._pool.fault("after commit")
         except StoreUnavailableError as error:
             for write in writes:
-                _fail(write, error)
+                write.fail(error)
         except asyncpg.PostgresError:
             for write in writes:
-                await self._again(write)
+                await self._again(statement, write)
         else:
             for write, row in zip(writes, rows, strict=True):
-                if not write.row.done():
-                    write.row.set_result(row)
+                write.succeed(row)
         finally:
             for write in writes:
-                write.row.cancel()  # what is done already stays so; nobody waits for ever if we were stopped
+                if not write.row.done():  # whatever happened, nobody waits for ever
+                    write.fail(StoreUnavailableError("the store was stopped while it wrote"))
 
-    async def _again(self, write: _Write) -> None:
+    async def _again(self, statement: str, write: _Write) -> None:
         try:
-            row = await self._alone(write.statement, write.arguments)
+            write.succeed(await self._alone(statement, write.arguments))
         except (asyncpg.PostgresError, StoreUnavailableError) as error:
-            _fail(write, error)
-        else:
-            if not write.row.done():
-                write.row.set_result(row)
+            write.fail(error)
 
     async def _alone(self, statement: str, arguments: Sequence[object]) -> asyncpg.Record:
         self._pool.fault("before commit")
         (row,) = await self._pool.rows(statement, *arguments)
         self._pool.fault("after commit")
         return row
-
-
-def _fail(write: _Write, error: Exception) -> None:
-    if not write.row.done():
-        write.row.set_exception(error)

@@ -7,4 +7,4 @@ from a2a_runtime.testing.embedded_postgres.binaries import PostgresMissingError
 from a2a_runtime.testing.embedded_postgres.databases import Databases
 from a2a_runtime.testing.embedded_postgres.server import PostgresServer
 
-__all__ = ["Databases", "PostgresServer", "PostgresMissingError"]
+__all__ = ["Databases", "PostgresMissingError", "PostgresServer"]

@@ -1,0 +1,202 @@
+"""Killed servers and killed processes: what was acknowledged is there, and what was not is wholly there or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from a2a_contract.lifecycle import State
+from a2a_runtime.errors import FencedError, StoreUnavailableError
+from a2a_runtime.ids import Ids
+from a2a_runtime.stores.options import StoreOptions
+from a2a_runtime.stores.postgres import PostgresStore, upgrade
+from a2a_runtime.stores.values import Change, Idempotency, StoredTask
+from a2a_runtime.testing.embedded_postgres import PostgresServer
+from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, loaded, new_task, texts_of
+
+pytestmark = pytest.mark.anyio
+
+WRITER = Path(__file__).with_name("postgres_writer.py")
+LEASE = 1.0
+BACK_WITHIN = 2.0  # seconds from the server's start to the next acknowledged write
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[PostgresStore]:
+    """Open a store for a test."""
+    store = PostgresStore(url, StoreOptions(lease=LEASE))
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+# --- the server dies -----------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Ledger:
+    """What one caller was told, and when."""
+
+    store: PostgresStore
+    acknowledged: dict[str, list[str]] = field(default_factory=dict)
+    errors: set[type[Exception]] = field(default_factory=set)
+    last_at: float = 0.0
+
+    async def keep(self, until: asyncio.Event) -> None:
+        """Create tasks and write to them, whatever happens to the server."""
+        ids = Ids()
+        while not until.is_set():
+            key = ids.new()
+            try:
+                task = (await self.store.create_task(SCOPE, new_task(idempotency=Idempotency(key, b"")))).stored
+                chunks = self.acknowledged.setdefault(task.wire_id, [])
+                for number in range(5):
+                    await self.store.update_task(SCOPE, task.key, Change(artifacts=[appending("log", str(number))]))
+                    chunks.append(str(number))
+                    self.last_at = time.monotonic()
+            except StoreUnavailableError as error:
+                self.errors.add(type(error))
+                await asyncio.sleep(0.02)
+
+
+async def test_a_killed_server_loses_nothing_that_was_acknowledged() -> None:
+    """After kill -9 of Postgres under load everything acknowledged is there, and writes flow again within two seconds of its start."""
+    with PostgresServer() as server:
+        await upgrade(server.url)
+        async with opened(server.url) as store:
+            ledgers = [Ledger(store) for _ in range(16)]
+            over = asyncio.Event()
+            callers = [asyncio.create_task(ledger.keep(over)) for ledger in ledgers]
+            for _ in range(2):
+                await asyncio.sleep(1.0)
+                server.kill()
+                await asyncio.sleep(0.3)
+                server.restart()
+                await flowing_again(ledgers)
+            over.set()
+            await asyncio.gather(*callers)
+            assert {error for ledger in ledgers for error in ledger.errors} == {StoreUnavailableError}
+            for wire_id, chunks in [item for ledger in ledgers for item in ledger.acknowledged.items()]:
+                await check_whole(store, wire_id, chunks)
+
+
+async def flowing_again(ledgers: list[Ledger]) -> None:
+    """Wait for the next acknowledged write of every caller."""
+    started = time.monotonic()
+    while not all(ledger.last_at > started for ledger in ledgers):
+        assert time.monotonic() - started < BACK_WITHIN
+        await asyncio.sleep(0.01)
+
+
+async def check_whole(store: PostgresStore, wire_id: str, acknowledged: list[str]) -> None:
+    """See that a task has every acknowledged chunk, at most the one more whose acknowledgement was lost, and all its events."""
+    task = await store.load_task(SCOPE, wire_id)
+    assert task is not None
+    chunks = texts_of(task).get("log", [])
+    assert chunks[: len(acknowledged)] == acknowledged
+    assert len(chunks) <= len(acknowledged) + 1
+    assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, task.last_seq + 1))
+    assert task.last_seq == len(chunks) + 1
+
+
+# --- a process dies, another one lives beside it ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def writer(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a process that writes, and see to its end."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, str(WRITER), *arguments], stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def said(process: subprocess.Popen[str]) -> tuple[str, list[int]]:
+    """Read what a process that has died was told: its task's wire id, and the numbers of its changes."""
+    assert process.stdout is not None
+    wire_id, *numbers = (await asyncio.to_thread(process.stdout.read)).split()
+    return wire_id, [int(number) for number in numbers]
+
+
+async def under_way(store: PostgresStore, process: subprocess.Popen[str]) -> tuple[StoredTask, list[int]]:
+    """Wait until a process has been told of some changes; its task as it is now, and their numbers."""
+    assert process.stdout is not None
+    wire_id, *numbers = [await asyncio.to_thread(process.stdout.readline) for _ in range(6)]
+    task = await store.load_task(SCOPE, wire_id.strip())
+    assert task is not None
+    return task, [int(number) for number in numbers]
+
+
+async def taken_over(store: PostgresStore, task: StoredTask) -> None:
+    """Claim the task of a dead process as soon as its lease has run out."""
+    deadline = time.monotonic() + 10 * LEASE
+    while task.key not in await store.orphans():
+        assert time.monotonic() < deadline
+        await store.beat("survivor")
+        await asyncio.sleep(0.05)
+    run = await store.claim(task.key, "survivor")
+    assert run is not None
+    assert run.attempt == task.epoch + 1
+
+
+@pytest.mark.parametrize(
+    ("point", "is_made"),
+    [pytest.param("before commit", False, id="before-the-commit"), pytest.param("after commit", True, id="after-the-commit-before-the-answer")],
+)
+async def test_a_process_that_dies_in_a_write_leaves_all_of_it_or_nothing(postgres_url: str, point: str, *, is_made: bool) -> None:
+    """The change that a process died in is there or not, never in part; repeated under its key it is there once, and the dead run is fenced off."""
+    async with opened(postgres_url) as store:
+        await store.register("survivor")
+        with writer(postgres_url, "victim", point, "12") as process:
+            wire_id, acknowledged = await said(process)
+        assert acknowledged == list(range(1, 10))  # the first two writes made the task and let it work
+        task = await store.load_task(SCOPE, wire_id)
+        assert task is not None
+        assert texts_of(task)["log"] == [str(number) for number in range(1, 11 if is_made else 10)]
+        assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, task.last_seq + 1))
+        await taken_over(store, task)
+        with pytest.raises(FencedError):
+            await store.update_task(SCOPE, task.key, Change(artifacts=[appending("log", "zombie")], epoch=1))
+        repeated = Change(artifacts=[appending("log", "10")], idempotency=Idempotency("victim-10", b""), epoch=2)
+        written = await store.update_task(SCOPE, task.key, repeated)
+        assert written.is_new is not is_made
+        assert texts_of(await loaded(store, task))["log"] == [str(number) for number in range(1, 11)]
+
+
+async def test_only_the_tasks_of_the_dead_process_are_taken_over(postgres_url: str) -> None:
+    """While one process is killed in mid-stream, the tasks of a second one that lives are never up for grabs, and it finishes its own."""
+    async with opened(postgres_url) as store:
+        await store.register("survivor")
+        mine = await created(store, new_task(process="survivor"))
+        with writer(postgres_url, "victim") as victim, writer(postgres_url, "neighbour") as neighbour:
+            dead, written = await under_way(store, victim)
+            living, _ = await under_way(store, neighbour)
+            victim.kill()
+            await taken_over(store, dead)
+            for _ in range(10):
+                await store.beat("survivor")
+                assert await store.orphans() == []
+                assert await store.claim(living.key, "survivor") is None
+                await asyncio.sleep(LEASE / 5)
+            assert victim.stdout is not None
+            written += [int(number) for number in victim.stdout.read().split()]
+            kept = texts_of(await loaded(store, dead))["log"]
+            assert kept[: len(written)] == [str(number) for number in written]
+            now = await loaded(store, living)
+            assert now.epoch == 1
+            assert now.version > living.version
+        ended = await store.update_task(SCOPE, mine.key, Change(state=State.COMPLETED, epoch=1))
+        assert ended.state is State.COMPLETED
