@@ -37,7 +37,7 @@ class Caller:
     subject: str = ""
     tenant: str = ""
     scopes: frozenset[str] = frozenset()
-    claims: Mapping[str, object] = field(default_factory=dict, compare=False)
+    claims: Mapping[str, object] = field(default_factory=dict[str, object], compare=False)
 
     def scope(self, surface: str) -> Scope:
         """Say which room of a surface is theirs."""

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message
@@ -20,6 +23,7 @@ from a2a_runtime.clock import timestamp
 NO_MEMBERS = b"{}"
 
 _text = json.JSONEncoder(ensure_ascii=False).encode
+_MEMBERS = TypeAdapter(dict[str, object])
 _free = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _NOTHING = (None, None, None, None)
 _PARTS = b'"parts":[]'
@@ -45,10 +49,7 @@ def merged(members: bytes, more: Mapping[str, object]) -> bytes:
 
 def members_of(text: bytes) -> dict[str, object]:
     """Read free JSON."""
-    members = json.loads(text)
-    if not isinstance(members, dict):
-        raise TypeError(f"not a JSON object: {text[:80]!r}")
-    return members
+    return _MEMBERS.validate_json(text)
 
 
 def message(said: Message, wire_id: str, context_id: str) -> bytes:
@@ -77,12 +78,16 @@ def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
 
 
 def _joined_facts(told: Sequence[bytes]) -> bytes:
-    facts: dict[str, object] = {}
-    for more in map(members_of, told):
-        before, new = facts.get("metadata"), more.get("metadata")
-        both = {"metadata": {**before, **new}} if isinstance(before, dict) and isinstance(new, dict) else {}
-        facts = {**facts, **more, **both}
-    return object_bytes(facts)
+    return reduce(told_over, map(Artifact.model_validate_json, told)).to_json()
+
+
+def told_over(first: Artifact, more: Artifact) -> Artifact:
+    """Continue an artifact: the parts of both, and what is said later over what was said before; metadata is merged key by key."""
+    told = {
+        name: value for name, value in (("name", more.name), ("description", more.description), ("extensions", more.extensions)) if value is not None
+    }
+    metadata = more.metadata if first.metadata is None else {**first.metadata, **(more.metadata or {})}
+    return first.model_copy(update={**told, "metadata": metadata, "parts": [*first.parts, *more.parts]})
 
 
 def artifact(artifact_id: str, chunks: Sequence[Chunk]) -> bytes:

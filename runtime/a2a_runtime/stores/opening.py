@@ -36,8 +36,7 @@ def open_store(url: str, options: StoreOptions = DEFAULTS, *, visits: bool = Fal
 
 def missing_methods(store: object) -> list[str]:
     """Say what an object lacks to be a store."""
-    wanted = {name for role in Store.__mro__ for name in vars(role) if not name.startswith("_")}
-    return sorted(name for name in wanted - {"durable"} if not callable(getattr(store, name, None)))
+    return [name for name in dir(Store) if not name.startswith("_") and not callable(getattr(store, name, None))]
 
 
 def complete(store: object) -> Store:

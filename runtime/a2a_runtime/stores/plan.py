@@ -166,13 +166,6 @@ def _folded(writes: Sequence[ArtifactWrite]) -> Sequence[ArtifactWrite]:
         if before is None or not write.append:
             folded[write.artifact.artifact_id] = write
         else:
-            folded[write.artifact.artifact_id] = _appended(before, write)
+            both = fragments.told_over(before.artifact, write.artifact)
+            folded[write.artifact.artifact_id] = ArtifactWrite(both, append=before.append, last_chunk=write.last_chunk or before.last_chunk)
     return tuple(folded.values())
-
-
-def _appended(before: ArtifactWrite, write: ArtifactWrite) -> ArtifactWrite:
-    first, more = before.artifact, write.artifact
-    told = {name: value for name in ("name", "description", "extensions") if (value := getattr(more, name)) is not None}
-    metadata = {**(first.metadata or {}), **(more.metadata or {})} or None
-    both = first.model_copy(update={**told, "metadata": metadata, "parts": [*first.parts, *more.parts]})
-    return ArtifactWrite(both, append=before.append, last_chunk=write.last_chunk or before.last_chunk)

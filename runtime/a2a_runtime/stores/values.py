@@ -35,7 +35,7 @@ class NewTask:
     skill: str
     dialect: str
     wire_id: str | None = None  # None: the store makes one
-    metadata: Mapping[str, object] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict[str, object])
     idempotency: Idempotency | None = None
     process: str | None = None  # set: created as claimed by that process, in epoch 1
     push: TaskPushNotificationConfig | None = None

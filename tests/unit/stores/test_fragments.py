@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, StreamResponse, Task, TaskState
@@ -88,5 +89,5 @@ def test_what_is_no_json_is_refused(bad: dict[str, object]) -> None:
 
 def test_what_is_no_object_is_refused() -> None:
     """Free members are those of an object."""
-    with pytest.raises(TypeError):
+    with pytest.raises(ValidationError):
         fragments.members_of(b"[]")

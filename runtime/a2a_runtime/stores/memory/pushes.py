@@ -54,7 +54,7 @@ class MemoryPushes(MemoryBase):
         """Take deliveries that are due."""
         now = self._options.clock.millis()
         ready = [mailbox for mailbox in self._waiting.values() if mailbox.next_at <= now]
-        taken = []
+        taken: list[Delivery] = []
         for mailbox in sorted(ready, key=lambda each: (each.next_at, each.waiting[0][0]))[:limit]:
             mailbox.attempts += 1
             mailbox.next_at = now + round(lease_seconds * 1000)

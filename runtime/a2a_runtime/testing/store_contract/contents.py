@@ -14,7 +14,7 @@ from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.stores.port import ArtifactWrite, Change, NewTask, Store, StoredTask
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, appending, artifact, created, ended, loaded, new_task, replacing, said, texts_of
 
-ODD = {
+ODD: dict[str, object] = {
     "zulu": 2**53 + 1,
     "alpha": 10**39 + 7,
     "nothing": None,

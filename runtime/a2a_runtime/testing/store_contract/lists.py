@@ -62,7 +62,7 @@ class ListRules(StoreCase):
         clock.advance(10)
         done = await ended(store, await created(store, new_task(context_id="c-1")))
         other = await ended(store, await created(store, new_task(context_id="c-2")))
-        queries = {
+        queries: dict[TaskQuery, set[str]] = {
             TaskQuery(context_id="c-1"): {old.key, done.key},
             TaskQuery(state=State.COMPLETED): {done.key, other.key},
             TaskQuery(state=State.FAILED): set(),

@@ -113,7 +113,9 @@ class OutboxRules(StoreCase):
         clock.advance(HOUR)
         assert await _drain(store) == {"b": [2, 3]}
         failures = await store.push_failures(SCOPE, task.wire_id)
-        assert {name: (millis_of(failure.at), failure.reason) for name, failure in failures.items()} == {"a": (clock.millis() - 3_600_000, "it said 410")}
+        assert {name: (millis_of(failure.at), failure.reason) for name, failure in failures.items()} == {
+            "a": (clock.millis() - 3_600_000, "it said 410")
+        }
         assert await store.get_push_config(SCOPE, task.wire_id, "a") is not None
 
     async def test_only_the_last_taker_may_give_up(self, store: Store) -> None:
