@@ -1,0 +1,147 @@
+"""A service over a real engine, on memory and on a file, and somebody who talks to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from a2a_contract.service import Event
+from a2a_contract.v1_0 import (
+    Message,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    SendMessageResponse,
+    StreamResponse,
+    SubscribeToTaskRequest,
+    Task,
+)
+from a2a_runtime.agent import Agent, Capabilities
+from a2a_runtime.caller import Caller
+from a2a_runtime.execution.context import Context, TaskContext
+from a2a_runtime.execution.engine import Engine, Parts
+from a2a_runtime.service.base import Means
+from a2a_runtime.service.call import Call
+from a2a_runtime.service.service import Service
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.surface import Surface, skills_of
+from a2a_runtime.testing.agent import QUICK, user_message
+
+EVERYTHING = Capabilities(streaming=True, push_notifications=True, extended_agent_card=True)
+
+
+def everything() -> Agent:
+    """Make an agent with a skill for every way in which a task can go."""
+    agent = Agent("all", description="Does all there is.", capabilities=EVERYTHING)
+
+    @agent.skill("echo")
+    async def echo(ctx: TaskContext) -> str:
+        return ctx.text
+
+    @agent.skill("count")
+    async def count(ctx: TaskContext) -> AsyncGenerator[str, None]:
+        for number in range(int(ctx.text)):
+            yield str(number)
+
+    @agent.skill("ask")
+    async def ask(ctx: TaskContext) -> str:
+        first = await ctx.ask("What?")
+        second = await ctx.ask("And then?")
+        return f"{first.text} and {second.text}"
+
+    @agent.skill("wait")
+    async def wait(ctx: TaskContext) -> None:
+        await ctx.status("at it")
+        await asyncio.Event().wait()
+
+    @agent.skill("greet", answers="message")
+    async def greet(ctx: Context) -> str:
+        return f"Hello, {ctx.text}!"
+
+    @agent.skill("picture", input_modes=("image/*",), output_modes=("image/png",), only_extended=True)
+    async def picture(_ctx: TaskContext) -> bytes:
+        return b"png"
+
+    return agent
+
+
+@dataclass(frozen=True)
+class Client:
+    """Talks to a surface in one dialect."""
+
+    service: Service
+    call: Call
+
+    def but(self, **changes: object) -> Client:
+        """Talk in another way."""
+        return Client(self.service, self.call._replace(**changes))
+
+    def request(self, *values: object, skill: str = "echo", **more: object) -> SendMessageRequest:
+        """Make a request; members of the configuration and the message go by their names."""
+        said = {name: more.pop(name) for name in tuple(more) if name in SendMessageConfiguration.model_fields}
+        configuration = SendMessageConfiguration.model_validate(said) if said else None
+        tenant = more.pop("tenant", None)
+        return SendMessageRequest.model_validate(
+            {"tenant": tenant, "message": user_message(*values, **more), "configuration": configuration, "metadata": {"skillId": skill}}
+        )
+
+    async def answer(self, *values: object, **more: object) -> SendMessageResponse:
+        """Send a message."""
+        return (await self.service.send_message(self.request(*values, **more), self.call)).model
+
+    async def send(self, *values: object, **more: object) -> Task:
+        """Send a message and get its task."""
+        task = (await self.answer(*values, **more)).task
+        assert task is not None
+        return task
+
+    async def said(self, *values: object, **more: object) -> Message:
+        """Send a message and get one back."""
+        message = (await self.answer(*values, **more)).message
+        assert message is not None
+        return message
+
+    async def stream(self, *values: object, **more: object) -> list[Event[StreamResponse]]:
+        """Send a message and collect everything that comes of it."""
+        async with aclosing(self.service.send_streaming_message(self.request(*values, **more), self.call)) as events:
+            return [event async for event in events]
+
+    async def subscribe(self, task_id: str) -> list[Event[StreamResponse]]:
+        """Follow a task to the end of the stream."""
+        async with aclosing(self.service.subscribe_to_task(SubscribeToTaskRequest(id=task_id), self.call)) as events:
+            return [event async for event in events]
+
+
+Serve = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """A store that the service's engine opens and closes."""
+    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "tasks.db")
+
+
+@pytest.fixture
+def serve(store: Store) -> Serve:
+    """Mount an agent, with what is particular about its surface, and give somebody who talks to it."""
+
+    @asynccontextmanager
+    async def served(agent: Agent | None = None, **surface: object) -> AsyncGenerator[Client, None]:
+        mounted = Surface(agent or everything(), "/all", **surface)  # type: ignore[arg-type]  # whatever a test says
+        async with Engine(store, skills_of([mounted]), Parts(settings=QUICK)) as engine:
+            yield Client(Service(Means(engine, store)), Call(mounted, Caller("ada"), base_url="http://test/all"))
+
+    return served
+
+
+@pytest.fixture
+async def client(serve: Serve) -> AsyncGenerator[Client, None]:
+    """Somebody who talks to an agent with everything."""
+    async with serve() as client:
+        yield client

@@ -1,0 +1,58 @@
+"""The card that only known callers see."""
+
+from __future__ import annotations
+
+import pytest
+from integration.service.conftest import Client, Serve
+
+from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.errors import A2AError, ExtendedAgentCardNotConfiguredError, UnauthenticatedError, UnsupportedOperationError
+from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest
+from a2a_runtime.agent import Agent, Capabilities
+from a2a_runtime.caller import Caller
+from a2a_runtime.execution.context import TaskContext
+
+pytestmark = pytest.mark.anyio
+
+
+async def card(client: Client) -> AgentCard:
+    """Read the card."""
+    return (await client.service.get_extended_agent_card(GetExtendedAgentCardRequest(), client.call)).model
+
+
+@pytest.mark.parametrize(("dialect", "versions"), [(V1_0.name, ["1.0", "1.0", "0.3", "0.3"]), (V0_3.name, ["0.3.0", "0.3.0"])], ids=["1.0", "0.3"])
+async def test_known_callers_see_all_skills(client: Client, dialect: str, versions: list[str]) -> None:
+    """With the addresses that they understand."""
+    seen = await card(client.but(dialect=dialect))
+    assert "picture" in {skill.id for skill in seen.skills}
+    assert [each.protocol_version for each in seen.supported_interfaces] == versions
+    assert {each.url for each in seen.supported_interfaces} == {"http://test/all"}
+
+
+async def test_a_caller_whom_nobody_knows_is_refused(client: Client) -> None:
+    """The protocol wants a caller who has said who they are."""
+    with pytest.raises(UnauthenticatedError):
+        await card(client.but(caller=Caller()))
+
+
+@pytest.mark.parametrize(
+    ("declared", "dialect", "error"),
+    [
+        (False, V1_0.name, UnsupportedOperationError),
+        (False, V0_3.name, ExtendedAgentCardNotConfiguredError),
+        (True, V1_0.name, ExtendedAgentCardNotConfiguredError),
+        (True, V0_3.name, ExtendedAgentCardNotConfiguredError),
+    ],
+    ids=["not declared, 1.0", "not declared, 0.3", "nothing more to show, 1.0", "nothing more to show, 0.3"],
+)
+async def test_an_agent_without_an_extended_card_says_so(serve: Serve, declared: bool, dialect: str, error: type[A2AError]) -> None:  # noqa: FBT001 - a table
+    """1.0 tells a card that was never promised from one that is promised and missing."""
+    agent = Agent("plain", capabilities=Capabilities(extended_agent_card=declared))
+
+    @agent.skill("echo")
+    async def echo(ctx: TaskContext) -> str:
+        return ctx.text
+
+    async with serve(agent) as client:
+        with pytest.raises(error):
+            await card(client.but(dialect=dialect))

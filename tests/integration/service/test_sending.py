@@ -1,0 +1,304 @@
+"""What becomes of messages."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+from integration.service.conftest import Client, Serve
+
+from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.errors import (
+    A2AError,
+    ContentTypeNotSupportedError,
+    ExtensionSupportRequiredError,
+    IdempotencyConflictError,
+    InvalidParamsError,
+    PermissionDeniedError,
+    PushNotificationNotSupportedError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import AgentExtension, CancelTaskRequest, GetTaskRequest, ListTasksRequest, Part
+from a2a_runtime.agent import Agent, Capabilities
+from a2a_runtime.caller import Caller
+from a2a_runtime.errors import ContextMismatchError, TaskTerminalError
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.testing.agent import texts_of
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
+async def test_a_send_waits_for_the_end_of_its_task(client: Client, dialect: str) -> None:
+    """Both versions answer with the ended task and all of its results, unless asked otherwise."""
+    task = await client.but(dialect=dialect).send("hi")
+    assert task.status.state == State.COMPLETED
+    assert texts_of(task) == {"result": ["hi"]}
+    assert [message.message_id for message in task.history or ()] == ["m-1"]
+
+
+async def test_a_send_does_not_wait_beyond_a_question(client: Client) -> None:
+    """A task that asks something is as good as ended for whoever waits."""
+    assert (await client.send("hi", skill="ask")).status.state == State.INPUT_REQUIRED
+
+
+async def test_a_client_may_have_the_answer_at_once(client: Client) -> None:
+    """Who does not want to wait gets the task as it is accepted, and reads its end later."""
+    task = await client.send("hi", skill="wait", return_immediately=True)
+    assert task.status.state == State.SUBMITTED
+    await client.service.cancel_task(CancelTaskRequest(id=task.id), client.call)
+    assert (await client.service.get_task(GetTaskRequest(id=task.id), client.call)).model.status.state == State.CANCELED
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["waiting", "at once"])
+async def test_a_skill_may_answer_without_a_task(client: Client, at_once: bool) -> None:  # noqa: FBT001 - a table
+    """Such a skill gives one message in the conversation of the question, and nothing is stored."""
+    message = await client.said("Ada", skill="greet", return_immediately=at_once, context_id="c-7")
+    assert (message.parts[0].text, message.context_id, message.task_id) == ("Hello, Ada!", "c-7", None)
+    assert (await client.said("Ada", skill="greet")).context_id
+    assert (await client.service.list_tasks(ListTasksRequest(), client.call)).model.total_size == 0
+
+
+async def test_a_request_that_names_no_skill_means_the_first(client: Client) -> None:
+    """Official clients have no way to name a skill; the message's own metadata may name one too."""
+    request = client.request("hi").model_copy(update={"metadata": None})
+    task = (await client.service.send_message(request, client.call)).model.task
+    assert task is not None
+    assert texts_of(task) == {"result": ["hi"]}
+    named = request.model_copy(update={"message": request.message.model_copy(update={"metadata": {"skillId": "greet"}})})
+    assert (await client.service.send_message(named, client.call)).model.message is not None
+
+
+async def test_an_unknown_skill_is_an_error_with_its_place(client: Client) -> None:
+    """The error says where it was named, and which there are."""
+    with pytest.raises(InvalidParamsError) as raised:
+        await client.send("hi", skill="nope")
+    assert raised.value.fields == (("metadata.skillId", "There is no skill 'nope'; there are echo, count, ask, wait, greet, picture"),)
+
+
+async def test_conversations_are_made_kept_and_inferred(client: Client) -> None:
+    """A message without a conversation begins one; one that names it, or only its task, stays in it."""
+    made, kept = await client.send("hi"), await client.send("hi", context_id="mine")
+    assert made.context_id
+    assert kept.context_id == "mine"
+    asking = await client.send("hi", skill="ask", context_id="mine")
+    assert (await client.send("this", task_id=asking.id)).context_id == "mine"
+
+
+async def test_a_task_is_continued_several_times_by_its_id_alone(client: Client) -> None:
+    """Answers go to the questions one after the other, and the history holds all that was said, in order."""
+    task = await client.send("go", skill="ask")
+    again = await client.send("this", task_id=task.id, message_id="m-2")
+    assert again.status.state == State.INPUT_REQUIRED
+    ended = await client.send("that", task_id=task.id, message_id="m-3", context_id=task.context_id)
+    assert texts_of(ended) == {"result": ["this and that"]}
+    said = [part.text for message in ended.history or () for part in message.parts]
+    assert said == ["go", "What?", "this", "And then?", "that"]
+
+
+async def test_an_answer_may_be_answered_at_once(client: Client) -> None:
+    """Who answers a question and does not wait sees the task as it is after the answer."""
+    task = await client.send("go", skill="ask")
+    assert (await client.send("this", task_id=task.id, return_immediately=True, history_length=1)).id == task.id
+
+
+@pytest.mark.parametrize(
+    ("members", "error"),
+    [
+        ({"context_id": "other"}, ContextMismatchError),
+        ({"task_id": "no-such-task"}, TaskNotFoundError),
+        ({"message_id": "m-2"}, None),
+    ],
+    ids=["another conversation", "no such task", "nothing wrong"],
+)
+async def test_a_follow_up_must_fit_its_task(client: Client, members: dict[str, str], error: type[A2AError] | None) -> None:
+    """A conversation that is not the task's, and a task that is not there, are refused."""
+    task = await client.send("go", skill="ask")
+    follow_up = client.send("this", **{"task_id": task.id, **members})
+    if error is None:
+        assert (await follow_up).status.state == State.INPUT_REQUIRED
+    else:
+        with pytest.raises(error):
+            await follow_up
+
+
+async def test_a_task_that_has_ended_takes_no_message(client: Client) -> None:
+    """It is the error that the protocol has for that."""
+    task = await client.send("hi")
+    with pytest.raises(TaskTerminalError) as raised:
+        await client.send("more", task_id=task.id)
+    assert isinstance(raised.value, UnsupportedOperationError)
+
+
+@pytest.mark.parametrize(("length", "expected"), [(None, 5), (0, None), (2, 2), (9, 5)], ids=str)
+async def test_as_much_history_as_was_asked_for(client: Client, length: int | None, expected: int | None) -> None:
+    """All of it when nothing is said, none for 0 (the member is left out), the newest for a number; in every operation."""
+    task = await client.send("go", skill="ask")
+    await client.send("this", task_id=task.id)
+    sent = await client.send("that", task_id=task.id, history_length=length)
+    got = (await client.service.get_task(GetTaskRequest(id=task.id, history_length=length), client.call)).model
+    listed = (await client.service.list_tasks(ListTasksRequest(history_length=length), client.call)).model.tasks[0]
+    assert [None if each.history is None else len(each.history) for each in (sent, got, listed)] == [expected] * 3
+
+
+async def test_history_is_left_out_of_the_first_answer_too(client: Client) -> None:
+    """The task of an immediate answer and the first event of a stream follow the same rule."""
+    assert (await client.send("hi", return_immediately=True, history_length=0)).history is None
+    first = (await client.stream("hi", history_length=0))[0].data.model.task
+    assert first is not None
+    assert first.history is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "members", "fields"),
+    [
+        ([Part(raw=b"1", media_type="image/png"), Part(text="ok")], {}, ("message.parts[0]",)),
+        ([Part(text="<b>", media_type="text/html"), Part(data=1), Part(url="https://a.b/c", media_type="image/png")], {}, ("message.parts[0]", "message.parts[2]")),
+        (["hi"], {"accepted_output_modes": ["image/png", "video/*"]}, ("configuration.acceptedOutputModes",)),
+        (["text"], {"skill": "picture"}, ("message.parts[0]",)),
+    ],
+    ids=["bytes", "two parts", "nothing acceptable", "not this skill's"],
+)  # fmt: skip
+async def test_media_types_that_a_skill_has_not_are_refused(client: Client, parts: list[object], members: dict[str, object], fields: tuple[str]) -> None:
+    """Every part that the skill does not take is named."""
+    with pytest.raises(ContentTypeNotSupportedError) as raised:
+        await client.send(*parts, **members)
+    assert tuple(place for place, _ in raised.value.fields) == fields
+
+
+async def test_media_types_are_also_those_of_a_follow_up(client: Client) -> None:
+    """The skill of the task counts, whatever the request names."""
+    task = await client.send("go", skill="ask")
+    with pytest.raises(ContentTypeNotSupportedError):
+        await client.send(Part(raw=b"1", media_type="image/png"), task_id=task.id, skill="picture")
+
+
+async def test_a_skill_gives_what_its_client_accepts(client: Client) -> None:
+    """Wildcards and parameters count, and the skill's own types go before the agent's."""
+    picture = Part(raw=b"1", media_type="image/jpeg; q=1")
+    for accepted in (["image/png"], ["image/*"], ["*/*"], [], ["text/html", "IMAGE/PNG"]):
+        assert (await client.send(picture, skill="picture", accepted_output_modes=accepted)).status.state == State.COMPLETED
+
+
+def extended() -> Agent:
+    """Make an agent that knows two extensions and requires one of them."""
+    extensions = (AgentExtension(uri="https://x/needed", required=True), AgentExtension(uri="https://x/nice"))
+    agent = Agent("extended", capabilities=Capabilities(streaming=False, extensions=extensions))
+
+    @agent.skill("echo")
+    async def echo(ctx: TaskContext) -> str:
+        return ctx.text
+
+    return agent
+
+
+async def test_a_required_extension_must_be_asked_for(serve: Serve) -> None:
+    """A client that does not is told which one; of those that are asked for, the known ones are in effect."""
+    async with serve(extended()) as client:
+        with pytest.raises(ExtensionSupportRequiredError) as raised:
+            await client.send("hi")
+        assert raised.value.details == {"extensions": "https://x/needed"}
+        knowing = client.but(extensions=("https://x/nice", "https://x/needed", "https://x/strange", "https://x/nice"))
+        assert (await knowing.send("hi")).status.state == State.COMPLETED
+        assert knowing.call.activated == ("https://x/nice", "https://x/needed")
+
+
+async def test_what_an_agent_does_not_declare_it_refuses(serve: Serve) -> None:
+    """Streams and webhooks, in operations and within a message."""
+    async with serve(extended()) as client:
+        knowing = client.but(extensions=("https://x/needed",))
+        with pytest.raises(UnsupportedOperationError):
+            await knowing.stream("hi")
+        with pytest.raises(UnsupportedOperationError):
+            await knowing.subscribe("any")
+        with pytest.raises(PushNotificationNotSupportedError):
+            await knowing.send("hi", task_push_notification_config={"url": "https://a.b"})
+
+
+async def test_the_same_key_and_request_mean_the_same_task(client: Client) -> None:
+    """A repeated request gets the task as it is by then; a stream of it shows the end; another request under that key is refused."""
+    keyed = client.but(idempotency_key="k-1")
+    first, second, streamed = await keyed.send("hi"), await keyed.send("hi"), await keyed.stream("hi")
+    assert first == second == streamed[0].data.model.task
+    assert len(streamed) == 1
+    with pytest.raises(IdempotencyConflictError):
+        await keyed.send("something else")
+    assert (await client.send("hi")).id != first.id
+
+
+async def test_a_key_is_good_for_one_caller_and_conversation(client: Client) -> None:
+    """Others may use the same one, and so may the same caller in another conversation."""
+    keyed = client.but(idempotency_key="k-1")
+    tasks = [await keyed.send("hi"), await keyed.but(caller=Caller("bob")).send("hi"), await keyed.send("hi", context_id="c-1"), await keyed.send("hi", context_id="c-2")]  # fmt: skip
+    assert len({task.id for task in tasks}) == 4
+
+
+async def test_a_repeated_answer_is_taken_once(client: Client) -> None:
+    """Repeating an answer under its key neither answers the next question nor is an error after the end."""
+    task = await client.send("go", skill="ask")
+    first, last = client.but(idempotency_key="k-1"), client.but(idempotency_key="k-2")
+    for _ in range(2):
+        again = await first.send("this", task_id=task.id, message_id="m-2")
+        assert again.status.state == State.INPUT_REQUIRED
+    ended = await last.send("that", task_id=task.id, message_id="m-3")
+    assert texts_of(ended) == {"result": ["this and that"]}
+    assert await last.send("that", task_id=task.id, message_id="m-3") == ended
+    assert await first.send("this", task_id=task.id, message_id="m-2") == ended
+    with pytest.raises(UnsupportedOperationError):
+        await client.but(idempotency_key="k-3").send("more", task_id=task.id)
+
+
+@pytest.mark.parametrize(("wanted", "tasks"), [(False, 2), (True, 1)], ids=["by default", "where wanted"])
+async def test_a_repeated_message_id_means_a_retry_only_where_the_surface_says_so(serve: Serve, wanted: bool, tasks: int) -> None:  # noqa: FBT001 - a table
+    """By default two messages are two tasks, whatever their ids."""
+    async with serve(deduplicate_messages=wanted) as client:
+        ids = {(await client.send("hi")).id, (await client.send("hi", return_immediately=True)).id}
+        assert len(ids) == tasks
+
+
+async def test_tenants_never_meet(client: Client) -> None:
+    """A task exists for the tenant that it was made for, named by the request or known of the caller, and for no other."""
+    task = await client.send("hi", tenant="acme")
+    member = client.but(caller=Caller("ada", "acme"))
+    assert (await client.service.get_task(GetTaskRequest(id=task.id, tenant="acme"), client.call)).model == task
+    assert (await member.service.get_task(GetTaskRequest(id=task.id), member.call)).model == task
+    for stranger in (client, client.but(caller=Caller("ada", "other"))):
+        with pytest.raises(TaskNotFoundError):
+            await stranger.service.get_task(GetTaskRequest(id=task.id), stranger.call)
+    with pytest.raises(PermissionDeniedError):
+        await member.send("hi", tenant="other")
+    with pytest.raises(InvalidParamsError):
+        await client.send("hi", tenant="v1")
+
+
+@pytest.mark.parametrize(("wanted", "state"), [(False, State.WORKING), (True, State.CANCELED)], ids=["by default", "where wanted"])
+@pytest.mark.parametrize("way", ["send", "stream"])
+async def test_a_caller_who_goes_away_stops_the_task_only_where_that_is_wanted(serve: Serve, way: str, wanted: bool, state: State) -> None:  # noqa: FBT001 - a table
+    """By default a task goes on without anybody who waits for it."""
+    async with serve(cancel_on_disconnect=wanted) as client:
+        sending = asyncio.ensure_future(client.send("hi", skill="wait") if way == "send" else client.stream("hi", skill="wait"))
+        await _until_working(client)
+        sending.cancel()
+        with suppress(asyncio.CancelledError):
+            await sending
+        task = (await client.service.list_tasks(ListTasksRequest(), client.call)).model.tasks[0]
+        assert task.status.state == state
+
+
+async def _until_working(client: Client) -> None:
+    while True:
+        tasks = (await client.service.list_tasks(ListTasksRequest(), client.call)).model.tasks
+        if tasks and tasks[0].status.state == State.WORKING:
+            return
+        await asyncio.sleep(0.005)
+
+
+async def test_referenced_tasks_reach_the_handler(client: Client) -> None:
+    """What a message refers to stays in it, known or not."""
+    task = await client.send("hi", reference_task_ids=["t-1", "t-2"])
+    assert (task.history or [])[0].reference_task_ids == ["t-1", "t-2"]
+
+

@@ -1,0 +1,46 @@
+"""Whose tasks a call is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.dialects import RESERVED_TENANTS
+from a2a_contract.errors import A2AError, InvalidParamsError, PermissionDeniedError
+from a2a_runtime.agent import Agent
+from a2a_runtime.caller import Caller, Scope
+from a2a_runtime.service.call import Call
+from a2a_runtime.surface import Surface
+
+AGENT = Agent("hello")
+AGENT.add("greet", lambda ctx: ctx.text)
+SURFACE = Surface(AGENT, "/hello")
+
+
+@pytest.mark.parametrize(
+    ("caller", "tenant", "expected"),
+    [
+        (Caller("ada"), None, ""),
+        (Caller("ada"), "", ""),
+        (Caller("ada"), "acme", "acme"),
+        (Caller("ada", "acme"), None, "acme"),
+        (Caller("ada", "acme"), "acme", "acme"),
+    ],
+    ids=["no tenant", "an empty one", "named", "known", "named as known"],
+)
+def test_the_tenant_is_the_one_that_is_known_or_named(caller: Caller, tenant: str | None, expected: str) -> None:
+    """A caller of no tenant may name one."""
+    assert Call(SURFACE, caller).scope(tenant) == Scope("/hello", expected, "ada")
+
+
+@pytest.mark.parametrize(
+    ("caller", "tenant", "error"),
+    [
+        (Caller("ada", "acme"), "other", PermissionDeniedError),
+        *((Caller("ada"), tenant, InvalidParamsError) for tenant in sorted(RESERVED_TENANTS)),
+    ],
+    ids=str,
+)
+def test_nobody_gets_to_another_tenant(caller: Caller, tenant: str, error: type[A2AError]) -> None:
+    """Nor to one whose name is part of a path."""
+    with pytest.raises(error):
+        Call(SURFACE, caller).scope(tenant)

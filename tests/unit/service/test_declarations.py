@@ -1,0 +1,75 @@
+"""Declaring agents and mounting them."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.dialects import MESH, V0_3, V0_3_PROTO, V1_0
+from a2a_runtime.agent import Agent
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.skill import Answers, Skill
+from a2a_runtime.surface import Surface, skills_of
+
+
+def two_skills() -> Agent:
+    """Make an agent with two skills."""
+    agent = Agent("two")
+
+    @agent.skill("first", timeout=1.0, restartable=False)
+    async def first(ctx: TaskContext) -> str:
+        """Do the first thing."""
+        return ctx.text
+
+    agent.add("second", first, name="The second", description="Do more.", tags=["b"], input_modes=["a/b"], answers="message")
+    return agent
+
+
+def test_a_skill_says_what_it_is_told_and_the_rest_comes_from_its_function() -> None:
+    """The function stays as it is, and may be several skills."""
+    agent = two_skills()
+    first, second = agent.skills.values()
+    assert (first.id, first.name, first.description) == ("first", "first", "Do the first thing.")
+    assert (first.run.timeout, first.run.restartable, agent.inputs(first)) == (1.0, False, agent.default_input_modes)
+    assert (second.name, second.description, second.tags) == ("The second", "Do more.", ("b",))
+    assert (second.run.answers, agent.inputs(second), agent.outputs(second)) == (Answers.MESSAGE, ("a/b",), agent.default_output_modes)
+
+
+def test_two_skills_of_one_id_are_refused() -> None:
+    """The error says which, and what to do."""
+    agent = two_skills()
+    with pytest.raises(ValueError, match="two skills are called 'first'; give one of them another id"):
+        agent.add("first", len)
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        ({"path": "x"}, "begins with a slash"),
+        ({"path": "/x/"}, "does not end with one"),
+        ({"path": "/"}, "does not end with one"),
+        ({"dialects": frozenset()}, "not none"),
+        ({"dialects": frozenset({"v9"})}, "not v9"),
+        ({"dialects": frozenset({V1_0.name, V0_3_PROTO.name})}, "the dialects are some of"),
+        ({"card": MESH.name}, "the card is 'combined' or one of the dialects"),
+        ({"only": frozenset({"first", "third"})}, "the agent has no skill third"),
+        ({"only": frozenset()}, "there is no skill"),
+        ({"agent": Agent("empty")}, "add its skills before mounting it"),
+    ],
+    ids=str,
+)
+def test_a_surface_that_cannot_be_is_refused(facts: dict[str, object], text: str) -> None:
+    """Every error names the agent, the place and the cure."""
+    with pytest.raises(ValueError, match=text) as raised:
+        Surface(**{"agent": two_skills(), **facts})  # type: ignore[arg-type]  # as the table says
+    assert str(raised.value).startswith("the surface of agent ")
+
+
+def test_a_surface_may_offer_some_of_the_skills() -> None:
+    """An engine finds those that are offered, each on its own surface."""
+    agent = two_skills()
+    some, every = Surface(agent, "/some", only=frozenset({"second"})), Surface(agent, dialects=frozenset({V0_3.name}))
+    assert list(some.skills) == ["second"]
+    skills = skills_of([some, every])
+    assert isinstance(skills.find("/some", "second"), Skill)
+    assert skills.find("/some", "first") is None
+    assert skills.find("", "first") is agent.skills["first"].run

@@ -1,0 +1,46 @@
+"""Media types that fit each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.base import JSON_NULL
+from a2a_contract.v1_0 import Part
+from a2a_runtime.service.modes import fits, type_of
+
+
+@pytest.mark.parametrize(
+    ("media_type", "offered", "expected"),
+    [
+        ("text/plain", ("text/plain",), True),
+        ("Text/PLAIN; charset=utf-8", ("text/plain",), True),
+        ("text/plain", ("text/plain;charset=utf-8",), True),
+        ("image/png", ("image/*",), True),
+        ("image/*", ("image/png",), True),
+        ("anything/at-all", ("*/*",), True),
+        ("text", ("text/plain",), True),
+        ("text", ("application/json",), False),
+        ("image/png", ("image/jpeg", "text/*"), False),
+        ("", ("text/plain",), False),
+    ],
+)
+def test_types_fit_by_name_and_wildcard(media_type: str, offered: tuple[str, ...], expected: bool) -> None:  # noqa: FBT001 - a table
+    """Case and parameters make no difference; a word alone is a whole family."""
+    assert fits(media_type, offered) is expected
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (Part(text="a"), "text/plain"),
+        (Part(text="a", media_type="text/html"), "text/html"),
+        (Part(data={"a": 1}), "application/json"),
+        (Part(data=JSON_NULL), "application/json"),
+        (Part(raw=b"a"), None),
+        (Part(url="https://a.b", media_type="image/png"), "image/png"),
+    ],
+    ids=["text", "marked-up text", "data", "null", "bytes", "reference"],
+)
+def test_a_part_is_of_the_type_that_it_names_or_shows(part: Part, expected: str | None) -> None:
+    """A file that does not say what it is may be anything."""
+    assert type_of(part) == expected
