@@ -1,0 +1,153 @@
+"""Deliverers that die: every event still arrives, in order for each webhook, and twice only where a call was under way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.push.notification import ID_HEADER
+from a2a_runtime.stores import open_store
+from a2a_runtime.stores.port import Change, Store
+from a2a_runtime.testing.faults import VARIABLE
+from a2a_runtime.testing.receiver import Call, Receiver, Reply
+from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, new_task
+
+pytestmark = pytest.mark.anyio
+
+DELIVERER = Path(__file__).with_name("push_deliverer.py")
+TASKS, CHUNKS = 6, 10
+EVENTS = CHUNKS + 2
+CONCURRENCY = 8
+SECONDS = 60
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Name a store that outlives its process."""
+    return f"sqlite:///{tmp_path}/tasks.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+
+
+@contextmanager
+def deliverer(url: str, fault: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process that delivers, and see to its end."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), VARIABLE: fault}
+    with subprocess.Popen([sys.executable, str(DELIVERER), url], env=environment) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Store]:
+    """Open a store for a moment: a file has room for one process."""
+    store = open_store(url)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What each webhook has to hear, by its path."""
+
+    events: dict[str, list[object]]
+
+    def check(self, calls: list[Call], duplicates: int) -> None:
+        """See that all of it has come, in order, and that no more was said twice than is allowed."""
+        header = ID_HEADER.lower()
+        for path, events in self.events.items():
+            heard = [call for call in calls if call.path.endswith(path)]
+            order = list(dict.fromkeys(call.headers[header] for call in heard))
+            assert [{call.headers[header]: call.json() for call in heard}[each] for each in order] == events
+            assert [call.headers[header] for call in heard] == sorted((call.headers[header] for call in heard), key=order.index)
+        assert len(calls) - len({call.headers[header] for call in calls}) <= duplicates
+
+
+async def prepared(url: str, receiver: Receiver) -> Expected:
+    """Let tasks run while nobody delivers."""
+    events = {}
+    async with opened(url) as store:
+        for n in range(TASKS):
+            push = TaskPushNotificationConfig(id="hook", url=f"{receiver.url}/{n}")
+            task = await created(store, new_task(push=push))
+            for chunk in range(CHUNKS):
+                await store.update_task(SCOPE, task.key, Change(artifacts=[appending("log", str(chunk))]))
+            await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED))
+            events[f"/{n}"] = [json.loads(event.body) for event in await store.read_events(task.key, 0)]
+    return Expected(events)
+
+
+async def all_heard(receiver: Receiver) -> None:
+    """Wait until every delivery was heard at least once."""
+    async with asyncio.timeout(SECONDS):
+        while len({call.headers[ID_HEADER.lower()] for call in receiver.calls}) < TASKS * EVENTS:
+            await receiver.received(len(receiver.calls) + 1, SECONDS)
+
+
+class Murderer:
+    """A receiver's answers that kill the caller: the call has arrived, but nobody is left to hear that. Each victim is replaced."""
+
+    def __init__(self, url: str, every: int, count: int) -> None:
+        self.every, self.kills = every, 0
+        self._url, self._count = url, count
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def __call__(self, call: Call) -> Reply:
+        """Answer, or kill the first of those who may have called."""
+        if call.number % self.every == 0:
+            self.kills += 1
+            self._processes.pop(0).kill()
+        return Reply(503 if call.number % 5 == 0 else 204)
+
+    async def replace(self) -> None:
+        """Have as many processes as there should be, until cancelled."""
+        with ExitStack() as processes:
+            while True:
+                while len(self._processes) < self._count:
+                    self._processes.append(processes.enter_context(deliverer(self._url)))
+                await asyncio.sleep(0.02)
+
+
+@pytest.mark.slow
+async def test_a_killed_deliverer_loses_nothing(url: str) -> None:
+    """Killed in the middle of a call again and again, alone on a file or one of two on a database: what was to be said is said."""
+    murderer = Murderer(url, every=12, count=1 if url.startswith("sqlite") else 2)
+    async with Receiver(murderer) as receiver:
+        expected = await prepared(url, receiver)
+        replacing = asyncio.create_task(murderer.replace())
+        try:
+            await all_heard(receiver)
+        finally:
+            replacing.cancel()
+            await asyncio.wait((replacing,))
+        assert murderer.kills >= 3
+        refused = len([call for call in receiver.calls if call.number % 5 == 0])
+        expected.check(receiver.calls, refused + murderer.kills * CONCURRENCY)
+
+
+@pytest.mark.parametrize("point", ["begun", "call done", "before commit", "after commit"])
+@pytest.mark.parametrize("times", [1, 6])
+async def test_a_deliverer_may_die_at_every_point_of_a_write(tmp_path: Path, point: str, times: int) -> None:
+    """Whether what it was about to note is in the file or not, the next process goes on from there."""
+    url = f"sqlite:///{tmp_path}/tasks.db"
+    async with Receiver() as receiver:
+        expected = await prepared(url, receiver)
+        with deliverer(url, f"{point}:{times}") as victim:
+            assert await asyncio.to_thread(victim.wait, SECONDS) == -9
+        with deliverer(url):
+            await all_heard(receiver)
+        expected.check(receiver.calls, CONCURRENCY)
