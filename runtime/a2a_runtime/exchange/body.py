@@ -1,0 +1,52 @@
+"""Reading the body of a request, and no more of it than a surface takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from litestar.types import Receive
+
+from a2a_contract.errors import PayloadTooLargeError
+
+_CONTENT_LENGTH = b"content-length"
+_DIGITS = 19
+
+
+class GoneError(Exception):
+    """The client has gone away before its request was whole: there is nobody to answer."""
+
+
+async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> bytes:
+    """Read a body, or refuse it as soon as it is known to be too large."""
+    message = await receive()
+    if message["type"] != "http.request":
+        raise GoneError
+    body = message["body"]
+    if message["more_body"]:
+        return await _rest(receive, headers, limit, body)
+    if len(body) > limit:
+        raise _too_large(limit)
+    return body
+
+
+async def _rest(receive: Receive, headers: Mapping[bytes, bytes], limit: int, first: bytes) -> bytes:
+    """Read on, if the request does not say itself that it is too large."""
+    declared = headers.get(_CONTENT_LENGTH, b"0")
+    if not declared.isdigit() or len(declared) > _DIGITS or int(declared) > limit:
+        raise _too_large(limit)
+    body, more = bytearray(first), True
+    while more:
+        if len(body) > limit:
+            raise _too_large(limit)
+        message = await receive()
+        if message["type"] != "http.request":
+            raise GoneError
+        body += message["body"]
+        more = message["more_body"]
+    if len(body) > limit:
+        raise _too_large(limit)
+    return bytes(body)
+
+
+def _too_large(limit: int) -> PayloadTooLargeError:
+    return PayloadTooLargeError(f"A request has at most {limit} bytes", details={"limit": str(limit)})

@@ -1,0 +1,137 @@
+"""What both bindings do alike: let somebody in, ask the service, send its answer as one document or as a stream, and refuse.
+
+Question ──► admit ──► Caller          read by each binding in its own way ──► Inquiry ──► answer
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, NamedTuple
+
+from litestar.types import Receive, Send
+
+from a2a_contract.base import Encoded, WireModel
+from a2a_contract.binding import AnyBinding
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
+from a2a_contract.service import AgentService, Event
+from a2a_runtime.auth.credentials import Credentials
+from a2a_runtime.auth.gate import ANYONE
+from a2a_runtime.caller import Caller
+from a2a_runtime.exchange.address import base_url
+from a2a_runtime.exchange.body import GoneError
+from a2a_runtime.exchange.dialect import Spoken
+from a2a_runtime.exchange.failure import failure_of
+from a2a_runtime.exchange.frames import error_frame, frame
+from a2a_runtime.exchange.listener import Listener
+from a2a_runtime.exchange.question import Question
+from a2a_runtime.exchange.rendering import Shown, show
+from a2a_runtime.exchange.reply import JSON, Header, reply
+from a2a_runtime.exchange.stream import EventStream
+from a2a_runtime.service.call import BindingKind, Call
+from a2a_runtime.surface import Surface
+
+
+class Inquiry(NamedTuple):
+    """A request that was understood: who asks what in which dialect, and what stands around each answer."""
+
+    binding: AnyBinding
+    request: WireModel
+    call: Call
+    head: bytes = b""
+    tail: bytes = b""
+    nothing: bytes = b"null"
+    media_type: bytes = JSON
+
+
+class Counter:
+    """Where the requests to a surface are served."""
+
+    def __init__(self, surface: Surface, service: AgentService[Call]) -> None:
+        self.surface = surface
+        self.spoken = Spoken(surface.dialects)
+        self._gate = surface.gate
+        # The type of each pair of request and answer stands in its binding; a table of all of them can only say that there are some.
+        self._operations: dict[str, Callable[[Any, Call], Any]] = {
+            each.service_method: getattr(service, each.service_method) for each in OPERATIONS.values()
+        }
+
+    async def attend(self, question: Question, answering: Awaitable[None], send: Send) -> None:
+        """See to it that a question gets one answer, whatever happens."""
+        try:
+            await answering
+        except GoneError:
+            return
+        except Exception as error:  # noqa: BLE001 - the edge of a request: whatever fails, the client is told
+            status, body, headers = self.shown(question, error)
+            await reply(send, body, question.media_type(), status, headers)
+
+    async def admit(self, question: Question) -> Caller:
+        """Let the sender of a request in, or raise why they may not come in."""
+        if self._gate is None:
+            return ANYONE
+        caller = self._gate.admit(Credentials(question.scope))
+        return caller if isinstance(caller, Caller) else await caller
+
+    def call(self, question: Question, caller: Caller, binding: AnyBinding) -> Call:
+        """Put together what the service knows of a request besides the request."""
+        question.dialect = binding.dialect
+        address = base_url(question.scope, self.surface.path) if binding.operation is GET_EXTENDED_AGENT_CARD else ""
+        return Call(
+            self.surface,
+            caller,
+            binding.dialect,
+            question.binding,
+            question.extensions,
+            question.last_event_id,
+            question.idempotency_key,
+            address,
+        )
+
+    async def serve(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:
+        """Ask the service, and send what it says."""
+        binding, request, call, head, tail, nothing, media_type = inquiry
+        operation = binding.operation
+        if operation.streams:
+            return await self._stream(question, inquiry, receive, send)
+        asked = self._operations[operation.service_method](request, call)
+        answer = await (_while_there(receive, asked) if self.surface.cancel_on_disconnect else asked)
+        body = nothing if binding.write is None else binding.write(answer)
+        headers = _echo(question, call) if question.extensions else ()
+        return await reply(send, head + body + tail if head else body, media_type, headers=headers)
+
+    async def _stream(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:
+        events = self._operations[inquiry.binding.operation.service_method](inquiry.request, inquiry.call)
+        headers = _echo(question, inquiry.call) if question.extensions else ()
+        stream = EventStream(receive, send, self.surface.limits.keep_alive, headers)
+        await stream.run(_frames(events, inquiry), lambda error: _last_words(question, self.shown(question, error)))
+
+    @staticmethod
+    def shown(question: Question, error: Exception) -> Shown:
+        """Write an error as the sender of a question reads errors."""
+        return show(failure_of(error), question.dialect, question.binding, question.call_id)
+
+
+async def _frames(events: AsyncGenerator[Event[WireModel], None], inquiry: Inquiry) -> AsyncGenerator[bytes, None]:
+    write, head, tail = inquiry.binding.write, inquiry.head, inquiry.tail
+    assert write is not None, "a stream has something to say"  # noqa: S101 - a fact of the contract
+    async with aclosing(events):
+        async for event in events:
+            yield frame(event.seq, head + write(event.data) + tail)
+
+
+def _last_words(question: Question, shown: Shown) -> bytes:
+    """Write the end of a stream that has failed: an answer to the call, or an event of its own kind where there are no calls."""
+    return frame(0, shown.body) if question.binding is BindingKind.JSONRPC else error_frame(shown.body)
+
+
+async def _while_there(receive: Receive, asked: Awaitable[Encoded[WireModel]]) -> Encoded[WireModel]:
+    async with Listener(receive):
+        return await asked
+    raise GoneError
+
+
+def _echo(question: Question, call: Call) -> list[Header]:
+    """Name the extensions that are in effect, in the header in which the client named those that it knows."""
+    activated = call.activated
+    return [(question.echo, ",".join(activated).encode("latin-1", "replace"))] if activated else []

@@ -1,0 +1,82 @@
+"""Which dialect answers: a pure table, made once for the dialects of a surface.
+
+A client names a version, in a header or a query parameter, or none; each method and each path belongs to one dialect, or to several.
+
+    version    methods and paths of 1.0    of 0.3                   of mesh
+    none       1.0                         0.3                      mesh
+    1.0        1.0                         not found, or refused    not found
+    0.3        1.0                         0.3                      not found
+    other      refused, with the list of those that are spoken
+
+The canonical dialect answers under every version that the surface speaks, since its own source names 0.3 beside its methods; and it answers where
+no version is named, since the names of 1.0 do not exist in 0.3. A method that several dialects have means the first of them that may answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from a2a_contract.binding import AnyBinding
+from a2a_contract.dialects import CANONICAL, DIALECTS, Dialect
+from a2a_contract.errors import MethodNotFoundError, VersionNotSupportedError
+
+
+def with_forms(names: Iterable[str]) -> tuple[Dialect, ...]:
+    """List the dialects of a surface with all of their forms, the canonical one first."""
+    chosen = frozenset(names)
+    return tuple(each for each in DIALECTS.values() if each.name in chosen or each.form_of in chosen)
+
+
+def plain_version(text: str | None) -> str | None:
+    """Read a version as a client names it: patches do not matter, and an empty one is none."""
+    text = text.strip() if text else None
+    return ".".join(text.split(".")[:2]) if text else None
+
+
+class Spoken:
+    """The dialects that a surface speaks."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.dialects = with_forms(names)
+        self.versions = tuple(dict.fromkeys(each.version for each in self.dialects if each.version))
+        self._may_answer: Mapping[str | None, frozenset[str]] = {
+            version: frozenset(each.name for each in self.dialects if version in {None, each.version} or each is CANONICAL)
+            for version in (None, *self.versions)
+        }
+
+    def may_answer(self, version: str | None) -> frozenset[str]:
+        """Name the dialects that answer somebody who names this version, or none."""
+        try:
+            return self._may_answer[version]
+        except KeyError:
+            spoken = ", ".join(self.versions)
+            raise VersionNotSupportedError(
+                f"Protocol version is not supported; supported: {spoken or 'none, leave it out'}", details={"supported_versions": spoken}
+            ) from None
+
+    def of_method(self, version: str | None, bindings: Sequence[AnyBinding]) -> int:
+        """Choose among the dialects that have a method, by their place."""
+        answering = self.may_answer(version)
+        for place, binding in enumerate(bindings):
+            if binding.dialect in answering:
+                return place
+        raise MethodNotFoundError
+
+    def of_path(self, version: str | None, dialect: str) -> None:
+        """Refuse a version that does not go with the dialect of a path."""
+        if dialect not in self.may_answer(version):
+            raise VersionNotSupportedError(details={"supported_versions": DIALECTS[dialect].version or ""})
+
+    def in_doubt(self, version: str | None) -> str:
+        """Name the dialect of an answer to what was not understood."""
+        return next((each.name for each in self.dialects if each.version == version), self.dialects[0].name)
+
+    def of_card(self, version: str | None, readers: Sequence[str]) -> str | None:
+        """Choose the dialect of a card at a path where clients of some dialects look, or ``None`` for the one that all of them can read."""
+        if version is not None:
+            self.may_answer(version)
+            return self.in_doubt(version)
+        if CANONICAL.name in readers:
+            return None
+        here = [each for each in self.dialects if each.name in readers]
+        return next((each.name for each in here if each.version is None), here[0].name if here else None)

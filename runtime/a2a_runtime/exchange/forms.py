@@ -1,0 +1,38 @@
+"""Reading a request over HTTP+JSON where one version has two forms: 0.3 is answered in the form in which it was asked.
+
+A body shows its form: what is of one kind cannot be read as the other. A request without a body shows none, and means the one that the surface
+prefers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from a2a_contract.base import WireModel
+from a2a_contract.binding import AnyBinding
+from a2a_contract.errors import A2AError
+from a2a_contract.routing import Choice, Match
+from a2a_runtime.exchange.failure import unreadable
+
+_KIND = b'"kind"'
+"""What objects of the documented form of 0.3 have to tell themselves apart."""
+
+
+def read_form(match: Match, query: bytes, body: bytes, preferred: frozenset[str]) -> tuple[AnyBinding, WireModel]:
+    """Read a request in the first form that it has, or refuse it with what is wrong with it in the likeliest one."""
+    first: A2AError | None = None
+    for choice in _likeliest_first(match.choices, body, preferred):
+        try:
+            return choice.binding, choice.binding.take(match.read(choice, query, body))
+        except ValidationError as error:
+            first = first or unreadable(error, choice.binding.request)
+    assert first is not None, "a match has a choice"  # noqa: S101 - nothing from outside leads here
+    raise first
+
+
+def _likeliest_first(choices: Sequence[Choice], body: bytes, preferred: frozenset[str]) -> Sequence[Choice]:
+    if len(choices) == 1 or _KIND in body:
+        return choices
+    return sorted(choices, key=lambda choice: choice.binding.dialect not in preferred)

@@ -1,0 +1,85 @@
+"""The JSON-RPC endpoint of a surface, for all of its dialects at once.
+
+    -32700  the body is not JSON                     -32601  no dialect that may answer has the method
+    -32600  it is JSON, but no call, or several      -32602  the method is known, its params are wrong
+
+A call without an id is answered all the same, with ``null`` for it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from litestar.types import HTTPScope, Receive, Send
+from pydantic_core import to_json
+
+from a2a_contract.calls import CallReader, UnreadableCallError
+from a2a_contract.errors import MethodNotAllowedError
+from a2a_contract.methods import METHODS
+from a2a_runtime.exchange.body import read_body
+from a2a_runtime.exchange.counter import Counter, Inquiry
+from a2a_runtime.exchange.question import Question
+from a2a_runtime.exchange.reply import reply_empty
+from a2a_runtime.service.call import BindingKind
+
+_METHODS = ("POST", "OPTIONS")
+
+
+class JsonRpc:
+    """Reads calls, and stands around their answers."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter, self._spoken = counter, counter.spoken
+        self._limit = counter.surface.limits.body
+        dialects = [each for each in self._spoken.dialects if each.name in METHODS]
+        self._tables = {each.name: METHODS[each.name] for each in dialects}
+        self._reader = _reader(tuple(self._tables))
+        self._media_types = frozenset(name.encode() for each in dialects for name in each.media_types)
+        self._in_doubt = self._spoken.in_doubt(None)
+
+    async def answer(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        """Answer a request, whatever it is."""
+        question = Question(scope, BindingKind.JSONRPC, self._in_doubt)
+        await self._counter.attend(question, self._answer(question, receive, send), send)
+
+    async def _answer(self, question: Question, receive: Receive, send: Send) -> None:
+        if question.scope["method"] != "POST":
+            return await _another_method(question, send)
+        if question.version is not None:
+            question.dialect = self._spoken.in_doubt(question.version)
+        caller = await self._counter.admit(question)
+        question.check_media_type(self._media_types)
+        body = await read_body(receive, question.headers, self._limit)
+        try:
+            read = self._reader.read(body)
+        except UnreadableCallError as error:
+            question.call_id = error.call_id
+            self._place(question, error.method)
+            raise
+        call_id, bindings, requests = read
+        question.call_id = call_id
+        place = self._spoken.of_method(question.version, bindings)
+        binding = bindings[place]
+        call = self._counter.call(question, caller, binding)
+        head = b'{"jsonrpc":"2.0","id":%b,"result":' % to_json(call_id)
+        return await self._counter.serve(question, Inquiry(binding, binding.take(requests[place]), call, head, b"}"), receive, send)
+
+    def _place(self, question: Question, method: str | None) -> None:
+        """Find the dialect in which somebody is told what is wrong with their call."""
+        self._spoken.may_answer(question.version)
+        bindings = [binding for table in self._tables.values() if (binding := table.get(method or "")) is not None]
+        if bindings:
+            question.dialect = bindings[self._spoken.of_method(question.version, bindings)].dialect
+
+
+async def _another_method(question: Question, send: Send) -> None:
+    allowed = ", ".join(_METHODS)
+    if question.scope["method"] not in _METHODS:
+        raise MethodNotAllowedError(details={"allow": allowed})
+    await reply_empty(send, 204, [(b"allow", allowed.encode())])
+
+
+@lru_cache(maxsize=16)
+def _reader(dialects: tuple[str, ...]) -> CallReader:
+    """Make a reader once for all surfaces that speak the same: it costs milliseconds."""
+    return CallReader([METHODS[each] for each in dialects])

@@ -1,0 +1,63 @@
+"""One stream of events to one client.
+
+    events ──► frames ──► client          until the events end, or fail
+    client gone ──► the events are closed at once, and with them whoever reads for them
+    silence ──► a comment, so that nothing in between takes the connection for dead
+
+What fails before anything was sent is raised, so that it becomes a plain answer; what fails later becomes the last event. A first event that does not
+come soon is not waited for: the client is told that the stream has begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+
+from litestar.types import Receive, Send
+
+from a2a_runtime.exchange.frames import SILENCE
+from a2a_runtime.exchange.listener import Listener
+
+_PATIENCE = 0.25
+"""Seconds after which a stream begins without its first event."""
+_HEADERS = ((b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))
+
+
+class EventStream:
+    """Sends frames to a client that listens for them."""
+
+    def __init__(self, receive: Receive, send: Send, keep_alive: float, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        self._receive, self._send = receive, send
+        self._keep_alive = keep_alive
+        self._headers = (*_HEADERS, *headers)
+        self._now = asyncio.get_running_loop().time
+        self._spoke_at: float | None = None
+        self._turn = asyncio.Lock()
+
+    async def run(self, frames: AsyncGenerator[bytes, None], last_words: Callable[[Exception], bytes]) -> None:
+        """Send every frame, and return when they have ended or the client is gone."""
+        async with Listener(self._receive, self._break_silence, _PATIENCE), aclosing(frames):
+            try:
+                async for frame in frames:
+                    await self._say(frame)
+            except Exception as error:  # the edge of a request: whatever fails, the client is told
+                if self._spoke_at is None:
+                    raise
+                await self._say(last_words(error))
+            await self._say(b"", more=False)
+
+    async def _say(self, data: bytes, *, more: bool = True) -> None:
+        async with self._turn:
+            begun, self._spoke_at = self._spoke_at is not None, self._now()
+            if not begun:
+                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
+            await self._send({"type": "http.response.body", "body": data, "more_body": more})
+
+    async def _break_silence(self) -> float:
+        """Say something if nothing was said for long, and tell after which time to look again."""
+        silent = self._keep_alive if self._spoke_at is None else self._now() - self._spoke_at
+        if silent < self._keep_alive:
+            return self._keep_alive - silent
+        await self._say(SILENCE)
+        return self._keep_alive
