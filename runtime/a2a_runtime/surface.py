@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from a2a_contract.dialects import DIALECTS, V0_3, V1_0
+from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO, V1_0
 from a2a_runtime.agent import Agent, DeclaredSkill
 from a2a_runtime.execution.runner import Skills
 
@@ -55,6 +55,8 @@ class Surface:
     """Whether a message whose id was seen before is the same message again, as if its id were an ``Idempotency-Key``."""
     card: str = COMBINED
     """What the shared path of cards gives to whoever names no version: a dialect's card, or the combined one."""
+    bare_form: str = V0_3_PROTO.name
+    """Which form of 0.3 is meant over HTTP+JSON by a request without a body, which shows none: the one that the official SDK reads, or the documented."""
     public_url: str | None = None
     """Where clients reach this surface, with its path; ``None`` when it follows from the agent's URL or from the request."""
     skills: Mapping[str, DeclaredSkill] = field(init=False)
