@@ -156,13 +156,15 @@ async def test_history_is_left_out_of_the_first_answer_too(client: Client) -> No
     ("parts", "members", "fields"),
     [
         ([Part(raw=b"1", media_type="image/png"), Part(text="ok")], {}, ("message.parts[0]",)),
-        ([Part(text="<b>", media_type="text/html"), Part(data=1), Part(url="https://a.b/c", media_type="image/png")], {}, ("message.parts[0]", "message.parts[2]")),
+        ([Part(text="<b>", media_type="text/html"), Part(data=1), Part(raw=b"1", media_type="a/b")], {}, ("message.parts[0]", "message.parts[2]")),
         (["hi"], {"accepted_output_modes": ["image/png", "video/*"]}, ("configuration.acceptedOutputModes",)),
         (["text"], {"skill": "picture"}, ("message.parts[0]",)),
     ],
     ids=["bytes", "two parts", "nothing acceptable", "not this skill's"],
 )  # fmt: skip
-async def test_media_types_that_a_skill_has_not_are_refused(client: Client, parts: list[object], members: dict[str, object], fields: tuple[str]) -> None:
+async def test_media_types_that_a_skill_has_not_are_refused(
+    client: Client, parts: list[object], members: dict[str, object], fields: tuple[str]
+) -> None:
     """Every part that the skill does not take is named."""
     with pytest.raises(ContentTypeNotSupportedError) as raised:
         await client.send(*parts, **members)
@@ -232,7 +234,8 @@ async def test_the_same_key_and_request_mean_the_same_task(client: Client) -> No
 async def test_a_key_is_good_for_one_caller_and_conversation(client: Client) -> None:
     """Others may use the same one, and so may the same caller in another conversation."""
     keyed = client.but(idempotency_key="k-1")
-    tasks = [await keyed.send("hi"), await keyed.but(caller=Caller("bob")).send("hi"), await keyed.send("hi", context_id="c-1"), await keyed.send("hi", context_id="c-2")]  # fmt: skip
+    bob = keyed.but(caller=Caller("bob"))
+    tasks = [await keyed.send("hi"), await bob.send("hi"), await keyed.send("hi", context_id="c-1"), await keyed.send("hi", context_id="c-2")]
     assert len({task.id for task in tasks}) == 4
 
 
@@ -300,5 +303,3 @@ async def test_referenced_tasks_reach_the_handler(client: Client) -> None:
     """What a message refers to stays in it, known or not."""
     task = await client.send("hi", reference_task_ids=["t-1", "t-2"])
     assert (task.history or [])[0].reference_task_ids == ["t-1", "t-2"]
-
-

@@ -57,7 +57,7 @@ async def test_filters_narrow_a_list(client: Client) -> None:
 async def test_everything_that_is_wrong_is_named_at_once(client: Client) -> None:
     """Also by callers in Python, whose requests no binding has looked at."""
     request = ListTasksRequest.model_construct(
-        status=TaskState("TASK_STATE_BORED"), page_size=101, page_token="?", history_length=-1, context_id=None, tenant=None,
+        status=TaskState("TASK_STATE_BORED"), page_size=101, page_token="?", history_length=-1, context_id=None, tenant=None,  # noqa: S106 - no password
         status_timestamp_after=None, include_artifacts=None,
     )  # fmt: skip
     with pytest.raises(InvalidParamsError) as raised:

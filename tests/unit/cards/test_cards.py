@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -36,14 +36,18 @@ def rich() -> Agent:
     """Make an agent about which everything is said."""
     bearer = SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT"))
     key = SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location="header", name="X-Key"))
+    extension = AgentExtension(uri="https://x/e", required=True, params={"a": None})
     agent = Agent(
         "rich",
         description="Has everything.",
         version="2.1.0",
         provider=AgentProvider(url="https://acme.example", organization="Acme"),
-        capabilities=Capabilities(True, True, True, (AgentExtension(uri="https://x/e", required=True, params={"a": None}),)),
+        capabilities=Capabilities(push_notifications=True, extended_agent_card=True, extensions=(extension,)),
         security_schemes={"bearer": bearer, "key": key},
-        security_requirements=(SecurityRequirement(schemes={"bearer": StringList(list_=["read"])}), SecurityRequirement(schemes={"key": StringList()})),
+        security_requirements=(
+            SecurityRequirement(schemes={"bearer": StringList(list_=["read"])}),
+            SecurityRequirement(schemes={"key": StringList()}),
+        ),
         documentation_url="https://acme.example/docs",
         icon_url="https://acme.example/icon",
     )
@@ -61,9 +65,9 @@ def plain() -> Agent:
     return agent
 
 
-def body(agent: Agent, dialect: str | None, *dialects: str, **surface: Any) -> dict[str, Any]:
+def body(agent: Agent, dialect: str | None, *dialects: str, **surface: object) -> dict[str, Any]:
     """Read a card."""
-    mounted = Surface(agent, "/rich", frozenset(dialects or BOTH), **surface)
+    mounted = Surface(agent, "/rich", frozenset(dialects or BOTH), **surface)  # type: ignore[arg-type]  # whatever a test says
     card: dict[str, Any] = json.loads(Cards(mounted).get(dialect, BASE).body)
     return card
 
@@ -79,13 +83,13 @@ def schema(dialect: str) -> jsonschema_rs.Validator:
     ("wanted", "dialect"), [(V1_0.name, V1_0.name), (V0_3.name, V0_3.name), (None, V1_0.name), (None, V0_3.name)],
     ids=["1.0", "0.3", "combined as 1.0", "combined as 0.3"],
 )  # fmt: skip
-def test_a_card_is_valid_for_the_clients_that_read_it(make: Any, wanted: str | None, dialect: str) -> None:
+def test_a_card_is_valid_for_the_clients_that_read_it(make: Callable[[], Agent], wanted: str | None, dialect: str) -> None:
     """By the schema of each dialect; the combined one by both."""
     schema(dialect).validate(body(make(), wanted))
 
 
 @pytest.mark.parametrize("make", [rich, plain])
-def test_the_combined_card_says_the_same_as_the_two_that_it_combines(make: Any) -> None:
+def test_the_combined_card_says_the_same_as_the_two_that_it_combines(make: Callable[[], Agent]) -> None:
     """A client of either version reads of it what it reads of its own."""
     agent = make()
     both = json.dumps(body(agent, None))
