@@ -55,14 +55,6 @@ class Linked:
     ours: tuple[Leaf, ...]
     links: tuple[Link, ...]
 
-    def leaves(self, direction: Direction) -> tuple[Leaf, ...]:
-        """The members that a value is made of when it is translated in this direction."""
-        return self.ours if direction is Direction.READ else self.theirs
-
-    def setting(self, leaf: Leaf, direction: Direction) -> tuple[Link, ...]:
-        """The links that give a member its value, in the order of the table."""
-        return tuple(link for link in self.links if leaf in link.targets(direction) and link.sets(direction))
-
 
 @dataclass(frozen=True, slots=True)
 class Linker:
