@@ -198,4 +198,4 @@ def _run(work: Awaitable[T]) -> T:
     try:
         return asyncio.run(awaited())
     except A2AError as error:
-        raise click.ClickException(error.message) from error
+        raise click.ClickException(str(error)) from error
