@@ -1,0 +1,76 @@
+"""Asking twice for the same thing: with a key it is done once, and whoever asks again gets what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from a2a_contract.dialects import CANONICAL
+from a2a_contract.errors import IdempotencyConflictError
+from a2a_contract.lifecycle import State
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.stores.port import Idempotency, NewTask, Store
+from a2a_runtime.testing.agent import agent, texts_of, user_message
+
+pytestmark = pytest.mark.anyio
+
+SAME = Idempotency("key", b"body", "c-1")
+
+
+def wanted(skill: str, promise: Idempotency = SAME) -> NewTask:
+    """Ask for something under a key."""
+    return NewTask("c-1", user_message("hi"), skill, CANONICAL.name, idempotency=promise)
+
+
+async def test_many_at_once_are_one_task(store: Store) -> None:
+    """Sixteen requests with one key run the handler once, and all get its end."""
+    runs = []
+
+    async def works(_ctx: TaskContext) -> str:
+        runs.append(1)
+        await asyncio.sleep(0.05)
+        return "done"
+
+    async with agent(works, store=store) as one, asyncio.timeout(10):
+
+        async def ask() -> str:
+            return (await one.engine.settled(await one.engine.start(one.scope, wanted("works")))).wire_id
+
+        assert len(set(await asyncio.gather(*(ask() for _ in range(16))))) == 1
+        assert len(runs) == 1
+        late = await one.engine.start(one.scope, wanted("works"))
+        assert (late.is_new, (await one.engine.settled(late)).state) == (False, State.COMPLETED)
+        with pytest.raises(IdempotencyConflictError):
+            await one.engine.start(one.scope, wanted("works", Idempotency("key", b"another", "c-1")))
+
+
+async def test_a_repeated_start_of_a_parked_task_finds_it_parked(store: Store) -> None:
+    """Nobody waits for an answer that only he himself could give."""
+
+    async def asks(ctx: TaskContext) -> str:
+        return (await ctx.ask("Well?")).text
+
+    async with agent(asks, store=store) as one, asyncio.timeout(5):
+        for _ in range(2):
+            stored = await one.engine.settled(await one.engine.start(one.scope, wanted("asks")))
+            assert stored.state is State.INPUT_REQUIRED
+
+
+async def test_a_repeated_answer_is_given_once(store: Store) -> None:
+    """An answer under a key is not given to the next question too; repeated after the end, it gets the task as it is."""
+
+    async def asks_twice(ctx: TaskContext) -> str:
+        first, second = await ctx.ask("First?"), await ctx.ask("Second?")
+        return f"{first.text} {second.text}"
+
+    async with agent(asks_twice, store=store) as one, asyncio.timeout(10):
+        task = await one.send("hi")
+        said, promise = user_message("one", message_id="m-2"), Idempotency("answer", b"one", "c-1")
+        for _ in range(2):
+            stored = await one.engine.settled(await one.engine.message(one.scope, task.id, said, promise))
+            assert stored.task.model.status.message.parts[0].text == "Second?"
+        task = await one.answer(task, "two")
+        assert texts_of(task) == {"result": ["one two"]}
+        late = await one.engine.message(one.scope, task.id, said, promise)
+        assert (late.is_new, late.stored.state) == (False, State.COMPLETED)
