@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from a2a_contract.v1_0 import Part, TaskState
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.engine import Parts
 from a2a_runtime.net.dialler import GuardedDialler, Limits
 from a2a_runtime.net.errors import (
     AddressRefusedError,
@@ -21,6 +24,7 @@ from a2a_runtime.net.errors import (
     UrlRefusedError,
 )
 from a2a_runtime.net.policy import Policy
+from a2a_runtime.testing.agent import QUICK, agent
 from a2a_runtime.testing.receiver import Call, Receiver, Reply
 from a2a_runtime.testing.resolver import TableResolver
 
@@ -228,3 +232,21 @@ async def test_a_call_can_be_cancelled() -> None:
         with pytest.raises(asyncio.CancelledError):
             await call
         assert (await dialler.post(receiver.url, {}, b"")).status == 204
+
+
+async def test_a_handler_fetches_what_a_message_refers_to() -> None:
+    """What is behind the URL of a part reaches the handler; what must not be fetched fails the task, and its caller learns nothing of our network."""
+
+    async def size(ctx: TaskContext) -> int:
+        return len(await ctx.fetch(ctx.message.parts[0]))
+
+    async with (
+        Receiver(lambda _: Reply(200, body=b"12345")) as receiver,
+        GuardedDialler(HERE) as dialler,
+        agent(size, parts=Parts(settings=QUICK, dialler=dialler)) as sizer,
+    ):
+        done = await sizer.send(Part(url=receiver.url))
+        assert (done.artifacts or [])[0].parts[0].data == 5
+        refused = await sizer.send(Part(url="https://10.0.0.1/"))
+        assert refused.status.state is TaskState.FAILED
+        assert "10.0.0.1" not in str(refused.status)

@@ -20,7 +20,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
     def __init__(self, policy: Policy, resolver: Resolver, *, encrypted: bool) -> None:
         self._policy, self._resolver, self._encrypted = policy, resolver, encrypted
-        self._tcp = httpcore.AnyIOBackend()
+        # Checkers take the class that httpcore has in place of this one where anyio is missing, which httpx never lets be.
+        self._tcp: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()  # pyright: ignore[reportAttributeAccessIssue]
 
     async def connect_tcp(
         self,

@@ -82,7 +82,7 @@ def id_of(delivery: Delivery) -> str:
 
 def _unsendable(config: TaskPushNotificationConfig) -> dict[str, str]:
     """Find what would end a header early, or could not be written in one."""
-    wrong = {}
+    wrong: dict[str, str] = {}
     if config.token and not _SENDABLE.fullmatch(config.token):
         wrong["token"] = "The token must be printable ASCII"  # noqa: S105  # a text about it
     authentication = config.authentication

@@ -39,7 +39,7 @@ class Reply:
     """What is answered, after how many seconds; the body in pieces with a pause before each."""
 
     status: int = HTTPStatus.NO_CONTENT
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
     after: float = 0.0
     pause: float = 0.0
@@ -51,7 +51,7 @@ class Receiver:
 
     def __init__(self, answer: Callable[[Call], Reply] | None = None, *, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.calls: list[Call] = []
-        self._answer = answer or (lambda _: Reply())
+        self._answer = answer or _thank
         self._tls, self.port = tls, port
         self._connections: set[asyncio.StreamWriter] = set()
         self._arrived = asyncio.Event()
@@ -104,6 +104,10 @@ class Receiver:
             return False
         await _write(writer, reply)
         return True
+
+
+def _thank(_call: Call) -> Reply:
+    return Reply()
 
 
 async def _write(writer: asyncio.StreamWriter, reply: Reply) -> None:

@@ -1,0 +1,74 @@
+"""What the tests of webhooks are made with: configurations, tasks to hear about, and what was heard."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
+from a2a_runtime.net.dialler import GuardedDialler, Limits
+from a2a_runtime.net.policy import Policy
+from a2a_runtime.push.deliverer import FAILURE, Deliverer, Rules
+from a2a_runtime.push.notification import ID_HEADER
+from a2a_runtime.push.verdict import Patience
+from a2a_runtime.stores.port import Change, Store, StoredTask
+from a2a_runtime.testing.receiver import Call, Receiver
+from a2a_runtime.testing.store_contract.case import SCOPE, appending
+
+QUICK = Rules(Patience(first_delay=0.02, longest_delay=0.2, tries=6), concurrency=16, poll=0.02, lease=2)
+HASTY = Limits(connect_seconds=0.5, seconds=0.5)
+SECRETS = {"token": "s3cret-token", "authentication": AuthenticationInfo(scheme="Bearer", credentials="s3cret-credentials")}
+HERE = Policy(loopback=True)
+
+
+@asynccontextmanager
+async def delivering(store: Store, rules: Rules = QUICK, policy: Policy = HERE) -> AsyncIterator[Deliverer]:
+    """Deliver what is due, to this machine too."""
+    async with GuardedDialler(policy, HASTY) as dialler, Deliverer(store, dialler, rules) as deliverer:
+        yield deliverer
+
+
+def hook(receiver: Receiver, name: str = "a", **members: object) -> TaskPushNotificationConfig:
+    """Make a configuration that leads to a receiver."""
+    return TaskPushNotificationConfig.model_validate({"id": name, "url": f"{receiver.url}/{name}"} | members)
+
+
+async def run(store: Store, task: StoredTask, chunks: int) -> int:
+    """Work on a task and end it; the number of its last event."""
+    for n in range(chunks):
+        await store.update_task(SCOPE, task.key, Change(artifacts=[appending("log", str(n))]))
+    written = await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED))
+    return written.events[-1].seq
+
+
+def ids(calls: list[Call], name: str = "a") -> list[str]:
+    """Say which deliveries one webhook has heard, in the order of their first calls."""
+    return list(dict.fromkeys(call.headers[ID_HEADER.lower()] for call in calls if call.path.endswith(f"/{name}")))
+
+
+def bodies(calls: list[Call], name: str = "a") -> list[object]:
+    """Say what one webhook has heard, each delivery once."""
+    heard = {call.headers[ID_HEADER.lower()]: call.json() for call in calls if call.path.endswith(f"/{name}")}
+    return list(heard.values())
+
+
+async def logged(store: Store, task: StoredTask) -> list[object]:
+    """Read what there was to hear."""
+    return [json.loads(event.body) for event in await store.read_events(task.key, 0)]
+
+
+async def noted(store: Store, task: StoredTask, name: str, reason: str) -> None:
+    """Wait until the task says that one of its webhooks has failed."""
+    async with asyncio.timeout(5):
+        while True:
+            loaded = await store.load_task(SCOPE, task.wire_id)
+            assert loaded is not None
+            note = (loaded.task.model.metadata or {}).get(f"{FAILURE}{name}")
+            if note is not None:
+                assert isinstance(note, dict)
+                assert note["reason"] == reason
+                return
+            await asyncio.sleep(0.01)
