@@ -56,7 +56,7 @@ class Surface:
     card: str = COMBINED
     """What the shared path of cards gives to whoever names no version: a dialect's card, or the combined one."""
     bare_form: str = V0_3_PROTO.name
-    """Which form of 0.3 is meant over HTTP+JSON by a request without a body, which shows none: the one that the official SDK reads, or the documented."""
+    """Which form of 0.3 a request over HTTP+JSON means that has no body to show one: the one that the official SDK reads, or the documented."""
     public_url: str | None = None
     """Where clients reach this surface, with its path; ``None`` when it follows from the agent's URL or from the request."""
     skills: Mapping[str, DeclaredSkill] = field(init=False)

@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 from a2a_contract.base import JsonAny, JsonObject
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Message, Part, Role
+from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.caller import Caller, Scope
 from a2a_runtime.clock import moment
 from a2a_runtime.execution import answers, replay
@@ -123,6 +123,11 @@ class Context:
     async def conversation(self, limit: int = 100) -> Sequence[Message]:
         """Read the newest messages of the conversation, oldest first, over all of its tasks."""
         return await self._world.store.conversation(self._scope, self.context_id, limit)
+
+    async def referenced(self) -> Sequence[Task]:
+        """Read the tasks that the message refers to, as far as they are there for its sender."""
+        found = [await self._world.store.load_task(self._scope, wire_id) for wire_id in self.message.reference_task_ids or ()]
+        return [stored.task.model for stored in found if stored is not None]
 
     async def fetch(self, part: Part) -> bytes:
         """Get the content of a part: what it holds, or what its URL refers to."""

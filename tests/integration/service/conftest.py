@@ -1,4 +1,4 @@
-"""A service over a real engine, on memory and on a file, and somebody who talks to it."""
+"""A service over a real engine, on every store, and somebody who talks to it."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from a2a_runtime.service.call import Call
 from a2a_runtime.service.service import Service
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.surface import Surface, skills_of
 from a2a_runtime.testing.agent import QUICK, user_message
@@ -121,10 +122,16 @@ class Client:
 Serve = Callable[..., AbstractAsyncContextManager[Client]]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """A store that the service's engine opens and closes."""
-    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "tasks.db")
+    match request.param:
+        case "memory":
+            return MemoryStore()
+        case "sqlite":
+            return SqliteStore(tmp_path / "tasks.db")
+        case _:
+            return PostgresStore(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-from integration.service.conftest import Client, Serve
+from integration.service.conftest import Client, Serve, everything
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import (
@@ -299,7 +299,15 @@ async def _until_working(client: Client) -> None:
         await asyncio.sleep(0.005)
 
 
-async def test_referenced_tasks_reach_the_handler(client: Client) -> None:
-    """What a message refers to stays in it, known or not."""
-    task = await client.send("hi", reference_task_ids=["t-1", "t-2"])
-    assert (task.history or [])[0].reference_task_ids == ["t-1", "t-2"]
+async def test_a_handler_reads_the_tasks_that_a_message_refers_to(serve: Serve) -> None:
+    """Those of its sender, that is: what is not there, or somebody else's, is passed over."""
+    agent = everything()
+
+    @agent.skill("compare")
+    async def compare(ctx: TaskContext) -> list[str]:
+        return [task.id for task in await ctx.referenced()]
+
+    async with serve(agent) as client:
+        mine, theirs = await client.send("hi"), await client.but(caller=Caller("bob")).send("hi")
+        task = await client.send("hi", skill="compare", reference_task_ids=[theirs.id, mine.id, "nope"])
+        assert (task.artifacts or [])[0].parts[0].data == [mine.id]
