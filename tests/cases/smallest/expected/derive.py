@@ -4,8 +4,8 @@
 Names say the direction: ``read_…`` gives what the canonical model holds, ``write_…`` the members that a dialect has for it.
 """
 
-import json
 from datetime import UTC, datetime, timedelta
+from json import JSONEncoder
 from typing import Final, TypeAlias
 from uuid import uuid4
 
@@ -13,6 +13,7 @@ from .kinds import is_list, is_object
 
 JsonObject: TypeAlias = dict[str, object]
 
+_AS_TEXT: Final = JSONEncoder(ensure_ascii=False).encode
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
@@ -29,7 +30,7 @@ def fresh_id() -> str:
 
 def json_text(value: object) -> str:
     """Write any JSON value as text."""
-    return json.dumps(value, ensure_ascii=False)
+    return _AS_TEXT(value)
 
 
 def entry(values: JsonObject | None, key: str) -> str | None:
