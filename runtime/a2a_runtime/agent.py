@@ -83,11 +83,11 @@ class Agent:
     default_input_modes: Sequence[str] = DEFAULT_MODES
     default_output_modes: Sequence[str] = DEFAULT_MODES
     capabilities: Capabilities = Capabilities()
-    security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)
+    security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict[str, SecurityScheme])
     security_requirements: Sequence[SecurityRequirement] = ()
     documentation_url: str | None = None
     icon_url: str | None = None
-    _skills: dict[str, DeclaredSkill] = field(default_factory=dict, init=False, repr=False)
+    _skills: dict[str, DeclaredSkill] = field(default_factory=dict[str, DeclaredSkill], init=False, repr=False)
 
     @property
     def skills(self) -> Mapping[str, DeclaredSkill]:

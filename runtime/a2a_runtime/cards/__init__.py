@@ -1,1 +1,8 @@
-"""The documents by which an agent makes itself known, from one declaration."""
+"""The documents by which an agent makes itself known, from one declaration.
+
+cards ──────── bytes, with what HTTP caches go by; written once for each address
+  │
+documents ──── one per dialect, in one table, and the one that clients of all dialects can read
+  │
+declaration ── the canonical card, from what is declared in Python
+"""

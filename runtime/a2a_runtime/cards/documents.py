@@ -11,12 +11,13 @@ from functools import reduce
 from typing import TypeAlias
 
 from a2a_contract.dialects import CANONICAL, V0_3
+from a2a_contract.kinds import is_list, is_object
 from a2a_contract.translate.v0_3 import write_agent_card
 from a2a_contract.v1_0 import AgentCard
 from a2a_runtime.cards.declaration import declare
 from a2a_runtime.surface import Surface
 
-Document: TypeAlias = Mapping[str, object]
+Document: TypeAlias = dict[str, object]
 
 WRITERS: Mapping[str, Callable[[AgentCard], Document]] = {
     CANONICAL.name: lambda card: card.to_dict(),
@@ -41,8 +42,8 @@ def _merged(first: Document, second: Document) -> Document:
 
 def _both(first: object, second: object) -> object:
     """Unite two values of one member; where they cannot be united, they are the same."""
-    if isinstance(first, Mapping) and isinstance(second, Mapping):
+    if is_object(first) and is_object(second):
         return _merged(first, second)
-    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+    if is_list(first) and is_list(second) and len(first) == len(second):
         return [_both(one, other) for one, other in zip(first, second, strict=True)]
     return first

@@ -36,9 +36,9 @@ def check_input(parts: Sequence[Part], offered: Sequence[str]) -> None:
         raise ContentTypeNotSupportedError(fields=tuple(wrong))
 
 
-def check_output(accepted: Sequence[str] | None, offered: Sequence[str]) -> None:
-    """Refuse a client that can take nothing of what its skill gives; whoever names no types takes everything."""
-    if accepted and not any(fits(media_type, offered) for media_type in accepted):
+def check_output(accepted: Sequence[str], offered: Sequence[str]) -> None:
+    """Refuse a client that can take nothing of what its skill gives."""
+    if not any(fits(media_type, offered) for media_type in accepted):
         wrong = ("configuration.acceptedOutputModes", f"The skill gives {', '.join(offered)}")
         raise ContentTypeNotSupportedError(fields=(wrong,))
 

@@ -75,9 +75,10 @@ def skill_of(order: Order, surface: Surface) -> DeclaredSkill:
 
 
 def check_modes(order: Order, surface: Surface, skill: DeclaredSkill) -> None:
-    """Refuse a message that the skill cannot take, or whose sender cannot take the answer."""
+    """Refuse a message that the skill cannot take, or whose sender cannot take the answer; a sender that names no types takes everything."""
     modes.check_input(order.message.parts, surface.agent.inputs(skill))
-    modes.check_output(order.accepted_modes, surface.agent.outputs(skill))
+    if order.accepted_modes:
+        modes.check_output(order.accepted_modes, surface.agent.outputs(skill))
 
 
 def need_streaming(surface: Surface) -> None:
