@@ -1,0 +1,39 @@
+"""A whole app around agents, and the one that a project describes.
+
+    app = create_app(agent, store="sqlite:///tasks.db")          in your own module
+    litestar --app a2a_runtime.app:app run                       the agent of this folder's a2a.toml, set up by the environment
+
+``app`` is made when somebody asks for it: importing this module reads nothing and opens nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+from litestar import Litestar
+
+from a2a_runtime.agent import Agent
+from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.project import load_project
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores.port import Store
+from a2a_runtime.surface import Surface
+
+
+def create_app(*mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None) -> Litestar:
+    """Make an app of agents and nothing else. Without a store, tasks live in the one that the settings name."""
+    return Litestar(plugins=[A2APlugin(*mounted, store=store, settings=settings)], logging_config=None)
+
+
+@cache
+def _app_of_project() -> Litestar:
+    project = load_project(Path.cwd(), os.environ)
+    return create_app(*project.surfaces, store=project.settings.store, settings=project.settings)
+
+
+def __getattr__(name: str) -> Litestar:
+    if name == "app":
+        return _app_of_project()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,111 @@
+"""What runs behind the surfaces of one process, put together: a store, an engine, the service, and webhooks where an agent has them.
+
+    async with Assembly(surfaces, "sqlite:///tasks.db"):
+        …                       tasks that were left behind are taken up, new ones are taken
+                                running tasks get their time, the rest is handed over, the store is closed
+
+One store, one engine and one service for all surfaces: each task belongs to the surface on which it was created, and all of them to one truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from a2a_runtime.clock import Clock, SystemClock
+from a2a_runtime.execution.engine import Engine, Parts
+from a2a_runtime.net.policy import Policy
+from a2a_runtime.push.bell import OverheardBell
+from a2a_runtime.service.base import Means
+from a2a_runtime.service.service import Service
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores.opening import complete, open_store
+from a2a_runtime.stores.port import Store
+from a2a_runtime.streams.doorbell import Doorbell
+from a2a_runtime.surface import Surface, skills_of
+
+if TYPE_CHECKING:
+    from a2a_runtime.net.dialler import GuardedDialler
+    from a2a_runtime.push.deliverer import Deliverer
+
+
+class Assembly:
+    """The parts of one process."""
+
+    def __init__(
+        self, surfaces: Sequence[Surface], store: Store | str | None = None, settings: Settings | None = None, clock: Clock | None = None
+    ) -> None:
+        settings = settings or Settings()
+        clock = clock or SystemClock()
+        address = store if isinstance(store, str) else settings.store if store is None else ""
+        self.store = complete(store) if address == "" else open_store(address)
+        self._dialler = LateDialler(settings)
+        bell: Doorbell | None = _doorbell(address)
+        self._deliverer: Deliverer | None = None
+        if any(surface.agent.capabilities.push_notifications for surface in surfaces):
+            self._deliverer = _deliverer(self.store, self._dialler, settings, clock)
+            bell = OverheardBell(self._deliverer, bell)
+        self.engine = Engine(self.store, skills_of(surfaces), Parts(settings, clock, bell, self._dialler))
+        self.service = Service(Means(self.engine, self.store, self._dialler.check, clock))
+        self._opened = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._dialler)
+            await stack.enter_async_context(self.engine)
+            if self._deliverer is not None:
+                await stack.enter_async_context(self._deliverer)
+            self._opened = stack.pop_all()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._opened.aclose()
+
+
+class LateDialler:
+    """The guarded dialler, made when it is first needed: most agents call nobody, and what it stands on takes long to load."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._policy, self._settings = Policy.of(settings), settings
+        self._made: GuardedDialler | None = None
+
+    @property
+    def dialler(self) -> GuardedDialler:
+        """The dialler itself."""
+        if self._made is None:
+            from a2a_runtime.net.dialler import GuardedDialler, Limits  # noqa: PLC0415 - see above
+
+            self._made = GuardedDialler(self._policy, Limits.of(self._settings))
+        return self._made
+
+    def check(self, url: str) -> None:
+        """Refuse a URL that can never be called."""
+        self.dialler.check(url)
+
+    async def fetch(self, url: str) -> bytes:
+        """Get the content behind a URL, or raise what speaks against it."""
+        return await self.dialler.fetch(url)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._made is not None:
+            await self._made.__aexit__(kind, error, trace)
+
+
+def _doorbell(address: str) -> Doorbell | None:
+    """Make the bell by which processes hear of each other, where several can work on one store."""
+    if not address.startswith("postgres"):
+        return None
+    from a2a_runtime.stores.postgres.doorbell import PostgresDoorbell  # noqa: PLC0415 - its driver is loaded only where it is used
+
+    return PostgresDoorbell(address)
+
+
+def _deliverer(store: Store, dialler: LateDialler, settings: Settings, clock: Clock) -> Deliverer:
+    from a2a_runtime.push.deliverer import Deliverer, Rules  # noqa: PLC0415 - loaded only where there are webhooks
+
+    return Deliverer(store, dialler.dialler, Rules.of(settings), clock=clock)

@@ -1,0 +1,92 @@
+"""Errors that Litestar raises itself, in the shape of the dialect that was spoken to: a path or method that is not there, a guard that refuses.
+
+Below the path of a surface every answer is the protocol's. Everywhere else a host's handlers of exceptions decide as if nothing of this was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+from litestar.exceptions.responses import create_exception_response
+from litestar.types import ExceptionHandlersMap, HTTPScope
+
+from a2a_contract.errors import (
+    ERRORS,
+    A2AError,
+    InternalError,
+    InvalidRequestError,
+    MethodNotAllowedError,
+    MethodNotFoundError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
+from a2a_runtime.auth.gate import ChallengeError
+from a2a_runtime.exchange.counter import Counter
+from a2a_runtime.exchange.question import Question
+from a2a_runtime.service.call import BindingKind
+
+AnyRequest: TypeAlias = "Request[Any, Any, Any]"  # users and tokens are the host's matter
+
+_BY_STATUS: Mapping[int, type[A2AError]] = {
+    **{row.http: error for error, row in reversed(ERRORS.items())},
+    HTTPStatus.BAD_REQUEST: InvalidRequestError,
+    HTTPStatus.NOT_FOUND: MethodNotFoundError,
+}
+
+
+def shaped(counter: Counter, request: AnyRequest, error: Exception) -> Response[bytes]:
+    """Answer in the shape of a surface."""
+    scope = request.scope
+    at_endpoint = scope["path"].rstrip("/") == counter.surface.path
+    question = Question(scope, BindingKind.JSONRPC if at_endpoint else BindingKind.HTTP, counter.spoken.in_doubt(None))
+    question.dialect = counter.spoken.in_doubt(question.version)
+    status, body, headers = counter.shown(question, _translated(error))
+    sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+    return Response(body, status_code=status, headers=sent, media_type=question.media_type().decode())
+
+
+def _translated(error: Exception) -> Exception:
+    """Say what an error of the framework is in the protocol; a guard's words to the client stay."""
+    if not isinstance(error, HTTPException):
+        return error
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    kind = _BY_STATUS.get(error.status_code, InvalidRequestError if error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else InternalError)
+    if issubclass(kind, UnauthenticatedError):
+        return ChallengeError(headers.get("www-authenticate", ""), error.detail)
+    if issubclass(kind, MethodNotAllowedError):
+        return kind(details={"allow": headers.get("allow", "")})
+    return kind(error.detail) if issubclass(kind, PermissionDeniedError) else kind()
+
+
+class Strays:
+    """Answers requests that the router could not place."""
+
+    STATUSES = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+
+    def __init__(self, counters: Sequence[Counter], host: ExceptionHandlersMap) -> None:
+        self._counters = sorted(counters, key=lambda each: len(each.surface.path), reverse=True)
+        self._host = dict(host)
+
+    def __call__(self, request: AnyRequest, error: Exception) -> Response[Any]:
+        """Answer for the surface below whose path the request is, or leave it to the host."""
+        route_handler = request.scope.get("route_handler")
+        layers = {} if route_handler is None else route_handler.resolve_exception_handlers()
+        handler = _handler_of(error, {**self._host, **{key: each for key, each in layers.items() if each is not self}})
+        counter = self._surface_of(request.scope) if route_handler is None else None
+        if counter is not None and (counter.surface.path or handler is None):  # at the root, a host that has a word for strangers goes first
+            return shaped(counter, request, error)
+        return create_exception_response(request, error) if handler is None else handler(request, error)
+
+    def _surface_of(self, scope: HTTPScope) -> Counter | None:
+        path = scope["path"].removeprefix(scope.get("root_path", "").rstrip("/"))
+        return next((each for each in self._counters if f"{path}/".startswith(f"{each.surface.path}/")), None)
+
+
+def _handler_of(error: Exception, handlers: ExceptionHandlersMap) -> Callable[[AnyRequest, Any], Response[Any]] | None:
+    """Find the handler that Litestar would take: by status before by class."""
+    by_status = handlers.get(error.status_code) if isinstance(error, HTTPException) else None
+    return by_status or next((handlers[kind] for kind in type(error).__mro__ if kind in handlers), None)

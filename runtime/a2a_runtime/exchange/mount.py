@@ -1,0 +1,90 @@
+"""Where a surface stands in an app of Litestar: its routes, and what must not stand in their way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from litestar import Controller, Litestar, Router
+from litestar.exceptions import ImproperlyConfiguredException
+from litestar.handlers import BaseRouteHandler
+from litestar.routes import HTTPRoute
+from litestar.types import ControllerRouterHandler
+from litestar.utils.predicates import is_async_callable
+
+from a2a_contract.controllers import AgentController, CardController, HttpV03Controller, HttpV10Controller, JsonRpcController
+from a2a_contract.dialects import V0_3, V1_0
+from a2a_runtime.exchange.exchange import HttpExchange
+from a2a_runtime.exchange.framework import shaped
+from a2a_runtime.surface import Surface
+
+_PARAMETER = re.compile(r"\{[^}]*\}")
+_BY_DIALECT: Mapping[str, type[AgentController]] = {V1_0.name: HttpV10Controller, V0_3.name: HttpV03Controller}
+
+
+def controllers_of(exchange: HttpExchange) -> list[type[AgentController]]:
+    """Make the controllers of a surface."""
+    counter = exchange.counter
+    surface = counter.surface
+    kinds = [JsonRpcController, CardController, *(each for name, each in _BY_DIALECT.items() if name in surface.dialects)]
+    controllers = [kind.at(surface.path or "/", exchange) for kind in kinds]
+    for controller in controllers:
+        controller.exception_handlers = {Exception: lambda request, error: shaped(counter, request, error)}
+    return controllers
+
+
+def check_paths(exchanges: Sequence[HttpExchange], hosts: Iterable[ControllerRouterHandler]) -> None:
+    """Refuse two surfaces at one path, and routes of the host that stand in a surface's way."""
+    theirs = dict(_places_of(hosts))
+    taken: dict[str, Surface] = {}
+    for exchange in exchanges:
+        surface = exchange.counter.surface
+        other = taken.setdefault(surface.path, surface)
+        if other is not surface:
+            raise ImproperlyConfiguredException(f"{_name(surface)} and {_name(other)} are at one path; give one of them another path=")
+        for shape, _ in _places_of(controllers_of(exchange)):
+            if shape in theirs:
+                raise ImproperlyConfiguredException(
+                    f"{_name(surface)} answers at {shape}, where {theirs[shape]} stands already; move that route, or give the surface another path="
+                )
+
+
+def check_guards(app: Litestar) -> None:
+    """Refuse guards on the routes of surfaces that are no async functions: each would cost every request a thread."""
+    for route in app.routes:
+        for handler in route.route_handlers if isinstance(route, HTTPRoute) else [route.route_handler]:
+            if isinstance(getattr(handler.fn, "__self__", None), AgentController):
+                _check_guards_of(handler)
+
+
+def _check_guards_of(handler: BaseRouteHandler) -> None:
+    for layer in handler.ownership_layers:
+        for guard in layer.guards or ():
+            if not is_async_callable(guard):
+                name = getattr(guard, "__qualname__", type(guard).__qualname__)
+                raise ImproperlyConfiguredException(
+                    f"{name} guards an agent and is no async function, so that each request would cost a thread; "
+                    f"write it as `async def`, put it on your own routes only, or give the surface a gate="
+                )
+
+
+def _name(surface: Surface) -> str:
+    return f"agent {surface.agent.name!r} (a surface at {surface.path or '/'})"
+
+
+def _places_of(handlers: Iterable[ControllerRouterHandler], below: str = "/") -> Iterator[tuple[str, str]]:
+    """List the paths of handlers, parameters blanked, and who stands there."""
+    for each in handlers:
+        if isinstance(each, Router):
+            yield from ((_blanked(below, route.path), ", ".join(route.handler_names)) for route in each.routes)
+        elif isinstance(each, type) and issubclass(each, Controller):
+            members = (getattr(each, name) for name in dir(each))
+            own = [member for member in members if isinstance(member, BaseRouteHandler)]
+            yield from ((path, f"{each.__name__}: {name}") for path, name in _places_of(own, each.path or "/"))
+        elif isinstance(each, BaseRouteHandler):
+            yield from ((_blanked(below, path), str(each)) for path in each.paths)
+
+
+def _blanked(*parts: str) -> str:
+    pieces = [piece for part in parts for piece in part.split("/") if piece]
+    return "/" + "/".join(_PARAMETER.sub("{}", piece) for piece in pieces)

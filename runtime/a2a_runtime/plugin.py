@@ -1,0 +1,54 @@
+"""Agents in an app of Litestar: ``Litestar([…], plugins=[A2APlugin(agent)])``.
+
+Any number of agents and surfaces, each at its own path, beside whatever the app has. The host's routes, and its handlers of exceptions, stay as they
+are; what stands in the way of a surface is refused when the app starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from litestar import Litestar
+from litestar.config.app import AppConfig
+from litestar.exceptions import ImproperlyConfiguredException
+from litestar.plugins import InitPlugin
+
+from a2a_runtime.agent import Agent
+from a2a_runtime.assembly import Assembly
+from a2a_runtime.exchange.exchange import HttpExchange
+from a2a_runtime.exchange.framework import Strays
+from a2a_runtime.exchange.mount import check_guards, check_paths, controllers_of
+from a2a_runtime.exchange.openapi import add_paths
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores.port import Store
+from a2a_runtime.surface import Surface
+
+
+class A2APlugin(InitPlugin):
+    """Mounts agents, and runs what is behind them for as long as the app runs."""
+
+    def __init__(self, *mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None) -> None:
+        if not mounted:
+            raise ImproperlyConfiguredException("there is no agent to mount; name one: A2APlugin(agent)")
+        self.surfaces: Sequence[Surface] = tuple(Surface(each) if isinstance(each, Agent) else each for each in mounted)
+        self._store, self._settings = store, settings
+
+    def on_app_init(self, app_config: AppConfig) -> AppConfig:
+        """Add the routes of every surface."""
+        assembly = Assembly(self.surfaces, self._store, self._settings)
+        exchanges = [HttpExchange(surface, assembly.service) for surface in self.surfaces]
+        check_paths(exchanges, app_config.route_handlers)
+        app_config.route_handlers.extend(controller for exchange in exchanges for controller in controllers_of(exchange))
+        strays = Strays([exchange.counter for exchange in exchanges], app_config.exception_handlers)
+        app_config.exception_handlers.update(dict.fromkeys(map(int, Strays.STATUSES), strays))
+
+        @asynccontextmanager
+        async def running(app: Litestar) -> AsyncGenerator[None, None]:
+            check_guards(app)
+            add_paths(app, self.surfaces)
+            async with assembly:
+                yield
+
+        app_config.lifespan.append(running)
+        return app_config
