@@ -2,6 +2,8 @@
 
     dialler ─── GET and POST, with limits of time and size
       │
+    connections  kept open for the next call to the same place
+      │
     backend ─── opens connections: resolves a name once, and connects to the addresses that were judged, not to the name
       │
     target ──── what a URL leads to, or why it is not called          resolver ─ a port: the addresses of a name

@@ -21,6 +21,7 @@ import httpcore
 import httpx
 
 from a2a_runtime.net.backend import GuardedBackend
+from a2a_runtime.net.connections import Connections
 from a2a_runtime.net.errors import TooLargeError, TooSlowError, UnreachableError, UnusableAnswerError, UrlRefusedError
 from a2a_runtime.net.policy import Policy
 from a2a_runtime.net.resolver import Resolver, SystemResolver
@@ -68,14 +69,8 @@ class GuardedDialler:
         self._policy, self._limits = policy or Policy(), limits or Limits()
         self._resolver = resolver or SystemResolver()
         trust = trust or httpx.create_ssl_context()  # read once: else every connection reads the file of authorities
-        self._pools = {
-            scheme: httpcore.AsyncConnectionPool(
-                ssl_context=trust,
-                max_connections=None,  # whoever calls limits how many calls there are
-                keepalive_expiry=15.0,
-                network_backend=GuardedBackend(self._policy, self._resolver, encrypted=scheme == "https"),
-            )
-            for scheme in ("https", "http")
+        self._connections = {
+            scheme: Connections(GuardedBackend(self._policy, self._resolver, encrypted=scheme == "https"), trust) for scheme in ("https", "http")
         }
 
     async def __aenter__(self) -> Self:
@@ -86,8 +81,8 @@ class GuardedDialler:
 
     async def close(self) -> None:
         """Close all connections."""
-        for pool in self._pools.values():
-            await pool.aclose()
+        for connections in self._connections.values():
+            await connections.close()
         await self._resolver.close()
 
     def check(self, url: str) -> None:
@@ -139,7 +134,10 @@ class GuardedDialler:
         url = httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
         timeout = {"connect": self._limits.connect_seconds}
         sent = [("Host", target.authority), *headers.items()]
-        async with self._pools[target.scheme].stream(method, url, headers=sent, content=body, extensions={"timeout": timeout}) as response:
+        async with (
+            self._connections[target.scheme].lent(url.origin) as connection,
+            connection.stream(method, url, headers=sent, content=body, extensions={"timeout": timeout}) as response,
+        ):
             yield response
 
 

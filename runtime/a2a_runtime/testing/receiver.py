@@ -11,6 +11,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import TracebackType
@@ -54,7 +55,7 @@ class Receiver:
         self._answer = answer or _thank
         self._tls, self.port = tls, port
         self._connections: set[asyncio.StreamWriter] = set()
-        self._arrived = asyncio.Event()
+        self._arrived, self._over = asyncio.Event(), asyncio.Event()
 
     @property
     def url(self) -> str:
@@ -68,8 +69,11 @@ class Receiver:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._server.close()
+        self._over.set()
         for connection in self._connections:
             connection.transport.abort()
+        while self._connections:  # noqa: ASYNC110  # it takes them a round or two of the loop
+            await asyncio.sleep(0)
         await self._server.wait_closed()
 
     async def received(self, count: int, seconds: float = 10.0) -> list[Call]:
@@ -99,26 +103,29 @@ class Receiver:
         self.calls.append(call)
         self._arrived.set()
         reply = self._answer(call)
-        await asyncio.sleep(reply.after)
+        await self._pause(reply.after)
         if reply.hangs_up:
             return False
-        await _write(writer, reply)
+        await self._write(writer, reply)
         return True
+
+    async def _write(self, writer: asyncio.StreamWriter, reply: Reply) -> None:
+        length = {} if reply.status == HTTPStatus.NO_CONTENT else {"Content-Length": str(len(reply.body))}
+        headers = [f"{name}: {value}" for name, value in {**length, **reply.headers}.items()]
+        writer.write("\r\n".join([f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}", *headers, "", ""]).encode("latin-1"))
+        for start in range(0, len(reply.body), _PIECE):
+            await self._pause(reply.pause)
+            writer.write(reply.body[start : start + _PIECE])
+            await writer.drain()
+        await writer.drain()
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not longer than the receiver lives."""
+        if seconds:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._over.wait()
 
 
 def _thank(_call: Call) -> Reply:
     return Reply()
-
-
-async def _write(writer: asyncio.StreamWriter, reply: Reply) -> None:
-    length = {} if reply.status == HTTPStatus.NO_CONTENT else {"Content-Length": str(len(reply.body))}
-    lines = [
-        f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}",
-        *(f"{name}: {value}" for name, value in {**length, **reply.headers}.items()),
-    ]
-    writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
-    for start in range(0, len(reply.body), _PIECE):
-        await asyncio.sleep(reply.pause)
-        writer.write(reply.body[start : start + _PIECE])
-        await writer.drain()
-    await writer.drain()
