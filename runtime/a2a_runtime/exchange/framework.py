@@ -32,7 +32,7 @@ from a2a_runtime.service.call import BindingKind
 AnyRequest: TypeAlias = "Request[Any, Any, Any]"  # users and tokens are the host's matter
 
 _BY_STATUS: Mapping[int, type[A2AError]] = {
-    **{row.http: error for error, row in reversed(ERRORS.items())},
+    **{row.http: error for error, row in reversed(tuple(ERRORS.items()))},
     HTTPStatus.BAD_REQUEST: InvalidRequestError,
     HTTPStatus.NOT_FOUND: MethodNotFoundError,
 }
@@ -73,10 +73,10 @@ class Strays:
 
     def __call__(self, request: AnyRequest, error: Exception) -> Response[Any]:
         """Answer for the surface below whose path the request is, or leave it to the host."""
-        route_handler = request.scope.get("route_handler")
-        layers = {} if route_handler is None else route_handler.resolve_exception_handlers()
+        is_placed = "route_handler" in request.scope
+        layers = request.scope["route_handler"].resolve_exception_handlers() if is_placed else {}
         handler = _handler_of(error, {**self._host, **{key: each for key, each in layers.items() if each is not self}})
-        counter = self._surface_of(request.scope) if route_handler is None else None
+        counter = None if is_placed else self._surface_of(request.scope)
         if counter is not None and (counter.surface.path or handler is None):  # at the root, a host that has a word for strangers goes first
             return shaped(counter, request, error)
         return create_exception_response(request, error) if handler is None else handler(request, error)

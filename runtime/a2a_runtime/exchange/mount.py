@@ -26,7 +26,11 @@ def controllers_of(exchange: HttpExchange) -> list[type[AgentController]]:
     """Make the controllers of a surface."""
     counter = exchange.counter
     surface = counter.surface
-    kinds = [JsonRpcController, CardController, *(each for name, each in _BY_DIALECT.items() if name in surface.dialects)]
+    kinds: list[type[AgentController]] = [
+        JsonRpcController,
+        CardController,
+        *(each for name, each in _BY_DIALECT.items() if name in surface.dialects),
+    ]
     controllers = [kind.at(surface.path or "/", exchange) for kind in kinds]
     for controller in controllers:
         controller.exception_handlers = {Exception: lambda request, error: shaped(counter, request, error)}
@@ -80,9 +84,15 @@ def _places_of(handlers: Iterable[ControllerRouterHandler], below: str = "/") ->
         elif isinstance(each, type) and issubclass(each, Controller):
             members = (getattr(each, name) for name in dir(each))
             own = [member for member in members if isinstance(member, BaseRouteHandler)]
-            yield from ((path, f"{each.__name__}: {name}") for path, name in _places_of(own, each.path or "/"))
+            yield from ((path, f"{each.__name__}: {name}") for path, name in _places_of(own, _prefix_of(each)))
         elif isinstance(each, BaseRouteHandler):
             yield from ((_blanked(below, path), str(each)) for path in each.paths)
+
+
+def _prefix_of(controller: type[Controller]) -> str:
+    """Find the path of a controller, which is there as text only if it was given one: else it is the slot of an attribute."""
+    prefix: object = getattr(controller, "path", None)
+    return prefix if isinstance(prefix, str) else "/"
 
 
 def _blanked(*parts: str) -> str:
