@@ -153,9 +153,8 @@ def main() -> int:
         rates = "   ".join(f"{callers:2} callers {row[f'c={callers}']:7.0f} /s" for callers in CALLERS)
         print(f"{name:14} {rates}   {row['c=32'] / memory['c=32']:.2f} of memory")
     kept = memory["p99"] < WANTED_P99_MS
-    print(
-        f"\nfunction entries of a cycle in memory: {memory['entries']:.0f}; p99 under {WANTED_P99_MS:.0f} ms in memory: {'kept' if kept else 'MISSED'}"
-    )
+    print(f"\nfunction entries of a cycle in memory: {memory['entries']:.0f}")
+    print(f"p99 under {WANTED_P99_MS:.0f} ms in memory: {'kept' if kept else 'MISSED'}")
     return int(not kept)
 
 

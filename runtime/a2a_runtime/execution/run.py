@@ -42,6 +42,7 @@ SHUT_DOWN = "Server shutdown"
 NOT_RESTARTABLE = "The process that worked on this is gone, and this work cannot be started again"
 JOB_LOST = "The background job of this task was lost"
 
+TOO_OFTEN = "This work was started again too often without coming to an end"
 MESSAGE_GONE = "The message that asked for this is no longer stored"
 
 JOB = "a2a-gen/job"

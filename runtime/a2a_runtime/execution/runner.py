@@ -240,11 +240,13 @@ class EmbeddedRunner:
 
 
 def not_again(skill: Skill, run: Run, message: Message, context: TaskContext) -> End | None:
-    """Say how a task ends that cannot be run again: its message or its job is gone, or its handler has begun and must not begin twice."""
+    """Say how a task ends that cannot be run again: its message or its job is gone, or its handler must not begin again."""
     if not message.parts:
         return End(State.FAILED, context.reply(runs.MESSAGE_GONE))
     if run.records and any(record.kind is RecordKind.ONCE and record.key == runs.JOB for record in run.records):
         return End(State.FAILED, context.reply(runs.JOB_LOST))
     if not skill.restartable and run.stored.state is State.WORKING:
         return End(State.FAILED, context.reply(runs.NOT_RESTARTABLE))
+    if run.attempt > 1 + skill.restarts + sum(record.kind is RecordKind.ANSWER for record in run.records):
+        return End(State.FAILED, context.reply(runs.TOO_OFTEN))
     return None

@@ -41,13 +41,17 @@ class Style(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill of an agent: its handler, what it answers with, how many seconds one run may take, and whether it may run again after a crash."""
+    """A skill of an agent: its handler, what it answers with, how many seconds one run may take, and whether it may run again after a crash.
+
+    ``restarts`` is how often: a handler that takes its process along every time must not do so for ever.
+    """
 
     id: str
     handler: Handler
     answers: Answers | str = Answers.TASK
     timeout: float | None = 300.0
     restartable: bool = True
+    restarts: int = 10
     style: Style = field(init=False)
 
     def __post_init__(self) -> None:

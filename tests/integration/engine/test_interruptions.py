@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,12 +17,13 @@ from a2a_runtime.caller import Scope
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import Engine, Parts
 from a2a_runtime.execution.job import BackgroundJob
-from a2a_runtime.execution.run import NOT_RESTARTABLE, OUT_OF_TIME, SHUT_DOWN
+from a2a_runtime.execution.run import NOT_RESTARTABLE, OUT_OF_TIME, SHUT_DOWN, TOO_OFTEN
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.port import Change, Store
-from a2a_runtime.testing.agent import QUICK, InProcessAgent, agent, texts_of
+from a2a_runtime.stores.port import Change, NewTask, Store
+from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.testing.agent import QUICK, InProcessAgent, agent, texts_of, user_message
 from a2a_runtime.testing.clock import FakeClock
 
 from .conftest import MakeStore
@@ -264,11 +267,30 @@ async def test_a_task_that_must_not_run_twice_fails_when_its_process_is_gone() -
         assert ends == {begun: (State.FAILED, True), fresh: (State.COMPLETED, False)}
 
 
+async def test_a_task_that_never_comes_to_an_end_is_given_up(tmp_path: Path) -> None:
+    """After a number of restarts the task fails; runs that follow on an answer do not count."""
+
+    async def starts_only(ctx: TaskContext) -> None:
+        await ctx.ask("Well?")
+        await ctx.status(f"attempt {ctx.attempt}")
+        await asyncio.sleep(1000)
+
+    def restarted() -> AbstractAsyncContextManager[InProcessAgent]:
+        return agent(Skill("s", starts_only, restarts=2), store=SqliteStore(tmp_path / "tasks.db"))
+
+    async with restarted() as one, asyncio.timeout(10):
+        given = await one.give(await one.send("hi"), "ok")
+        cursor = (await one.engine.wait(given.stored.key, given.cursor, frozenset({State.WORKING}))).seq
+    for _ in range(2):
+        async with restarted() as one, asyncio.timeout(10):
+            cursor = (await one.engine.wait(given.stored.key, cursor, frozenset({State.WORKING}))).seq
+    async with restarted() as one, asyncio.timeout(10):
+        task = await one.ended(given.stored)
+        assert task.status.message.parts[0].text == TOO_OFTEN
+
+
 async def idle(one: InProcessAgent) -> str:
     """Create a task that a process has claimed which is no more."""
-    from a2a_runtime.stores.port import NewTask  # noqa: PLC0415
-    from a2a_runtime.testing.agent import user_message  # noqa: PLC0415
-
     created = await one.engine._store.create_task(one.scope, NewTask("c", user_message("hi"), "s", "v1_0", process="gone"))
     return created.stored.key
 
