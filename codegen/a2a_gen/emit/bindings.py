@@ -24,6 +24,7 @@ def emit(contract: Contract) -> dict[str, bytes]:
     return {
         "bindings/__init__.py": render("bindings_package.py.jinja", sources=("operations.json",)),
         "methods.py": render("methods.py.jinja", sources=("operations.json",), dialects=methods),
+        "paths.py": render("paths.py.jinja", sources=("operations.json", "dialects.json"), surfaces=routes.surfaces(contract)),
         **modules,
         **routes.emit(contract),
     }
@@ -67,6 +68,8 @@ def _binding(contract: Contract, dialect: str, way: Way, wanted: Mapping[str, ob
         "read": _read(contract, dialect, way),
         "write": _write(contract, dialect, way),
         "demands": _demands_constant(way.request) if way.request in wanted else None,
+        "ask": _ask(contract, dialect, way),
+        "hear": _hear(contract, dialect, way),
     }
 
 
@@ -89,6 +92,23 @@ def _write(contract: Contract, dialect: str, way: Way) -> Code:
     if dialect == contract.canonical:
         return Code("as_it_is")
     return Code(f"rewritten(translate.{function_name(Pair(way.result, way.operation.response), Direction.WRITE)})")
+
+
+def _ask(contract: Contract, dialect: str, way: Way) -> Code | None:
+    """Name what writes a request; what is canonical needs nothing, as does a request that says nothing."""
+    if way.request is None:
+        return Code("nothing_said")
+    if dialect == contract.canonical:
+        return None
+    return Code(f"translate.{function_name(Pair(way.request, way.operation.request), Direction.WRITE)}")
+
+
+def _hear(contract: Contract, dialect: str, way: Way) -> Code | None:
+    if way.result is None or way.operation.response is None:
+        return None
+    if dialect == contract.canonical:
+        return Code(f"Hearing(ours.{way.result})")
+    return Code(f"Hearing(theirs.{way.result}, translate.{function_name(Pair(way.result, way.operation.response), Direction.READ)})")
 
 
 def _demands_constant(request: str | None) -> str:

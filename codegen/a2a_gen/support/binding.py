@@ -1,6 +1,7 @@
-"""How one dialect asks for one operation, in the two steps that are not the same everywhere.
+"""How one dialect asks for one operation, in the two steps that are not the same everywhere, for whoever answers and for whoever asks.
 
-    their request ── take ──► canonical request ── AgentService ──► canonical answer ── write ──► their JSON
+    agent     their request ── take ──► canonical request ── AgentService ──► canonical answer ── write ──► their JSON
+    client    canonical request ── ask ──► their JSON ── HTTP ──► their JSON ── hear ──► canonical answer
 
 A binding is data: what differs between dialects is which functions stand in it.
 """
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from .base import Demand, Encoded, WireModel, demand
@@ -19,15 +21,38 @@ from .operation import Operation
 Theirs = TypeVar("Theirs", bound=WireModel)
 Ours = TypeVar("Ours", bound=WireModel)
 Answer = TypeVar("Answer", bound=WireModel)
+TypeForm: TypeAlias = Any  # a model, or an alias of a union or a list of them: Python has no type for all of these
 
 
 class Nothing(WireModel):
     """A request that says nothing but that it was made, or an answer that says nothing but that it was done."""
 
 
+def same(request: Ours) -> Ours:
+    """Read a request, or an answer, that is canonical already."""
+    return request
+
+
+def as_said(request: WireModel) -> dict[str, object]:
+    """Ask in canonical form."""
+    return request.to_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing(Generic[Answer]):
+    """What a dialect answers: the type that its JSON has, and how to read that."""
+
+    result: TypeForm
+    read: Callable[[Any], Answer] = same
+
+    def adapter(self) -> TypeAdapter[Any]:
+        """Make what reads the JSON; costly, so make it once."""
+        return TypeAdapter(self.result)
+
+
 @dataclass(frozen=True, slots=True)
 class Binding(Generic[Theirs, Ours, Answer]):
-    """An operation in one dialect: its request model, how to read a request, and how to write an answer where there is one."""
+    """An operation in one dialect: its request model, and how to read and write requests and, where there are some, answers."""
 
     operation: Operation
     dialect: str
@@ -36,6 +61,8 @@ class Binding(Generic[Theirs, Ours, Answer]):
     write: Callable[[Encoded[Answer]], bytes] | None
     demands: tuple[Demand, ...] = ()
     forgives_envelope: bool = False
+    ask: Callable[[Ours], dict[str, object]] = as_said
+    hear: Hearing[Answer] | None = None
 
     def take(self, request: Theirs) -> Ours:
         """Turn a request into the canonical one, or refuse what it lacks with every place."""
@@ -46,11 +73,6 @@ class Binding(Generic[Theirs, Ours, Answer]):
 AnyBinding: TypeAlias = "Binding[Any, Any, Any]"  # a table holds bindings of every type; each of its rows was checked on its own
 
 
-def same(request: Ours) -> Ours:
-    """Read a request that is canonical already."""
-    return request
-
-
 def as_it_is(answer: Encoded[Answer]) -> bytes:
     """Write an answer in canonical form."""
     return answer.json
@@ -59,6 +81,11 @@ def as_it_is(answer: Encoded[Answer]) -> bytes:
 def made(model: type[Ours]) -> Callable[[Nothing], Ours]:
     """Read a request that says nothing as one without members."""
     return lambda _: model()
+
+
+def nothing_said(_: WireModel) -> dict[str, object]:
+    """Ask where the dialect has nothing to say."""
+    return {}
 
 
 def rewritten(write: Callable[[Answer], object]) -> Callable[[Encoded[Answer]], bytes]:

@@ -8,7 +8,7 @@ from .. import operations
 from .. import v0_3 as theirs
 from .. import v1_0 as ours
 from ..base import Demand
-from ..binding import AnyBinding, Binding, Nothing, made, rewritten
+from ..binding import AnyBinding, Binding, Hearing, Nothing, made, nothing_said, rewritten
 from ..translate import v0_3 as translate
 
 _MESSAGE_SEND_PARAMS = (
@@ -39,6 +39,8 @@ SEND_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.Se
     read=translate.read_message_send_params_as_send_message_request,
     write=rewritten(translate.write_send_message_response_as_send_message_result),
     demands=_MESSAGE_SEND_PARAMS,
+    ask=translate.write_send_message_request_as_message_send_params,
+    hear=Hearing(theirs.SendMessageResult, translate.read_send_message_result_as_send_message_response),
 )
 SEND_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
     operation=operations.SEND_MESSAGE,
@@ -47,6 +49,8 @@ SEND_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageReques
     read=translate.read_message_send_params_as_send_message_request,
     write=rewritten(translate.write_send_message_response_as_send_message_reply),
     demands=_MESSAGE_SEND_PARAMS,
+    ask=translate.write_send_message_request_as_message_send_params,
+    hear=Hearing(theirs.SendMessageReply, translate.read_send_message_reply_as_send_message_response),
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
@@ -55,6 +59,8 @@ SEND_STREAMING_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageReques
     read=translate.read_message_send_params_as_send_message_request,
     write=rewritten(translate.write_stream_response_as_stream_result),
     demands=_MESSAGE_SEND_PARAMS,
+    ask=translate.write_send_message_request_as_message_send_params,
+    hear=Hearing(theirs.StreamResult, translate.read_stream_result_as_stream_response),
 )
 SEND_STREAMING_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
@@ -63,6 +69,8 @@ SEND_STREAMING_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMes
     read=translate.read_message_send_params_as_send_message_request,
     write=rewritten(translate.write_stream_response_as_stream_reply),
     demands=_MESSAGE_SEND_PARAMS,
+    ask=translate.write_send_message_request_as_message_send_params,
+    hear=Hearing(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
 )
 GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
@@ -71,6 +79,8 @@ GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Bind
     read=translate.read_task_query_params_as_get_task_request,
     write=rewritten(translate.write_task),
     demands=_TASK_QUERY_PARAMS,
+    ask=translate.write_get_task_request_as_task_query_params,
+    hear=Hearing(theirs.Task, translate.read_task),
 )
 LIST_TASKS: Binding[theirs.ListTasksParams, ours.ListTasksRequest, ours.ListTasksResponse] = Binding(
     operation=operations.LIST_TASKS,
@@ -79,6 +89,8 @@ LIST_TASKS: Binding[theirs.ListTasksParams, ours.ListTasksRequest, ours.ListTask
     read=translate.read_list_tasks_params_as_list_tasks_request,
     write=rewritten(translate.write_list_tasks_response_as_list_tasks_result),
     demands=_LIST_TASKS_PARAMS,
+    ask=translate.write_list_tasks_request_as_list_tasks_params,
+    hear=Hearing(theirs.ListTasksResult, translate.read_list_tasks_result_as_list_tasks_response),
 )
 CANCEL_TASK: Binding[theirs.TaskIdParams, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
@@ -87,6 +99,8 @@ CANCEL_TASK: Binding[theirs.TaskIdParams, ours.CancelTaskRequest, ours.Task] = B
     read=translate.read_task_id_params_as_cancel_task_request,
     write=rewritten(translate.write_task),
     demands=_TASK_ID_PARAMS,
+    ask=translate.write_cancel_task_request_as_task_id_params,
+    hear=Hearing(theirs.Task, translate.read_task),
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
@@ -95,6 +109,8 @@ SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, our
     read=translate.read_task_id_params_as_subscribe_to_task_request,
     write=rewritten(translate.write_stream_response_as_stream_result),
     demands=_TASK_ID_PARAMS,
+    ask=translate.write_subscribe_to_task_request_as_task_id_params,
+    hear=Hearing(theirs.StreamResult, translate.read_stream_result_as_stream_response),
 )
 SUBSCRIBE_TO_TASK_OVER_HTTP: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
@@ -103,6 +119,8 @@ SUBSCRIBE_TO_TASK_OVER_HTTP: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRe
     read=translate.read_task_id_params_as_subscribe_to_task_request,
     write=rewritten(translate.write_stream_response_as_stream_reply),
     demands=_TASK_ID_PARAMS,
+    ask=translate.write_subscribe_to_task_request_as_task_id_params,
+    hear=Hearing(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.TaskPushNotificationConfig, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig] = (
     Binding(
@@ -112,6 +130,8 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.TaskPushNotificationConfig,
         read=translate.read_task_push_notification_config,
         write=rewritten(translate.write_task_push_notification_config),
         demands=_TASK_PUSH_NOTIFICATION_CONFIG,
+        ask=translate.write_task_push_notification_config,
+        hear=Hearing(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
     )
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
@@ -123,6 +143,8 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     read=translate.read_get_task_push_notification_config_params_as_get_task_push_notification_config_request,
     write=rewritten(translate.write_task_push_notification_config),
     demands=_GET_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
+    ask=translate.write_get_task_push_notification_config_request_as_get_task_push_notification_config_params,
+    hear=Hearing(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     theirs.ListTaskPushNotificationConfigParams, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
@@ -133,6 +155,8 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     read=translate.read_list_task_push_notification_config_params_as_list_task_push_notification_configs_request,
     write=rewritten(translate.write_list_task_push_notification_configs_response_as_task_push_notification_configs),
     demands=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
+    ask=translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params,
+    hear=Hearing(theirs.TaskPushNotificationConfigs, translate.read_task_push_notification_configs_as_list_task_push_notification_configs_response),
 )
 DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     theirs.DeleteTaskPushNotificationConfigParams, ours.DeleteTaskPushNotificationConfigRequest, Nothing
@@ -143,6 +167,7 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     read=translate.read_delete_task_push_notification_config_params_as_delete_task_push_notification_config_request,
     write=None,
     demands=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
+    ask=translate.write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params,
 )
 GET_EXTENDED_AGENT_CARD: Binding[Nothing, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
     operation=operations.GET_EXTENDED_AGENT_CARD,
@@ -150,6 +175,8 @@ GET_EXTENDED_AGENT_CARD: Binding[Nothing, ours.GetExtendedAgentCardRequest, ours
     request=Nothing,
     read=made(ours.GetExtendedAgentCardRequest),
     write=rewritten(translate.write_agent_card),
+    ask=nothing_said,
+    hear=Hearing(theirs.AgentCard, translate.read_agent_card),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType(

@@ -8,7 +8,7 @@ from .. import operations
 from .. import v0_3_proto as theirs
 from .. import v1_0 as ours
 from ..base import Demand
-from ..binding import AnyBinding, Binding, Nothing, rewritten
+from ..binding import AnyBinding, Binding, Hearing, Nothing, rewritten
 from ..translate import v0_3_proto as translate
 
 _SEND_MESSAGE_REQUEST = (
@@ -35,6 +35,8 @@ SEND_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.S
     read=translate.read_send_message_request,
     write=rewritten(translate.write_send_message_response),
     demands=_SEND_MESSAGE_REQUEST,
+    ask=translate.write_send_message_request,
+    hear=Hearing(theirs.SendMessageResponse, translate.read_send_message_response),
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
@@ -43,6 +45,8 @@ SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageReque
     read=translate.read_send_message_request,
     write=rewritten(translate.write_stream_response),
     demands=_SEND_MESSAGE_REQUEST,
+    ask=translate.write_send_message_request,
+    hear=Hearing(theirs.StreamResponse, translate.read_stream_response),
 )
 GET_TASK: Binding[theirs.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
@@ -51,6 +55,8 @@ GET_TASK: Binding[theirs.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Bindi
     read=translate.read_get_task_request,
     write=rewritten(translate.write_task),
     demands=_GET_TASK_REQUEST,
+    ask=translate.write_get_task_request,
+    hear=Hearing(theirs.Task, translate.read_task),
 )
 CANCEL_TASK: Binding[theirs.CancelTaskRequest, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
@@ -59,6 +65,8 @@ CANCEL_TASK: Binding[theirs.CancelTaskRequest, ours.CancelTaskRequest, ours.Task
     read=translate.read_cancel_task_request,
     write=rewritten(translate.write_task),
     demands=_CANCEL_TASK_REQUEST,
+    ask=translate.write_cancel_task_request,
+    hear=Hearing(theirs.Task, translate.read_task),
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskSubscriptionRequest, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
@@ -67,6 +75,8 @@ SUBSCRIBE_TO_TASK: Binding[theirs.TaskSubscriptionRequest, ours.SubscribeToTaskR
     read=translate.read_task_subscription_request_as_subscribe_to_task_request,
     write=rewritten(translate.write_stream_response),
     demands=_TASK_SUBSCRIPTION_REQUEST,
+    ask=translate.write_subscribe_to_task_request_as_task_subscription_request,
+    hear=Hearing(theirs.StreamResponse, translate.read_stream_response),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     theirs.CreateTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig
@@ -77,6 +87,8 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     read=translate.read_create_task_push_notification_config_request_as_task_push_notification_config,
     write=rewritten(translate.write_task_push_notification_config),
     demands=_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+    ask=translate.write_task_push_notification_config_as_create_task_push_notification_config_request,
+    hear=Hearing(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     theirs.GetTaskPushNotificationConfigRequest, ours.GetTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig
@@ -87,6 +99,8 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     read=translate.read_get_task_push_notification_config_request,
     write=rewritten(translate.write_task_push_notification_config),
     demands=_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+    ask=translate.write_get_task_push_notification_config_request,
+    hear=Hearing(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     theirs.ListTaskPushNotificationConfigRequest, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
@@ -97,6 +111,11 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     read=translate.read_list_task_push_notification_config_request_as_list_task_push_notification_configs_request,
     write=rewritten(translate.write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response),
     demands=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+    ask=translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request,
+    hear=Hearing(
+        theirs.ListTaskPushNotificationConfigResponse,
+        translate.read_list_task_push_notification_config_response_as_list_task_push_notification_configs_response,
+    ),
 )
 DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     theirs.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Nothing
@@ -107,6 +126,7 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     read=translate.read_delete_task_push_notification_config_request,
     write=None,
     demands=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+    ask=translate.write_delete_task_push_notification_config_request,
 )
 GET_EXTENDED_AGENT_CARD: Binding[theirs.GetAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
     operation=operations.GET_EXTENDED_AGENT_CARD,
@@ -114,6 +134,8 @@ GET_EXTENDED_AGENT_CARD: Binding[theirs.GetAgentCardRequest, ours.GetExtendedAge
     request=theirs.GetAgentCardRequest,
     read=translate.read_get_agent_card_request_as_get_extended_agent_card_request,
     write=rewritten(translate.write_agent_card),
+    ask=translate.write_get_extended_agent_card_request_as_get_agent_card_request,
+    hear=Hearing(theirs.AgentCard, translate.read_agent_card),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType({})

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from .. import operations
 from .. import v1_0 as ours
 from ..base import Demand
-from ..binding import AnyBinding, Binding, Nothing, as_it_is, same
+from ..binding import AnyBinding, Binding, Hearing, Nothing, as_it_is, same
 
 _SEND_MESSAGE_REQUEST = (
     Demand(("message",), ("message",), required=frozenset({"message_id", "role", "parts"}), known=frozenset({"role"})),
@@ -37,6 +37,7 @@ SEND_MESSAGE: Binding[ours.SendMessageRequest, ours.SendMessageRequest, ours.Sen
     read=same,
     write=as_it_is,
     demands=_SEND_MESSAGE_REQUEST,
+    hear=Hearing(ours.SendMessageResponse),
 )
 SEND_STREAMING_MESSAGE: Binding[ours.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
@@ -45,6 +46,7 @@ SEND_STREAMING_MESSAGE: Binding[ours.SendMessageRequest, ours.SendMessageRequest
     read=same,
     write=as_it_is,
     demands=_SEND_MESSAGE_REQUEST,
+    hear=Hearing(ours.StreamResponse),
 )
 GET_TASK: Binding[ours.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
@@ -53,6 +55,7 @@ GET_TASK: Binding[ours.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding
     read=same,
     write=as_it_is,
     demands=_GET_TASK_REQUEST,
+    hear=Hearing(ours.Task),
 )
 LIST_TASKS: Binding[ours.ListTasksRequest, ours.ListTasksRequest, ours.ListTasksResponse] = Binding(
     operation=operations.LIST_TASKS,
@@ -61,6 +64,7 @@ LIST_TASKS: Binding[ours.ListTasksRequest, ours.ListTasksRequest, ours.ListTasks
     read=same,
     write=as_it_is,
     demands=_LIST_TASKS_REQUEST,
+    hear=Hearing(ours.ListTasksResponse),
 )
 CANCEL_TASK: Binding[ours.CancelTaskRequest, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
@@ -69,6 +73,7 @@ CANCEL_TASK: Binding[ours.CancelTaskRequest, ours.CancelTaskRequest, ours.Task] 
     read=same,
     write=as_it_is,
     demands=_CANCEL_TASK_REQUEST,
+    hear=Hearing(ours.Task),
 )
 SUBSCRIBE_TO_TASK: Binding[ours.SubscribeToTaskRequest, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
@@ -77,6 +82,7 @@ SUBSCRIBE_TO_TASK: Binding[ours.SubscribeToTaskRequest, ours.SubscribeToTaskRequ
     read=same,
     write=as_it_is,
     demands=_SUBSCRIBE_TO_TASK_REQUEST,
+    hear=Hearing(ours.StreamResponse),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig] = (
     Binding(
@@ -86,6 +92,7 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[ours.TaskPushNotificationConfig, o
         read=same,
         write=as_it_is,
         demands=_TASK_PUSH_NOTIFICATION_CONFIG,
+        hear=Hearing(ours.TaskPushNotificationConfig),
     )
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
@@ -97,6 +104,7 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     read=same,
     write=as_it_is,
     demands=_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+    hear=Hearing(ours.TaskPushNotificationConfig),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
@@ -107,6 +115,7 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     read=same,
     write=as_it_is,
     demands=_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST,
+    hear=Hearing(ours.ListTaskPushNotificationConfigsResponse),
 )
 DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[ours.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Nothing] = (
     Binding(
@@ -124,6 +133,7 @@ GET_EXTENDED_AGENT_CARD: Binding[ours.GetExtendedAgentCardRequest, ours.GetExten
     request=ours.GetExtendedAgentCardRequest,
     read=same,
     write=as_it_is,
+    hear=Hearing(ours.AgentCard),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType(

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from .. import operations
 from .. import v1_0 as ours
 from ..base import Demand
-from ..binding import AnyBinding, Binding, as_it_is, same
+from ..binding import AnyBinding, Binding, Hearing, as_it_is, same
 
 _GET_TASK_REQUEST = (Demand((), (), required=frozenset({"id"})),)
 
@@ -18,6 +18,7 @@ GET_TASK: Binding[ours.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding
     read=same,
     write=as_it_is,
     demands=_GET_TASK_REQUEST,
+    hear=Hearing(ours.Task),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType(
