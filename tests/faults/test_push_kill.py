@@ -102,14 +102,15 @@ class Murderer:
     """A receiver's answers that kill the caller: the call has arrived, but nobody is left to hear that. Each victim is replaced."""
 
     def __init__(self, url: str, every: int, count: int) -> None:
-        self.every, self.kills = every, 0
+        self.kills = 0
+        self._every = self._next = every
         self._url, self._count = url, count
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __call__(self, call: Call) -> Reply:
         """Answer, or kill the first of those who may have called."""
-        if call.number % self.every == 0:
-            self.kills += 1
+        if call.number >= self._next and self._processes:
+            self.kills, self._next = self.kills + 1, call.number + self._every
             self._processes.pop(0).kill()
         return Reply(503 if call.number % 5 == 0 else 204)
 
