@@ -20,7 +20,7 @@ from a2a_runtime.stores.postgres.writer import Writer
 from a2a_runtime.stores.values import Change
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.embedded_postgres import Databases
-from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, loaded
+from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, loaded, new_task
 
 pytestmark = pytest.mark.anyio
 
@@ -170,6 +170,19 @@ async def test_a_caller_that_goes_away_takes_nobody_along(pool: Pool) -> None:
     await writer.close()
 
 
+async def test_a_caller_that_is_stuck_holds_up_nobody_else(pool: Pool) -> None:
+    """While one statement waits long for a row that somebody else holds, those of others go on."""
+    writer = Writer(pool)
+    stuck = asyncio.create_task(writer.write(SLOW, 20.0))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        found = await asyncio.gather(*(writer.write(ECHO, n) for n in range(1, 20)))
+    assert [row["n"] for row in found] == list(range(1, 20))
+    stuck.cancel()
+    await asyncio.gather(stuck, return_exceptions=True)
+    await writer.close()
+
+
 async def test_a_server_away_is_told_to_every_caller(postgres_url: str) -> None:
     """Nobody who waits for a lane is forgotten when there is no server."""
     pool = Pool(postgres_url)
@@ -204,6 +217,45 @@ async def test_no_event_after_a_push_configuration_is_missing(store: PostgresSto
     due = [row["seq"] for row in await store._pool.rows("SELECT seq FROM a2a_outbox WHERE config_id = $1 ORDER BY seq", config.id)]
     last_seq = (await loaded(store, task)).last_seq
     assert due == list(range(due[0], last_seq + 1))
+
+
+async def test_wrong_clocks_take_no_task_away(postgres_url: str) -> None:
+    """A lease holds between machines whose clocks differ by hours."""
+    fast, slow = (PostgresStore(postgres_url, StoreOptions(clock=FakeClock(1_800_000_000_000 + offset))) for offset in (7_200_000, 0))
+    for store in (fast, slow):
+        await store.open()
+    await slow.register("slow")
+    task = await created(slow, new_task(process="slow"))
+    assert await fast.orphans() == []
+    assert await fast.claim(task.key, "fast") is None
+    for store in (fast, slow):
+        await store.close()
+
+
+@pytest.mark.parametrize("by_claim", [pytest.param(False, id="created"), pytest.param(True, id="claimed")])
+async def test_a_task_that_was_got_without_being_told_is_given_back(postgres_url: str, *, by_claim: bool) -> None:
+    """When the answer to a creation or a claim is lost, the task is an orphan after the next beat, not one that nobody runs for ever."""
+    lost = iter([StoreUnavailableError("the answer is lost")])
+
+    def fault(point: str) -> None:
+        if point == "after commit" and armed and (error := next(lost, None)) is not None:
+            raise error
+
+    armed = False
+    store = PostgresStore(postgres_url, StoreOptions(fault=fault))
+    await store.open()
+    await store.register("me")
+    task = await created(store) if by_claim else None
+    armed = True
+    with pytest.raises(StoreUnavailableError):
+        await (store.claim(task.key, "me") if task else store.create_task(SCOPE, new_task(process="me")))
+    assert await store.orphans() == []
+    await store.beat("me")
+    (key,) = await store.orphans()
+    run = await store.claim(key, "me")
+    assert run is not None
+    assert run.attempt == 2
+    await store.close()
 
 
 async def test_racing_claims_have_one_winner(postgres_url: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from uuid import UUID
 
 from a2a_contract.errors import TaskNotFoundError
@@ -17,7 +18,7 @@ from a2a_runtime.stores.postgres.writer import Writer
 from a2a_runtime.stores.values import StoredTask
 
 _MOST_NAMES = 20_000
-_EVERYTHING = (None, True)  # all of the history, and the artifacts
+EVERYTHING = (None, True)  # all of the history, and the artifacts
 
 
 class PostgresBase:
@@ -30,6 +31,25 @@ class PostgresBase:
         self._pool = Pool(dsn, pool, options.fault)
         self._writer = Writer(self._pool)
         self._names: dict[str, Names] = {}
+        self._doubtful: dict[str, set[UUID]] = {}
+        self._server_ahead = 0
+
+    def _server_millis(self) -> int:
+        """Say what time it is for all processes alike: that of the server when this store was opened, and what has passed since.
+
+        Leases are compared between machines, and a wall clock that is wrong by a minute must not take away the tasks of all the others.
+        """
+        return self._server_ahead + round(self._clock.monotonic() * 1000)
+
+    @contextmanager
+    def _in_doubt(self, process: str | None, key: UUID) -> Iterator[None]:
+        """Take note of a task that a process may have got without being told; with its next beat it gives such tasks back, since nobody runs them."""
+        try:
+            yield
+        except BaseException:
+            if process is not None:
+                self._doubtful.setdefault(process, set()).add(key)
+            raise
 
     def _remember(self, key: str, names: Names) -> Names:
         if len(self._names) >= _MOST_NAMES:
@@ -61,7 +81,7 @@ class PostgresBase:
         return key
 
     async def _load(self, keys: Sequence[UUID]) -> dict[str, StoredTask]:
-        found = await self._pool.rows(SQL["load_tasks"], *_EVERYTHING, keys)
+        found = await self._pool.rows(SQL["load_tasks"], *EVERYTHING, keys)
         return {task.key: task for task in map(rows.stored, found)}
 
 

@@ -53,7 +53,7 @@ class PostgresContexts(PostgresBase):
             names = [scope for scope, _ in contexts], [context_id for _, context_id in contexts]
             await connection.execute(SQL["sweep_old_messages"], *names, self._options.conversation_limit)
             await connection.execute(SQL["sweep_contexts"], recent)
-            await connection.execute(SQL["sweep_processes"], self._clock.millis())
+            await connection.execute(SQL["sweep_processes"], self._server_millis())
         return len(ended)
 
     async def _delete(self, scope: Scope, context_id: str | None) -> int:

@@ -10,7 +10,8 @@ from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import Scope
-from a2a_runtime.stores.postgres.base import PostgresBase, uuid_of
+from a2a_runtime.stores.postgres import rows
+from a2a_runtime.stores.postgres.base import EVERYTHING, PostgresBase, uuid_of
 from a2a_runtime.stores.postgres.statements import SQL
 from a2a_runtime.stores.values import Record, RecordKind, Run, StoredTask
 
@@ -26,7 +27,10 @@ class PostgresRuns(PostgresBase):
 
     async def beat(self, process: str) -> Sequence[str]:
         """Renew the lease; the keys of those of its tasks that somebody wants canceled."""
-        return [str(row["key"]) for row in await self._pool.rows(SQL["beat"], process, self._lease())]
+        doubtful = tuple(self._doubtful.get(process, ()))
+        canceled = await self._pool.rows(SQL["beat"], process, self._lease(), doubtful)
+        self._doubtful.get(process, set()).difference_update(doubtful)
+        return [str(row["key"]) for row in canceled]
 
     async def unregister(self, process: str) -> None:
         """End the lease."""
@@ -38,16 +42,17 @@ class PostgresRuns(PostgresBase):
             task = uuid_of(key)
         except TaskNotFoundError:
             return None
-        if not await self._pool.rows(SQL["claim"], task, process, self._clock.millis()):
-            return None
-        stored = (await self._load([task])).get(key)
-        if stored is None:
-            return None
-        return Run(stored, [_record(row) for row in await self._pool.rows(SQL["records"], task)])
+        with self._in_doubt(process, task):
+            async with self._pool.transaction() as connection:
+                if not await connection.fetch(SQL["claim"], task, process, self._server_millis()):
+                    return None
+                (whole,) = await connection.fetch(SQL["load_tasks"], *EVERYTHING, [task])
+                records = await connection.fetch(SQL["records"], task)
+        return Run(rows.stored(whole), [_record(row) for row in records])
 
     async def orphans(self, limit: int = 64) -> Sequence[str]:
         """Find active tasks that no live process runs."""
-        return [str(row["key"]) for row in await self._pool.rows(SQL["orphans"], self._clock.millis(), limit)]
+        return [str(row["key"]) for row in await self._pool.rows(SQL["orphans"], self._server_millis(), limit)]
 
     async def request_cancel(self, scope: Scope, wire_id: str) -> StoredTask:
         """Ask for the end of a task."""
@@ -59,7 +64,7 @@ class PostgresRuns(PostgresBase):
         return stored
 
     def _lease(self) -> int:
-        return self._clock.millis() + round(self._options.lease * 1000)
+        return self._server_millis() + round(self._options.lease * 1000)
 
 
 def _record(row: asyncpg.Record) -> Record:

@@ -4,9 +4,15 @@
 INSERT INTO a2a_processes (process, lease_until) VALUES ($1, $2)
 ON CONFLICT (process) DO UPDATE SET lease_until = excluded.lease_until
 
+-- name: server_millis
+SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS millis
+
 -- name: beat
+-- $3 are tasks that the process may have got without being told: it does not run them.
 WITH lease AS (
     {register}
+), given_back AS (
+    UPDATE a2a_tasks SET process = NULL WHERE key = ANY ($3::uuid[]) AND process = $1
 )
 SELECT key FROM a2a_tasks WHERE process = $1 AND is_active AND cancel_requested
 

@@ -6,6 +6,7 @@ from a2a_runtime.stores.postgres import schema
 from a2a_runtime.stores.postgres.contexts import PostgresContexts
 from a2a_runtime.stores.postgres.pushes import PostgresPushes
 from a2a_runtime.stores.postgres.runs import PostgresRuns
+from a2a_runtime.stores.postgres.statements import SQL
 from a2a_runtime.stores.postgres.tasks import PostgresTasks
 
 
@@ -19,6 +20,8 @@ class PostgresStore(PostgresTasks, PostgresContexts, PostgresRuns, PostgresPushe
         await self._pool.open()
         try:
             await schema.check(self._pool)
+            (row,) = await self._pool.rows(SQL["server_millis"])
+            self._server_ahead = row["millis"] - round(self._clock.monotonic() * 1000)
         except BaseException:
             await self._pool.close()
             raise

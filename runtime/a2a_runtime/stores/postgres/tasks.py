@@ -34,7 +34,8 @@ class PostgresTasks(PostgresBase):
         for _ in range(_TRIES):
             birth = self._birth(scope, new)
             try:
-                row = await self._writer.write(SQL["create_task"], *arguments.of_birth(birth))
+                with self._in_doubt(new.process, UUID(birth.key)):
+                    row = await self._writer.write(SQL["create_task"], *arguments.of_birth(birth))
             except asyncpg.UniqueViolationError as error:
                 raise TaskIdInUseError(details={"task_id": birth.names.wire_id}) from error
             if row["tasks"]:

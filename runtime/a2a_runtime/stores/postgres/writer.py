@@ -1,9 +1,12 @@
 """Writes of many callers in one round trip and one commit, when there are many; a lone caller pays nothing for it.
 
-There are a few lanes. A caller that finds one free runs its statement there and then. The others queue, and a lane that becomes free takes all of
-them at once: the same statement, once for each, sent as one pipeline that the server commits as a whole. So the load itself decides how much goes
-together, without a timer, and there is one text of SQL for both cases. (Arrays and ``unnest`` instead of a pipeline gave a tenth more at 64 callers
-and nothing at 16, for a second text of every statement.)
+A caller that finds the lane free runs its statement there and then. The others queue, and when the lane becomes free all of them go at once: the
+same statement, once for each, sent as one pipeline that the server commits as a whole. So the load itself decides how much goes together, and there
+is one text of SQL for both cases. (Arrays and ``unnest`` instead of a pipeline gave a tenth more at 64 callers and nothing at 16, for a second text
+of every statement.)
+
+One lane and not several: the commits of several wait for one another in the server (two and three were no faster, with 16 and 64 callers, on slow and
+on fast disks). Only when the lane is stuck, behind a row that somebody else holds, another one opens, so that this holds up nobody else.
 
 A pipeline that fails as a whole (two processes in each other's way, one caller's bad value) is taken apart: each write runs again by itself, and
 fails alone.
@@ -20,7 +23,8 @@ import asyncpg
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.postgres.pool import Pool
 
-LANES = 2
+_LANES = 3  # one, and spare ones
+_PATIENCE = 0.05  # seconds, until a lane counts as stuck
 _MOST = 256
 
 
@@ -41,34 +45,54 @@ class _Write:
 class Writer:
     """Runs statements that return exactly one row each."""
 
-    def __init__(self, pool: Pool, lanes: int = LANES) -> None:
+    def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._free = lanes
+        self._free = _LANES
+        self._begun = 0.0
+        self._timer: asyncio.TimerHandle | None = None
         self._waiting: dict[str, list[_Write]] = {}  # by their statement, the one that waits longest first
         self._busy: set[asyncio.Task[None]] = set()
 
     async def write(self, statement: str, *arguments: object) -> asyncpg.Record:
         """Run a statement, alone or together with those of others, and return its row once it is committed."""
-        if self._free and not self._waiting:
+        loop = asyncio.get_running_loop()
+        if self._free == _LANES:
             self._free -= 1
+            self._begun = loop.time()
             try:
                 return await self._alone(statement, arguments)
             finally:
                 self._leave()
-        write = _Write(arguments, asyncio.get_running_loop().create_future())
+        write = _Write(arguments, loop.create_future())
         self._waiting.setdefault(statement, []).append(write)
+        if self._timer is None:
+            self._timer = loop.call_later(_PATIENCE, self._relieve)
         return await write.row
 
     async def close(self) -> None:
         """Wait until everything that was queued is written."""
         while self._busy:
             await asyncio.wait(self._busy)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _relieve(self) -> None:
+        """Open another lane if the last one that was opened is stuck."""
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(_PATIENCE, self._relieve) if self._waiting else None
+        if self._waiting and self._free and loop.time() - self._begun >= _PATIENCE:
+            self._free -= 1
+            self._open()
 
     def _leave(self) -> None:
         """Hand the lane over to those who wait."""
-        if not self._waiting:
+        if self._waiting:
+            self._open()
+        else:
             self._free += 1
-            return
+
+    def _open(self) -> None:
         lane = asyncio.create_task(self._drain())
         self._busy.add(lane)
         lane.add_done_callback(self._busy.discard)
@@ -76,6 +100,7 @@ class Writer:
     async def _drain(self) -> None:
         try:
             while self._waiting:
+                self._begun = asyncio.get_running_loop().time()
                 await self._together(*self._next())
         finally:
             self._leave()
