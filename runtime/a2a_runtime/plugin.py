@@ -36,19 +36,25 @@ class A2APlugin(InitPlugin):
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
-        assembly = Assembly(self.surfaces, self._store, self._settings)
-        exchanges = [HttpExchange(surface, assembly.service) for surface in self.surfaces]
+        exchanges = [HttpExchange(surface) for surface in self.surfaces]
+        counters = [exchange.counter for exchange in exchanges]
         check_paths(exchanges, app_config.route_handlers)
         app_config.route_handlers.extend(controller for exchange in exchanges for controller in controllers_of(exchange))
-        strays = Strays([exchange.counter for exchange in exchanges], app_config.exception_handlers)
+        strays = Strays(counters, app_config.exception_handlers)
         app_config.exception_handlers.update(dict.fromkeys(map(int, Strays.STATUSES), strays))
 
         @asynccontextmanager
         async def running(app: Litestar) -> AsyncGenerator[None, None]:
             check_guards(app)
             add_paths(app, self.surfaces)
-            async with assembly:
-                yield
+            async with Assembly(self.surfaces, self._store, self._settings) as assembly:
+                for counter in counters:
+                    counter.open(assembly.service)
+                try:
+                    yield
+                finally:
+                    for counter in counters:
+                        counter.open(None)
 
         app_config.lifespan.append(running)
         return app_config

@@ -5,14 +5,15 @@ Question ──► admit ──► Caller          read by each binding in its o
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from litestar.types import Receive, Send
 
 from a2a_contract.base import Encoded, WireModel
 from a2a_contract.binding import AnyBinding
+from a2a_contract.errors import UnavailableError
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
 from a2a_runtime.auth.credentials import Credentials
@@ -32,6 +33,17 @@ from a2a_runtime.service.call import BindingKind, Call
 from a2a_runtime.surface import Surface
 
 
+# The type of each pair of request and answer stands in its binding; a table of all of them can only say that there are some.
+Operations: TypeAlias = Mapping[str, Callable[[Any, Call], Any]]
+
+
+def _closed(_request: object, _call: Call) -> NoReturn:
+    raise UnavailableError
+
+
+_CLOSED: Operations = {each.service_method: _closed for each in OPERATIONS.values()}
+
+
 class Inquiry(NamedTuple):
     """A request that was understood: who asks what in which dialect, and what stands around each answer."""
 
@@ -47,14 +59,17 @@ class Inquiry(NamedTuple):
 class Counter:
     """Where the requests to a surface are served."""
 
-    def __init__(self, surface: Surface, service: AgentService[Call]) -> None:
+    def __init__(self, surface: Surface) -> None:
         self.surface = surface
         self.spoken = Spoken(surface.dialects)
         self._gate = surface.gate
-        # The type of each pair of request and answer stands in its binding; a table of all of them can only say that there are some.
-        self._operations: dict[str, Callable[[Any, Call], Any]] = {
-            each.service_method: getattr(service, each.service_method) for each in OPERATIONS.values()
-        }
+        self._operations = _CLOSED
+
+    def open(self, service: AgentService[Call] | None) -> None:
+        """Serve with a service from now on, or with none."""
+        self._operations = (
+            _CLOSED if service is None else {each.service_method: getattr(service, each.service_method) for each in OPERATIONS.values()}
+        )
 
     async def attend(self, question: Question, answering: Awaitable[None], send: Send) -> None:
         """See to it that a question gets one answer, whatever happens."""

@@ -15,21 +15,20 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from a2a_contract.routing import CardRoute, Route
-from a2a_contract.service import AgentService
 from a2a_runtime.exchange.cards import CardAnswers
 from a2a_runtime.exchange.counter import Counter
 from a2a_runtime.exchange.jsonrpc import JsonRpc
 from a2a_runtime.exchange.paths import Path
 from a2a_runtime.exchange.question import Question
-from a2a_runtime.service.call import BindingKind, Call
+from a2a_runtime.service.call import BindingKind
 from a2a_runtime.surface import Surface
 
 
 class HttpExchange:
     """The exchange of a surface."""
 
-    def __init__(self, surface: Surface, service: AgentService[Call]) -> None:
-        self.counter = Counter(surface, service)
+    def __init__(self, surface: Surface) -> None:
+        self.counter = Counter(surface)
         self._jsonrpc = JsonRpc(self.counter)
         self._cards = CardAnswers(surface, self.counter.spoken)
         self._paths: dict[str, Path] = {}
