@@ -1,0 +1,109 @@
+"""Which dialect answers: the whole table."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.binding import AnyBinding
+from a2a_contract.dialects import MESH, V0_3, V0_3_PROTO, V1_0
+from a2a_contract.errors import A2AError, MethodNotFoundError, VersionNotSupportedError
+from a2a_contract.methods import METHODS
+from a2a_runtime.exchange.dialect import Spoken, plain_version
+
+ALL = Spoken((V1_0.name, V0_3.name, MESH.name))
+GONE, REFUSED = MethodNotFoundError, VersionNotSupportedError
+
+
+def bindings_of(method: str, spoken: Spoken) -> tuple[AnyBinding, ...]:
+    """Find the bindings of a method as a reader of calls gives them."""
+    return tuple(METHODS[each.name][method] for each in spoken.dialects if method in METHODS.get(each.name, {}))
+
+
+@pytest.mark.parametrize(
+    ("version", "canonical", "of_0_3", "of_mesh", "shared"),
+    [
+        (None, "v1_0", "v0_3", "mesh", "v0_3"),
+        ("1.0", "v1_0", GONE, GONE, GONE),
+        ("0.3", "v1_0", "v0_3", GONE, "v0_3"),
+        ("2.0", REFUSED, REFUSED, REFUSED, REFUSED),
+    ],
+    ids=["no version", "1.0", "0.3", "another"],
+)
+def test_the_method_and_the_version_choose(version: str | None, canonical: object, of_0_3: object, of_mesh: object, shared: object) -> None:
+    """Every cell of the table: the dialect that answers, or how the call is refused."""
+    methods = {"SendMessage": canonical, "message/send": of_0_3, "tasks/send": of_mesh, "tasks/get": shared}
+    for method, expected in methods.items():
+        bindings = bindings_of(method, ALL)
+        if isinstance(expected, str):
+            assert bindings[ALL.of_method(version, bindings)].dialect == expected, method
+        else:
+            assert isinstance(expected, type)
+            assert issubclass(expected, A2AError)
+            with pytest.raises(expected):
+                ALL.of_method(version, bindings)
+
+
+@pytest.mark.parametrize(
+    ("version", "dialect", "is_answered"),
+    [
+        (None, "v1_0", True),
+        (None, "v0_3", True),
+        ("1.0", "v1_0", True),
+        ("1.0", "v0_3", False),
+        ("0.3", "v1_0", True),
+        ("0.3", "v0_3", True),
+        ("0.3", "v0_3_proto", True),
+        ("9.9", "v1_0", False),
+    ],
+)
+def test_the_path_and_the_version_agree_or_not(version: str | None, dialect: str, is_answered: bool) -> None:  # noqa: FBT001 - a column of the table
+    """A path belongs to a dialect, which answers under the versions of its column of the table."""
+    if is_answered:
+        ALL.of_path(version, dialect)
+    else:
+        with pytest.raises(VersionNotSupportedError):
+            ALL.of_path(version, dialect)
+
+
+def test_a_mesh_task_method_without_0_3_is_meant_for_mesh() -> None:
+    """Where 0.3 is not spoken, the methods that both have are mesh's."""
+    spoken = Spoken((V1_0.name, MESH.name))
+    bindings = bindings_of("tasks/get", spoken)
+    assert bindings[spoken.of_method(None, bindings)].dialect == MESH.name
+
+
+def test_a_version_that_is_not_spoken_is_refused_with_the_list() -> None:
+    """A surface of 0.3 alone speaks no 1.0, and says what it speaks."""
+    with pytest.raises(VersionNotSupportedError) as refused:
+        Spoken((V0_3.name,)).may_answer("1.0")
+    assert refused.value.details == {"supported_versions": "0.3"}
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [("1.0", "1.0"), ("1.0.3", "1.0"), (" 0.3 ", "0.3"), ("0.3.0", "0.3"), ("", None), (None, None), ("1", "1"), ("  ", None)]
+)
+def test_patches_of_a_version_do_not_matter(said: str | None, meant: str | None) -> None:
+    """Major and minor are what a version is, and nothing is what an empty one is."""
+    assert plain_version(said) == meant
+
+
+def test_a_dialect_brings_its_forms() -> None:
+    """Who speaks 0.3 speaks both of its forms."""
+    assert [each.name for each in Spoken((V0_3.name,)).dialects] == [V0_3.name, V0_3_PROTO.name]
+
+
+@pytest.mark.parametrize(
+    ("dialects", "version", "readers", "chosen"),
+    [
+        (("v1_0", "v0_3"), None, ("v1_0", "v0_3"), None),
+        (("v1_0", "v0_3"), "1.0", ("v1_0", "v0_3"), "v1_0"),
+        (("v1_0", "v0_3"), "0.3", ("v1_0", "v0_3"), "v0_3"),
+        (("v1_0", "v0_3"), None, ("v0_3", "mesh"), "v0_3"),
+        (("v1_0", "v0_3", "mesh"), None, ("v0_3", "mesh"), "mesh"),
+        (("v1_0",), None, ("v0_3", "mesh"), None),
+    ],
+    ids=["shared path", "1.0 named", "0.3 named", "old path", "old path of mesh", "old path of 1.0 alone"],
+)
+def test_the_path_and_the_version_choose_a_card(dialects: tuple[str, ...], version: str | None, readers: tuple[str, ...], chosen: str | None) -> None:
+    """A version names its own card; a path without one is read by clients of several dialects, or of one."""
+    assert Spoken(dialects).of_card(version, readers) == chosen

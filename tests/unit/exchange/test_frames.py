@@ -1,0 +1,45 @@
+"""Frames that every reader takes for what they are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from a2a_runtime.exchange.frames import ascii_json, error_frame, frame
+
+LINE_ENDS_OF_PYTHON = "a\u2028b\u2029c\u0085d\u000be\u001cf"
+
+
+def test_a_frame_is_one_event() -> None:
+    """An event has a number to go on from, its data in one line, and an empty line after it; one without a number has no id."""
+    assert frame(7, b'{"a":1}') == b'id: 7\ndata: {"a":1}\n\n'
+    assert frame(0, b"{}") == b"data: {}\n\n"
+    assert error_frame(b"{}") == b"event: error\ndata: {}\n\n"
+
+
+@pytest.mark.parametrize("text", ["plain", "Grüße", "漢字" * 50, "\U0001f600", LINE_ENDS_OF_PYTHON], ids=["ascii", "latin", "han", "astral", "ends"])
+def test_a_frame_is_one_line_for_everybody(text: str) -> None:
+    """Nothing in the data ends a line for a reader that cuts texts as Python does, and the data is the same."""
+    data = json.dumps({"text": text}, ensure_ascii=False).encode()
+    lines = frame(1, data).decode().splitlines()
+    assert len(lines) == 3
+    assert json.loads(lines[1].removeprefix("data: ")) == {"text": text}
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_escaping_changes_no_value(value: object) -> None:
+    """Any JSON says the same in ASCII."""
+    written = ascii_json(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")) if _is_text(value) else b"null"
+    assert written.isascii()
+    assert not _is_text(value) or json.loads(written) == value
+
+
+def _is_text(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
