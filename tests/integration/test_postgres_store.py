@@ -149,6 +149,18 @@ async def test_callers_together_get_their_own_rows(pool: Pool) -> None:
     await writer.close()
 
 
+async def test_a_store_works_without_prepared_statements(postgres_url: str) -> None:
+    """Behind a pooler that gives each transaction another connection, statements are not kept prepared; all else is the same."""
+    store = PostgresStore(postgres_url, pool=PoolSettings(size=4, statement_cache=0))
+    await store.open()
+    task = await created(store)
+    await asyncio.gather(*(store.update_task(SCOPE, task.key, Change(artifacts=[appending("a", str(n))])) for n in range(50)))
+    async with store._pool.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''") == 0
+    assert (await loaded(store, task)).version == 51
+    await store.close()
+
+
 async def test_a_bad_value_among_many_fails_alone(pool: Pool) -> None:
     """One caller's error is not that of those who happened to go with it."""
     writer = Writer(pool)
