@@ -1,0 +1,159 @@
+"""Shutdown and restart: what happens to tasks when their process goes, in good order or not."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from a2a_contract.errors import UnavailableError
+from a2a_contract.lifecycle import State
+from a2a_runtime.caller import Scope
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.engine import Engine, Parts
+from a2a_runtime.execution.run import NOT_RESTARTABLE, SHUT_DOWN, TOO_OFTEN
+from a2a_runtime.execution.runner import Skills
+from a2a_runtime.execution.skill import Skill
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.port import Change, NewTask, Store
+from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.testing.agent import QUICK, InProcessAgent, agent, texts_of, user_message
+from a2a_runtime.testing.clock import FakeClock
+
+from .conftest import MakeStore
+from .stubborn import asks, blocks, breaks_when_stopped, ignores, job, sleeps
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_shutdown_waits_for_those_who_are_nearly_done(store: Store) -> None:
+    """Within the grace period a handler ends as if nothing were; new work is refused meanwhile."""
+
+    async def short(_ctx: TaskContext) -> str:
+        await asyncio.sleep(0.2)
+        return "done"
+
+    engine = Engine(store, Skills(Skill("short", short)), Parts(settings=QUICK))
+    await engine.open()
+    one = InProcessAgent(engine, "short", Scope("a"), None)
+    stored = await one.begin("hi")
+    closing = asyncio.create_task(engine.close(5))
+    await asyncio.sleep(0.01)
+    with pytest.raises(UnavailableError):
+        await one.begin("hi")
+    assert State((await one.ended(stored)).status.state) is State.COMPLETED
+    async with asyncio.timeout(5):
+        await closing
+
+
+@pytest.mark.parametrize("handler", [sleeps, ignores, breaks_when_stopped], ids=lambda handler: handler.__name__)
+async def test_a_durable_store_hands_running_tasks_over(make_store: MakeStore, handler: object) -> None:
+    """What is not done when the process must go is gone on with by the next one; what cannot outlive the process fails with that reason."""
+    store = make_store()
+    async with agent(Skill("s", handler), store=store) as one, asyncio.timeout(10):
+        stored = await one.begin("hi")
+        await one.reached(stored, State.WORKING)
+
+    async def finishes(ctx: TaskContext) -> str:
+        return f"attempt {ctx.attempt}"
+
+    async with agent(Skill("s", finishes), store=make_store()) as one, asyncio.timeout(10):
+        task = await one.ended(stored)
+        if store.durable:
+            assert texts_of(task) == {"result": ["attempt 2"]}
+        else:
+            assert (State(task.status.state), task.status.message.parts[0].text) == (State.FAILED, SHUT_DOWN)
+
+
+@pytest.mark.parametrize("handler", [Skill("s", sleeps, restartable=False), Skill("s", job)], ids=["not restartable", "job"])
+async def test_what_cannot_be_run_again_fails_at_shutdown(make_store: MakeStore, handler: Skill) -> None:
+    """Handing it over would be a promise that nobody can keep."""
+    async with agent(handler, store=make_store()) as one, asyncio.timeout(10):
+        stored = await one.begin("hi")
+        await one.reached(stored, State.WORKING)
+        await asyncio.sleep(0.05)
+    async with agent(handler, store=make_store()) as one, asyncio.timeout(10):
+        task = await one.ended(stored)
+        assert (State(task.status.state), task.status.message.parts[0].text) == (State.FAILED, SHUT_DOWN)
+
+
+async def test_parked_tasks_outlive_a_restart(make_store: MakeStore) -> None:
+    """A shutdown does not touch them; the answer comes to the next process."""
+    async with agent(asks, store=make_store()) as one, asyncio.timeout(5):
+        task = await one.send("hi")
+    async with agent(asks, store=make_store()) as one, asyncio.timeout(5):
+        assert State((await one.engine.load(one.scope, task.id)).state) is State.INPUT_REQUIRED
+        assert texts_of(await one.answer(task, "still here")) == {"result": ["still here"]}
+
+
+async def test_a_task_that_must_not_run_twice_fails_when_its_process_is_gone() -> None:
+    """It had begun, so it is not begun again; one that had only been answered is."""
+    clock = FakeClock()
+    store = MemoryStore()
+
+    async def works(_ctx: TaskContext) -> str:
+        return "done"
+
+    skill = Skill("s", works, restartable=False)
+    async with agent(skill, store=store, parts=Parts(settings=QUICK, clock=clock)) as one, asyncio.timeout(5):
+        begun, fresh = [await idle(one) for _ in range(2)]
+        await store.update_task(one.scope, begun, Change(state=State.WORKING))
+        clock.advance(QUICK.sweep + 1)
+        ends = {}
+        for key in (begun, fresh):
+            event = await one.engine.wait(key, 1)
+            ends[key] = (event.state, NOT_RESTARTABLE.encode() in event.body)
+        assert ends == {begun: (State.FAILED, True), fresh: (State.COMPLETED, False)}
+
+
+async def test_a_task_that_never_comes_to_an_end_is_given_up(tmp_path: Path) -> None:
+    """After a number of restarts the task fails; runs that follow on an answer do not count."""
+
+    async def starts_only(ctx: TaskContext) -> None:
+        await ctx.ask("Well?")
+        await ctx.status(f"attempt {ctx.attempt}")
+        await asyncio.sleep(1000)
+
+    def restarted() -> AbstractAsyncContextManager[InProcessAgent]:
+        return agent(Skill("s", starts_only, restarts=2), store=SqliteStore(tmp_path / "tasks.db"))
+
+    async with restarted() as one, asyncio.timeout(10):
+        given = await one.give(await one.send("hi"), "ok")
+        cursor = (await one.engine.wait(given.stored.key, given.cursor, frozenset({State.WORKING}))).seq
+    for _ in range(2):
+        async with restarted() as one, asyncio.timeout(10):
+            cursor = (await one.engine.wait(given.stored.key, cursor, frozenset({State.WORKING}))).seq
+    async with restarted() as one, asyncio.timeout(10):
+        task = await one.ended(given.stored)
+        assert task.status.message.parts[0].text == TOO_OFTEN
+
+
+async def idle(one: InProcessAgent) -> str:
+    """Create a task that a process has claimed which is no more."""
+    created = await one.engine._store.create_task(one.scope, NewTask("c", user_message("hi"), "s", "v1_0", process="gone"))
+    return created.stored.key
+
+
+async def test_threads_of_abandoned_handlers_end_by_themselves() -> None:
+    """What such a thread still wants to write is refused, and the thread ends."""
+    async with agent(blocks) as one, asyncio.timeout(5):
+        stored = await one.begin("hi")
+        await one.reached(stored, State.WORKING)
+        await one.engine.cancel(one.scope, stored.wire_id)
+        await asyncio.to_thread(lambda: [each.join(2) for each in threading.enumerate() if each.name == "a2a-handler"])
+        assert not [each for each in threading.enumerate() if each.name == "a2a-handler"]
+
+
+async def test_a_shutdown_leaves_stubborn_handlers_behind() -> None:
+    """The process does not wait longer than it was told to."""
+    quick = replace(QUICK, stubborn_after=0.05)
+    started = time.monotonic()
+    async with agent(ignores, parts=Parts(settings=quick)) as one:
+        stored = await one.begin("hi")
+        await one.reached(stored, State.WORKING)
+    assert time.monotonic() - started < 0.9
