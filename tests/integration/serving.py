@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import httpx
 import uvicorn
@@ -25,65 +24,77 @@ EXTENSION = "https://example.org/extensions/poems/v1"
 LINE_ENDS = "one\u2028two\u2029three\u0085four\x0bfive"
 
 
-@dataclass
-class Handlers:
-    """What the handlers of an agent have noticed, and what they wait for."""
-
-    canceled: list[str] = field(default_factory=list)
-    go_on: threading.Event = field(default_factory=threading.Event)
+ABLE = Capabilities(streaming=True, push_notifications=True, extended_agent_card=True, extensions=(AgentExtension(uri=EXTENSION),))
 
 
-def busy_agent(handlers: Handlers | None = None, **capabilities: object) -> Agent:
-    """Make an agent with a skill for every way in which a task can go."""
-    handlers = handlers or Handlers()
-    able = {
-        "streaming": True,
-        "push_notifications": True,
-        "extended_agent_card": True,
-        "extensions": (AgentExtension(uri=EXTENSION),),
-        **capabilities,
-    }
-    agent = Agent("busy", description="Does all there is.", capabilities=Capabilities(**able))  # type: ignore[arg-type]  # whatever a test says
+class Waiting:
+    """A handler that goes on until it is canceled, and remembers whose task that was."""
 
-    @agent.skill("echo")
-    async def echo(ctx: TaskContext) -> str:
-        return ctx.text
+    def __init__(self) -> None:
+        self.canceled: list[str] = []
 
-    @agent.skill("count")
-    async def count(ctx: TaskContext) -> AsyncGenerator[str, None]:
-        for number in range(int(ctx.text)):
-            yield str(number)
-
-    @agent.skill("ask")
-    async def ask(ctx: TaskContext) -> str:
-        return f"You said {(await ctx.ask('What?')).text}"
-
-    @agent.skill("wait")
-    async def wait(ctx: TaskContext) -> None:
+    async def __call__(self, ctx: TaskContext) -> None:
+        """Wait for ever."""
         await ctx.status("at it")
         try:
-            while not handlers.go_on.is_set():
-                await asyncio.sleep(0.01)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
-            handlers.canceled.append(ctx.text)
+            self.canceled.append(ctx.text)
             raise
 
-    @agent.skill("greet", answers="message")
-    async def greet(ctx: Context) -> str:
-        return f"Hello, {ctx.text}!"
 
-    @agent.skill("break")
-    async def broken(_ctx: TaskContext) -> None:
-        raise RuntimeError("password=hunter2")
+async def echo(ctx: TaskContext) -> str:
+    """Say the same."""
+    return ctx.text
 
-    @agent.skill("lines")
-    async def lines(_ctx: TaskContext) -> AsyncGenerator[str, None]:
-        yield LINE_ENDS
 
-    @agent.skill("picture", input_modes=("image/*",), output_modes=("image/png",))
-    async def picture(_ctx: TaskContext) -> bytes:
-        return b"png"
+async def count(ctx: TaskContext) -> AsyncGenerator[str, None]:
+    """Count as far as one says."""
+    for number in range(int(ctx.text)):
+        yield str(number)
 
+
+async def ask(ctx: TaskContext) -> str:
+    """Ask once, and say what was said."""
+    return f"You said {(await ctx.ask('What?')).text}"
+
+
+async def tick(ctx: TaskContext) -> AsyncGenerator[str, None]:
+    """Say something now and then."""
+    for number in range(int(ctx.text)):
+        yield str(number)
+        await asyncio.sleep(0.05)
+
+
+async def greet(ctx: Context) -> str:
+    """Greet without a task."""
+    return f"Hello, {ctx.text}!"
+
+
+async def broken(_ctx: TaskContext) -> None:
+    """Break."""
+    raise RuntimeError("password=hunter2")
+
+
+async def lines(_ctx: TaskContext) -> AsyncGenerator[str, None]:
+    """Say what readers take for ends of lines."""
+    yield LINE_ENDS
+
+
+async def picture(_ctx: TaskContext) -> bytes:
+    """Paint."""
+    return b"png"
+
+
+def busy_agent(waiting: Waiting | None = None, capabilities: Capabilities = ABLE) -> Agent:
+    """Make an agent with a skill for every way in which a task can go."""
+    agent = Agent("busy", description="Does all there is.", capabilities=capabilities)
+    for handler in (echo, count, ask, tick, lines):
+        agent.add(handler.__name__, handler)
+    agent.add("wait", waiting or Waiting())
+    agent.add("break", broken)
+    agent.add("greet", greet, answers="message")
+    agent.add("picture", picture, input_modes=("image/*",), output_modes=("image/png",))
     return agent
 
 

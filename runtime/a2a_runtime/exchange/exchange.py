@@ -61,4 +61,4 @@ class HttpExchange:
 
 async def _hang_up(send: Send) -> None:
     """Refuse a WebSocket: there is nothing to talk about on one."""
-    await send({"type": "websocket.close", "code": 1000, "reason": None})
+    await send({"type": "websocket.close", "code": 1000, "reason": ""})

@@ -41,7 +41,8 @@ def failure_of(error: Exception) -> A2AError:
         case A2AError():
             return _without_secrets(error)
         case UnreadableCallError():
-            return _FAULTS[error.fault](fields=error.fields, details={"method": error.method} if error.method else None)
+            unknown = error.method if error.fault is Fault.UNKNOWN_METHOD else None
+            return _FAULTS[error.fault](fields=error.fields, details={"method": unknown} if unknown else None)
         case ValidationError():
             return unreadable(error)
         case _:

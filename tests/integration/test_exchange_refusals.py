@@ -1,0 +1,288 @@
+"""What is refused before anybody is asked: wrong bodies, methods, media types, versions, sizes and callers, at every kind of path."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Iterator, Mapping
+from typing import Any
+
+import httpx
+import pytest
+from integration.serving import EXTENSION, busy_agent, busy_app
+from litestar.exceptions import WebSocketDisconnect
+from litestar.testing import TestClient
+
+from a2a_contract.dialects import MESH, V0_3, V1_0
+from a2a_contract.errors import PermissionDeniedError
+from a2a_runtime.auth.credentials import Credentials
+from a2a_runtime.auth.gate import PresenceGate
+from a2a_runtime.caller import Caller
+from a2a_runtime.surface import Limits, Surface
+
+JSON = {"content-type": "application/json"}
+MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
+CALL = {"jsonrpc": "2.0", "id": "r-1", "method": "SendMessage", "params": {"message": MESSAGE}}
+LIMIT = 2000
+
+
+class TokenGate:
+    """Knows one token, after a while."""
+
+    def admit(self, credentials: Credentials) -> Awaitable[Caller]:
+        """Look the token up."""
+        return self._look_up(credentials.header("authorization"))
+
+    async def _look_up(self, proof: str | None) -> Caller:
+        if proof != "Bearer ada":
+            raise PermissionDeniedError("scope tasks:write is missing")
+        return Caller("ada")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    """A client of an open agent, one that wants a token, one that knows its callers, and agents of one dialect each."""
+    agent = busy_agent()
+    surfaces = (
+        Surface(agent, limits=Limits(body=LIMIT)),
+        Surface(agent, "/bearer", gate=PresenceGate()),
+        Surface(agent, "/known", gate=TokenGate()),
+        Surface(agent, "/new", dialects=frozenset((V1_0.name,)), card=V1_0.name),
+        Surface(agent, "/old", dialects=frozenset((V0_3.name,)), card=V0_3.name),
+    )
+    with TestClient(busy_app(*surfaces)) as client:
+        yield client
+
+
+def error_of(response: httpx.Response) -> Mapping[str, Any]:
+    """Read the error of a JSON-RPC answer."""
+    body = response.json()
+    assert body["jsonrpc"] == "2.0"
+    assert set(body) == {"jsonrpc", "id", "error"}
+    return body["error"]  # type: ignore[no-any-return]  # JSON
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "call_id"),
+    [
+        (b"", -32700, None),
+        (b"{", -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"\xff"}}', -32700, None),
+        (b"[]", -32600, None),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"GetTask"}]', -32600, None),
+        (b"null", -32600, None),
+        (b'{"id":1}', -32600, 1),
+        (b'{"jsonrpc":"1.0","id":1,"method":"GetTask","params":{"id":"x"}}', -32600, 1),
+        (b'{"jsonrpc":"2.0","id":{},"method":"GetTask","params":{"id":"x"}}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"Nothing"}', -32601, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tasks/send","params":{}}', -32601, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"GetTask"}', -32602, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":[]}', -32602, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":7}}', -32602, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"nobody"}}', -32001, 1),
+    ],
+    ids=lambda value: value.decode("latin-1")[:60] if isinstance(value, bytes) else None,
+)
+def test_a_wrong_call_has_the_code_that_json_rpc_gives_it(client: httpx.Client, body: bytes, code: int, call_id: object) -> None:
+    """A refusal is an answer with status 200 whose id is that of the call, as far as it could be read."""
+    response = client.post("/", content=body, headers=JSON)
+    assert response.status_code == 200
+    assert (error_of(response)["code"], response.json()["id"]) == (code, call_id)
+
+
+def test_every_wrong_place_is_named(client: httpx.Client) -> None:
+    """In both dialects, over both bindings."""
+    wrong = {"message": {"role": "ROLE_USER", "parts": [{"text": "a", "url": "b"}, {"text": 7}]}}
+    violations = error_of(client.post("/", json={**CALL, "params": wrong}))["data"][0]["fieldViolations"]
+    assert [each["field"] for each in violations] == ["message.parts[0]", "message.parts[1].text"]
+    assert client.post("/message:send", json=wrong).json()["error"]["details"][0]["fieldViolations"] == violations
+    old = {"message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": 7}]}}
+    fields = [{"field": "message.parts[0].text", "description": "Input should be a valid string"}]
+    assert error_of(client.post("/", json={**CALL, "method": "message/send", "params": old}))["data"] == {"fields": fields}
+    assert client.post("/v1/message:send", json=old).json() == {"code": -32602, "message": "Invalid parameters", "data": {"fields": fields}}
+
+
+POSTS = pytest.mark.parametrize("path", ["", "/message:send", "/message:stream", "/v1/message:send", "/acme/message:send"])
+
+
+@POSTS
+def test_a_body_over_the_limit_is_refused(client: httpx.Client, path: str) -> None:
+    """With 413, in the shape of the path, declared or not."""
+    huge = json.dumps({**CALL, "params": {"message": {**MESSAGE, "parts": [{"text": "x" * LIMIT}]}}}).encode()
+    for content in (huge, iter([huge])):
+        response = client.post(path or "/", content=content, headers=JSON)
+        assert response.status_code == 413
+        assert str(LIMIT) in response.text
+    assert ("jsonrpc" in response.json()) is (path == "")
+
+
+@POSTS
+def test_a_body_of_another_media_type_is_refused(client: httpx.Client, path: str) -> None:
+    """JSON in all its spellings is taken, nothing else is."""
+    response = client.post(path or "/", content=b"<a/>", headers={"content-type": "text/xml"})
+    error = response.json()["error"] if path != "/v1/message:send" else response.json()
+    assert response.status_code == (415 if path else 200)
+    assert error["code"] in {-32005, 415}
+    taken = client.post(path or "/", content=b"{}", headers={"content-type": "Application/JSON; charset=utf-8"})
+    assert "Incompatible" not in taken.text
+    assert taken.status_code != 415
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/", {"POST", "OPTIONS"}),
+        ("DELETE", "/old/", {"POST", "OPTIONS"}),
+        ("PUT", "/.well-known/agent-card.json", {"GET", "HEAD", "OPTIONS"}),
+        ("POST", "/new/.well-known/agent-card.json/", {"GET", "HEAD", "OPTIONS"}),
+        ("GET", "/message:send", {"POST", "OPTIONS"}),
+        ("PATCH", "/tasks/t-1", {"GET", "HEAD", "OPTIONS"}),
+        ("DELETE", "/tasks/t-1:cancel", {"GET", "HEAD", "POST", "OPTIONS"}),
+        ("HEAD", "/tasks/t-1:subscribe", {"GET", "HEAD", "POST", "OPTIONS"}),
+        ("PUT", "/v1/tasks/t-1/pushNotificationConfigs/p-1", {"GET", "HEAD", "DELETE", "OPTIONS"}),
+    ],
+)
+def test_another_http_method_is_refused_with_those_that_are_taken(client: httpx.Client, method: str, path: str, allowed: set[str]) -> None:
+    """405 with an Allow header; OPTIONS gets the same header, and nothing to read."""
+    response = client.request(method, path)
+    assert response.status_code == 405
+    assert set(response.headers["allow"].split(", ")) == allowed
+    options = client.options(path)
+    assert (options.status_code, options.content) == (204, b"")
+    assert set(options.headers["allow"].split(", ")) == allowed
+
+
+@pytest.mark.parametrize(
+    ("path", "dialect"), [("/nothing/at/all", "v1_0"), ("/old/v1/nothing", "v0_3"), ("/new/v1/a/b/c/d", "v1_0"), ("/old/x", "v0_3")]
+)
+def test_what_is_not_there_is_not_there_in_the_dialect(client: httpx.Client, path: str, dialect: str) -> None:
+    """The router's own refusal has the shape of the surface below whose path it is."""
+    response = client.get(path)
+    assert response.status_code == 404
+    assert (response.json()["error"]["code"] == 404) if dialect == "v1_0" else (response.json()["code"] == -32601)
+
+
+def test_a_method_that_http_does_not_know_is_refused_in_the_dialect(client: httpx.Client) -> None:
+    """Also where the router would do it."""
+    assert client.request("BREW", "/tasks").json()["error"]["code"] == 405
+    assert error_of(client.request("BREW", "/"))["code"] == -32600
+
+
+VERSIONED = [
+    ("A2A-Version", "1.0", "/message:send", 200),
+    ("OPVS-Version", "0.3", "/message:send", 200),
+    ("A2A-Version", "1.0.7", "/message:send", 200),
+    ("A2A-Version", "", "/message:send", 200),
+    ("A2A-Version", "2.0", "/message:send", 400),
+    ("A2A-Version", "1.0", "/v1/message:send", 400),
+    ("A2A-Version", "0.3", "/new/message:send", 400),
+]
+
+
+@pytest.mark.parametrize(("header", "version", "path", "status"), VERSIONED)
+def test_a_version_is_named_in_a_header_or_in_the_query(client: httpx.Client, header: str, version: str, path: str, status: int) -> None:
+    """A version that does not go with the path, or is not spoken, is refused with its own error."""
+    for options in ({"headers": {header: version}}, {"params": {header: version}}):
+        response = client.post(path, json={"message": MESSAGE}, **options)  # type: ignore[arg-type]  # one of the two
+        assert response.status_code == status
+        assert ("VERSION_NOT_SUPPORTED" in response.text) is (status == 400)
+
+
+def test_a_call_in_a_version_that_is_not_spoken_is_told_so_first(client: httpx.Client) -> None:
+    """Whatever else is wrong with the call, its id comes back with the versions that are spoken."""
+    for params in ({"message": MESSAGE}, {}):
+        response = client.post("/", json={**CALL, "params": params}, headers={"A2A-Version": "9.9"})
+        assert response.json()["id"] == "r-1"
+        assert error_of(response)["code"] == -32009
+        assert error_of(response)["data"][0]["metadata"] == {"supportedVersions": "1.0, 0.3"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("/bearer", CALL), ("/bearer/message:send", {"message": MESSAGE}), ("/bearer/v1/message:send", {"message": MESSAGE})]
+)
+def test_who_brings_no_token_is_refused_before_the_body_is_read(client: httpx.Client, path: str, body: object) -> None:
+    """With 401 and a challenge, whatever the body is; with a token it is read."""
+    for content in (json.dumps(body).encode(), b"{" * 3000):
+        response = client.post(path, content=content, headers=JSON)
+        assert response.status_code == 401
+        assert response.headers["www-authenticate"] == "Bearer"
+        assert response.json().get("id", "none") in {None, "none"}
+    let_in = client.post(path, json=body, headers={"Authorization": "Bearer anything"})
+    assert let_in.status_code in {200, 400}
+    assert client.get("/bearer/.well-known/agent-card.json").status_code == 200
+
+
+def test_who_may_not_is_told_what_is_missing(client: httpx.Client) -> None:
+    """A gate that has to wait for its answer refuses with 403, and lets in as somebody."""
+    refused = client.post("/known", json=CALL)
+    assert refused.status_code == 403
+    assert error_of(refused)["message"] == "scope tasks:write is missing"
+    task = client.post("/known", json=CALL, headers={"Authorization": "Bearer ada"}).json()["result"]["task"]
+    assert client.get(f"/known/tasks/{task['id']}").status_code == 403
+    assert client.get(f"/known/tasks/{task['id']}", headers={"Authorization": "Bearer ada"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("sent", "received"),
+    [
+        ({}, "application/json"),
+        ({"accept": "application/a2a+json"}, "application/a2a+json"),
+        ({"content-type": "application/a2a+json"}, "application/a2a+json"),
+        ({"accept": "*/*"}, "application/json"),
+        ({"accept": "text/html"}, "application/json"),
+    ],
+)
+def test_an_answer_is_of_the_type_that_the_client_shows_to_know(client: httpx.Client, sent: dict[str, str], received: str) -> None:
+    """Plain JSON unless the request names the protocol's own media type; JSON-RPC is plain always."""
+    headers = {**JSON, **sent}
+    for body in ({"message": MESSAGE}, {}):
+        assert client.post("/message:send", content=json.dumps(body), headers=headers).headers["content-type"] == received
+    assert client.post("/", content=json.dumps(CALL), headers=headers).headers["content-type"] == "application/json"
+    assert client.post("/v1/message:send", content=b"{}", headers=JSON).headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("header", ["A2A-Extensions", "X-A2A-Extensions", "OPVS-Extensions", "X-OPVS-Extensions"])
+def test_extensions_that_are_in_effect_are_named(client: httpx.Client, header: str) -> None:
+    """In the header in which the client asked for them; those that the agent has not are left out."""
+    asked = {header: f"https://example.org/other, {EXTENSION}"}
+    for response in (client.post("/", json=CALL, headers=asked), client.post("/message:send", json={"message": MESSAGE}, headers=asked)):
+        assert response.headers[header] == EXTENSION
+    assert "a2a-extensions" not in client.post("/", json=CALL).headers
+
+
+def test_a_head_request_gets_the_headers_of_a_get(client: httpx.Client) -> None:
+    """For cards and for tasks."""
+    task = client.post("/message:send", json={"message": MESSAGE}).json()["task"]
+    for path in (f"/tasks/{task['id']}", "/.well-known/agent-card.json"):
+        head, get = client.head(path), client.get(path)
+        assert head.status_code == 200
+        assert head.headers["content-length"] == get.headers["content-length"]
+
+
+def test_a_websocket_is_hung_up(client: TestClient[Any]) -> None:
+    """There is nothing to talk about on one."""
+    for path in ("/", "/.well-known/agent-card.json"):
+        with pytest.raises(WebSocketDisconnect):
+            client.websocket_connect(path).__enter__()
+
+
+def test_a_bug_of_ours_tells_nobody_anything(caplog: pytest.LogCaptureFixture) -> None:
+    """An error that nobody has thought of has a fixed text; what happened is in the log."""
+
+    class BrokenGate:
+        def admit(self, _credentials: Credentials) -> Caller:
+            raise ZeroDivisionError("/srv/secret/path.py")
+
+    with caplog.at_level(logging.ERROR), TestClient(busy_app(Surface(busy_agent(), gate=BrokenGate()))) as broken:
+        response = broken.post("/message:send", json={"message": MESSAGE})
+    assert (response.status_code, response.json()["error"]["message"]) == (500, "Internal error")
+    assert "secret" not in response.text
+    assert "/srv/secret/path.py" in caplog.text
+
+
+def test_mesh_alone_has_no_versions() -> None:
+    """A surface that speaks mesh only has no list to offer, and answers errors as mesh does."""
+    with TestClient(busy_app(Surface(busy_agent(), dialects=frozenset((MESH.name,)), card=MESH.name))) as mesh:
+        assert mesh.post("/", content=b"{", headers=JSON).status_code == 400
+        assert error_of(mesh.post("/", json=CALL))["message"] == "Method not implemented: SendMessage"
