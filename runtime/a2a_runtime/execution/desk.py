@@ -53,6 +53,11 @@ class Desk:
         self._epoch = stored.epoch
         self._turn = asyncio.Lock()
         self._replaced: set[str] = set()
+        self._dismissed = False
+
+    def dismiss(self) -> None:
+        """Refuse the handler from now on, also what it has under way while the store is away: only the run itself may still end the task."""
+        self._dismissed = True
 
     async def begin(self) -> None:
         """Say that the handler is at it, unless that was said."""
@@ -70,7 +75,13 @@ class Desk:
     async def artifact(self, artifact: Artifact, *, last_chunk: bool = False) -> None:
         """Write a chunk of an artifact; the first one of a run takes the place of what earlier runs have written."""
         await self.begin()
-        await self._write(Change(artifacts=(self._chunk(artifact, last_chunk=last_chunk),), epoch=self._epoch))
+        chunk = self._chunk(artifact, last_chunk=last_chunk)
+        try:
+            await self._write(Change(artifacts=(chunk,), epoch=self._epoch))
+        except StoreUnavailableError:
+            if not chunk.append:
+                self._replaced.discard(artifact.artifact_id)
+            raise
 
     async def record(self, record: Record) -> None:
         """Remember something for later runs."""
@@ -83,14 +94,14 @@ class Desk:
 
     async def hand_over(self) -> None:
         """Give the task up as it is, for another process or the next start."""
-        await self._write(Change(epoch=self._epoch, release=True), closes=True)
+        await self._end(Change(epoch=self._epoch, release=True), self._patience)
 
     async def end(self, state: State, message: Message | None, artifact: Artifact | None = None) -> None:
         """End the task. As long as the store is away this waits for it: an end that cannot be written is no end."""
         artifacts = () if artifact is None else (self._chunk(artifact, last_chunk=True),)
         messages = () if message is None or state is not State.COMPLETED else (message,)
         change = Change(state=state, status_message=message, artifacts=artifacts, messages=messages, epoch=self._epoch)
-        await self._write(change, closes=True, patience=float("inf"))
+        await self._end(change, float("inf"))
 
     async def look_for_cancellation(self) -> None:
         """After parking: cancel the task if somebody asked for that while it was still running and therefore expected the handler to hear of it."""
@@ -103,45 +114,73 @@ class Desk:
         self._replaced.add(artifact.artifact_id)
         return ArtifactWrite(artifact, append=append, last_chunk=last_chunk)
 
-    async def _write(self, change: Change, *, closes: bool = False, patience: float | None = None) -> None:
+    async def _write(self, change: Change, *, closes: bool = False) -> None:
         async with self._turn:
-            await self._write_in_turn(change, patience)
+            await self._write_in_turn(change)
             self.is_open = not closes
 
-    async def _write_in_turn(self, change: Change, patience: float | None = None) -> None:
+    async def _write_in_turn(self, change: Change) -> None:
+        if self._dismissed:
+            raise RunOver
+        await self._told(change, self._patience)
+
+    async def _end(self, change: Change, patience: float) -> None:
+        async with self._turn:
+            await self._told(change, patience, by_run=True)
+            self.is_open = False
+
+    async def _told(self, change: Change, patience: float, *, by_run: bool = False) -> None:
+        """Commit, then tell."""
         if not self.is_open:
             raise RunOver
         try:
-            written = await self._commit(change, patience or self._patience)
-        except (FencedError, TaskNotFoundError, TaskStateError) as error:
-            self.is_open = False
-            log.info("run %d of task %s is over: %s", self.stored.epoch, self.stored.key, error)
-            raise RunOver from error
-        self.begun = self.begun or change.state is not None
-        if written.events:
-            self.last_seq = written.events[-1].seq
-            self._teller.tell(self.stored.key, written.events)
-
-    async def _commit(self, change: Change, patience: float) -> Written:
-        """Write; again and again while the store is away, unless it turns out that the first time was enough."""
-        try:
-            return await self._store.update_task(self.stored.scope, self.stored.key, change)
+            written = await self._store.update_task(self.stored.scope, self.stored.key, change)
         except StoreUnavailableError as error:
             log.warning("task %s waits for the store: %s", self.stored.key, error)
+            written = await self._commit_again(change, patience, by_run=by_run)
+        except (FencedError, TaskNotFoundError, TaskStateError) as error:
+            raise self._over(error) from error
+        self.begun = self.begun or change.state is not None
+        self._tell(written.events)
+
+    async def _commit_again(self, change: Change, patience: float, *, by_run: bool) -> Written:
+        """Write again and again while the store is away, unless it turns out that the first time was enough."""
         gives_up, pause = self._clock.monotonic() + patience, _FIRST_PAUSE
         while True:
             await self._clock.sleep(pause)
+            if self._dismissed and not by_run:
+                raise RunOver
             try:
-                return await self._landed() or await self._store.update_task(self.stored.scope, self.stored.key, change)
+                return await self._landed(change) or await self._store.update_task(self.stored.scope, self.stored.key, change)
             except StoreUnavailableError:
                 if self._clock.monotonic() >= gives_up:
                     raise
+            except (FencedError, TaskNotFoundError, TaskStateError) as error:
+                raise self._over(error) from error
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def _landed(self) -> Written | None:
-        """Look for events that the desk does not know: of a commit whose answer was lost. Only one run at a time writes, so they are ours."""
+    async def _landed(self, change: Change) -> Written | None:
+        """Look for events that the desk does not know: of a commit whose answer was lost. Only one run at a time writes, so they are ours.
+
+        They need not be those of this change: its handler may have been interrupted while it wrote something else.
+        """
         events = await self._store.read_events(self.stored.key, self.last_seq)
-        return Written(0, events[-1].state, events) if events else None
+        if not events:
+            return None
+        landed = change.state in {None, State.WORKING, events[-1].state}
+        if not landed:
+            self._tell(events)
+        return Written(0, events[-1].state, events) if landed else None
+
+    def _tell(self, events: Sequence[LoggedEvent]) -> None:
+        if events:
+            self.last_seq = events[-1].seq
+            self._teller.tell(self.stored.key, events)
+
+    def _over(self, error: Exception) -> RunOver:
+        self.is_open = False
+        log.info("run %d of task %s is over: %s", self._epoch, self.stored.key, error)
+        return RunOver()
 
 
 async def cancel_parked(store: Store, teller: Teller, stored: StoredTask) -> bool:

@@ -110,6 +110,7 @@ class TaskRun:
     async def abandon(self) -> None:
         """End the task without its handler, which does not stop; whatever that still writes is refused."""
         log.warning("the handler of skill %s does not stop (%s); its task ends without it", self.skill.id, self.reason)
+        self.desk.dismiss()
         with suppress(RunOver):
             await self._settle(self._interrupted() or End(None))
 

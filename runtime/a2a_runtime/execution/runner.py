@@ -102,6 +102,7 @@ class EmbeddedRunner:
         self._rules = Rules(clock, settings.job_poll, hands_over=world.store.durable)
         self._running: dict[str, TaskRun] = {}
         self._left_behind: set[asyncio.Task[None]] = set()
+        self._ends: set[asyncio.Task[None]] = set()  # of tasks whose handlers were left behind
         self._strangers: set[str] = set()
         self._loops = Loops(clock)
         self._begun = Later(settings.working_after, TaskRun.begin_soon)
@@ -127,11 +128,12 @@ class EmbeddedRunner:
         for run in self._running.values():
             run.interrupt(Interruption.SHUTDOWN)
         await self._wait(self._settings.stubborn_after)
-        with suppress(TimeoutError):  # the store is away: the lease runs out, and others go on with these tasks
-            async with asyncio.timeout(self._settings.stubborn_after + 1):
-                await asyncio.gather(*(self._abandon(key) for key in tuple(self._running)), return_exceptions=True)
+        for key in tuple(self._running):
+            self._abandon(key)
+        if self._ends:  # when the store is away, they stay unwritten: the lease runs out, and others go on with these tasks
+            await asyncio.wait(self._ends, timeout=self._settings.stubborn_after + 1)
         await self._loops.stop()
-        for task in self._left_behind:
+        for task in self._left_behind | self._ends:
             task.cancel()
         with suppress(StoreUnavailableError):  # the lease runs out by itself
             await self._world.store.unregister(self._process)
@@ -225,13 +227,14 @@ class EmbeddedRunner:
             if now >= run.deadline:
                 run.interrupt(Interruption.TIMEOUT)
             if run.ignores and now >= run.interrupted_at + self._settings.stubborn_after:
-                self._loops.start(self._abandon(key))
+                self._abandon(key)
 
-    async def _abandon(self, key: str) -> None:
-        run = self._running.pop(key, None)
-        if run is not None:  # nobody else has done it meanwhile
-            self._left_behind.add(run.task)
-            await run.abandon()
+    def _abandon(self, key: str) -> None:
+        run = self._running.pop(key)
+        self._left_behind.add(run.task)
+        end = asyncio.create_task(run.abandon())
+        self._ends.add(end)
+        end.add_done_callback(self._ends.discard)
 
     async def _wait(self, seconds: float) -> None:
         running: Mapping[str, TaskRun] = self._running
