@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -37,7 +37,17 @@ class Caller:
     subject: str = ""
     tenant: str = ""
     scopes: frozenset[str] = frozenset()
+    """What they were permitted to do."""
+    roles: frozenset[str] = frozenset()
+    """What they are."""
     claims: Mapping[str, object] = field(default_factory=dict[str, object], compare=False)
+    """What else is known about them."""
+    proofs: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]], compare=False)
+    """The schemes by which they have proved who they are, each with the scopes and roles that it gives them."""
+
+    def satisfies(self, requirement: Mapping[str, Iterable[str]]) -> bool:
+        """Whether they have proved themselves by every scheme that is required, with everything that is required of it."""
+        return all(name in self.proofs and self.proofs[name].issuperset(needed) for name, needed in requirement.items())
 
     def scope(self, surface: str) -> Scope:
         """Say which room of a surface is theirs."""

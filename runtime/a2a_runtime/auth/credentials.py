@@ -1,43 +1,45 @@
-"""What a request brings along to prove who sent it, read from the connection only when somebody asks."""
+"""What a request brings along to prove who sent it, read from the connection only when somebody asks.
+
+Whatever comes twice proves nothing: of two values, a proxy may have looked at the other one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from litestar.types import HTTPScope
+from a2a_runtime.auth.identity import RefusedError
+
+if TYPE_CHECKING:
+    from litestar.types import HTTPScope
+
+_AUTHORIZATION = "authorization"
 
 
-class Credentials:
-    """Views on a connection: its headers, its query and its cookies. Names of headers are small letters."""
+class Credentials(Mapping[str, str]):
+    """The headers of a request, by their names in any spelling, and beside them its query and its cookies."""
 
     def __init__(self, scope: HTTPScope) -> None:
         self._scope = scope
 
     def every(self, header: str) -> tuple[str, ...]:
-        """Give every value of a header: whoever decides may want to refuse what comes twice."""
+        """Give every value of a header."""
         name = header.lower().encode("latin-1")
-        return tuple(value.decode("latin-1") for key, value in self._scope["headers"] if key == name)
+        return tuple([value.decode("latin-1") for key, value in self._scope["headers"] if key == name])
 
     def header(self, name: str) -> str | None:
-        """Give the value of a header; one that comes twice has none."""
-        values = self.every(name)
-        return values[0] if len(values) == 1 else None
+        """Give the value of a header, or refuse one that comes twice."""
+        return _only(self.every(name), "header", name)
 
-    @cached_property
-    def query(self) -> Mapping[str, str]:
-        """The parameters of the query; of several with one name, the last."""
-        return dict(parse_qsl(self._scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    def parameter(self, name: str) -> str | None:
+        """Give the value of a parameter of the query, or refuse one that comes twice."""
+        return _only([value for key, value in self._query if key == name], "parameter", name)
 
-    @cached_property
-    def cookies(self) -> Mapping[str, str]:
-        """The cookies; none when they cannot be read."""
-        try:
-            return {name: morsel.value for name, morsel in SimpleCookie("; ".join(self.every("cookie"))).items()}
-        except CookieError:
-            return {}
+    def cookie(self, name: str) -> str | None:
+        """Give the value of a cookie, or refuse one that comes twice."""
+        return _only([value for key, value in self._cookies if key == name], "cookie", name)
 
     @property
     def client(self) -> str:
@@ -50,5 +52,38 @@ class Credentials:
         """Whether the request came over TLS, as the server tells it."""
         return self._scope["scheme"] == "https"
 
+    @cached_property
+    def _query(self) -> Sequence[tuple[str, str]]:
+        return parse_qsl(self._scope["query_string"].decode("latin-1"), keep_blank_values=True)
+
+    @cached_property
+    def _cookies(self) -> Sequence[tuple[str, str]]:
+        pairs = (pair.partition("=") for line in self.every("cookie") for pair in line.split(";"))
+        return [(name.strip(), value.strip().removeprefix('"').removesuffix('"')) for name, _, value in pairs]
+
+    def __getitem__(self, name: str) -> str:
+        value = self.header(name)
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(key.decode("latin-1") for key, _ in self._scope["headers"]))
+
+    def __len__(self) -> int:
+        return len({key for key, _ in self._scope["headers"]})
+
     def __repr__(self) -> str:
         return "Credentials(…)"  # what is in here belongs in no log
+
+
+def authorization(headers: Mapping[str, str], scheme: str) -> str | None:
+    """Give what the ``Authorization`` header says under a scheme (in small letters); ``None`` when it names no scheme or another one."""
+    said, _, proof = headers.get(_AUTHORIZATION, "").partition(" ")
+    return proof.strip() if said.lower() == scheme else None
+
+
+def _only(values: Sequence[str], place: str, name: str) -> str | None:
+    if len(values) > 1:
+        raise RefusedError(f"The {place} {name} comes more than once")
+    return values[0] if values else None

@@ -8,17 +8,19 @@ Every route of a surface passes it; what a gate need not wait for it answers at 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import Protocol
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
-from a2a_contract.errors import UnauthenticatedError
-from a2a_runtime.auth.credentials import Credentials
+from a2a_contract.errors import PermissionDeniedError, UnauthenticatedError
+from a2a_contract.v1_0 import HTTPAuthSecurityScheme, SecurityRequirement, SecurityScheme, StringList
+from a2a_runtime.auth.credentials import Credentials, authorization
+from a2a_runtime.auth.identity import Describing, RefusedError
 from a2a_runtime.caller import Caller
 
 ANYONE = Caller()
 """All callers who have proved nothing: one owner."""
 
-_BEARER = "bearer"
+BEARER = "bearer"
 
 
 class ChallengeError(UnauthenticatedError):
@@ -29,11 +31,29 @@ class ChallengeError(UnauthenticatedError):
         self.challenge = challenge
 
 
+class ScopeError(PermissionDeniedError):
+    """The caller is known, and lacks something that they could ask to be given; ``challenge`` says what."""
+
+    def __init__(self, missing: frozenset[str], scheme: str = "Bearer") -> None:
+        scopes = " ".join(sorted(missing))
+        super().__init__(f"This needs a scope or role that the caller does not have: {scopes}", details={"missing_scopes": scopes})
+        self.challenge = f'{scheme} error="insufficient_scope", scope="{scopes}"'
+
+
 class Gate(Protocol):
     """Decides who comes in."""
 
     def admit(self, credentials: Credentials) -> Caller | Awaitable[Caller]:
         """Say who is calling, or raise why they may not."""
+        ...
+
+
+@runtime_checkable
+class DescribingGate(Describing, Protocol):
+    """A gate that cards can describe."""
+
+    def security_requirements(self) -> Sequence[SecurityRequirement]:
+        """Say which schemes a client has to satisfy: those of any one requirement, all at once."""
         ...
 
 
@@ -46,11 +66,25 @@ class OpenGate:
 
 
 class PresenceGate:
-    """Lets in whoever brings a bearer token, whatever it is. Tokens are not told apart, so that all who bring one are one owner."""
+    """Lets in whoever brings a bearer token, whatever it is. Tokens are not told apart, so that all who bring one are one owner.
+
+    It stands alone: beside somebody who looks at tokens, it would let in whom they refuse.
+    """
 
     def admit(self, credentials: Credentials) -> Caller:
         """Look whether there is a token."""
-        scheme, _, token = (credentials.header("authorization") or "").partition(" ")
-        if scheme.lower() != _BEARER or not token.strip():
-            raise ChallengeError("Bearer")
+        try:
+            token = authorization(credentials, BEARER)
+        except RefusedError as error:
+            raise ChallengeError("Bearer", error.reason) from None
+        if not token:
+            raise ChallengeError("Bearer", "" if token is None else "The bearer token is empty")
         return ANYONE
+
+    def security_schemes(self) -> Mapping[str, SecurityScheme]:
+        """Describe the token."""
+        return {BEARER: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))}
+
+    def security_requirements(self) -> Sequence[SecurityRequirement]:
+        """Say that the token is needed."""
+        return [SecurityRequirement(schemes={BEARER: StringList()})]
