@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -69,19 +70,17 @@ def of_change(key: UUID, scope: str, change: Change, rows: ChangeRows, *, at: in
         None if state is None else lifecycle.is_active(state),
         change.release,
         metadata,
-        [row.artifact_id for row in rows.chunks],
-        [row.replaces for row in rows.chunks],
-        [row.chunk.facts for row in rows.chunks],
-        [row.chunk.parts for row in rows.chunks],
-        rows.messages,
-        [body for body, _ in rows.events],
-        [state for _, state in rows.events],
-        [record.kind for record in change.records],
-        [record.key for record in change.records],
-        [record.fingerprint for record in change.records],
-        [record.body for record in change.records],
+        *_columns(4, [(row.artifact_id, row.replaces, row.chunk.facts, row.chunk.parts) for row in rows.chunks]),
+        rows.messages or None,
+        *_columns(2, rows.events),
+        *_columns(4, [(record.kind, record.key, record.fingerprint, record.body) for record in change.records]),
         *_of_promise(change.idempotency),
     )
+
+
+def _columns(width: int, lines: Sequence[tuple[object, ...]]) -> Arguments:
+    """Turn rows into arrays, one for each column; none is cheaper than an empty one, and most writes have none of most kinds."""
+    return tuple(map(list, zip(*lines, strict=True))) if lines else (None,) * width
 
 
 def _of_promise(promise: Idempotency | None) -> Arguments:

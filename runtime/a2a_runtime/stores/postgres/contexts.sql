@@ -30,6 +30,10 @@ SELECT key FROM a2a_tasks WHERE scope = $1 AND ($2::text IS NULL OR context_id =
 -- name: delete_tasks
 WITH message AS (
     DELETE FROM a2a_messages WHERE task = ANY ($1::uuid[])
+), chunk AS (
+    DELETE FROM a2a_chunks WHERE task = ANY ($1::uuid[])
+), event AS (
+    DELETE FROM a2a_events WHERE task = ANY ($1::uuid[])
 )
 DELETE FROM a2a_tasks WHERE key = ANY ($1::uuid[])
 
@@ -51,6 +55,13 @@ ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED
 
 -- name: sweep_tasks
 -- Their messages stay, without a task.
+WITH message AS (
+    UPDATE a2a_messages SET task = NULL WHERE task = ANY ($1::uuid[])
+), chunk AS (
+    DELETE FROM a2a_chunks WHERE task = ANY ($1::uuid[])
+), event AS (
+    DELETE FROM a2a_events WHERE task = ANY ($1::uuid[])
+)
 DELETE FROM a2a_tasks WHERE key = ANY ($1::uuid[])
 
 -- name: sweep_expired_messages

@@ -51,7 +51,7 @@ WHERE p.scope = $1 AND p.context_id = $2 AND p.promise_key = $3
 WITH task AS (
     UPDATE a2a_tasks t SET
         version = version + 1,
-        last_seq = last_seq + CASE WHEN ended_at IS NULL THEN cardinality($18::bytea[]) ELSE 0 END,
+        last_seq = last_seq + CASE WHEN ended_at IS NULL THEN coalesce(cardinality($18::bytea[]), 0) ELSE 0 END,
         state_before = state,
         state = coalesce($3, state),
         is_active = coalesce($10, is_active),
