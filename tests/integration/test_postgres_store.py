@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 
-import asyncpg
 import pytest
 
 from a2a_contract.lifecycle import State
@@ -16,7 +15,6 @@ from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, schema, upgrade
 from a2a_runtime.stores.postgres.pool import Pool
 from a2a_runtime.stores.postgres.statements import SQL
-from a2a_runtime.stores.postgres.writer import Writer
 from a2a_runtime.stores.values import Change
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.embedded_postgres import Databases
@@ -24,7 +22,6 @@ from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, l
 
 pytestmark = pytest.mark.anyio
 
-ECHO = "SELECT $1::integer AS n, 12 / $1 AS divided"  # fails for 0
 SLOW = "SELECT 1 AS n FROM pg_sleep($1)"
 
 
@@ -138,17 +135,6 @@ async def test_killed_connections_are_replaced(store: PostgresStore, pool: Pool)
     assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, now.last_seq + 1))
 
 
-# --- many callers --------------------------------------------------------------------------------------------------------------------------------
-
-
-async def test_callers_together_get_their_own_rows(pool: Pool) -> None:
-    """Each caller gets the row of its statement, however many go together."""
-    writer = Writer(pool)
-    found = await asyncio.gather(*(writer.write(ECHO, n) for n in range(1, 301)))
-    assert [row["n"] for row in found] == list(range(1, 301))
-    await writer.close()
-
-
 async def test_a_store_works_without_prepared_statements(postgres_url: str) -> None:
     """Behind a pooler that gives each transaction another connection, statements are not kept prepared; all else is the same."""
     store = PostgresStore(postgres_url, pool=PoolSettings(size=4, statement_cache=0))
@@ -159,48 +145,6 @@ async def test_a_store_works_without_prepared_statements(postgres_url: str) -> N
         assert await connection.fetchval("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''") == 0
     assert (await loaded(store, task)).version == 51
     await store.close()
-
-
-async def test_a_bad_value_among_many_fails_alone(pool: Pool) -> None:
-    """One caller's error is not that of those who happened to go with it."""
-    writer = Writer(pool)
-    found = await asyncio.gather(*(writer.write(ECHO, n % 10) for n in range(100)), return_exceptions=True)
-    failed = [isinstance(answer, asyncpg.DivisionByZeroError) for answer in found]
-    assert failed == [n % 10 == 0 for n in range(100)]
-    await writer.close()
-
-
-async def test_a_caller_that_goes_away_takes_nobody_along(pool: Pool) -> None:
-    """Canceled callers are left out or ignored; the others get their rows."""
-    writer = Writer(pool)
-    calls = [asyncio.create_task(writer.write(ECHO, n)) for n in range(1, 61)]
-    await asyncio.sleep(0)
-    for call in calls[::3]:
-        call.cancel()
-    found = await asyncio.gather(*calls, return_exceptions=True)
-    assert [row["n"] for row in found if isinstance(row, asyncpg.Record)] == [n for n in range(1, 61) if n % 3 != 1]
-    await writer.close()
-
-
-async def test_a_caller_that_is_stuck_holds_up_nobody_else(pool: Pool) -> None:
-    """While one statement waits long for a row that somebody else holds, those of others go on."""
-    writer = Writer(pool)
-    stuck = asyncio.create_task(writer.write(SLOW, 20.0))
-    await asyncio.sleep(0)
-    async with asyncio.timeout(5):
-        found = await asyncio.gather(*(writer.write(ECHO, n) for n in range(1, 20)))
-    assert [row["n"] for row in found] == list(range(1, 20))
-    stuck.cancel()
-    await asyncio.gather(stuck, return_exceptions=True)
-    await writer.close()
-
-
-async def test_a_server_away_is_told_to_every_caller(postgres_url: str) -> None:
-    """Nobody who waits for a lane is forgotten when there is no server."""
-    pool = Pool(postgres_url)
-    writer = Writer(pool)
-    found = await asyncio.gather(*(writer.write(ECHO, n) for n in range(1, 40)), return_exceptions=True)
-    assert {type(error) for error in found} == {StoreUnavailableError}
 
 
 # --- several processes ---------------------------------------------------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ from a2a_runtime.testing.embedded_postgres.binaries import PostgresMissingError,
 _START_SECONDS = 30.0
 _STOP_SECONDS = 15.0
 _PR_SET_PDEATHSIG = 1
+_PREFIX = "a2a-pg-"
+_LEFT_BEHIND_SECONDS = 3600.0
 _SETTINGS = {"max_connections": "200", "shared_buffers": "64MB", "log_min_messages": "warning"}
 
 
@@ -36,7 +38,9 @@ class PostgresServer:
         self._settings = _SETTINGS | dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._user = unprivileged_user()
-        self.folder = Path(tempfile.mkdtemp(prefix="a2a-pg-", dir=_open_to(self._user)))
+        room = _open_to(self._user)
+        clear_up(Path(room))
+        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=room))
         if self._user is not None:
             shutil.chown(self.folder, self._user)
         self._programs = find_programs(self.folder, self._user)
@@ -183,6 +187,30 @@ def _dies_with(parent: int) -> Callable[[], None] | None:
             os._exit(1)
 
     return ask
+
+
+def clear_up(room: Path) -> None:
+    """Remove the folders of servers whose test run was killed; they ended with it, but nobody was left to remove what they had."""
+    for folder in room.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if folder.stat().st_uid == os.geteuid() or os.geteuid() == 0:
+                last_used = max(path.stat().st_mtime for path in (folder, *folder.glob("data/pg_wal"), *folder.glob("data/postmaster.pid")))
+                if time.time() - last_used > _LEFT_BEHIND_SECONDS and not _is_alive(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(folder: Path) -> bool:
+    """Tell whether the postmaster of a folder still runs."""
+    status = folder / "data" / "postmaster.pid"
+    if not status.exists():
+        return False
+    try:
+        os.kill(int(status.read_text().split()[0]), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # it runs as somebody else
+    return True
 
 
 def _open_to(user: str | None) -> str:
