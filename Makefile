@@ -73,5 +73,5 @@ clean: ## remove everything that these targets made
 
 .venv-peers/a2a-sdk-%/.installed:
 	$(call make_venv,$(@D),$(PYTHON))
-	$(call install,$(@D),'a2a-sdk[http-server]==$*')
+	$(call install,$(@D),'a2a-sdk[http-server]==$*' fastapi uvicorn)
 	@touch $@

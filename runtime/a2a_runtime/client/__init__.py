@@ -1,0 +1,63 @@
+"""A client for every agent of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, in one canonical model.
+
+client ──► line ──► voice (what is said) ──► courier (how it gets there)          importable without litestar
+             │        interface (what is spoken where), refusals (what errors mean)
+             ├──► discovery (the card)
+             └──► stream ──► sse
+"""
+
+from a2a_runtime.client.client import A2AClient, BearerAuth
+from a2a_runtime.client.content import Content, message_of, part_of
+from a2a_runtime.client.errors import (
+    A2AClientError,
+    AnswerError,
+    CardNotFoundError,
+    CardUnreadableError,
+    ClosedError,
+    DiscoveryError,
+    LineError,
+    LostError,
+    NoInterfaceError,
+    OversizeAnswerError,
+    SilenceError,
+    StatusError,
+    StreamLostError,
+    UnreachableError,
+    UnreadableAnswerError,
+)
+from a2a_runtime.client.options import HTTP_JSON, JSONRPC, ClientOptions, Limits, Pin, Retries, SendOptions
+from a2a_runtime.client.pushes import PushConfigs
+from a2a_runtime.client.stream import TaskEvent, TaskStream
+
+__all__ = [
+    "HTTP_JSON",
+    "JSONRPC",
+    "A2AClient",
+    "A2AClientError",
+    "AnswerError",
+    "BearerAuth",
+    "CardNotFoundError",
+    "CardUnreadableError",
+    "ClientOptions",
+    "ClosedError",
+    "Content",
+    "DiscoveryError",
+    "Limits",
+    "LineError",
+    "LostError",
+    "NoInterfaceError",
+    "OversizeAnswerError",
+    "Pin",
+    "PushConfigs",
+    "Retries",
+    "SendOptions",
+    "SilenceError",
+    "StatusError",
+    "StreamLostError",
+    "TaskEvent",
+    "TaskStream",
+    "UnreachableError",
+    "UnreadableAnswerError",
+    "message_of",
+    "part_of",
+]

@@ -1,0 +1,180 @@
+"""The client: every operation of an agent as a method, in the canonical model, whatever the agent speaks.
+
+async with A2AClient("https://agent.example.com") as client:
+    answer = await client.send("Hello!")
+    async for event in client.stream("Tell me more", task=answer):
+        print(event)
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Generator
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+import httpx
+
+from a2a_contract.lifecycle import State
+from a2a_contract.operations import (
+    CANCEL_TASK,
+    GET_EXTENDED_AGENT_CARD,
+    GET_TASK,
+    LIST_TASKS,
+    SEND_MESSAGE,
+    SEND_STREAMING_MESSAGE,
+    SUBSCRIBE_TO_TASK,
+)
+from a2a_contract.v1_0 import (
+    AgentCard,
+    CancelTaskRequest,
+    GetExtendedAgentCardRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    ListTasksResponse,
+    Message,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    SendMessageResponse,
+    SubscribeToTaskRequest,
+    Task,
+    TaskState,
+)
+from a2a_runtime.client.content import Content, message_of
+from a2a_runtime.client.courier import Courier
+from a2a_runtime.client.discovery import CardSource
+from a2a_runtime.client.errors import UnreadableAnswerError
+from a2a_runtime.client.line import AgentLine, KeyedLine
+from a2a_runtime.client.options import ClientOptions, SendOptions
+from a2a_runtime.client.pushes import PushConfigs, SomeTask, id_of
+from a2a_runtime.client.stream import TaskStream
+
+_POOL = httpx.Limits(max_connections=None, max_keepalive_connections=20)  # a stream holds a connection for as long as its task runs
+
+
+class BearerAuth(httpx.Auth):
+    """Shows a bearer token with every request."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Add the header."""
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
+
+    def __repr__(self) -> str:
+        return "BearerAuth(…)"
+
+
+class A2AClient:
+    """Talks to the agent at a URL.
+
+    ``url`` is the agent's own, or that of its card; ``auth`` a bearer token or anything that httpx takes; ``timeout`` how long one answer may take.
+    ``transport`` is for tests and special networks: ``httpx.ASGITransport(app)`` talks to an app in the same process.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        auth: httpx.Auth | str | None = None,
+        timeout: float = 300.0,
+        options: ClientOptions | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        options = options or ClientOptions()
+        http = httpx.AsyncClient(auth=BearerAuth(auth) if isinstance(auth, str) else auth, transport=transport, limits=_POOL)
+        self._courier = Courier(http, options, timeout)
+        self._cards = CardSource(url, self._courier, options, options.headers)
+        self._line = AgentLine(self._courier, self._cards, options)
+        self.push_configs = PushConfigs(self._line)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close every connection; streams that are still read end with ``ClosedError``."""
+        await self._courier.aclose()
+
+    async def card(self, *, fresh: bool = False) -> AgentCard:
+        """Read the agent's card: the one that is kept while it is good, or with ``fresh`` the one that the agent has now."""
+        return (await self._cards.get(fresh=fresh)).card
+
+    async def extended_card(self) -> AgentCard:
+        """Read the card that only known callers see."""
+        return await self._line.call(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), AgentCard)
+
+    async def send(
+        self, content: Content, *, task: SomeTask | None = None, context_id: str | None = None, wait: bool = True, options: SendOptions | None = None
+    ) -> Task | Message:
+        """Send a message, about a task or in a conversation if one is named, and wait for the answer or, with ``wait=False``, only for the task."""
+        options = options or SendOptions()
+        request = _request(message_of(content, task, context_id), options, wait=wait)
+        answer = await self._line.call(SEND_MESSAGE, request, SendMessageResponse, options.idempotency_key or str(uuid4()))
+        found = answer.task or answer.message
+        if found is None:
+            raise UnreadableAnswerError("The answer to a message holds neither a task nor a message")
+        return found
+
+    def stream(
+        self, content: Content, *, task: SomeTask | None = None, context_id: str | None = None, options: SendOptions | None = None
+    ) -> TaskStream:
+        """Send a message when the stream is entered, and give everything that happens until the task ends."""
+        options = options or SendOptions()
+        request = _request(message_of(content, task, context_id), options, wait=True)
+        return TaskStream(KeyedLine(self._line, options.idempotency_key or str(uuid4())), SEND_STREAMING_MESSAGE, request)
+
+    def subscribe(self, task: SomeTask, *, cursor: str | None = None) -> TaskStream:
+        """Give what happens to a task from now on, or from after the event with the number ``cursor``."""
+        request = SubscribeToTaskRequest(id=id_of(task))
+        return TaskStream(self._line, SUBSCRIBE_TO_TASK, request, task_id=id_of(task), cursor=cursor)
+
+    async def get(self, task: SomeTask, *, history_length: int | None = None) -> Task:
+        """Read a task as it is now."""
+        return await self._line.call(GET_TASK, GetTaskRequest(id=id_of(task), history_length=history_length), Task)
+
+    async def list(
+        self,
+        *,
+        context_id: str | None = None,
+        state: State | None = None,
+        since: datetime | None = None,
+        artifacts: bool = False,
+        history_length: int | None = None,
+        page_size: int | None = None,
+    ) -> AsyncIterator[Task]:
+        """Give the caller's tasks that match, the most recently changed first, page by page."""
+        request = ListTasksRequest(
+            context_id=context_id,
+            status=None if state is None else TaskState(state),
+            status_timestamp_after=since,
+            include_artifacts=artifacts or None,
+            history_length=history_length,
+            page_size=page_size,
+        )
+        while True:
+            page = await self._line.call(LIST_TASKS, request, ListTasksResponse)
+            for task in page.tasks:
+                yield task
+            if not page.next_page_token or page.next_page_token == request.page_token:
+                return
+            request = request.model_copy(update={"page_token": page.next_page_token})
+
+    async def cancel(self, task: SomeTask) -> Task:
+        """Ask for a task to stop."""
+        return await self._line.call(CANCEL_TASK, CancelTaskRequest(id=id_of(task)), Task)
+
+
+def _request(message: Message, options: SendOptions, *, wait: bool) -> SendMessageRequest:
+    configuration = SendMessageConfiguration(
+        accepted_output_modes=None if options.output_modes is None else [*options.output_modes],
+        task_push_notification_config=options.push,
+        history_length=options.history_length,
+        return_immediately=not wait,
+    )
+    return SendMessageRequest(message=message, configuration=configuration, metadata=dict(options.metadata) if options.metadata is not None else None)

@@ -1,0 +1,146 @@
+"""Carries questions to an agent and answers back: over httpx, within limits, and again where that is safe.
+
+Nothing of httpx's own errors gets out: one table says what each of them is for a client of an agent.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import NamedTuple
+
+import httpx
+
+from a2a_runtime.client.errors import (
+    A2AClientError,
+    ClosedError,
+    LineError,
+    LostError,
+    OversizeAnswerError,
+    SilenceError,
+    UnreachableError,
+    UnreadableAnswerError,
+)
+from a2a_runtime.client.options import ClientOptions
+from a2a_runtime.client.retry import Safety, delay, is_passing, is_repeatable, seconds
+from a2a_runtime.client.voice import Question
+
+_CONNECT = 10.0
+
+# The first that fits; a test walks all errors of httpx.
+_ERRORS: tuple[tuple[type[Exception], type[A2AClientError], str], ...] = (
+    (httpx.InvalidURL, UnreachableError, "Not a URL"),
+    (httpx.UnsupportedProtocol, UnreachableError, "Not a URL of HTTP"),
+    (httpx.ConnectError, UnreachableError, "No connection"),
+    (httpx.ConnectTimeout, UnreachableError, "No connection in time"),
+    (httpx.PoolTimeout, UnreachableError, "All connections are busy"),
+    (httpx.ProxyError, UnreachableError, "The proxy refuses"),
+    (httpx.TimeoutException, SilenceError, "No answer in time"),
+    (httpx.TransportError, LostError, "The connection broke"),
+    (httpx.RequestError, UnreadableAnswerError, "The answer cannot be read"),
+)
+
+
+class Reply(NamedTuple):
+    """A whole answer."""
+
+    status: int
+    headers: httpx.Headers
+    body: bytes
+    url: str
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the status says that all is well."""
+        return 200 <= self.status < 300  # noqa: PLR2004 - the class of statuses
+
+
+class Courier:
+    """One pool of connections to one agent."""
+
+    def __init__(self, http: httpx.AsyncClient, options: ClientOptions, timeout: float) -> None:
+        self._http, self._options = http, options
+        self._timeout = httpx.Timeout(timeout, connect=min(timeout, _CONNECT))
+        self._stream_timeout = httpx.Timeout(options.silence, connect=min(timeout, _CONNECT))
+
+    async def fetch(self, question: Question, safety: Safety, headers: Mapping[str, str], *, limit: int, redirects: bool = False) -> Reply:
+        """Ask, and again as long as that is safe and may help."""
+        attempt, clock = 0, self._options.clock
+        while True:
+            attempt += 1
+            try:
+                reply = await self._fetch_once(question, headers, limit, redirects=redirects)
+                if not is_passing(safety, reply.status):
+                    return reply
+                wait = self.wait(attempt, seconds(reply.headers.get("retry-after")))
+                if wait is None:
+                    return reply
+            except LineError as failure:
+                wait = self.wait(attempt) if is_repeatable(safety, failure) else None
+                if wait is None:
+                    raise
+            await clock.sleep(wait)
+
+    def wait(self, attempt: int, wanted: float | None = None) -> float | None:
+        """Say how long to wait before the next attempt, if there is one."""
+        return delay(self._options.retries, attempt, random.random(), wanted)  # noqa: S311 - spreads clients, hides nothing
+
+    @asynccontextmanager
+    async def open(self, question: Question, headers: Mapping[str, str]) -> AsyncGenerator[httpx.Response, None]:
+        """Ask for a stream; its connection is free again when this is left."""
+        async with self._answer(question, headers, self._stream_timeout) as response:
+            yield response
+
+    async def body(self, response: httpx.Response, limit: int) -> bytes:
+        """Read a body, and no more of it than is taken."""
+        parts: list[bytes] = []
+        size = 0
+        with _translated(str(response.url)):
+            async for part in response.aiter_bytes():
+                size += len(part)
+                if size > limit:
+                    raise OversizeAnswerError(f"The answer has more than {limit} bytes")
+                parts.append(part)
+        return b"".join(parts)
+
+    async def chunks(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
+        """Give a stream as it comes."""
+        with _translated(str(response.url)):
+            async for chunk in response.aiter_bytes():
+                yield chunk
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._http.aclose()
+
+    async def _fetch_once(self, question: Question, headers: Mapping[str, str], limit: int, *, redirects: bool) -> Reply:
+        async with self._answer(question, headers, self._timeout, redirects=redirects) as response:
+            return Reply(response.status_code, response.headers, await self.body(response, limit), str(response.url))
+
+    @asynccontextmanager
+    async def _answer(
+        self, question: Question, headers: Mapping[str, str], patience: httpx.Timeout, *, redirects: bool = False
+    ) -> AsyncGenerator[httpx.Response, None]:
+        if self._http.is_closed:
+            raise ClosedError("The client is closed")
+        said = {**headers, "content-type": question.media_type} if question.media_type else headers
+        with _translated(question.url):
+            request = self._http.build_request(
+                question.method, question.url, params=question.query or None, content=question.body, headers=said, timeout=patience
+            )
+            response = await self._http.send(request, stream=True, follow_redirects=redirects)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+
+@contextmanager
+def _translated(url: str) -> Generator[None, None, None]:
+    """Turn the errors of httpx into ours."""
+    try:
+        yield
+    except (httpx.RequestError, httpx.InvalidURL) as error:
+        kind, text = next((kind, text) for each, kind, text in _ERRORS if isinstance(error, each))
+        raise kind(f"{text} ({url}): {str(error) or type(error).__name__}") from error

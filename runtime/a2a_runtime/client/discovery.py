@@ -1,0 +1,158 @@
+"""Finding the card of an agent, and not fetching it more often than HTTP says.
+
+A URL is that of a card if it ends in ``.json``. Otherwise cards are looked for below it, and then at the root of its host, where RFC 8615 puts them;
+a card at the root counts only if it lists the URL, because many agents may live on one host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import httpx
+
+from a2a_contract.dialects import DIALECTS, Dialect
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
+from a2a_contract.routes.cards import CARDS
+from a2a_contract.v1_0 import AgentCard
+from a2a_runtime.client.courier import Courier, Reply
+from a2a_runtime.client.errors import CardNotFoundError, CardUnreadableError, LineError
+from a2a_runtime.client.options import ClientOptions
+from a2a_runtime.client.refusals import error_of_http
+from a2a_runtime.client.retry import Safety
+from a2a_runtime.client.voice import Question, reader_of_cards
+
+_MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?(\d{1,9})")
+_NEVER = re.compile(r"(?:^|[,\s])no-(?:store|cache)")
+_FILE = ".json"
+_NOT_HERE = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.GONE))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A card, the dialect in which it is written, and where it was."""
+
+    card: AgentCard
+    dialect: Dialect
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A card that is kept, until when it is good, and how to ask whether it still is."""
+
+    found: Found
+    good_until: float
+    conditions: Mapping[str, str]
+
+
+class CardSource:
+    """Gives the card of the agent at a URL."""
+
+    def __init__(self, url: str, courier: Courier, options: ClientOptions, headers: Mapping[str, str]) -> None:
+        self._url, self._courier, self._options, self._headers = url, courier, options, headers
+        self._kept: Kept | None = None
+        self._one_at_a_time = asyncio.Lock()
+
+    async def get(self, *, fresh: bool = False) -> Found:
+        """Give the card, fetched again only if it may have changed; ``fresh`` asks the agent in any case."""
+        async with self._one_at_a_time:
+            kept = self._kept
+            if kept is None:
+                kept = await self._discover()
+            elif fresh:
+                kept = await self._ask_again(kept)
+            elif self._options.clock.monotonic() >= kept.good_until:
+                kept = await self._ask_again_if_possible(kept)
+            self._kept = kept
+            return kept.found
+
+    async def _discover(self) -> Kept:
+        refused: Exception | None = None
+        tried: list[str] = []
+        for url, at_root in _places(self._url):
+            tried.append(url)
+            reply = await self._fetch(url, {})
+            if reply.is_good:
+                found = self._read(reply)
+                if not at_root or _lists(found, self._url):
+                    return self._keep(found, reply)
+            elif reply.status not in _NOT_HERE:
+                refused = refused or error_of_http(found_in(url).name, GET_EXTENDED_AGENT_CARD, reply.status, reply.body)
+        raise refused or CardNotFoundError(f"No card at {', '.join(tried)}; check the URL, or give the URL of the card itself")
+
+    async def _ask_again(self, kept: Kept) -> Kept:
+        reply = await self._fetch(kept.found.url, kept.conditions)
+        if reply.status == HTTPStatus.NOT_MODIFIED:
+            return self._keep(kept.found, reply, kept.conditions)
+        return self._keep(self._read(reply), reply) if reply.is_good else await self._discover()
+
+    async def _ask_again_if_possible(self, kept: Kept) -> Kept:
+        """Go on with the old card if the agent cannot be asked now: what is asked next will tell."""
+        try:
+            return await self._ask_again(kept)
+        except LineError:
+            return Kept(kept.found, self._options.clock.monotonic() + self._options.card_age, kept.conditions)
+
+    async def _fetch(self, url: str, conditions: Mapping[str, str]) -> Reply:
+        headers = {**self._headers, "accept": "application/json", **conditions}
+        return await self._courier.fetch(Question("GET", url), Safety.READ, headers, limit=self._options.limits.card, redirects=True)
+
+    def _keep(self, found: Found, reply: Reply, conditions: Mapping[str, str] | None = None) -> Kept:
+        tags = {"if-none-match": "etag", "if-modified-since": "last-modified"}
+        said = {name: reply.headers[header] for name, header in tags.items() if header in reply.headers}
+        age = _age(reply.headers, self._options.card_age)
+        return Kept(found, self._options.clock.monotonic() + age, said or conditions or {})
+
+    def _read(self, reply: Reply) -> Found:
+        """Read a card in the first dialect in which it says where the agent is."""
+        first: ValueError | None = None
+        for dialect in sorted(DIALECTS.values(), key=lambda each: each.name != self._options.pin.dialect):
+            if not dialect.card_paths:
+                continue
+            try:
+                card = reader_of_cards(dialect, GET_EXTENDED_AGENT_CARD).read(reply.body)
+            except ValueError as error:
+                first = first or error
+                continue
+            if isinstance(card, AgentCard) and any(each.url for each in card.supported_interfaces):
+                return Found(card, dialect, reply.url)
+        raise CardUnreadableError(f"What is at {reply.url} is no card that says where its agent is ({first or 'it lists no interface'})") from first
+
+
+def found_in(url: str) -> Dialect:
+    """Name the first dialect whose clients look for cards at a URL."""
+    return next((each for each in DIALECTS.values() if any(url.endswith(path) for path in each.card_paths)), DIALECTS[next(iter(DIALECTS))])
+
+
+def _places(url: str) -> Iterator[tuple[str, bool]]:
+    """List where the card may be, and whether that is the root of the host rather than what was asked for."""
+    parts = urlsplit(url)
+    if parts.path.endswith(_FILE):
+        yield url, False
+        return
+    below = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+    root = f"{parts.scheme}://{parts.netloc}"
+    yield from ((below + route.path, False) for route in CARDS)
+    if below != root:
+        yield from ((root + route.path, True) for route in CARDS)
+
+
+def _lists(found: Found, url: str) -> bool:
+    return any(each.url.rstrip("/") == url.rstrip("/") for each in found.card.supported_interfaces)
+
+
+def _age(headers: httpx.Headers, otherwise: float) -> float:
+    """Say for how many seconds an answer is good."""
+    said = headers.get("cache-control", "").lower()
+    if _NEVER.search(said):
+        return 0.0
+    found = _MAX_AGE.search(said)
+    if found is None:
+        return otherwise
+    spent = headers.get("age", "0")
+    return max(0.0, float(found[1]) - (float(spent) if spent.isascii() and spent.isdigit() else 0.0))

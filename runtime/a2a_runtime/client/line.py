@@ -1,0 +1,165 @@
+"""A client's line to its agent: which voice speaks, what every request says beside itself, and single answers or the frames of a stream.
+
+The card is read when something is asked for the first time, and its interface is chosen anew only when the card has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from http import HTTPStatus
+from typing import TypeVar
+
+import httpx
+from pydantic import ValidationError
+
+from a2a_contract.base import WireModel
+from a2a_contract.dialects import CANONICAL, EXTENSIONS, VERSION
+from a2a_contract.errors import InvalidParamsError
+from a2a_contract.methods import METHODS
+from a2a_contract.operation import Operation
+from a2a_contract.operations import GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
+from a2a_contract.places import places
+from a2a_contract.v1_0 import GetTaskRequest, StreamResponse, Task
+from a2a_runtime.client.courier import Courier
+from a2a_runtime.client.discovery import CardSource, Found
+from a2a_runtime.client.errors import UnreadableAnswerError
+from a2a_runtime.client.interface import choose, pinned
+from a2a_runtime.client.options import ClientOptions
+from a2a_runtime.client.retry import Safety, safety_of
+from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
+from a2a_runtime.client.voice import Question, Voice, voice_at
+
+_EVENTS = "text/event-stream"
+_ERROR = "error"
+
+Answer = TypeVar("Answer", bound=WireModel)
+
+
+class AgentLine:
+    """Everything that is asked of an agent goes through here."""
+
+    def __init__(self, courier: Courier, cards: CardSource, options: ClientOptions) -> None:
+        self._courier, self._cards, self._options = courier, cards, options
+        self._found: Found | None = None
+        self._voice = voice_at(pinned(options.at, options.pin)) if options.at else None
+
+    async def voice(self) -> Voice:
+        """Give what speaks to the agent, by its card as it is now."""
+        if self._options.at and self._voice:
+            return self._voice
+        found = await self._cards.get()
+        if self._voice is None or found is not self._found:
+            self._voice = voice_at(choose(found.card, found.dialect, found.url, self._options.pin))
+            self._found = found
+        return self._voice
+
+    async def call(self, operation: Operation, request: WireModel, of: type[Answer], key: str | None = None) -> Answer:
+        """Ask for one answer of a type."""
+        answer = await self._asked(operation, request, key)
+        if not isinstance(answer, of):
+            raise UnreadableAnswerError(f"The answer to {operation.name} is empty")
+        return answer
+
+    async def tell(self, operation: Operation, request: WireModel) -> None:
+        """Ask for something to be done that has no answer."""
+        await self._asked(operation, request, None)
+
+    async def task(self, task_id: str) -> Task:
+        """Read a task as it is now."""
+        return await self.call(GET_TASK, GetTaskRequest(id=task_id), Task)
+
+    async def pause(self, failures: int) -> bool:
+        """Wait before the next attempt; say whether there is to be one."""
+        wait = self._courier.wait(failures)
+        if wait is None:
+            return False
+        await self._options.clock.sleep(wait)
+        return True
+
+    async def frames(self, operation: Operation, request: WireModel, cursor: str | None, key: str | None = None) -> AsyncGenerator[ServerEvent, None]:
+        """Ask for a stream and give its frames; an agent that does not stream gives the one answer that it has."""
+        voice = await self.voice()
+        if operation is SEND_STREAMING_MESSAGE and self._found and not self._found.card.capabilities.streaming:
+            operation = SEND_MESSAGE
+        question = _say(voice, operation, request)
+        further = {"last-event-id": cursor} if cursor else {}
+        headers = self._headers(voice, key) | {"accept": _EVENTS, "cache-control": "no-store"} | further
+        if operation is SEND_MESSAGE:
+            yield ServerEvent(MESSAGE, await self._answer(voice, operation, question, key), None)
+            return
+        async with self._courier.open(question, headers) as response:
+            if not response.is_success or not response.headers.get("content-type", "").lower().startswith(_EVENTS):
+                yield await self._alone(voice, operation, response)
+                return
+            parser = EventParser(self._options.limits.event)
+            async with aclosing(self._courier.chunks(response)) as chunks:
+                async for chunk in chunks:
+                    for event in parser.feed(chunk):
+                        if event.data:
+                            yield event
+
+    async def event(self, operation: Operation, frame: ServerEvent) -> StreamResponse:
+        """Read a frame, or raise the error that it tells of."""
+        voice = await self.voice()
+        if frame.name == _ERROR:
+            raise voice.refusal(operation, HTTPStatus.OK, frame.data)
+        heard = voice.hear(operation, frame.data)
+        if not isinstance(heard, StreamResponse):
+            raise UnreadableAnswerError(f"An event of {operation.name} is empty")
+        return heard
+
+    async def _asked(self, operation: Operation, request: WireModel, key: str | None) -> WireModel | None:
+        voice = await self.voice()
+        return voice.hear(operation, await self._answer(voice, operation, _say(voice, operation, request), key))
+
+    async def _answer(self, voice: Voice, operation: Operation, question: Question, key: str | None) -> bytes:
+        headers = self._headers(voice, key) | {"accept": ", ".join(voice.interface.dialect.media_types)}
+        reply = await self._courier.fetch(question, safety_of(operation, key), headers, limit=self._options.limits.answer)
+        if not reply.is_good:
+            raise voice.refusal(operation, reply.status, reply.body)
+        return reply.body
+
+    async def _alone(self, voice: Voice, operation: Operation, response: httpx.Response) -> ServerEvent:
+        """Take an answer that is no stream: an error, or the one event that there is."""
+        body = await self._courier.body(response, self._options.limits.answer)
+        if not response.is_success:
+            raise voice.refusal(operation, response.status_code, body)
+        return ServerEvent(MESSAGE, body, None)
+
+    def _headers(self, voice: Voice, key: str | None) -> dict[str, str]:
+        """Say what stands beside a request, under every name that it has: an agent may know only one of them."""
+        said = dict(self._options.headers)
+        if version := voice.interface.dialect.version:
+            said.update(dict.fromkeys(VERSION.headers, version))
+        if self._options.extensions:
+            said.update(dict.fromkeys(EXTENSIONS.headers, ", ".join(self._options.extensions)))
+        if key:
+            said["idempotency-key"] = key
+        return said
+
+
+class KeyedLine:
+    """A line on which a stream is asked for with a key."""
+
+    def __init__(self, line: AgentLine, key: str) -> None:
+        self._line, self._key = line, key
+        self.event, self.task, self.pause = line.event, line.task, line.pause
+
+    def frames(self, operation: Operation, request: WireModel, cursor: str | None) -> AsyncGenerator[ServerEvent, None]:
+        """Ask for a stream, with the key if safety depends on it."""
+        key = self._key if safety_of(operation, self._key) is Safety.KEYED else None
+        return self._line.frames(operation, request, cursor, key)
+
+
+def _say(voice: Voice, operation: Operation, request: WireModel) -> Question:
+    """Say a request, unless no agent would take it."""
+    tenant = voice.interface.tenant
+    if tenant and "tenant" in type(request).model_fields and "tenant" not in request.model_fields_set:
+        request = request.model_copy(update={"tenant": tenant})
+    canonical = METHODS[CANONICAL.name][operation.calls[CANONICAL.name].method or ""]
+    try:
+        canonical.take(request)
+    except ValidationError as error:
+        raise InvalidParamsError(fields=places(error)) from error
+    return voice.ask(operation, request)

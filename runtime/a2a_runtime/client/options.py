@@ -1,0 +1,79 @@
+"""How a client behaves; every default is one that can be left as it is. Times are in seconds, sizes in bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from a2a_contract.v0_3 import TransportProtocol
+from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.clock import Clock, SystemClock
+
+JSONRPC = TransportProtocol.JSONRPC
+HTTP_JSON = TransportProtocol.HTTP_JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What may be spoken: a dialect by its name in ``a2a_contract.dialects``, a transport, both or (anything) neither."""
+
+    dialect: str | None = None
+    transport: TransportProtocol | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large an answer may be."""
+
+    card: int = 1_000_000
+    answer: int = 64_000_000
+    event: int = 16_000_000
+    """One event of a stream; a stream as a whole has no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often and how soon something is tried again; only what is safe to repeat is."""
+
+    attempts: int = 3
+    """Including the first; 1 is never again."""
+    first_delay: float = 0.25
+    """Each further delay is twice the one before, and up to as much again by chance."""
+    longest_delay: float = 10.0
+    """Also the longest that an agent may tell the client to wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """How a client finds an agent and talks to it."""
+
+    pin: Pin = Pin()
+    at: str | None = None
+    """The address of the agent's interface where no card is to be asked; the pin says what is spoken there, 1.0 over JSON-RPC if it does not."""
+    extensions: tuple[str, ...] = ()
+    """URIs of the extensions that the client asks for in every request."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Further headers of every request."""
+    limits: Limits = Limits()
+    retries: Retries = Retries()
+    silence: float = 60.0
+    """After how long without a byte a stream is taken for broken, and taken up again; agents send a sign of life every 15 seconds."""
+    card_age: float = 300.0
+    """How long a card is good where the agent does not say."""
+    clock: Clock = field(default_factory=SystemClock)
+
+
+@dataclass(frozen=True, slots=True)
+class SendOptions:
+    """What else may be said with a message."""
+
+    history_length: int | None = None
+    """The most messages to return in the history of the task."""
+    output_modes: tuple[str, ...] | None = None
+    """Media types that the client can take."""
+    push: TaskPushNotificationConfig | None = None
+    """A webhook for the task that comes of the message."""
+    metadata: Mapping[str, object] | None = None
+    """Facts about the request, free in form."""
+    idempotency_key: str | None = None
+    """Marks a request that is repeated; made by the client where it is left out."""

@@ -1,0 +1,184 @@
+"""A stream of what happens to a task, which goes on where it was when the connection breaks.
+
+    ask ──► events ──► terminal event: the end
+             │ broken, or silent for too long, or closed in the middle
+             ▼
+           subscribe from the cursor ──► events …          no cursor: from a snapshot of the task
+             │ refused: the task is over
+             ▼
+           get the task ──► its end, as the last event
+
+Where the agent numbers its events, nothing is lost and nothing comes twice. Where it does not, the events of the gap are contained in the snapshot
+that the stream goes on with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from types import TracebackType
+from typing import Protocol, Self, TypeAlias
+from weakref import ReferenceType, ref
+
+from a2a_contract.base import WireModel
+from a2a_contract.errors import A2AError, UnavailableError
+from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
+from a2a_contract.operation import Operation
+from a2a_contract.operations import SUBSCRIBE_TO_TASK
+from a2a_contract.v1_0 import (
+    Message,
+    StreamResponse,
+    SubscribeToTaskRequest,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatusUpdateEvent,
+)
+from a2a_runtime.client.errors import LostError, SilenceError, StreamLostError, UnreachableError
+from a2a_runtime.client.sse import ServerEvent
+
+TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
+
+_ENDED = frozenset(map(str, TERMINAL))
+_WAITING = frozenset(map(str, INTERRUPTED))
+
+
+class Line(Protocol):
+    """What a stream needs of its client."""
+
+    def frames(self, operation: Operation, request: WireModel, cursor: str | None) -> AsyncGenerator[ServerEvent, None]:
+        """Ask for a stream and give its frames."""
+        ...
+
+    async def event(self, operation: Operation, frame: ServerEvent) -> StreamResponse:
+        """Read a frame, or raise the error that it tells of."""
+        ...
+
+    async def task(self, task_id: str) -> Task:
+        """Read a task as it is now."""
+        ...
+
+    async def pause(self, failures: int) -> bool:
+        """Wait before the next attempt; say whether there is to be one."""
+        ...
+
+
+class TaskStream:
+    """What happens to one task: ``async for event in stream``. Leaving the loop frees the connection; entering it again goes on.
+
+    ``task_id``, ``state`` and ``cursor`` (the number of the last event, where the agent numbers them) are as of the last event.
+    """
+
+    def __init__(self, line: Line, operation: Operation, request: WireModel, *, task_id: str | None = None, cursor: str | None = None) -> None:
+        self.task_id, self.cursor = task_id, cursor
+        self.state: TaskState | None = None
+        self.is_over = False
+        self._line, self._operation, self._request = line, operation, request
+        self._begun = False
+        self._iteration: ReferenceType[AsyncGenerator[TaskEvent, None]] | None = None
+
+    def __aiter__(self) -> AsyncIterator[TaskEvent]:
+        # Only weakly held: when the loop over it is left, it is gone, and so is its connection.
+        iteration = self._events()
+        self._iteration = ref(iteration)
+        return iteration
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End the iteration and free its connection, at once instead of soon after the loop was left."""
+        iteration = self._iteration() if self._iteration else None
+        if iteration is not None:
+            await iteration.aclose()
+
+    async def _events(self) -> AsyncGenerator[TaskEvent, None]:
+        if self.is_over:
+            return
+        failures = 0
+        while True:
+            problem: Exception | None = None
+            try:
+                async with aclosing(self._connection()) as events:
+                    async for event in events:
+                        # A snapshot from an agent that does not number its events may be the same as before.
+                        failures = failures if self.cursor is None and isinstance(event, Task) else 0
+                        yield event
+            except (LostError, SilenceError, UnreachableError, UnavailableError) as error:
+                problem = error
+            if problem is None and self._has_ended():
+                return
+            failures += 1
+            if not self._can_go_on(problem) or not await self._line.pause(failures):
+                raise self._lost(problem) from problem
+
+    async def _connection(self) -> AsyncGenerator[TaskEvent, None]:
+        """Follow one connection, and find out what became of the task where it cannot be followed any more."""
+        operation, request, resuming = self._question()
+        try:
+            async with aclosing(self._line.frames(operation, request, self.cursor if self.task_id else None)) as frames:
+                async for frame in frames:
+                    event = _unwrapped(await self._line.event(operation, frame))
+                    self._note(event, frame)
+                    yield event
+                    if self.is_over:
+                        return
+        except UnavailableError:
+            self.cursor = None if resuming else self.cursor  # its log may not reach back so far
+            raise
+        except A2AError:
+            if not resuming:
+                raise
+            yield await self._end()
+
+    def _question(self) -> tuple[Operation, WireModel, bool]:
+        """Ask for the stream; once something has come of it, for the rest."""
+        if not self._begun or self.task_id is None:
+            return self._operation, self._request, False
+        return SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=self.task_id), True
+
+    def _note(self, event: TaskEvent, frame: ServerEvent) -> None:
+        self._begun = True
+        self.cursor = frame.last_id or self.cursor
+        match event:
+            case Message():
+                self.is_over = True
+            case Task():
+                self.task_id, self.state = event.id or self.task_id, event.status.state
+            case TaskStatusUpdateEvent():
+                self.task_id, self.state = event.task_id or self.task_id, event.status.state
+            case TaskArtifactUpdateEvent():
+                self.task_id = event.task_id or self.task_id
+        self.is_over = self.is_over or str(self.state) in _ENDED
+
+    async def _end(self) -> Task:
+        """Read how a task has ended that is no longer streamed."""
+        task = await self._line.task(self.task_id or "")
+        self.state = task.status.state
+        if str(self.state) not in _ENDED | _WAITING:
+            raise LostError("The agent does not let go on with the stream of a running task")
+        self.is_over = True
+        return task
+
+    def _has_ended(self) -> bool:
+        """Say whether the agent had a reason to end the stream; in 0.3 that the task needs the client is one."""
+        return self.is_over or str(self.state) in _WAITING
+
+    def _can_go_on(self, problem: Exception | None) -> bool:
+        """Say whether asking again is safe: to subscribe always is, and to send with a key unless the agent may still be at it."""
+        return self._begun or isinstance(problem, LostError | UnreachableError | UnavailableError)
+
+    def _lost(self, problem: Exception | None) -> Exception:
+        if not self._begun and problem is not None:
+            return problem
+        said = f"The stream broke and could not be taken up again ({problem or 'it ended before the task did'})"
+        return StreamLostError(said, task_id=self.task_id, cursor=self.cursor)
+
+
+def _unwrapped(event: StreamResponse) -> TaskEvent:
+    found = event.task or event.message or event.status_update or event.artifact_update
+    assert found is not None, "one of them is there"  # noqa: S101 - a fact of the contract
+    return found
