@@ -63,12 +63,12 @@ clean: ## remove everything that these targets made
 .venv/.installed: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and was not found; name one: make test PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(call make_venv,.venv,$(PYTHON))
-	$(call install,.venv,--editable '.[build]' --group dev)
+	$(call install,.venv,--editable '.[auth,build,serve]' --group dev)
 	@touch $@
 
 .venv-3.%/.installed: pyproject.toml
 	$(call make_venv,.venv-3.$*,$(call other,3.$*))
-	$(call install,.venv-3.$*,--editable '.[build]' --group test)
+	$(call install,.venv-3.$*,--editable '.[auth,build,serve]' --group test)
 	@touch $@
 
 .venv-peers/a2a-sdk-%/.installed:
