@@ -4,6 +4,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 UV     := $(shell command -v uv 2>/dev/null)
 BIN    := .venv/bin
+SELF   := '.[auth,build,serve]'
 PEERS  := .venv-peers/a2a-sdk-1.3.0/.installed .venv-peers/a2a-sdk-0.3.26/.installed
 # The other interpreters of this machine on which the tests run too, on the path or under pyenv; a shim that does not start is no interpreter.
 starts  = $(if $(shell $(1) -c 'print(1)' 2>/dev/null),$(1))
@@ -63,12 +64,12 @@ clean: ## remove everything that these targets made
 .venv/.installed: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and was not found; name one: make test PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(call make_venv,.venv,$(PYTHON))
-	$(call install,.venv,--editable '.[auth,build,serve]' --group dev)
+	$(call install,.venv,--editable $(SELF) --group dev)
 	@touch $@
 
 .venv-3.%/.installed: pyproject.toml
 	$(call make_venv,.venv-3.$*,$(call other,3.$*))
-	$(call install,.venv-3.$*,--editable '.[auth,build,serve]' --group test)
+	$(call install,.venv-3.$*,--editable $(SELF) --group test)
 	@touch $@
 
 .venv-peers/a2a-sdk-%/.installed:
