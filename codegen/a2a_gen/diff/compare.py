@@ -1,0 +1,156 @@
+"""The comparison: a graph of pairs of nodes, each looked at once.
+
+``expand`` says what differs at a pair itself and which pairs are below it; nothing here recurses. What a change does further up follows from walking
+the graph, which is also how alternatives of a union are tried against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from a2a_gen.diff.change import Change, Child, Found, Pair, Scene
+from a2a_gen.diff.claims import unclaimed
+from a2a_gen.diff.node import Node
+from a2a_gen.diff.rules.annotations import compare_member_facts
+from a2a_gen.diff.rules.applicators import compare_conditions, undecided_union
+from a2a_gen.diff.rules.arrays import compare_items
+from a2a_gen.diff.rules.bounds import compare_number, compare_size, compare_unique
+from a2a_gen.diff.rules.closed import compare_others
+from a2a_gen.diff.rules.enums import compare_values
+from a2a_gen.diff.rules.presence import compare_presence
+from a2a_gen.diff.rules.properties import compare_members
+from a2a_gen.diff.rules.rule import Effect
+from a2a_gen.diff.rules.texts import compare_text
+from a2a_gen.diff.rules.types import compare_kinds
+from a2a_gen.diff.rules.unions import compare_alternatives, match
+from a2a_gen.diff.same import Sameness
+from a2a_gen.diff.shape import Atom, Shape, TooLargeError, shape
+from a2a_gen.diff.tree import Tree
+
+MOST_PAIRS = 100_000
+_MOST_IN_A_TRIAL = 200
+
+_FINDERS: Mapping[str, tuple[Callable[[Scene], Iterator[Found]], ...]] = {
+    "null": (),
+    "boolean": (compare_values,),
+    "number": (compare_values, compare_number),
+    "string": (compare_values, compare_size, compare_text),
+    "array": (compare_values, compare_size, compare_unique, compare_items),
+    "object": (compare_values, compare_size, compare_members, compare_others, compare_presence, compare_member_facts),
+}
+_SCALARS = frozenset({"boolean", "number", "string"})
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What differs at a pair itself, and the pairs below it."""
+
+    changes: tuple[Change, ...] = ()
+    children: tuple[Child, ...] = ()
+
+
+_SAME = Expansion()
+
+
+class Comparison:
+    """Two trees, and every pair of their nodes that was looked at."""
+
+    def __init__(self, old: Tree, new: Tree) -> None:
+        self.trees = (old, new)
+        self.sameness = Sameness(old, new)
+        self._expansions: dict[Pair, Expansion] = {}
+        self._shapes: tuple[dict[Node, Shape], dict[Node, Shape]] = ({}, {})
+        self._open: set[Pair] = set()
+
+    def expand(self, pair: Pair) -> Expansion:
+        """Look at a pair, once."""
+        known = self._expansions.get(pair)
+        if known is not None:
+            return known
+        if len(self._expansions) >= MOST_PAIRS:
+            raise TooLargeError(f"there are more than {MOST_PAIRS} pairs of schemas to compare\n    fix: compare fewer files at a time")
+        self._open.add(pair)
+        found = _SAME if self._is_same(pair) else self._look(pair)
+        self._open.discard(pair)
+        self._expansions[pair] = found
+        return found
+
+    def shape(self, side: int, node: Node) -> Shape:
+        """Spread a node of one side out, once."""
+        known = self._shapes[side].get(node)
+        if known is None:
+            known = self._shapes[side][node] = shape(self.trees[side], node)
+        return known
+
+    def has(self, effect: Effect, pairs: Iterable[Pair]) -> bool:
+        """Whether any change at some pairs or below them has an effect; without an answer within bounds, it may have."""
+        waiting = list(pairs)
+        seen = set(waiting)
+        while waiting:
+            pair = waiting.pop()
+            if pair in self._open and pair not in self._expansions:
+                return True
+            expansion = self.expand(pair)
+            if any(_shares(change.effect, effect) for change in expansion.changes):
+                return True
+            for child in expansion.children:
+                if child.pair not in seen:
+                    seen.add(child.pair)
+                    waiting.append(child.pair)
+            if len(seen) > _MOST_IN_A_TRIAL:
+                return True
+        return False
+
+    def _is_same(self, pair: Pair) -> bool:
+        if pair.old.used or pair.new.used or len(pair.old.spots) != len(pair.new.spots):
+            return False
+        return all(self.sameness.holds(*spots) for spots in zip(pair.old.spots, pair.new.spots, strict=True))
+
+    def _look(self, pair: Pair) -> Expansion:
+        old, new = self.shape(0, pair.old), self.shape(1, pair.new)
+        found: list[Found] = list(compare_kinds(pair, old, new))
+        for kind in old.atoms.keys() & new.atoms.keys():
+            found.extend(self._kind(pair, old.atoms[kind], new.atoms[kind]))
+        changes = tuple(unclaimed(each for each in found if isinstance(each, Change)))
+        children = tuple(each for each in found if isinstance(each, Child))
+        may_overlap = old.overlaps or new.overlaps
+        if may_overlap and (changes or self.has(Effect.BOTH, (child.pair for child in children))):
+            changes = (*changes, undecided_union(pair))
+        return Expansion(changes, children)
+
+    def _kind(self, pair: Pair, old: tuple[Atom, ...], new: tuple[Atom, ...]) -> Iterator[Found]:
+        if old == new and self.trees[0] is self.trees[1]:
+            return
+        found = match(old, new, self._covers)
+        yield from compare_alternatives(pair, found, old, new, self._covers)
+        for before, after in found.together:
+            if before.node.name and after.node.name and pair.old.name != before.node.name:
+                yield _definitions(before, after)
+            else:
+                yield from self._atoms(pair, before, after)
+
+    def _atoms(self, pair: Pair, old: Atom, new: Atom) -> Iterator[Found]:
+        scene = Scene(self.trees, pair, old, new)
+        both_listed = old.kind in _SCALARS and old.values is not None and new.values is not None
+        for finder in (compare_values,) if both_listed else _FINDERS[old.kind]:
+            yield from finder(scene)
+        if not both_listed:
+            yield from compare_conditions(scene)
+
+    def _covers(self, old: Atom, new: Atom, effect: Effect) -> bool:
+        pair = Pair(old.node, new.node)
+        found = list(self._atoms(pair, old, new))
+        if any(_shares(each.effect, effect) for each in found if isinstance(each, Change)):
+            return False
+        return not self.has(effect, (each.pair for each in found if isinstance(each, Child)))
+
+
+def _definitions(old: Atom, new: Atom) -> Child:
+    """Leave alternatives that are whole definitions to the comparison of these."""
+    nodes = Node(old.node.spots, at=old.node.spots[0]), Node(new.node.spots, at=new.node.spots[0])
+    return Child(Pair(*nodes, old.node.spots[0].at, new.node.spots[0].at), ("itself", ""), old, new)
+
+
+def _shares(one: Effect, other: Effect) -> bool:
+    return (one.narrows and other.narrows) or (one.widens and other.widens)

@@ -1,0 +1,118 @@
+"""Texts that match a pattern: enough of regular expressions for what people write into schemas, and no answer for the rest.
+
+Whoever asks checks the answer with a validator, so what is not understood need only be noticed, never guessed.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+
+_CLASSES = {"d": "0", "w": "a", "s": " ", "D": "a", "W": "-", "S": "a", "n": "\n", "t": "\t"}
+_ANY = string.ascii_letters + string.digits + string.punctuation + " "
+_MOST = 300
+
+
+class _NotUnderstoodError(ValueError):
+    """The pattern has something in it that is not followed here."""
+
+
+def matching(pattern: str) -> Iterator[str]:
+    """Give a shortest and a longer text that may match; nothing for a pattern that is not understood."""
+    for extra in (0, 1):
+        try:
+            text, end = _alternatives(pattern, 0, extra)
+        except (_NotUnderstoodError, IndexError, ValueError):
+            return
+        if end == len(pattern) and len(text) <= _MOST:
+            yield text
+
+
+def _alternatives(pattern: str, at: int, extra: int) -> tuple[str, int]:
+    """Read up to the end of a group; the first alternative is as good as any."""
+    first: str | None = None
+    while True:
+        text, at = _sequence(pattern, at, extra)
+        first = text if first is None else first
+        if at >= len(pattern) or pattern[at] != "|":
+            return first, at
+        at += 1
+
+
+def _sequence(pattern: str, at: int, extra: int) -> tuple[str, int]:
+    made = ""
+    while at < len(pattern) and pattern[at] not in "|)":
+        if pattern[at] in "^$":
+            at += 1
+            continue
+        piece, at = _piece(pattern, at, extra)
+        times, at = _times(pattern, at, extra)
+        if len(piece) * times > _MOST:
+            raise _NotUnderstoodError
+        made += piece * times
+    return made, at
+
+
+def _piece(pattern: str, at: int, extra: int) -> tuple[str, int]:
+    match pattern[at]:
+        case "(":
+            if pattern.startswith("(?", at) and not pattern.startswith("(?:", at):
+                raise _NotUnderstoodError
+            text, end = _alternatives(pattern, at + (3 if pattern.startswith("(?:", at) else 1), extra)
+            if pattern[end] != ")":
+                raise _NotUnderstoodError
+            return text, end + 1
+        case "[":
+            return _set(pattern, at + 1)
+        case "\\":
+            return _escape(pattern[at + 1]), at + 2
+        case ".":
+            return "a", at + 1
+        case character:
+            return character, at + 1
+
+
+def _escape(character: str) -> str:
+    if character in _CLASSES:
+        return _CLASSES[character]
+    if character.isalnum():
+        raise _NotUnderstoodError
+    return character
+
+
+def _set(pattern: str, at: int) -> tuple[str, int]:
+    is_not = pattern[at] == "^"
+    at += is_not
+    members: list[str] = []
+    while pattern[at] != "]" or not members:
+        character = _escape(pattern[at + 1]) if pattern[at] == "\\" else pattern[at]
+        is_class = pattern[at] == "\\" and pattern[at + 1] in "dwsDWS"
+        at += 2 if pattern[at] == "\\" else 1
+        if not is_class and pattern[at] == "-" and pattern[at + 1] != "]":
+            members += [chr(code) for code in range(ord(character), min(ord(pattern[at + 1]), ord(character) + _MOST) + 1)]
+            at += 2
+        elif is_class and is_not:
+            members += {"d": string.digits, "w": string.ascii_letters + string.digits + "_", "s": string.whitespace}.get(pattern[at - 1], "")
+        else:
+            members.append(character)
+    chosen = next((each for each in _ANY if each not in members), None) if is_not else members[0]
+    if chosen is None:
+        raise _NotUnderstoodError
+    return chosen, at + 1
+
+
+def _times(pattern: str, at: int, extra: int) -> tuple[int, int]:
+    least, most = 1, 1
+    if at < len(pattern) and pattern[at] in "*+?":
+        least, most = {"*": (0, _MOST), "+": (1, _MOST), "?": (0, 1)}[pattern[at]]
+        at += 1
+    elif at < len(pattern) and pattern[at] == "{":
+        end = pattern.index("}", at)
+        lower, comma, upper = pattern[at + 1 : end].partition(",")
+        least, at = int(lower), end + 1
+        most = int(upper) if upper else _MOST if comma else least
+    else:
+        return 1, at
+    if at < len(pattern) and pattern[at] == "?":
+        at += 1
+    return min(least + extra, most), at

@@ -1,0 +1,130 @@
+"""One side of a comparison: files by path, and where a ``$ref`` leads among them. Nothing is read from a disk or a network here."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+from urllib.parse import unquote, urldefrag, urljoin
+
+from a2a_gen.problems import Place
+from a2a_gen.source.documents import Document
+from a2a_gen.source.json_text import Json
+from a2a_gen.source.positions import escaped, unescaped
+from a2a_gen.source.schemas import schemas
+
+_DEFINITIONS = ("$defs", "definitions")
+
+At: TypeAlias = tuple[str, str]
+"""A place without its line: file and JSON pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A schema and where it stands; two spots are one when they stand in the same place."""
+
+    file: str
+    pointer: str
+    data: Json = field(compare=False, repr=False)
+
+    @property
+    def members(self) -> dict[str, Json]:
+        """The keywords of the schema; a boolean schema has none."""
+        return self.data if isinstance(self.data, dict) else {}
+
+    @property
+    def at(self) -> At:
+        """The place."""
+        return self.file, self.pointer
+
+    @property
+    def name(self) -> str:
+        """The name of the definition that this is, empty when it is none."""
+        parent, _, name = self.pointer.rpartition("/")
+        return unescaped(name) if parent.rpartition("/")[2] in _DEFINITIONS else ""
+
+    def below(self, *steps: str | int) -> Spot | None:
+        """Find the schema that some steps lead to from here."""
+        data, pointer = self.data, self.pointer
+        for step in steps:
+            if isinstance(data, dict) and str(step) in data:
+                data = data[str(step)]
+            elif isinstance(data, list) and str(step).isdecimal() and int(step) < len(data):
+                data = data[int(step)]
+            else:
+                return None
+            pointer = f"{pointer}/{escaped(str(step))}"
+        return Spot(self.file, pointer, data)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """All files of one side, and the folder that shown paths begin with."""
+
+    documents: Mapping[str, Document]
+    shown: str = ""
+
+    @cached_property
+    def ids(self) -> Mapping[str, str]:
+        """The files by the identifiers that they give themselves."""
+        found = {}
+        for path, document in self.documents.items():
+            identity = document.data.get("$id") if isinstance(document.data, dict) else None
+            if isinstance(identity, str):
+                found[urldefrag(identity).url] = path
+        return found
+
+    @cached_property
+    def definitions(self) -> Mapping[At, Spot]:
+        """Every named definition, and the root of every file that is a schema itself."""
+        return {spot.at: spot for path in self.documents for spot in self._definitions(path)}
+
+    def _definitions(self, path: str) -> Iterator[Spot]:
+        root = Spot(path, "", self.documents[path].data)
+        if set(root.members) - {"$schema", "$id", "$comment", "title", "description", *_DEFINITIONS}:
+            yield root
+        for keyword in _DEFINITIONS:
+            names = root.members.get(keyword)
+            for name in names if isinstance(names, dict) else ():
+                spot = root.below(keyword, name)
+                if spot is not None:
+                    yield spot
+
+    def target(self, spot: Spot, reference: str) -> Spot | None:
+        """Find what a ``$ref`` means; nothing when it leads out of the tree."""
+        address, _, fragment = reference.partition("#")
+        path = self._file(spot.file, address)
+        if path is None:
+            return None
+        root = Spot(path, "", self.documents[path].data)
+        fragment = unquote(fragment)
+        if fragment and not fragment.startswith("/"):
+            return self._anchors(path).get(fragment)
+        return root.below(*(unescaped(step) for step in fragment.split("/")[1:]))
+
+    def _file(self, file: str, address: str) -> str | None:
+        if not address:
+            return file
+        data = self.documents[file].data
+        base = data.get("$id") if isinstance(data, dict) else None
+        known = self.ids.get(urljoin(base, address) if isinstance(base, str) else address)
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(file), unquote(address)))
+        return known or (path if path in self.documents else None)
+
+    def _anchors(self, path: str) -> Mapping[str, Spot]:
+        found = {}
+        for schema in schemas(self.documents[path].data):
+            for keyword in ("$anchor", "$dynamicAnchor"):
+                name = schema.members.get(keyword)
+                if isinstance(name, str):
+                    found[name] = Spot(path, schema.pointer, schema.data)
+        return found
+
+    def place(self, at: At) -> Place:
+        """Give a place its line, and the path that people know the file by."""
+        file, pointer = at
+        document = self.documents.get(file)
+        line = document.place(pointer).line if document else 1
+        return Place(posixpath.join(self.shown, file) if self.shown else file, line, pointer)
