@@ -1,0 +1,41 @@
+"""A skill as its schemas say. Generated code makes one of these for each skill; server and client read the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from a2a_contract.errors import InvalidParamsError
+from a2a_contract.v1_0 import Message
+from a2a_runtime.skills.form import TEXT, Form, WrongValueError
+from a2a_runtime.skills.reading import carried
+
+I = TypeVar("I")  # noqa: E741 - the input of a skill, beside O, its output
+O = TypeVar("O")  # noqa: E741
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SkillContract(Generic[I, O]):
+    """What a skill takes, gives and asks; the output of one that streams is that of each chunk."""
+
+    id: str
+    input: Form[I]
+    output: Form[O]
+    streams: bool = False
+    replies: tuple[Form[Any], ...] = ()  # each has a type of its own
+
+    @property
+    def schemas(self) -> Mapping[str, Form[Any]]:
+        """The schemas that a client needs, by what they are for; plain text has none."""
+        return {name: form for name, form in (("input", self.input), ("output", self.output)) if form is not TEXT}
+
+    def read(self, message: Message) -> I:
+        """Read the input from a message, or raise ``InvalidParamsError`` with every wrong place."""
+        place = "message.parts"
+        try:
+            value, place = carried(message.parts, is_text=self.input.law.is_text)
+            return self.input.read(value)
+        except WrongValueError as error:
+            fields = error.fields if place == "message.parts" and not self.input.law.is_text else error.at(place)
+            raise InvalidParamsError(fields=tuple(fields)) from error

@@ -1,0 +1,75 @@
+"""The bases of models that are generated from a user's schemas.
+
+    SkillModel       unknown members are ignored
+    ├── OpenModel    unknown members are kept, in ``model_extra``
+    └── ClosedModel  unknown members are refused
+
+A member that is absent is ``None``. Where a schema also allows null, a ``None`` that was set is null, and one that was not is absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, GetPydanticSchema, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
+from pydantic_core import core_schema
+
+
+class SkillModel(BaseModel):
+    """A JSON object of a skill: names of the schema in JSON, names of Python in Python."""
+
+    model_config = ConfigDict(
+        extra="ignore",
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        allow_inf_nan=False,
+        protected_namespaces=(),
+    )
+
+    __nullable__: ClassVar[frozenset[str]] = frozenset()
+    """The optional members that may be null, by their names in Python."""
+    __absent__: ClassVar[Mapping[str, str]] = {}
+    """The members that may be absent, by their names in Python, with those on the wire."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_facts: object) -> None:
+        """Find the members that are left out when they are None."""
+        cls.__absent__ = {
+            name: field.serialization_alias or field.alias or name
+            for name, field in cls.model_fields.items()
+            if not field.is_required() and field.default is None and field.default_factory is None
+        }
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, object]:
+        written: dict[str, object] = write(self)
+        for name, wire in self.__absent__.items():
+            key = name if info.by_alias is False else wire
+            if key in written and written[key] is None and not (name in self.__nullable__ and name in self.model_fields_set):
+                del written[key]
+        return written
+
+
+class OpenModel(SkillModel):
+    """A JSON object that keeps the members it does not know."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ClosedModel(SkillModel):
+    """A JSON object that has no other members than its own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def _number(*_: object) -> core_schema.CoreSchema:
+    return core_schema.union_schema([core_schema.int_schema(strict=True), core_schema.float_schema(allow_inf_nan=False)], mode="left_to_right")
+
+
+Number: TypeAlias = Annotated[float, GetPydanticSchema(_number)]
+"""A number; one without a fraction keeps all of its digits."""
+
+Json: TypeAlias = object
+"""Any JSON value."""

@@ -1,0 +1,73 @@
+"""A typed method as a handler of the engine: the one untyped port of a skill stays the only one.
+
+    agent.add("generate-report", call(GENERATE_REPORT, service.generate_report), contract=GENERATE_REPORT)
+
+Input is read before the method runs. Output is checked before it leaves: what does not fit fails the task, with the reason in the log and not on the
+wire, because the promise that was broken is the agent's own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from typing import Generic, TypeVar
+
+from a2a_contract.base import JSON_NULL
+from a2a_runtime.execution.context import Context
+from a2a_runtime.execution.run import FAILED
+from a2a_runtime.skills.context import SkillContext
+from a2a_runtime.skills.contract import SkillContract
+from a2a_runtime.skills.form import WrongValueError
+
+I = TypeVar("I")  # noqa: E741 - as in contract
+O = TypeVar("O")  # noqa: E741
+
+log = logging.getLogger(__name__)
+
+
+class _Port(Generic[I, O]):
+    def __init__(self, contract: SkillContract[I, O]) -> None:
+        self._contract = contract
+
+    def _opened(self, context: Context) -> tuple[I, SkillContext]:
+        return self._contract.read(context.message), SkillContext(context, self._contract.replies)
+
+    def _written(self, answer: O, context: Context) -> object:
+        try:
+            written = self._contract.output.write(answer)
+        except WrongValueError as error:
+            log.error("skill %s: the output does not fit its schema: %s", self._contract.id, error)  # noqa: TRY400 - where it was raised says nothing
+            context.fail(FAILED)
+        return JSON_NULL if written is None else written
+
+
+class Call(_Port[I, O]):
+    """A method that answers once."""
+
+    def __init__(self, contract: SkillContract[I, O], method: Callable[[I, SkillContext], Awaitable[O]]) -> None:
+        super().__init__(contract)
+        self._method = method
+
+    async def __call__(self, context: Context) -> object:
+        """Run it."""
+        request, typed = self._opened(context)
+        return self._written(await self._method(request, typed), context)
+
+
+class Stream(_Port[I, O]):
+    """A method that answers in chunks."""
+
+    def __init__(self, contract: SkillContract[I, O], method: Callable[[I, SkillContext], AsyncIterator[O]]) -> None:
+        super().__init__(contract)
+        self._method = method
+
+    async def __call__(self, context: Context) -> AsyncGenerator[object, None]:
+        """Run it."""
+        request, typed = self._opened(context)
+        chunks = self._method(request, typed)
+        try:
+            async for chunk in chunks:
+                yield self._written(chunk, context)
+        finally:
+            if isinstance(chunks, AsyncGenerator):
+                await chunks.aclose()
