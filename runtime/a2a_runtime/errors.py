@@ -55,7 +55,10 @@ class EventsGoneError(UnavailableError):
 
 
 class StoreUnavailableError(UnavailableError):
-    """The store cannot be read or written now; nothing was changed. The reason says where and what to do."""
+    """The store cannot be read or written now; the reason says where and what to do.
+
+    A change that was under way may have been made all the same: repeat it with the version that it expected, or with its idempotency key.
+    """
 
     def __init__(self, reason: str = "") -> None:
         super().__init__()
