@@ -5,6 +5,7 @@ A2AError
     EnvelopeError
         ParseError
         InvalidRequestError
+            NotACallError
         MethodNotFoundError
         MethodNotAllowedError
         PayloadTooLargeError
@@ -14,6 +15,7 @@ A2AError
     UnavailableError
     AccessError
         UnauthenticatedError
+            TokenEmptyError
         PermissionDeniedError
         RateLimitedError
     TaskError
@@ -62,6 +64,12 @@ class ParseError(EnvelopeError):
 
 class InvalidRequestError(EnvelopeError):
     """The body is JSON, but not a request of the protocol."""
+
+    default_message = "Request payload validation error"
+
+
+class NotACallError(InvalidRequestError):
+    """The body is JSON, but no object, and so no call at all."""
 
     default_message = "Request payload validation error"
 
@@ -116,6 +124,12 @@ class UnauthenticatedError(AccessError):
     """No credentials, or wrong ones."""
 
     default_message = "Authentication required"
+
+
+class TokenEmptyError(UnauthenticatedError):
+    """The bearer token is empty, where any other would do."""
+
+    default_message = "The bearer token is empty"
 
 
 class PermissionDeniedError(AccessError):
@@ -232,7 +246,24 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
                 "mesh": ErrorRow(message="Parse error", code=-32700, http=400, grpc="INVALID_ARGUMENT", jsonrpc_status=400),
             },
         ),
-        InvalidRequestError: ErrorRow(code=-32600, http=400, grpc="INVALID_ARGUMENT"),
+        InvalidRequestError: ErrorRow(
+            code=-32600,
+            http=400,
+            grpc="INVALID_ARGUMENT",
+            dialects={
+                "mesh": ErrorRow(
+                    message="Invalid Request: '{member}' field is required and must be a string", code=-32600, http=400, grpc="INVALID_ARGUMENT"
+                ),
+            },
+        ),
+        NotACallError: ErrorRow(
+            code=-32600,
+            http=400,
+            grpc="INVALID_ARGUMENT",
+            dialects={
+                "mesh": ErrorRow(message="Parse error", code=-32700, http=400, grpc="INVALID_ARGUMENT", jsonrpc_status=400),
+            },
+        ),
         MethodNotFoundError: ErrorRow(
             code=-32601,
             http=404,
@@ -243,7 +274,14 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
         ),
         MethodNotAllowedError: ErrorRow(code=-32600, http=405, grpc="UNIMPLEMENTED", reason="METHOD_NOT_ALLOWED", jsonrpc_status=405),
         PayloadTooLargeError: ErrorRow(code=-32600, http=413, grpc="INVALID_ARGUMENT", reason="PAYLOAD_TOO_LARGE", jsonrpc_status=413),
-        InvalidParamsError: ErrorRow(code=-32602, http=400, grpc="INVALID_ARGUMENT"),
+        InvalidParamsError: ErrorRow(
+            code=-32602,
+            http=400,
+            grpc="INVALID_ARGUMENT",
+            dialects={
+                "mesh": ErrorRow(message="Invalid params: '{member}' is required for {method}", code=-32602, http=400, grpc="INVALID_ARGUMENT"),
+            },
+        ),
         IdempotencyConflictError: ErrorRow(code=-32602, http=409, grpc="ALREADY_EXISTS"),
         InternalError: ErrorRow(code=-32603, http=500, grpc="INTERNAL"),
         UnavailableError: ErrorRow(code=-32603, http=503, grpc="UNAVAILABLE", reason="UNAVAILABLE", jsonrpc_status=503),
@@ -255,11 +293,28 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
             jsonrpc_status=401,
             dialects={
                 "mesh": ErrorRow(
-                    message="Authentication required: missing Authorization: Bearer <token> header",
+                    message="Authentication required: missing {header} header",
                     code=-32001,
                     http=401,
                     grpc="UNAUTHENTICATED",
                     reason="UNAUTHENTICATED",
+                    jsonrpc_status=401,
+                ),
+            },
+        ),
+        TokenEmptyError: ErrorRow(
+            code=-32010,
+            http=401,
+            grpc="UNAUTHENTICATED",
+            reason="TOKEN_EMPTY",
+            jsonrpc_status=401,
+            dialects={
+                "mesh": ErrorRow(
+                    message="Authentication required: empty bearer token in Authorization header",
+                    code=-32001,
+                    http=401,
+                    grpc="UNAUTHENTICATED",
+                    reason="TOKEN_EMPTY",
                     jsonrpc_status=401,
                 ),
             },

@@ -21,6 +21,7 @@ from a2a_contract.errors import (
     InvalidRequestError,
     MethodNotAllowedError,
     MethodNotFoundError,
+    NotACallError,
     ParseError,
 )
 from a2a_contract.methods import METHODS
@@ -31,6 +32,7 @@ from a2a_contract.service import Event
 Answer: TypeAlias = "Awaitable[Encoded[WireModel] | None] | AsyncIterator[Event[WireModel]]"
 _FAULTS = {
     Fault.NOT_JSON: ParseError,
+    Fault.NOT_AN_OBJECT: NotACallError,
     Fault.NOT_A_CALL: InvalidRequestError,
     Fault.UNKNOWN_METHOD: MethodNotFoundError,
     Fault.WRONG_PARAMS: InvalidParamsError,

@@ -19,6 +19,7 @@ from a2a_contract.errors import (
     InvalidParamsError,
     InvalidRequestError,
     MethodNotFoundError,
+    NotACallError,
     ParseError,
     UnavailableError,
 )
@@ -27,8 +28,10 @@ from a2a_contract.places import places
 log = logging.getLogger(__name__)
 
 _NOT_JSON = "json_invalid"  # Pydantic's name for it
+_METHOD = "method"
 _FAULTS: dict[Fault, type[A2AError]] = {
     Fault.NOT_JSON: ParseError,
+    Fault.NOT_AN_OBJECT: NotACallError,
     Fault.NOT_A_CALL: InvalidRequestError,
     Fault.UNKNOWN_METHOD: MethodNotFoundError,
     Fault.WRONG_PARAMS: InvalidParamsError,
@@ -48,6 +51,14 @@ def failure_of(error: Exception) -> A2AError:
         case _:
             log.error("a request failed", exc_info=error)
             return InternalError()
+
+
+def _details(error: UnreadableCallError) -> dict[str, str]:
+    """Name the method, and the one member that is missing or cannot be read."""
+    if error.method is None:
+        return {"member": _METHOD} if error.fault is Fault.NOT_A_CALL else {}
+    members = [place for place, _ in error.fields if place.isidentifier()]
+    return {"method": error.method, **({"member": members[0]} if members else {})}
 
 
 def row_class(error: type[A2AError]) -> type[A2AError]:

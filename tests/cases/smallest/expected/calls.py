@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -18,11 +19,13 @@ from pydantic_core import CoreSchema, core_schema, from_json, to_json
 
 from .base import WireModel
 from .binding import AnyBinding
+from .kinds import is_object
 from .places import places
 
 CallId: TypeAlias = object  # text, an integer or null; anything at all in a dialect that forgives its envelope
 
 _VERSION = "2.0"
+_MEMBER = 2  # the place in an error's path of the name of a member of the params: after the method, and "params"
 _ENVELOPE = frozenset({"jsonrpc", "id", "method"})
 _STRICT_ID = core_schema.nullable_schema(core_schema.union_schema([core_schema.str_schema(strict=True), core_schema.int_schema(strict=True)]))
 
@@ -31,6 +34,7 @@ class Fault(Enum):
     """What is wrong with a body that cannot be read."""
 
     NOT_JSON = auto()
+    NOT_AN_OBJECT = auto()
     NOT_A_CALL = auto()
     UNKNOWN_METHOD = auto()
     WRONG_PARAMS = auto()
@@ -80,7 +84,7 @@ class CallReader:
         except ValueError:
             raise UnreadableCallError(Fault.NOT_JSON) from None
         if not isinstance(call, dict):
-            raise UnreadableCallError(Fault.NOT_A_CALL) from None
+            raise UnreadableCallError(Fault.NOT_AN_OBJECT) from None
         method, call_id = call.get("method"), call.get("id")
         if not (self._forgiving or _is_strict_id(call_id)):
             call_id = None
@@ -88,11 +92,15 @@ class CallReader:
             raise UnreadableCallError(Fault.NOT_A_CALL, call_id) from None
         if method not in self._methods:
             raise UnreadableCallError(Fault.UNKNOWN_METHOD, call_id, method) from None
-        if method in self._forgiving and not isinstance(call.get("params", {}), dict):
+        params = call.get("params", {})
+        if method in self._forgiving and not is_object(params):
             return self.read(to_json(call | {"params": {}}))
+        if method in self._forgiving and (mended := _mended(params, error)) != params:
+            with suppress(UnreadableCallError):  # what else is wrong with it is said of the call as it came
+                return self.read(to_json(call | {"params": mended}))
         if any(each["loc"][1] in _ENVELOPE for each in error.errors()):
             raise UnreadableCallError(Fault.NOT_A_CALL, call_id, method) from None
-        raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error, skip=2, of=self._methods[method][0].request)) from None
+        raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error, skip=_MEMBER, of=self._methods[method][0].request)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,12 @@ class _AnyCall:
 def _params(model: CoreSchema) -> core_schema.TypedDictField:
     without = core_schema.with_default_schema(model, default_factory=dict, validate_default=True)
     return core_schema.typed_dict_field(without, validation_alias="params")
+
+
+def _mended(params: dict[str, object], error: ValidationError) -> dict[str, object]:
+    """Leave out the members of params that are of a kind which no reader can take; what is wrong deeper inside stays wrong."""
+    unreadable = {each["loc"][_MEMBER] for each in error.errors() if len(each["loc"]) == _MEMBER + 1}
+    return {name: value for name, value in params.items() if name not in unreadable}
 
 
 def _is_strict_id(value: object) -> bool:
