@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypedDict, TypeVar, Unpack
 
 from a2a_contract.v1_0 import AgentExtension, AgentProvider, SecurityRequirement, SecurityScheme
+from a2a_runtime.caller import Caller
 from a2a_runtime.execution.skill import Answers, Handler, Skill
 
 AnyHandler = TypeVar("AnyHandler", bound=Callable[..., object])
@@ -68,6 +69,11 @@ class DeclaredSkill:
     def id(self) -> str:
         """The name that requests have for it."""
         return self.run.id
+
+    def may_use(self, caller: Caller) -> bool:
+        """Whether a caller satisfies one of its requirements, or it has none."""
+        needs = [{name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()} for each in self.security_requirements]
+        return not needs or any(caller.satisfies(each) for each in needs)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+TEAM = "team:"
+"""Begin of the owner of a team's tasks; no subject begins with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -42,6 +45,8 @@ class Caller:
     """What they are."""
     claims: Mapping[str, object] = field(default_factory=dict[str, object], compare=False)
     """What else is known about them."""
+    team: str = ""
+    """The team whose tasks they share, in place of having their own."""
     proofs: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]], compare=False)
     """The schemes by which they have proved who they are, each with the scopes and roles that it gives them."""
 
@@ -49,9 +54,19 @@ class Caller:
         """Whether they have proved themselves by every scheme that is required, with everything that is required of it."""
         return all(name in self.proofs and self.proofs[name].issuperset(needed) for name, needed in requirement.items())
 
+    @property
+    def is_known(self) -> bool:
+        """Whether they have proved anything."""
+        return bool(self.subject or self.proofs)
+
+    @property
+    def owner(self) -> str:
+        """To whom their tasks belong: to themselves, or to the team whose tasks they share."""
+        return f"{TEAM}{self.team}" if self.team else self.subject
+
     def scope(self, surface: str) -> Scope:
         """Say which room of a surface is theirs."""
-        return Scope(surface, self.tenant, self.subject)
+        return Scope(surface, self.tenant, self.owner)
 
 
 @lru_cache(maxsize=1024)

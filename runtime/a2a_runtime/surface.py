@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO, V1_0
+from a2a_contract.v1_0 import SecurityRequirement, SecurityScheme
 from a2a_runtime.agent import Agent, DeclaredSkill
+from a2a_runtime.auth.gate import DescribingGate, Gate
 from a2a_runtime.execution.runner import Skills
-
-if TYPE_CHECKING:
-    from a2a_runtime.auth.gate import Gate
 
 COMBINED = "combined"
 """The card that clients of several dialects can read."""
@@ -81,6 +79,29 @@ class Surface:
         required = frozenset(each.uri for each in self.agent.capabilities.extensions if each.uri and each.required)
         object.__setattr__(self, "skills", offered)  # frozen for everyone else
         object.__setattr__(self, "required_extensions", required)
+
+    @property
+    def security_schemes(self) -> Mapping[str, SecurityScheme]:
+        """The ways to prove who one is: the gate's, or what the agent says of a gate that cannot say it."""
+        return self.gate.security_schemes() if isinstance(self.gate, DescribingGate) else self.agent.security_schemes
+
+    @property
+    def security_requirements(self) -> Sequence[SecurityRequirement]:
+        """What is required to come in, any one of which is enough."""
+        return self.gate.security_requirements() if isinstance(self.gate, DescribingGate) else self.agent.security_requirements
+
+    def check_protection(self) -> None:
+        """Refuse to be served with a card that promises what nobody keeps."""
+        name = f"the surface of agent {self.agent.name!r} at {self.path or '/'!r}"
+        if self.gate is None and self.security_requirements:
+            raise ValueError(f"{name}: the card says that callers prove who they are, and nobody looks; give the surface a gate")
+        if isinstance(self.gate, DescribingGate) and self.agent.security_requirements:
+            raise ValueError(f"{name}: the gate says what callers prove, and so does the agent; take security_requirements away from the agent")
+        known = self.security_schemes.keys()
+        for skill in self.skills.values():
+            unknown = {scheme for each in skill.security_requirements for scheme in each.schemes or ()} - known
+            if unknown:
+                raise ValueError(f"{name}: skill {skill.id!r} needs {', '.join(sorted(unknown))}; there is {', '.join(known) or 'no scheme'}")
 
     def activated(self, extensions: Sequence[str]) -> tuple[str, ...]:
         """Choose, of the extensions that a client asks for, those that the agent has; the answer names them to the client."""

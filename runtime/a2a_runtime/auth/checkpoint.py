@@ -113,7 +113,7 @@ class Checkpoint:
     def _caller(self, proved: Sequence[tuple[_Need, Identity]]) -> Caller:
         (first, who), *others = proved
         subject = f"{first.scheme}:{who.subject}" if self._apart else who.subject
-        caller = Caller(subject, who.tenant, who.scopes, who.roles, who.claims, {first.scheme: who.scopes | who.roles})
+        caller = Caller(subject, who.tenant, who.scopes, who.roles, who.claims, who.team, {first.scheme: who.scopes | who.roles})
         for need, also in others:
             if also.tenant and caller.tenant not in {"", also.tenant}:
                 raise ChallengeError(self._challenge(None), "The proofs name different tenants")

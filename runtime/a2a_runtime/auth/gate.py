@@ -21,6 +21,7 @@ ANYONE = Caller()
 """All callers who have proved nothing: one owner."""
 
 BEARER = "bearer"
+_SOMEBODY = Caller(proofs={BEARER: frozenset()})
 
 
 class ChallengeError(UnauthenticatedError):
@@ -49,7 +50,7 @@ class Gate(Protocol):
 
 
 @runtime_checkable
-class DescribingGate(Describing, Protocol):
+class DescribingGate(Gate, Describing, Protocol):
     """A gate that cards can describe."""
 
     def security_requirements(self) -> Sequence[SecurityRequirement]:
@@ -79,7 +80,7 @@ class PresenceGate:
             raise ChallengeError("Bearer", error.reason) from None
         if not token:
             raise ChallengeError("Bearer", "" if token is None else "The bearer token is empty")
-        return ANYONE
+        return _SOMEBODY
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Describe the token."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from a2a_contract.v1_0 import SecurityScheme
+from a2a_runtime.caller import TEAM
 
 _LONGEST = 1000
 
@@ -40,12 +41,15 @@ class Identity:
     """What they were permitted to do."""
     roles: frozenset[str] = frozenset()
     """What they are."""
+    team: str = ""
+    """The team whose tasks they share, in place of having their own."""
     claims: Mapping[str, object] = field(default_factory=dict[str, object])
     """What else is known about them."""
 
     def __post_init__(self) -> None:
-        if not self.subject or len(self.subject) > _LONGEST or len(self.tenant) > _LONGEST:
-            raise RefusedError("The proof names nobody")  # an empty subject would own what belongs to all strangers
+        # An empty subject would own what belongs to all strangers.
+        if not self.subject or self.subject.startswith(TEAM) or max(map(len, (self.subject, self.tenant, self.team))) > _LONGEST:
+            raise RefusedError("The proof names nobody who could be a caller")
 
 
 @runtime_checkable

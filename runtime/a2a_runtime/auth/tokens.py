@@ -144,7 +144,7 @@ class JwtAuthenticator:
             "" if names.tenant is None else _text(said, names.tenant),
             _words(said, names.scopes),
             _words(said, names.roles),
-            said,
+            claims=said,
         )
 
 

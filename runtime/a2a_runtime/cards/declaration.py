@@ -10,6 +10,7 @@ from a2a_contract.v0_3 import AgentCard as CardOf03
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
 from a2a_runtime.agent import Capabilities, DeclaredSkill
+from a2a_runtime.caller import Caller
 from a2a_runtime.surface import Surface
 
 T = TypeVar("T")
@@ -17,8 +18,8 @@ T = TypeVar("T")
 _WHOLE_VERSION_03: str = CardOf03.model_fields["protocol_version"].default  # cards of 0.3 name the patch level too
 
 
-def declare(surface: Surface, base_url: str, dialect: str = CANONICAL.name, *, extended: bool = False) -> AgentCard:
-    """Make the card of a surface, with the addresses that clients of a dialect understand.
+def declare(surface: Surface, base_url: str, dialect: str = CANONICAL.name, reader: Caller | None = None) -> AgentCard:
+    """Make the card of a surface, with the addresses that clients of a dialect understand: for everybody, or the extended one for a known caller.
 
     A client of 1.0 is told of all dialects, each with its version; clients of others only of their own. What is configured as the address goes before
     ``base_url``.
@@ -32,11 +33,11 @@ def declare(surface: Surface, base_url: str, dialect: str = CANONICAL.name, *, e
         version=agent.version,
         documentation_url=agent.documentation_url,
         capabilities=_capabilities(agent.capabilities),
-        security_schemes=dict(agent.security_schemes) or None,
-        security_requirements=_listed(agent.security_requirements),
+        security_schemes=dict(surface.security_schemes) or None,
+        security_requirements=_listed(surface.security_requirements),
         default_input_modes=list(agent.default_input_modes),
         default_output_modes=list(agent.default_output_modes),
-        skills=[_skill(skill) for skill in surface.skills.values() if extended or not skill.only_extended],
+        skills=[_skill(skill) for skill in surface.skills.values() if not skill.only_extended or (reader and skill.may_use(reader))],
         icon_url=agent.icon_url,
     )
 

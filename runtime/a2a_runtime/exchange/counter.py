@@ -60,6 +60,7 @@ class Counter:
     """Where the requests to a surface are served."""
 
     def __init__(self, surface: Surface) -> None:
+        surface.check_protection()
         self.surface = surface
         self.spoken = Spoken(surface.dialects)
         self._gate = surface.gate

@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from a2a_contract.calls import CallId
 from a2a_contract.dialects import DIALECTS
 from a2a_contract.errors import DOMAIN, ERRORS, A2AError, ErrorRow, MethodNotAllowedError
-from a2a_runtime.auth.gate import ChallengeError
+from a2a_runtime.auth.gate import ChallengeError, ScopeError
 from a2a_runtime.exchange.failure import row_class
 from a2a_runtime.service.call import BindingKind
 
@@ -46,7 +46,7 @@ def show(error: A2AError, dialect: str, binding: BindingKind, call_id: CallId = 
 
 
 def _headers(error: A2AError) -> list[tuple[bytes, bytes]]:
-    if isinstance(error, ChallengeError):
+    if isinstance(error, ChallengeError | ScopeError):
         return [(b"www-authenticate", error.challenge.encode("latin-1", "replace"))]
     if isinstance(error, MethodNotAllowedError):
         return [(b"allow", error.details.get("allow", "").encode("latin-1", "replace"))]

@@ -51,5 +51,5 @@ class Call(NamedTuple):
                 raise PermissionDeniedError("The caller does not belong to this tenant")
             if tenant in RESERVED_TENANTS:
                 raise InvalidParamsError(fields=(("tenant", "is reserved and cannot name a tenant"),))
-            return Scope(self.surface.path, tenant, caller.subject)
-        return Scope(self.surface.path, caller.tenant, caller.subject)
+            return Scope(self.surface.path, tenant, caller.owner)
+        return Scope(self.surface.path, caller.tenant, caller.owner)

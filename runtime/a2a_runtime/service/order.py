@@ -8,11 +8,13 @@ from typing import NamedTuple
 from a2a_contract.errors import (
     ExtensionSupportRequiredError,
     InvalidParamsError,
+    PermissionDeniedError,
     PushNotificationNotSupportedError,
     UnsupportedOperationError,
 )
 from a2a_contract.v1_0 import Message, SendMessageConfiguration, SendMessageRequest, TaskPushNotificationConfig
 from a2a_runtime.agent import DeclaredSkill
+from a2a_runtime.auth.gate import ScopeError
 from a2a_runtime.caller import Scope
 from a2a_runtime.service import modes
 from a2a_runtime.service.call import Call
@@ -62,16 +64,29 @@ def order_of(request: SendMessageRequest, call: Call) -> Order:
     )
 
 
-def skill_of(order: Order, surface: Surface) -> DeclaredSkill:
-    """Choose the skill for a new task: the one that is named, or the first."""
-    if order.named is None:
-        skill = next(iter(surface.skills.values()))
-    elif (found := surface.skills.get(order.named)) is not None:
-        skill = found
-    else:
-        raise InvalidParamsError(fields=((f"metadata.{SKILL}", f"There is no skill {order.named!r}; there are {', '.join(surface.skills)}"),))
-    check_modes(order, surface, skill)
+def skill_of(order: Order, call: Call) -> DeclaredSkill:
+    """Choose the skill for a new task: the one that is named, or the first; one that the caller must not know of is not there."""
+    skills = call.surface.skills
+    chosen = (skill for skill in skills.values() if _is_there(skill, call)) if order.named is None else iter([skills.get(order.named)])
+    skill = next(chosen, None)
+    if skill is None or not _is_there(skill, call):
+        shown = ", ".join(name for name, each in skills.items() if not each.only_extended)
+        raise InvalidParamsError(fields=((f"metadata.{SKILL}", f"There is no skill {order.named!r}; there are {shown}"),))
+    need_permission(skill, call)
+    check_modes(order, call.surface, skill)
     return skill
+
+
+def _is_there(skill: DeclaredSkill, call: Call) -> bool:
+    return not skill.only_extended or skill.may_use(call.caller)
+
+
+def need_permission(skill: DeclaredSkill, call: Call) -> None:
+    """Refuse a caller who does not satisfy what a skill requires, and say what is missing."""
+    if skill.security_requirements and not skill.may_use(call.caller):
+        wanted = skill.security_requirements[0].schemes or {}
+        missing = frozenset(scope for scopes in wanted.values() for scope in scopes.list_ or ()) - call.caller.scopes - call.caller.roles
+        raise ScopeError(missing) if missing else PermissionDeniedError(f"This skill needs {', '.join(wanted)}")
 
 
 def check_modes(order: Order, surface: Surface, skill: DeclaredSkill) -> None:

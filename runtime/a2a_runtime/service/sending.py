@@ -17,7 +17,7 @@ from a2a_runtime.execution.skill import Answers
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.following import ends_of
-from a2a_runtime.service.order import Order, check_modes, need_streaming, order_of, skill_of
+from a2a_runtime.service.order import Order, check_modes, need_permission, need_streaming, order_of, skill_of
 from a2a_runtime.stores.port import NewTask, StoredTask
 
 _INLINE_URL = "configuration.taskPushNotificationConfig.url"
@@ -67,7 +67,7 @@ class Sending(ServiceBase):
             self._check_url(order.push.url, _INLINE_URL)
         if order.message.task_id:
             return await self._follow_up(order, call)
-        skill = skill_of(order, call.surface)
+        skill = skill_of(order, call)
         if skill.run.answers is Answers.MESSAGE:
             return await self._answer(order, skill, call)
         new = NewTask(
@@ -81,6 +81,7 @@ class Sending(ServiceBase):
         stored = await self._engine.load(order.scope, wire_id, 0, include_artifacts=False)
         skill = call.surface.skills.get(stored.skill)
         if skill is not None:
+            need_permission(skill, call)
             check_modes(order, call.surface, skill)
         if order.push is not None:
             refuse(stored, message)

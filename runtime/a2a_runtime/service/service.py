@@ -30,6 +30,6 @@ class Service(Sending, Tasks, Following, Pushes, AgentService[Call]):
             raise UnsupportedOperationError if call.dialect == CANONICAL.name else ExtendedAgentCardNotConfiguredError
         if not any(skill.only_extended for skill in surface.skills.values()):
             raise ExtendedAgentCardNotConfiguredError
-        if surface.gate is None and not call.caller.subject:
-            raise UnauthenticatedError  # nobody is asked who they are here, so nobody is known
-        return Encoded.of(declare(surface, call.base_url, call.dialect, extended=True))
+        if not call.caller.is_known:
+            raise UnauthenticatedError
+        return Encoded.of(declare(surface, call.base_url, call.dialect, reader=call.caller))

@@ -71,7 +71,7 @@ async def test_an_unknown_skill_is_an_error_with_its_place(client: Client) -> No
     """The error says where it was named, and which there are."""
     with pytest.raises(InvalidParamsError) as raised:
         await client.send("hi", skill="nope")
-    assert raised.value.fields == (("metadata.skillId", "There is no skill 'nope'; there are echo, count, ask, wait, greet, picture"),)
+    assert raised.value.fields == (("metadata.skillId", "There is no skill 'nope'; there are echo, count, ask, wait, greet"),)
 
 
 async def test_conversations_are_made_kept_and_inferred(client: Client) -> None:
