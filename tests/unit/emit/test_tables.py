@@ -61,7 +61,8 @@ def test_an_error_has_a_row_in_every_dialect(name: str, dialect: str) -> None:
     shown = errors.ERRORS[error].in_dialect(dialect)
     assert (shown.code, shown.http, shown.grpc, shown.reason) == (row["code"], row["http"], row["grpc"], row.get("reason"))
     assert shown.jsonrpc_status == row.get("jsonrpc_status", 200)
-    assert shown.text(error(details={"task_id": "t", "method": "m"})) == row["message"].format(task_id="t", method="m")
+    details = dict.fromkeys(("task_id", "method", "member", "header"), "x")
+    assert shown.text(error(details=details)) == row["message"].format_map(details)
 
 
 def test_a_text_with_a_gap_needs_its_detail() -> None:

@@ -92,12 +92,13 @@ class CallReader:
             raise UnreadableCallError(Fault.NOT_A_CALL, call_id) from None
         if method not in self._methods:
             raise UnreadableCallError(Fault.UNKNOWN_METHOD, call_id, method) from None
-        params = call.get("params", {})
-        if method in self._forgiving and not is_object(params):
-            return self.read(to_json(call | {"params": {}}))
-        if method in self._forgiving and (mended := _mended(params, error)) != params:
-            with suppress(UnreadableCallError):  # what else is wrong with it is said of the call as it came
-                return self.read(to_json(call | {"params": mended}))
+        if method in self._forgiving:
+            params = call.get("params", {})
+            if not is_object(params):
+                return self.read(to_json(call | {"params": {}}))
+            if (mended := _mended(params, error)) != params:
+                with suppress(UnreadableCallError):  # what else is wrong with it is said of the call as it came
+                    return self.read(to_json(call | {"params": mended}))
         if any(each["loc"][1] in _ENVELOPE for each in error.errors()):
             raise UnreadableCallError(Fault.NOT_A_CALL, call_id, method) from None
         raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error, skip=_MEMBER, of=self._methods[method][0].request)) from None
