@@ -1,4 +1,6 @@
-"""Runs in the environment of a2a-sdk 0.3: an agent made with it, over JSON-RPC at ``/`` and over HTTP+JSON below ``/rest``, where its card is snake_case.
+"""Runs in the environment of a2a-sdk 0.3: an agent made with it, over JSON-RPC at ``/`` and over HTTP+JSON below ``/rest``.
+
+The card below ``/rest`` has the names of Python, as the SDK writes them there.
 
 Nothing of this project is importable here. What the agent does, the first word of a message says; README.md has the list.
 """

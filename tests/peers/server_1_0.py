@@ -1,4 +1,4 @@
-"""Runs in the environment of a2a-sdk 1.x: an agent made with it, over JSON-RPC at ``/rpc`` and over HTTP+JSON at ``/rest``, also below ``/rest/{tenant}``.
+"""Runs in the environment of a2a-sdk 1.x: an agent made with it, over JSON-RPC at ``/rpc`` and over HTTP+JSON below ``/rest``.
 
 Nothing of this project is importable here. What the agent does, the first word of a message says; README.md has the list.
 """

@@ -15,17 +15,28 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from a2a_contract.dialects import DIALECTS, Dialect
+from a2a_contract import mesh, v0_3
+from a2a_contract.answers import AnswerReader
+from a2a_contract.binding import Hearing
+from a2a_contract.dialects import CANONICAL, MESH, V0_3, Dialect
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.routes.cards import CARDS
+from a2a_contract.translate import mesh as from_mesh
+from a2a_contract.translate import v0_3 as from_v0_3
 from a2a_contract.v1_0 import AgentCard
 from a2a_runtime.client.courier import Courier, Reply
 from a2a_runtime.client.errors import CardNotFoundError, CardUnreadableError, LineError
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.refusals import error_of_http
 from a2a_runtime.client.retry import Safety
-from a2a_runtime.client.voice import Question, reader_of_cards
+from a2a_runtime.client.voice import Question
 
+# The forms of cards, the one that says the most first.
+_FORMS: tuple[tuple[Dialect, Hearing[AgentCard]], ...] = (
+    (CANONICAL, Hearing(AgentCard)),
+    (V0_3, Hearing(v0_3.AgentCard, from_v0_3.read_agent_card)),
+    (MESH, Hearing(mesh.AgentCard, from_mesh.read_agent_card)),
+)
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?(\d{1,9})")
 _NEVER = re.compile(r"(?:^|[,\s])no-(?:store|cache)")
 _FILE = ".json"
@@ -82,7 +93,7 @@ class CardSource:
                 if not at_root or _lists(found, self._url):
                     return self._keep(found, reply)
             elif reply.status not in _NOT_HERE:
-                refused = refused or error_of_http(found_in(url).name, GET_EXTENDED_AGENT_CARD, reply.status, reply.body)
+                refused = refused or error_of_http(CANONICAL.name, GET_EXTENDED_AGENT_CARD, reply.status, reply.body)
         raise refused or CardNotFoundError(f"No card at {', '.join(tried)}; check the URL, or give the URL of the card itself")
 
     async def _ask_again(self, kept: Kept) -> Kept:
@@ -111,22 +122,15 @@ class CardSource:
     def _read(self, reply: Reply) -> Found:
         """Read a card in the first dialect in which it says where the agent is."""
         first: ValueError | None = None
-        for dialect in sorted(DIALECTS.values(), key=lambda each: each.name != self._options.pin.dialect):
-            if not dialect.card_paths:
-                continue
+        for dialect, hearing in sorted(_FORMS, key=lambda each: each[0].name != self._options.pin.dialect):
             try:
-                card = reader_of_cards(dialect, GET_EXTENDED_AGENT_CARD).read(reply.body)
+                card = AnswerReader(hearing).read(reply.body)
             except ValueError as error:
                 first = first or error
                 continue
-            if isinstance(card, AgentCard) and any(each.url for each in card.supported_interfaces):
+            if card and any(each.url for each in card.supported_interfaces):
                 return Found(card, dialect, reply.url)
         raise CardUnreadableError(f"What is at {reply.url} is no card that says where its agent is ({first or 'it lists no interface'})") from first
-
-
-def found_in(url: str) -> Dialect:
-    """Name the first dialect whose clients look for cards at a URL."""
-    return next((each for each in DIALECTS.values() if any(url.endswith(path) for path in each.card_paths)), DIALECTS[next(iter(DIALECTS))])
 
 
 def _places(url: str) -> Iterator[tuple[str, bool]]:

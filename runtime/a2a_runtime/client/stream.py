@@ -14,6 +14,7 @@ that the stream goes on with.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from types import TracebackType
@@ -75,6 +76,8 @@ class TaskStream:
         self.is_over = False
         self._line, self._operation, self._request = line, operation, request
         self._begun = False
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._iteration: ReferenceType[AsyncGenerator[TaskEvent, None]] | None = None
 
     def __aiter__(self) -> AsyncIterator[TaskEvent]:
@@ -94,10 +97,21 @@ class TaskStream:
         iteration = self._iteration() if self._iteration else None
         if iteration is not None:
             await iteration.aclose()
+        await self._idle.wait()  # what was left before is being closed by the event loop
 
     async def _events(self) -> AsyncGenerator[TaskEvent, None]:
         if self.is_over:
             return
+        self._idle.clear()
+        try:
+            async with aclosing(self._connections()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._idle.set()
+
+    async def _connections(self) -> AsyncGenerator[TaskEvent, None]:
+        """Follow one connection after the other."""
         failures = 0
         while True:
             problem: Exception | None = None

@@ -17,7 +17,7 @@ from a2a_contract.addressing import Addresses
 from a2a_contract.answers import AnswerReader, Refusal, call_body
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding
-from a2a_contract.dialects import DIALECTS, Dialect
+from a2a_contract.dialects import DIALECTS
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.kinds import is_list, is_object
 from a2a_contract.methods import METHODS
@@ -170,12 +170,6 @@ class HttpVoice(Voice):
 def voice_at(interface: Interface) -> Voice:
     """Make what speaks at an interface."""
     return JsonRpcVoice(interface) if interface.transport == JSONRPC else HttpVoice(interface)
-
-
-def reader_of_cards(dialect: Dialect, operation: Operation) -> AnswerReader[WireModel]:
-    """Make what reads the cards of a dialect: they are what its operation for them answers with."""
-    call = operation.calls[dialect.name]
-    return AnswerReader(METHODS[dialect.name][call.method or ""].hear)
 
 
 def _names_its_kind(said: Mapping[str, object]) -> bool:

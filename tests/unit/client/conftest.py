@@ -1,0 +1,9 @@
+"""What the tests of the client share."""
+
+import pytest
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run on asyncio."""
+    return "asyncio"

@@ -1,0 +1,41 @@
+"""Messages made of what people have."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.v1_0 import Message, Part, Role, Task, TaskState, TaskStatus
+from a2a_runtime.client.content import Content, message_of
+
+TASK = Task(id="t", context_id="c", status=TaskStatus(state=TaskState.INPUT_REQUIRED))
+
+CONTENTS: dict[str, tuple[Content, list[Part]]] = {
+    "text": ("hello", [Part(text="hello")]),
+    "data": ({"a": None}, [Part(data={"a": None})]),
+    "part": (Part(url="https://a.example"), [Part(url="https://a.example")]),
+    "several": (["look", {"n": 1}, Part(text="x")], [Part(text="look"), Part(data={"n": 1}), Part(text="x")]),
+    "message": (Message(parts=[Part(text="a")]), [Part(text="a")]),
+}
+
+
+@pytest.mark.parametrize(("content", "parts"), CONTENTS.values(), ids=CONTENTS.keys())
+def test_everything_becomes_a_message_of_the_user(content: Content, parts: list[Part]) -> None:
+    """Whatever is sent has an id and a role."""
+    message = message_of(content)
+    assert message.parts == parts
+    assert message.role is Role.USER
+    assert message.message_id
+    assert (message.task_id, message.context_id) == (None, None)
+
+
+def test_a_task_is_gone_on_with() -> None:
+    """A task brings its conversation along; an id alone is enough; a conversation may be gone on with without a task."""
+    assert (message_of("a", TASK).task_id, message_of("a", TASK).context_id) == ("t", "c")
+    assert (message_of("a", "t").task_id, message_of("a", "t").context_id) == ("t", None)
+    assert (message_of("a", None, "c").task_id, message_of("a", None, "c").context_id) == (None, "c")
+
+
+def test_a_whole_message_keeps_what_it_says() -> None:
+    """Only what it leaves open is filled in."""
+    whole = Message(message_id="m", role=Role.AGENT, task_id="other", context_id="here", parts=[Part(text="a")], metadata={"k": 1})
+    assert message_of(whole, TASK) == whole

@@ -1,0 +1,160 @@
+"""Carrying questions and answers, over a made-up network."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import AsyncIterator, Iterator
+
+import httpx
+import pytest
+
+from a2a_runtime.client.courier import Courier
+from a2a_runtime.client.errors import (
+    A2AClientError,
+    ClosedError,
+    LineError,
+    LostError,
+    OversizeAnswerError,
+    SilenceError,
+    UnreachableError,
+    UnreadableAnswerError,
+)
+from a2a_runtime.client.options import ClientOptions, Retries
+from a2a_runtime.client.retry import Safety
+from a2a_runtime.client.voice import Question
+
+pytestmark = pytest.mark.anyio
+QUESTION = Question("POST", "http://agent/", body=b"{}", media_type="application/json")
+
+
+class Naps:
+    """A clock on which waiting takes no time and is remembered."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    def millis(self) -> int:
+        """Say that it is always the same time."""
+        return 0
+
+    def monotonic(self) -> float:
+        """Say that it is always the same time."""
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        """Remember."""
+        self.slept.append(seconds)
+
+
+class Network:
+    """Answers one thing after the other, and counts."""
+
+    def __init__(self, *answers: httpx.Response | Exception) -> None:
+        self.answers, self.asked = list(answers), list[httpx.Request]()
+        self.clock = Naps()
+        http = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
+        self.courier = Courier(http, ClientOptions(clock=self.clock, retries=Retries(attempts=3, first_delay=1.0)), 5.0)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def ask(self, safety: Safety, limit: int = 1000) -> bytes:
+        """Ask once."""
+        return (await self.courier.fetch(QUESTION, safety, {"x-a": "b"}, limit=limit)).body
+
+
+def errors_of(root: type[Exception]) -> Iterator[type[Exception]]:
+    """List an error and all of its kinds."""
+    yield root
+    for kind in root.__subclasses__():
+        yield from errors_of(kind)
+
+
+@pytest.mark.parametrize("kind", [*errors_of(httpx.RequestError), httpx.InvalidURL], ids=lambda kind: kind.__name__)
+async def test_no_error_of_httpx_gets_out(kind: type[Exception]) -> None:
+    """Each becomes one of ours that names the URL; nothing of a lower layer has to be caught by users."""
+    with pytest.raises(A2AClientError, match="http://agent/"):
+        await Network(*[kind("why")] * 3).ask(Safety.ONCE)
+
+
+KINDS: dict[str, tuple[Exception, type[A2AClientError]]] = {
+    "refused": (httpx.ConnectError(""), UnreachableError),
+    "no connection in time": (httpx.ConnectTimeout(""), UnreachableError),
+    "no answer in time": (httpx.ReadTimeout(""), SilenceError),
+    "cut off": (httpx.RemoteProtocolError(""), LostError),
+    "not decodable": (httpx.DecodingError(""), UnreadableAnswerError),
+}
+
+
+@pytest.mark.parametrize(("error", "kind"), KINDS.values(), ids=KINDS.keys())
+async def test_errors_say_what_happened(error: Exception, kind: type[A2AClientError]) -> None:
+    """Whether anything was sent is what a caller needs to know."""
+    with pytest.raises(kind):
+        await Network(*[error] * 3).ask(Safety.ONCE)
+
+
+def test_line_errors_are_what_python_calls_them() -> None:
+    """Whoever catches the builtin errors catches these too."""
+    assert issubclass(LineError, ConnectionError)
+    assert issubclass(SilenceError, TimeoutError)
+
+
+async def test_what_is_safe_is_asked_again() -> None:
+    """After a while, and only so often."""
+    network = Network(httpx.ReadError("cut"), httpx.Response(503), httpx.Response(200, content=b"ok"))
+    assert await network.ask(Safety.KEYED) == b"ok"
+    assert [1.0 <= nap < 5.0 for nap in network.clock.slept] == [True, True]
+    assert network.asked[0].headers["x-a"] == "b"
+
+
+async def test_what_is_not_safe_is_asked_once() -> None:
+    """A request without a key may have been carried out."""
+    network = Network(httpx.ReadError("cut"))
+    with pytest.raises(LostError):
+        await network.ask(Safety.ONCE)
+    assert len(network.asked) == 1
+
+
+async def test_nothing_is_asked_for_ever() -> None:
+    """The last answer is the answer, and the last error the error."""
+    assert (await Network(*[httpx.Response(503, content=b"busy")] * 3).courier.fetch(QUESTION, Safety.READ, {}, limit=10)).status == 503
+    with pytest.raises(UnreachableError):
+        await Network(*[httpx.ConnectError("")] * 3).ask(Safety.READ)
+
+
+async def test_the_agent_says_when() -> None:
+    """A Retry-After is kept to, unless it is too long to wait for."""
+    network = Network(httpx.Response(429, headers={"retry-after": "7"}), httpx.Response(429, headers={"retry-after": "70"}, content=b"later"))
+    assert await network.ask(Safety.READ) == b"later"
+    assert network.clock.slept == [7.0]
+
+
+async def endless() -> AsyncIterator[bytes]:
+    """Give a body without an end."""
+    while True:
+        yield b"x" * 100
+
+
+async def test_an_endless_answer_ends() -> None:
+    """No more is read than is taken."""
+    with pytest.raises(OversizeAnswerError, match="250"):
+        await Network(httpx.Response(200, content=endless())).ask(Safety.READ, limit=250)
+
+
+async def test_a_compressed_answer_counts_unpacked() -> None:
+    """A small body may be a large one."""
+    packed = httpx.Response(200, content=gzip.compress(b"x" * 10_000), headers={"content-encoding": "gzip"})
+    with pytest.raises(OversizeAnswerError):
+        await Network(packed).ask(Safety.READ, limit=5000)
+
+
+async def test_a_closed_client_says_so() -> None:
+    """Nothing is asked any more."""
+    network = Network()
+    await network.courier.aclose()
+    with pytest.raises(ClosedError):
+        await network.ask(Safety.READ)

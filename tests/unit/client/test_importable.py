@@ -1,0 +1,15 @@
+"""What importing the client brings along."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_the_client_needs_no_server() -> None:
+    """Whoever only asks loads neither Litestar nor a database driver, nor anything of the runtime's serving half."""
+    code = "import sys, a2a_runtime.client; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    own = {name.split(".")[1] for name in loaded if name.startswith("a2a_runtime.")}
+    assert not {name.partition(".")[0] for name in loaded} & {"litestar", "asyncpg", "sqlite3", "a2a_gen", "uvicorn"}
+    assert own <= {"client", "clock"}

@@ -1,0 +1,104 @@
+"""What an agent's refusal stands for."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic_core import from_json, to_json
+
+from a2a_contract.answers import Refusal, refusal
+from a2a_contract.dialects import DIALECTS
+from a2a_contract.errors import (
+    ERRORS,
+    A2AError,
+    ExtendedAgentCardNotConfiguredError,
+    InternalError,
+    InvalidParamsError,
+    MethodNotFoundError,
+    PayloadTooLargeError,
+    PermissionDeniedError,
+    RateLimitedError,
+    TaskNotCancelableError,
+    TaskNotFoundError,
+    UnauthenticatedError,
+    UnavailableError,
+    UnsupportedOperationError,
+)
+from a2a_contract.operation import Operation
+from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS
+from a2a_runtime.client.errors import StatusError
+from a2a_runtime.client.refusals import error_of, error_of_http
+from a2a_runtime.exchange.rendering import show
+from a2a_runtime.service.call import BindingKind
+
+EVERY = [(error, dialect.name) for error in ERRORS for dialect in DIALECTS.values()]
+
+
+def ours(kind: type[A2AError]) -> A2AError:
+    """Make an error that has everything."""
+    return kind("what happened", details={"task_id": "t-1"}, fields=(("message.parts", "is empty"),))
+
+
+@pytest.mark.parametrize(("kind", "dialect"), EVERY, ids=lambda each: each if isinstance(each, str) else each.__name__)
+def test_every_error_comes_back_as_itself_in_an_envelope(kind: type[A2AError], dialect: str) -> None:
+    """What our server writes our client reads, in every dialect; what has no reason of its own may come back as another error of its code."""
+    shown = show(ours(kind), dialect, BindingKind.JSONRPC)
+    back = error_of(dialect, refusal(from_json(shown.body)["error"]), shown.status)
+    row = ERRORS[kind].in_dialect(dialect)
+    assert type(back) is kind or (row.reason is None and ERRORS[type(back)].in_dialect(dialect).code == row.code)
+    assert back.fields == (("message.parts", "is empty"),)
+    if DIALECTS[dialect].error_body == "jsonrpc" or row.reason is not None:
+        assert back.details["task_id"] == "t-1"
+
+
+@pytest.mark.parametrize(("kind", "dialect"), EVERY, ids=lambda each: each if isinstance(each, str) else each.__name__)
+def test_every_error_comes_back_as_itself_over_http(kind: type[A2AError], dialect: str) -> None:
+    """Where the body says no reason, the status and what was asked say it."""
+    shown = show(ours(kind), dialect, BindingKind.HTTP)
+    back = error_of_http(dialect, GET_TASK, shown.status, shown.body)
+    assert isinstance(back, A2AError)
+    row = ERRORS[kind].in_dialect(dialect)
+    if row.reason is not None or DIALECTS[dialect].error_body == "jsonrpc":
+        assert type(back) is kind or (row.reason is None and ERRORS[type(back)].in_dialect(dialect).code == row.code)
+
+
+PLAIN: dict[str, tuple[Operation, int, object, type[Exception]]] = {
+    "0.3 SDK: unknown task": (GET_TASK, 404, {"message": "Task not found"}, TaskNotFoundError),
+    "0.3 SDK: unknown task to cancel": (CANCEL_TASK, 404, {"message": "Task not found"}, TaskNotFoundError),
+    "0.3 SDK: cannot be canceled": (CANCEL_TASK, 409, {"message": "no"}, TaskNotCancelableError),
+    "0.3 SDK: wrong parameters": (GET_TASK, 422, {"message": "no"}, InvalidParamsError),
+    "0.3 SDK: not offered": (GET_TASK, 501, {"message": "no"}, UnsupportedOperationError),
+    "0.3 SDK: no extended card": (GET_EXTENDED_AGENT_CARD, 404, {"message": "no"}, ExtendedAgentCardNotConfiguredError),
+    "no such path": (LIST_TASKS, 404, {"detail": "Not Found"}, MethodNotFoundError),
+    "framework": (GET_TASK, 500, {"detail": "Internal Server Error"}, InternalError),
+    "reason of another spelling": (GET_TASK, 400, {"error": {"code": 400, "details": [{"reason": "INVALID_PARAMS"}]}}, InvalidParamsError),
+    "code in a body without an envelope": (GET_TASK, 400, {"code": -32001, "message": "no"}, TaskNotFoundError),
+    "code in an envelope": (GET_TASK, 200, {"jsonrpc": "2.0", "error": {"code": -32001, "message": "no"}}, TaskNotFoundError),
+    "strange status": (GET_TASK, 418, {"message": "teapot"}, A2AError),
+    "gateway: 401": (GET_TASK, 401, "<html>", UnauthenticatedError),
+    "gateway: 403": (GET_TASK, 403, "<html>", PermissionDeniedError),
+    "gateway: 413": (GET_TASK, 413, "<html>", PayloadTooLargeError),
+    "gateway: 429": (GET_TASK, 429, "", RateLimitedError),
+    "gateway: 503": (GET_TASK, 503, "", UnavailableError),
+    "gateway: 404": (GET_TASK, 404, "<html>", StatusError),
+    "gateway: 500": (GET_TASK, 500, "<html>", StatusError),
+    "gateway: 502": (GET_TASK, 502, "bad gateway", StatusError),
+    "redirect": (GET_TASK, 302, "", StatusError),
+    "a list": (GET_TASK, 400, [1], StatusError),
+}
+
+
+@pytest.mark.parametrize(("operation", "status", "body", "kind"), PLAIN.values(), ids=PLAIN.keys())
+def test_plain_http_errors_are_understood(operation: Operation, status: int, body: object, kind: type[Exception]) -> None:
+    """Peers write errors in many shapes; what is no agent never speaks for one."""
+    raw = body.encode() if isinstance(body, str) else to_json(body)
+    assert type(error_of_http("v0_3_proto", operation, status, raw)) is kind
+
+
+def test_texts_survive() -> None:
+    """The agent's own words are what the caller reads."""
+    assert str(error_of("v0_3", Refusal(-32001, "Gone", "long ago"))) == "Gone"
+    assert error_of("v0_3", Refusal(-32001, "", "long ago")).details == {"data": "long ago"}
+    assert str(error_of_http("v1_0", GET_TASK, 404, b'{"message": "Gone"}')) == "Gone"
+    unknown = error_of("v1_0", Refusal(-1, "Strange"))
+    assert (type(unknown), str(unknown), unknown.details) == (A2AError, "Strange", {"code": "-1"})
+    assert "teapot" in str(error_of_http("v1_0", GET_TASK, 418, b"I am a teapot"))

@@ -1,0 +1,205 @@
+"""Streams that break and go on, on a line that follows a script."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import TypeAlias
+
+import pytest
+
+from a2a_contract.base import WireModel
+from a2a_contract.errors import A2AError, TaskNotFoundError, UnavailableError, UnsupportedOperationError
+from a2a_contract.operation import Operation
+from a2a_contract.operations import SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
+from a2a_contract.v1_0 import (
+    Artifact,
+    Message,
+    Part,
+    SendMessageRequest,
+    StreamResponse,
+    SubscribeToTaskRequest,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatus,
+    TaskStatusUpdateEvent,
+)
+from a2a_runtime.client.errors import ClosedError, LostError, SilenceError, StreamLostError
+from a2a_runtime.client.sse import ServerEvent
+from a2a_runtime.client.stream import TaskEvent, TaskStream
+
+pytestmark = pytest.mark.anyio
+
+Said: TypeAlias = "tuple[str | None, StreamResponse]"
+Connection: TypeAlias = "Sequence[Said | Exception]"
+
+
+def state(word: TaskState, number: str | None = None) -> Said:
+    """A new status."""
+    return number, StreamResponse(status_update=TaskStatusUpdateEvent(task_id="t", context_id="c", status=TaskStatus(state=word)))
+
+
+def chunk(text: str, number: str | None = None) -> Said:
+    """A piece of an artifact."""
+    artifact = Artifact(artifact_id="a", parts=[Part(text=text)])
+    return number, StreamResponse(artifact_update=TaskArtifactUpdateEvent(task_id="t", context_id="c", artifact=artifact))
+
+
+def task(word: TaskState, number: str | None = None) -> Said:
+    """The task as a whole."""
+    return number, StreamResponse(task=Task(id="t", context_id="c", status=TaskStatus(state=word)))
+
+
+MESSAGE: Said = (None, StreamResponse(message=Message(message_id="m", parts=[Part(text="hi")])))
+WORKING, DONE = TaskState.WORKING, TaskState.COMPLETED
+
+
+class Script:
+    """A line whose connections say what was written down for them."""
+
+    def __init__(self, *connections: Connection, ends: TaskState | A2AError = DONE, patience: int = 3) -> None:
+        self.connections, self.ends, self.patience = list(connections), ends, patience
+        self.asked: list[tuple[str, str | None]] = []
+        self.open = 0
+        self._said: list[StreamResponse] = []
+
+    async def frames(self, operation: Operation, request: WireModel, cursor: str | None) -> AsyncGenerator[ServerEvent, None]:
+        """Say what comes next."""
+        assert isinstance(request, SendMessageRequest if operation is SEND_STREAMING_MESSAGE else SubscribeToTaskRequest)
+        self.asked.append((operation.name, cursor))
+        self.open += 1
+        try:
+            for each in self.connections.pop(0):
+                if isinstance(each, Exception):
+                    raise each
+                self._said.append(each[1])
+                yield ServerEvent("message", str(len(self._said) - 1).encode(), each[0])
+        finally:
+            self.open -= 1
+
+    async def event(self, operation: Operation, frame: ServerEvent) -> StreamResponse:
+        """Read a frame."""
+        assert operation.streams
+        return self._said[int(frame.data)]
+
+    async def task(self, task_id: str) -> Task:
+        """Read the task."""
+        if isinstance(self.ends, A2AError):
+            raise self.ends
+        return Task(id=task_id, status=TaskStatus(state=self.ends))
+
+    async def pause(self, failures: int) -> bool:
+        """Wait for no time."""
+        return failures < self.patience
+
+    def stream(self) -> TaskStream:
+        """Send a message."""
+        return TaskStream(self, SEND_STREAMING_MESSAGE, SendMessageRequest(message=Message(message_id="m", parts=[Part(text="a")])))
+
+
+def names(events: list[TaskEvent]) -> list[str]:
+    """Write events down shortly."""
+    return [
+        (each.artifact.parts[0].text or "")
+        if isinstance(each, TaskArtifactUpdateEvent)
+        else "message"
+        if isinstance(each, Message)
+        else each.status.state
+        for each in events
+    ]
+
+
+SEND, SUBSCRIBE = SEND_STREAMING_MESSAGE.name, SUBSCRIBE_TO_TASK.name
+LOST = LostError("cut")
+
+STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
+    "to its end": (Script([task(WORKING), chunk("a"), state(DONE), chunk("late")]), [WORKING, "a", DONE], [(SEND, None)]),
+    "one message": (Script([MESSAGE, chunk("late")]), ["message"], [(SEND, None)]),
+    "a task that is over": (Script([task(DONE)]), [DONE], [(SEND, None)]),
+    "broken, with numbers": (
+        Script([task(WORKING, "1"), chunk("a", "2"), LOST], [chunk("b", "3"), state(DONE, "4")]),
+        [WORKING, "a", "b", DONE],
+        [(SEND, None), (SUBSCRIBE, "2")],
+    ),
+    "broken, without numbers": (
+        Script([task(WORKING), chunk("a"), LOST], [task(WORKING), chunk("b"), state(DONE)]),
+        [WORKING, "a", WORKING, "b", DONE],
+        [(SEND, None), (SUBSCRIBE, None)],
+    ),
+    "silent": (Script([task(WORKING, "1"), SilenceError("")], [state(DONE, "2")]), [WORKING, DONE], [(SEND, None), (SUBSCRIBE, "1")]),
+    "ended too early": (Script([task(WORKING, "1")], [state(DONE, "2")]), [WORKING, DONE], [(SEND, None), (SUBSCRIBE, "1")]),
+    "ended where the client is needed": (Script([state(TaskState.INPUT_REQUIRED)]), [TaskState.INPUT_REQUIRED], [(SEND, None)]),
+    "goes on where the client was needed": (
+        Script([state(TaskState.AUTH_REQUIRED), state(WORKING), state(DONE)]),
+        [TaskState.AUTH_REQUIRED, WORKING, DONE],
+        [(SEND, None)],
+    ),
+    "over in the meantime": (
+        Script([task(WORKING), LOST], [UnsupportedOperationError()], ends=TaskState.FAILED),
+        [WORKING, TaskState.FAILED],
+        [(SEND, None), (SUBSCRIBE, None)],
+    ),
+    "broken before anything came": (Script([LOST], [task(DONE)]), [DONE], [(SEND, None), (SEND, None)]),
+    "the log does not reach back": (
+        Script([task(WORKING, "1"), LOST], [UnavailableError()], [task(WORKING, "9"), state(DONE, "10")]),
+        [WORKING, WORKING, DONE],
+        [(SEND, None), (SUBSCRIBE, "1"), (SUBSCRIBE, None)],
+    ),
+    "broken again and again, but going on": (
+        Script(*[[chunk(str(each), str(each)), LOST] for each in range(9)], [state(DONE, "9")]),
+        [*map(str, range(9)), DONE],
+        [(SEND, None), *[(SUBSCRIBE, str(each)) for each in range(9)]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("script", "events", "asked"), STREAMS.values(), ids=STREAMS.keys())
+async def test_a_stream_ends_when_its_task_does(script: Script, events: list[str], asked: list[tuple[str, str | None]]) -> None:
+    """Whatever happens to connections on the way; and none of them stays open."""
+    assert names([event async for event in script.stream()]) == events
+    assert script.asked == asked
+    assert script.open == 0
+
+
+BROKEN: dict[str, tuple[Script, type[Exception]]] = {
+    "never again": (Script([task(WORKING, "1"), LOST], [LOST], [LOST]), StreamLostError),
+    "only snapshots": (Script(*[[task(WORKING), LOST]] * 4), StreamLostError),
+    "running, but not to be followed": (Script([task(WORKING), LOST], *[[UnsupportedOperationError()]] * 3, ends=WORKING), StreamLostError),
+    "nothing at all": (Script([LOST], [LOST], [LOST]), LostError),
+    "an empty stream": (Script([]), StreamLostError),
+    "refused": (Script([TaskNotFoundError()]), TaskNotFoundError),
+    "refused in the middle": (Script([task(WORKING), TaskNotFoundError()]), TaskNotFoundError),
+    "silent before anything came": (Script([SilenceError("")]), SilenceError),
+    "closed": (Script([task(WORKING), ClosedError("")]), ClosedError),
+    "gone": (Script([task(WORKING), LOST], [TaskNotFoundError()], ends=TaskNotFoundError()), TaskNotFoundError),
+}
+
+
+@pytest.mark.parametrize(("script", "kind"), BROKEN.values(), ids=BROKEN.keys())
+async def test_a_stream_that_cannot_go_on_says_so(script: Script, kind: type[Exception]) -> None:
+    """It never ends as if all were well."""
+    with pytest.raises(kind):
+        _ = [event async for event in script.stream()]
+    assert script.open == 0
+
+
+async def test_the_error_says_where_to_go_on() -> None:
+    """The task and the number of the last event are all that is needed later."""
+    with pytest.raises(StreamLostError) as lost:
+        _ = [event async for event in Script([chunk("a", "5"), LOST], patience=1).stream()]
+    assert (lost.value.task_id, lost.value.cursor) == ("t", "5")
+
+
+async def test_leaving_the_loop_frees_the_connection() -> None:
+    """At the latest when the stream is left; going on goes on after the last event that was seen."""
+    script = Script([task(WORKING, "1"), chunk("a", "2"), state(DONE, "3")], [chunk("a", "2"), state(DONE, "3")])
+    async with script.stream() as stream:
+        async for _ in stream:
+            break
+        await stream.aclose()
+        assert script.open == 0
+        assert (stream.task_id, stream.state, stream.cursor) == ("t", WORKING, "1")
+        assert names([event async for event in stream]) == ["a", DONE]
+        assert stream.is_over
+        assert [event async for event in stream] == []
+    assert script.asked == [(SEND, None), (SUBSCRIBE, "1")]
