@@ -14,7 +14,10 @@ None                     none                       no result                   
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+
+from pydantic import ValidationError
 
 from a2a_contract.base import JSON_NULL, JsonNull
 from a2a_contract.v1_0 import Artifact, Message, Part
@@ -65,6 +68,14 @@ def artifact_of(value: object) -> Artifact:
     if isinstance(value, Artifact):
         return value
     return Artifact(artifact_id=RESULT, name=RESULT, parts=parts_of(value))
+
+
+def told(value: object) -> Artifact:
+    """Make an artifact of anything: what is no JSON is told in the words that Python has for it."""
+    try:
+        return artifact_of(value)
+    except (AnswerError, ValidationError):
+        return Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text=json.dumps(value, default=str))])
 
 
 def text_of(parts: Sequence[Part]) -> str:

@@ -1,8 +1,8 @@
 """Work that goes on after the handler has returned: what it hands back is a handle to it.
 
-A job is anything with the four methods of ``Job``: our own ``BackgroundJob``, or the handle of another system. The task stays ``working`` until
-the job is done, shows its progress, and ends with its result. The handle lives in this process only: after a restart nobody can ask for the
-result any more, and the task fails with that reason.
+A job is anything with the methods of ``Job``: our own ``BackgroundJob``, or the handle of another system (that of mcp-mesh has them too). The task
+stays ``working`` until the job is done, shows its progress, and ends with its result. The handle lives in this process only: after a restart nobody
+can ask for the result any more, and the task fails with that reason.
 """
 
 from __future__ import annotations
@@ -29,16 +29,21 @@ class Job(Protocol):
     """A handle to work that goes on elsewhere. Each method may be async or plain."""
 
     def status(self) -> Awaitable[object] | object:
-        """Say in one word how it stands, or tell it as an object with ``status``, ``progress`` and ``message``."""
-
-    def progress(self) -> Awaitable[object] | object:
-        """Say how much is done, from 0 to 1."""
+        """Say in one word how it stands, or tell it as an object with ``status``, ``progress`` and ``message`` (or ``progress_message``)."""
 
     def wait(self) -> Awaitable[object] | object:
         """Wait for the end; give back the result, or raise what went wrong."""
 
     def cancel(self) -> Awaitable[object] | object:
         """Ask it to stop."""
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A handle that says apart from its status how much is done, from 0 to 1."""
+
+    def progress(self) -> Awaitable[object] | object:
+        """Say how much is done."""
 
 
 class JobCanceledError(Exception):
@@ -106,9 +111,9 @@ async def look_at(job: Job) -> Progress:
     """Ask a job how it stands, in whatever form it tells."""
     told = await settled(job.status())
     if isinstance(told, Mapping):
-        part, text, word = told.get("progress"), told.get("message"), told.get("status")
+        part, text, word = told.get("progress"), told.get("message") or told.get("progress_message"), told.get("status")
     else:
-        part, text, word = await settled(job.progress()), None, told
+        part, text, word = await settled(job.progress()) if isinstance(job, Measured) else None, None, told
     number = float(part) if isinstance(part, int | float) else None
     return Progress(number, text if isinstance(text, str) and text else None, str(word).lower() in _CANCELED)
 
@@ -126,6 +131,8 @@ async def await_job(job: Job, *, pause: Callable[[], Awaitable[None]], news: Cal
         if not waiting.done():
             looking.result()
             raise JobCanceledError
+        if waiting.exception() is not None and (await _seen(job, Progress())).canceled:  # a handle may tell of that by an error of its own
+            raise JobCanceledError
         return waiting.result()
     except asyncio.CancelledError:
         with suppress(Exception):  # the task is canceled all the same: what a foreign handle says to that interests nobody
@@ -142,11 +149,15 @@ async def _pass_on(job: Job, pause: Callable[[], Awaitable[None]], news: Callabl
     last = Progress()
     while not last.canceled:
         await pause()
-        try:
-            seen = await look_at(job)
-        except (OSError, RuntimeError, ValueError, TimeoutError) as error:
-            log.info("a job could not be looked at: %s", error)
-            continue
+        seen = await _seen(job, last)
         if seen not in (last, Progress()) and not seen.canceled:
             await news(seen)
         last = seen
+
+
+async def _seen(job: Job, last: Progress) -> Progress:
+    try:
+        return await look_at(job)
+    except Exception as error:  # noqa: BLE001 - a foreign handle may raise anything, and a look that fails says nothing about the work
+        log.info("a job could not be looked at: %s", error)
+        return last

@@ -78,7 +78,21 @@ class Rules:
 class TaskRun:
     """A task whose handler runs here."""
 
-    __slots__ = ("_beginning", "_deaf", "_detached", "_instead", "_rules", "context", "deadline", "desk", "interrupted_at", "reason", "skill", "task")
+    __slots__ = (
+        "_beginning",
+        "_deaf",
+        "_detached",
+        "_handed_back",
+        "_instead",
+        "_rules",
+        "context",
+        "deadline",
+        "desk",
+        "interrupted_at",
+        "reason",
+        "skill",
+        "task",
+    )
 
     def __init__(self, skill: Skill, context: TaskContext, desk: Desk, rules: Rules, instead: End | None = None) -> None:
         self.skill, self.context, self.desk, self._rules, self._instead = skill, context, desk, rules, instead
@@ -86,6 +100,7 @@ class TaskRun:
         self.interrupted_at = 0.0
         self._deaf = True  # not in the handler: an interruption is only noted
         self._detached = False  # the handler has handed back a job
+        self._handed_back: asyncio.Future[None] | None = None
         self._beginning: asyncio.Task[None] | None = None
         self.deadline = float("inf")
         if skill.timeout is not None:
@@ -107,6 +122,14 @@ class TaskRun:
         """Whether the handler goes on although it was told to stop."""
         return self.reason is not None and not self._deaf
 
+    def handed_back(self) -> asyncio.Future[None]:
+        """Give what is done as soon as the handler has handed back a job."""
+        if self._handed_back is None:
+            self._handed_back = asyncio.get_running_loop().create_future()
+            if self._detached:
+                self._handed_back.set_result(None)
+        return self._handed_back
+
     async def abandon(self) -> None:
         """End the task without its handler, which does not stop; whatever that still writes is refused."""
         log.warning("the handler of skill %s does not stop (%s); its task ends without it", self.skill.id, self.reason)
@@ -121,9 +144,9 @@ class TaskRun:
             await self.desk.look_for_cancellation()
         except RunOver:
             log.info("a run of skill %s was replaced", self.skill.id)
-        except Exception:  # the edge of a background task: whatever a handler raises, and whatever its answer does to the store
+        except Exception as error:  # the edge of a background task: whatever a handler raises, and whatever its answer does to the store
             log.exception("the handler of skill %s failed", self.skill.id)
-            await self._settle(self._interrupted() or End(State.FAILED, self.context.reply(FAILED)))
+            await self._settle(self._interrupted() or End(State.FAILED, self.context.reply(self._words(error))))
 
     async def _outcome(self) -> End:
         """Call the handler, unless there is no need to any more, and say how the run ends."""
@@ -157,7 +180,7 @@ class TaskRun:
             return End(State.COMPLETED)
         if isinstance(answer, Message):
             return End(State.COMPLETED, self.context.bound(answer))
-        return End(State.COMPLETED, artifact=answers.artifact_of(answer))
+        return End(State.COMPLETED, artifact=self._artifact(answer))
 
     async def _called(self) -> object:
         try:
@@ -171,12 +194,21 @@ class TaskRun:
         if isinstance(value, Message):
             await self.context.say(value)
         else:
-            await self.desk.artifact(answers.artifact_of(value))
+            await self.desk.artifact(self._artifact(value))
+
+    def _artifact(self, value: object) -> Artifact:
+        return answers.told(value) if self.skill.outspoken else answers.artifact_of(value)
+
+    def _words(self, error: Exception) -> str:
+        """Choose what the caller reads of an error."""
+        return (str(error) or type(error).__name__) if self.skill.outspoken else FAILED
 
     async def _job(self, job: Job) -> object:
         await self.desk.begin()
         await self.desk.record(Record(RecordKind.ONCE, JOB, b"null"))
         self.deadline, self._detached = float("inf"), True
+        if self._handed_back is not None:
+            self._handed_back.set_result(None)
 
         async def pause() -> None:
             await self._rules.clock.sleep(self._rules.job_poll)

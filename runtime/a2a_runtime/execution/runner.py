@@ -64,6 +64,9 @@ class Runner(Protocol):
     def last_seq(self, key: str) -> int | None:
         """Say how far a task has got whose next event will come from here; ``None`` for any other."""
 
+    def handed_back(self, key: str) -> asyncio.Future[None] | None:
+        """Give what is done as soon as the handler of a task that runs here has handed back a job; ``None`` for any other task."""
+
     def hear(self, keys: Iterable[str]) -> frozenset[str]:
         """Another process has rung for these tasks: give back those that run here."""
 
@@ -172,6 +175,11 @@ class EmbeddedRunner:
         """Look at the desk of the task's run."""
         run = self._running.get(key)
         return run.desk.last_seq if run is not None and run.desk.is_open else None
+
+    def handed_back(self, key: str) -> asyncio.Future[None] | None:
+        """Ask the task's run."""
+        run = self._running.get(key)
+        return None if run is None else run.handed_back()
 
     def hear(self, keys: Iterable[str]) -> frozenset[str]:
         """Look for cancellations soon when it is about tasks that run here: their news come from here."""

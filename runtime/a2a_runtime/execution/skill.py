@@ -43,7 +43,8 @@ class Style(StrEnum):
 class Skill:
     """A skill of an agent: its handler, what it answers with, how many seconds one run may take, and whether it may run again after a crash.
 
-    ``restarts`` is how often: a handler that takes its process along every time must not do so for ever.
+    ``restarts`` is how often: a handler that takes its process along every time must not do so for ever. Callers of an ``outspoken`` skill read the
+    text of what its handler raises, and whatever it returns that is no JSON as text.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Skill:
     timeout: float | None = 300.0
     restartable: bool = True
     restarts: int = 10
+    outspoken: bool = False
     style: Style = field(init=False)
 
     def __post_init__(self) -> None:

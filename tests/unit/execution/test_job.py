@@ -121,3 +121,31 @@ def test_other_answers_are_no_jobs(value: object) -> None:
 async def test_a_word_is_a_status_too() -> None:
     """A job may tell its status as a word, and its progress on its own."""
     assert await look_at(ForeignJob("working")) == Progress(0.5)
+
+
+class MeshJob:
+    """The handle that the libraries of mcp-mesh hand out: it has no way to ask for the progress alone, and raises when its job was canceled."""
+
+    def __init__(self, status: str = "cancelled") -> None:
+        self._status = status
+
+    async def status(self) -> object:
+        """Tell how it stands."""
+        return {"status": self._status, "progress": 0.25, "progress_message": "drafting"}
+
+    async def wait(self) -> object:
+        """Raise."""
+        raise RuntimeError("the job did not succeed")
+
+    async def cancel(self) -> None:
+        """Stop."""
+
+
+async def test_a_handle_of_mcp_mesh_is_one() -> None:
+    """Its progress and its text are told, and an error that it raises for a cancellation is one."""
+    assert is_job(MeshJob())
+    assert await look_at(MeshJob("working")) == Progress(0.25, "drafting")
+    with pytest.raises(JobCanceledError):
+        await followed(MeshJob())
+    with pytest.raises(RuntimeError, match="did not succeed"):
+        await followed(MeshJob("failed"))
