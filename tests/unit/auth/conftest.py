@@ -1,0 +1,28 @@
+"""Requests as a gate sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from a2a_runtime.auth.credentials import Credentials
+
+Asked = Callable[..., Credentials]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run asynchronous tests on asyncio."""
+    return "asyncio"
+
+
+def credentials(*headers: tuple[str, str], query: str = "", client: str = "192.0.2.1") -> Credentials:
+    """Make what a request with some headers brings along."""
+    raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
+    return Credentials({"type": "http", "headers": raw, "query_string": query.encode(), "scheme": "https", "client": (client, 1)})  # type: ignore[typeddict-item]  # as much of a scope as is read
+
+
+def bearer(token: str) -> Credentials:
+    """Make what a request with a token brings along."""
+    return credentials(("Authorization", f"Bearer {token}"))

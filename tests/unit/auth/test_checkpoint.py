@@ -1,0 +1,234 @@
+"""What a checkpoint makes of proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from unit.auth.conftest import bearer, credentials
+
+from a2a_contract.errors import PermissionDeniedError
+from a2a_runtime.auth.api_keys import ApiKeys, Place, digest
+from a2a_runtime.auth.certificates import Certificates
+from a2a_runtime.auth.checkpoint import Checkpoint, Requirement
+from a2a_runtime.auth.credentials import Credentials
+from a2a_runtime.auth.gate import ANYONE, ChallengeError, PresenceGate, ScopeError
+from a2a_runtime.auth.identity import Identity, RefusedError
+from a2a_runtime.auth.tokens import Claims, JwtAuthenticator
+from a2a_runtime.caller import Caller
+from a2a_runtime.testing.issuer import Issuer
+
+pytestmark = pytest.mark.anyio
+
+ISSUER = Issuer()
+TOKENS = JwtAuthenticator(ISSUER.keys(), ISSUER.expected())
+KEYS = ApiKeys({digest("k-ada"): Identity("ada", "acme", frozenset({"read"})), digest("k-eve"): Identity("eve")})
+PROXY = Certificates(["192.0.2.0/28"])
+KEY = ("X-API-Key", "k-ada")
+CERTIFICATE = (("X-SSL-Client-Verify", "SUCCESS"), ("X-SSL-Client-S-DN", "CN=box"))
+
+
+def token(**claims: object) -> tuple[str, str]:
+    """Make the header of a good token."""
+    return "Authorization", f"Bearer {ISSUER.token('ada', **claims)}"
+
+
+async def admitted(gate: Checkpoint, *headers: tuple[str, str]) -> Caller:
+    """Ask a gate."""
+    answer = gate.admit(credentials(*headers))
+    return answer if isinstance(answer, Caller) else await answer
+
+
+async def test_any_proof_will_do_unless_something_is_required() -> None:
+    """And people of the same name are told apart by how they prove it."""
+    gate = Checkpoint(TOKENS, KEYS)
+    assert (await admitted(gate, token())).subject == "bearer:ada"
+    by_key = await admitted(gate, KEY)
+    assert (by_key.subject, by_key.tenant, by_key.proofs) == ("apiKey:ada", "acme", {"apiKey": {"read"}})
+
+
+async def test_one_name_may_mean_one_person() -> None:
+    """Where somebody says so, or where there is one scheme only."""
+    assert (await admitted(Checkpoint(TOKENS, KEYS, same_people=True), KEY)).subject == "ada"
+    assert (await admitted(Checkpoint(KEYS), KEY)).subject == "ada"
+
+
+REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], str, str]] = {
+    "nothing": ((), "Authentication required", 'Bearer, ApiKey in="header", name="X-API-Key"'),
+    "wrong token": (
+        (("Authorization", "Bearer x"),),
+        "The token is not valid",
+        'Bearer error="invalid_token", error_description="The token is not valid", ApiKey in="header", name="X-API-Key"',
+    ),
+    "wrong key": ((("X-API-Key", "nope"),), "The key is not known", "Bearer error="),
+    "key twice": ((KEY, KEY), "The header X-API-Key comes more than once", "Bearer error="),
+    "key too long": ((("X-API-Key", "k" * 1001),), "The key is not known", "Bearer error="),
+    "another scheme": ((("Authorization", "Digest x"),), "Authentication required", "Bearer"),
+}
+
+
+@pytest.mark.parametrize(("headers", "message", "challenge"), REFUSED.values(), ids=REFUSED.keys())
+async def test_who_proves_nothing_learns_what_would(headers: tuple[tuple[str, str], ...], message: str, challenge: str) -> None:
+    """With the reason, and without what they have sent."""
+    with pytest.raises(ChallengeError) as raised:
+        await admitted(Checkpoint(TOKENS, KEYS), *headers)
+    assert raised.value.message == message
+    assert raised.value.challenge.startswith(challenge)
+
+
+async def test_a_missing_scope_is_named() -> None:
+    """A known caller is denied, and told what to ask for; a role counts like a scope."""
+    gate = Checkpoint(TOKENS, require=[{"bearer": ["tasks", "boss"]}])
+    assert (await admitted(gate, token(scope="tasks", roles=["boss"]))).roles == {"boss"}
+    with pytest.raises(ScopeError, match="boss") as raised:
+        await admitted(gate, token(scope="tasks"))
+    assert isinstance(raised.value, PermissionDeniedError)
+    assert raised.value.details == {"missing_scopes": "boss"}
+    assert raised.value.challenge == 'Bearer error="insufficient_scope", scope="boss"'
+
+
+async def test_all_proofs_of_a_requirement_are_needed_at_once() -> None:
+    """The first one says who it is, the others add what they know."""
+    gate = Checkpoint(TOKENS, PROXY, require=[{"bearer": [], "mtls": []}])
+    both = await admitted(gate, token(scope="a"), *CERTIFICATE)
+    assert (both.subject, both.proofs) == ("ada", {"bearer": {"a"}, "mtls": frozenset()})
+    for some in ((token(),), CERTIFICATE):
+        with pytest.raises(ChallengeError):
+            await admitted(gate, *some)
+
+
+async def test_proofs_of_two_tenants_prove_nothing() -> None:
+    """Nobody is of two tenants at once."""
+    tenants = JwtAuthenticator(ISSUER.keys(), ISSUER.expected(), Claims(tenant="org"))
+    gate = Checkpoint(tenants, KEYS, require=[{"bearer": [], "apiKey": []}])
+    assert (await admitted(gate, token(org="acme"), KEY)).tenant == "acme"
+    with pytest.raises(ChallengeError, match="different tenants"):
+        await admitted(gate, token(org="umbrella"), KEY)
+
+
+async def test_strangers_may_be_welcome_liars_never() -> None:
+    """A wrong proof is not taken for none."""
+    gate = Checkpoint(TOKENS, require=[{"bearer": ["a"]}, {}])
+    assert await admitted(gate) is ANYONE
+    assert (await admitted(gate, token(scope="a"))).subject == "ada"
+    with pytest.raises(ChallengeError):
+        await admitted(gate, ("Authorization", "Bearer x"))
+    with pytest.raises(ScopeError):
+        await admitted(gate, token())
+
+
+async def test_an_authenticator_may_take_its_time() -> None:
+    """Whatever has an ``authenticate`` is one, also when it is async."""
+
+    class Slow:
+        async def authenticate(self, headers: Mapping[str, str]) -> Identity | None:
+            badge = headers.get("X-Badge")
+            if badge == "stolen":
+                raise RefusedError("The badge was stolen")
+            return Identity(badge) if badge else None
+
+    gate = Checkpoint(Slow(), KEYS)
+    assert (await admitted(gate, ("x-badge", "7"))).subject == "Slow:7"
+    with pytest.raises(ChallengeError, match="stolen"):
+        await admitted(gate, ("x-badge", "stolen"))
+    assert [list(each.schemes or {}) for each in gate.security_requirements()] == [["apiKey"]]
+
+
+WRONG: dict[str, tuple[tuple[object, ...], list[Requirement] | None, str]] = {
+    "nobody": ((), None, "name an authenticator"),
+    "no authenticator": ((object(),), None, "no method authenticate"),
+    "two of one name": ((KEYS, KEYS), None, "two authenticators are called 'apiKey'"),
+    "unknown scheme": ((KEYS,), [{"bearer": []}], "there is no scheme bearer; there are apiKey"),
+    "presence beside a real one": ((KEYS, PresenceGate()), None, "no method authenticate"),
+}
+
+
+@pytest.mark.parametrize(("authenticators", "require", "said"), WRONG.values(), ids=WRONG.keys())
+def test_a_checkpoint_that_makes_no_sense_is_refused(authenticators: tuple[object, ...], require: list[Requirement] | None, said: str) -> None:
+    """When it is made."""
+    with pytest.raises((TypeError, ValueError), match=said):
+        Checkpoint(*authenticators, require=require)  # type: ignore[arg-type]  # that is the point
+
+
+def test_the_card_says_what_is_required() -> None:
+    """Schemes and requirements are written from what the gate does."""
+    gate = Checkpoint(TOKENS, KEYS, PROXY, require=[{"bearer": ["a"]}, {"apiKey": [], "mtls": []}, {}])
+    assert {name: each.to_dict() for name, each in gate.security_schemes().items()} == {
+        "bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}},
+        "apiKey": {"apiKeySecurityScheme": {"location": "header", "name": "X-API-Key"}},
+        "mtls": {"mtlsSecurityScheme": {}},
+    }
+    assert [each.to_dict() for each in gate.security_requirements()] == [
+        {"schemes": {"bearer": {"list": ["a"]}}},
+        {"schemes": {"apiKey": {}, "mtls": {}}},
+        {"schemes": {}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "request_", "is_there"),
+    [
+        (Place.QUERY, credentials(query="key=k-ada"), True),
+        (Place.COOKIE, credentials(("Cookie", 'a=b; key="k-ada"')), True),
+        (Place.QUERY, credentials(("key", "k-ada")), False),
+        (Place.COOKIE, credentials(query="key=k-ada"), False),
+    ],
+    ids=["query", "cookie", "header for query", "query for cookie"],
+)
+def test_a_key_counts_in_its_place_only(place: Place, request_: Credentials, is_there: bool) -> None:  # noqa: FBT001 - a table
+    """Where the card says that it goes."""
+    found = ApiKeys({digest("k-ada"): Identity("ada")}, "key", place).authenticate(request_)
+    assert (found is not None) is is_there
+
+
+@pytest.mark.parametrize(
+    ("place", "twice"),
+    [(Place.QUERY, credentials(query="key=a&key=b")), (Place.COOKIE, credentials(("Cookie", "key=a"), ("Cookie", "key=b")))],
+    ids=["query", "cookie"],
+)
+def test_a_key_that_comes_twice_is_refused(place: Place, twice: Credentials) -> None:
+    """In the query and among cookies too."""
+    with pytest.raises(RefusedError, match="more than once"):
+        ApiKeys({digest("a"): Identity("ada")}, "key", place).authenticate(twice)
+
+
+def test_keys_are_not_kept_as_they_are() -> None:
+    """A key in the place of its digest is refused, and not repeated."""
+    with pytest.raises(ValueError, match="digest") as raised:
+        ApiKeys({"k-secret": Identity("ada")})
+    assert "k-secret" not in str(raised.value)
+
+
+CERTIFICATES: dict[str, tuple[tuple[tuple[str, str], ...], str, str | None]] = {
+    "from the proxy": (CERTIFICATE, "192.0.2.1", "CN=box"),
+    "from anywhere": (CERTIFICATE, "203.0.113.9", None),
+    "from nowhere": (CERTIFICATE, "", None),
+    "not verified": ((("X-SSL-Client-Verify", "FAILED"), CERTIFICATE[1]), "192.0.2.1", None),
+    "nobody said so": ((CERTIFICATE[1],), "192.0.2.1", None),
+    "no name": ((CERTIFICATE[0],), "192.0.2.1", None),
+    "two names": ((*CERTIFICATE, CERTIFICATE[1]), "192.0.2.1", None),
+}
+
+
+@pytest.mark.parametrize(("headers", "client", "subject"), CERTIFICATES.values(), ids=CERTIFICATES.keys())
+def test_certificates_are_believed_from_the_proxy_only(headers: tuple[tuple[str, str], ...], client: str, subject: str | None) -> None:
+    """Anybody else could send the same headers."""
+    if subject is not None:
+        assert PROXY.authenticate(credentials(*headers, client=client)) == Identity(subject)
+        return
+    with pytest.raises(RefusedError):
+        PROXY.authenticate(credentials(*headers, client=client))
+
+
+@pytest.mark.parametrize("said", ["Bearer", "Bearer  ", "Basic x", "", "bearer"], ids=repr)
+def test_a_presence_gate_wants_a_token(said: str) -> None:
+    """Some token, whatever it is."""
+    assert PresenceGate().admit(bearer("anything")).is_known
+    with pytest.raises(ChallengeError):
+        PresenceGate().admit(credentials(("Authorization", said)))
+
+
+def test_credentials_say_nothing_about_themselves() -> None:
+    """What is in them belongs in no log."""
+    assert "hunter2" not in repr(bearer("hunter2"))
+    assert "hunter2" not in f"{bearer('hunter2')}"

@@ -1,0 +1,160 @@
+"""Keys that are read from an issuer: seldom, and again when it is time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+
+import pytest
+from unit.auth.conftest import bearer
+
+from a2a_contract.errors import UnavailableError
+from a2a_runtime.auth.identity import Identity, RefusedError
+from a2a_runtime.auth.published import DiscoveredKeys, PublishedKeys, UnreadableError
+from a2a_runtime.auth.tokens import JwtAuthenticator
+from a2a_runtime.testing.clock import FakeClock
+from a2a_runtime.testing.issuer import ISSUER, Issuer
+
+pytestmark = pytest.mark.anyio
+
+URL = f"{ISSUER}/keys"
+
+
+class Library:
+    """Has documents, as long as it is open, and counts who reads them."""
+
+    def __init__(self, documents: dict[str, Callable[[], bytes]]) -> None:
+        self.documents, self.read, self.is_open = documents, list[str](), True
+
+    async def fetch(self, url: str) -> bytes:
+        """Read."""
+        self.read.append(url)
+        await asyncio.sleep(0)
+        if not self.is_open:
+            raise UnreadableError("closed")
+        return self.documents[url]()
+
+
+class Setting:
+    """An issuer, its library, and somebody who checks its tokens."""
+
+    def __init__(self) -> None:
+        self.issuer, self.clock = Issuer(), FakeClock()
+        self.library = Library({URL: self.issuer.jwks})
+        keys = PublishedKeys(URL, clock=self.clock, fetch=self.library.fetch)
+        self.known = JwtAuthenticator(keys, self.issuer.expected())
+
+    async def check(self, token: str) -> Identity | None:
+        """Check a token."""
+        answer = self.known.authenticate(bearer(token))
+        return answer if isinstance(answer, Identity) or answer is None else await answer
+
+
+@pytest.fixture
+def setting() -> Setting:
+    """A fresh issuer."""
+    return Setting()
+
+
+async def test_keys_are_read_once(setting: Setting) -> None:
+    """However many ask, also at once; then nobody even waits."""
+    token = setting.issuer.token()
+    assert all(await asyncio.gather(*(setting.check(token) for _ in range(20))))
+    assert isinstance(setting.known.authenticate(bearer(token)), Identity)
+    assert setting.library.read == [URL]
+
+
+async def test_a_new_key_is_found_when_a_token_names_it(setting: Setting) -> None:
+    """An issuer that rotates its keys need not tell anybody."""
+    await setting.check(setting.issuer.token())
+    setting.issuer.rotate()
+    setting.clock.advance(11)
+    assert await setting.check(setting.issuer.token())
+    assert len(setting.library.read) == 2
+
+
+async def test_made_up_keys_cost_the_issuer_nothing(setting: Setting) -> None:
+    """Whoever names keys that are not there is refused, and the issuer is asked once in ten seconds."""
+    await setting.check(setting.issuer.token())
+    setting.clock.advance(11)
+    for number in range(50):
+        with pytest.raises(RefusedError, match="not known"):
+            await setting.check(Issuer().token(head={"kid": f"made-up-{number}"}))
+    assert len(setting.library.read) == 2
+
+
+async def test_a_key_that_was_taken_back_is_good_no_longer_than_it_is_fresh(setting: Setting) -> None:
+    """After five minutes the keys are read again."""
+    old = setting.issuer.token()
+    await setting.check(old)
+    setting.issuer.rotate(forget=True)
+    assert await setting.check(old)
+    setting.clock.advance(301)
+    with pytest.raises(RefusedError, match="not known"):
+        await setting.check(old)
+
+
+async def test_an_issuer_that_is_away_is_missed_only_after_an_hour(setting: Setting) -> None:
+    """Known keys go on being good, and it is asked again only now and then."""
+    token = setting.issuer.token()
+    await setting.check(token)
+    setting.library.is_open = False
+    setting.clock.advance(301)
+    for _ in range(5):
+        assert await setting.check(token)
+    assert len(setting.library.read) == 2
+    setting.clock.advance(3600)
+    with pytest.raises(UnavailableError):
+        await setting.check(token)
+    setting.library.is_open = True
+    setting.clock.advance(11)
+    assert await setting.check(token)
+
+
+async def test_without_keys_nobody_is_called_a_liar(setting: Setting) -> None:
+    """An issuer that never answered is our trouble, not the caller's: unavailable, not unauthenticated."""
+    setting.library.is_open = False
+    for _ in range(2):
+        with pytest.raises(UnavailableError):
+            await setting.check(setting.issuer.token())
+
+
+@pytest.mark.parametrize("document", [b"", b"[]", b"nonsense", b'{"keys": {}}', b'{"keys": [1, {"kty": 5}]}'], ids=repr)
+async def test_a_document_of_another_kind_has_no_keys(setting: Setting, document: bytes) -> None:
+    """And breaks nothing."""
+    setting.library.documents[URL] = lambda: document
+    with pytest.raises((UnavailableError, RefusedError)):
+        await setting.check(setting.issuer.token())
+
+
+DISCOVERY = f"{ISSUER}/.well-known/openid-configuration"
+
+
+@pytest.mark.parametrize(
+    ("document", "is_taken"),
+    [
+        ({"issuer": ISSUER, "jwks_uri": URL}, True),
+        ({"issuer": "https://evil.example", "jwks_uri": URL}, False),
+        ({"issuer": ISSUER}, False),
+        ({"issuer": ISSUER, "jwks_uri": "http://id.example/keys"}, False),
+    ],
+    ids=["good", "of another issuer", "no keys", "keys in the open"],
+)
+async def test_an_openid_provider_says_where_its_keys_are(setting: Setting, document: object, is_taken: bool) -> None:  # noqa: FBT001 - a table
+    """In a document that must be its own, and over https."""
+    setting.library.documents[DISCOVERY] = lambda: json.dumps(document).encode()
+    keys = DiscoveredKeys(ISSUER, clock=setting.clock, fetch=setting.library.fetch)
+    setting.known = JwtAuthenticator(keys, setting.issuer.expected())
+    if is_taken:
+        assert await setting.check(setting.issuer.token())
+    else:
+        with pytest.raises(UnavailableError):
+            await setting.check(setting.issuer.token())
+
+
+@pytest.mark.parametrize("url", ["http://id.example/keys", "ftp://id.example", "keys", "http://localhost.evil.example/"])
+def test_keys_in_the_open_are_refused_at_start(url: str) -> None:
+    """Somebody in between could put keys of their own."""
+    with pytest.raises(ValueError, match="over https"):
+        PublishedKeys(url)
