@@ -32,6 +32,8 @@ class A2APlugin(InitPlugin):
         if not mounted:
             raise ImproperlyConfiguredException("there is no agent to mount; name one: A2APlugin(agent)")
         self.surfaces: Sequence[Surface] = tuple(Surface(each) if isinstance(each, Agent) else each for each in mounted)
+        self.assembly: Assembly | None = None
+        """What runs behind the surfaces, while the app runs."""
         self._store, self._settings = store, settings
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
@@ -48,11 +50,13 @@ class A2APlugin(InitPlugin):
             check_guards(app)
             add_paths(app, self.surfaces)
             async with Assembly(self.surfaces, self._store, self._settings) as assembly:
+                self.assembly = assembly
                 for counter in counters:
                     counter.open(assembly.service)
                 try:
                     yield
                 finally:
+                    self.assembly = None
                     for counter in counters:
                         counter.open(None)
 

@@ -104,18 +104,19 @@ def busy_app(*surfaces: Surface, store: Store | str | None = None) -> Litestar:
 
 
 @contextmanager
-def on_a_socket(app: object) -> Iterator[httpx.Client]:
+def on_a_socket(app: object, grace: float | None = None) -> Iterator[httpx.Client]:
     """Serve an app with uvicorn, and give a client of it."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="on"))  # type: ignore[arg-type]  # any ASGI app
+    config = uvicorn.Config(app, port=0, log_level="critical", lifespan="on", timeout_graceful_shutdown=grace)  # type: ignore[arg-type]
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive(), "the server did not start"
-            time.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as client:
+    while not server.started:
+        assert thread.is_alive(), "the server did not start"
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as client:
+        try:
             yield client
-    finally:
-        server.should_exit = True
-        thread.join(15)
+        finally:
+            server.should_exit = True
+            thread.join(15)

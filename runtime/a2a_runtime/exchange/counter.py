@@ -5,6 +5,7 @@ Question ──► admit ──► Caller          read by each binding in its o
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple, NoReturn, TypeAlias
@@ -25,13 +26,13 @@ from a2a_runtime.exchange.dialect import Spoken
 from a2a_runtime.exchange.failure import failure_of
 from a2a_runtime.exchange.frames import error_frame, frame
 from a2a_runtime.exchange.listener import Listener
+from a2a_runtime.exchange.patrol import Patrol
 from a2a_runtime.exchange.question import Question
 from a2a_runtime.exchange.rendering import Shown, show
 from a2a_runtime.exchange.reply import JSON, Header, reply
 from a2a_runtime.exchange.stream import EventStream
 from a2a_runtime.service.call import BindingKind, Call
 from a2a_runtime.surface import Surface
-
 
 # The type of each pair of request and answer stands in its binding; a table of all of them can only say that there are some.
 Operations: TypeAlias = Mapping[str, Callable[[Any, Call], Any]]
@@ -64,6 +65,7 @@ class Counter:
         self.surface = surface
         self.spoken = Spoken(surface.dialects)
         self._gate = surface.gate
+        self._patrol = Patrol()
         self._operations = _CLOSED
 
     def open(self, service: AgentService[Call] | None) -> None:
@@ -78,9 +80,16 @@ class Counter:
             await answering
         except GoneError:
             return
+        except asyncio.CancelledError:  # the server stops, and has waited long enough
+            if not question.is_answered:
+                await self._refuse(question, UnavailableError(), send)
+            raise
         except Exception as error:  # noqa: BLE001 - the edge of a request: whatever fails, the client is told
-            status, body, headers = self.shown(question, error)
-            await reply(send, body, question.media_type(), status, headers)
+            await self._refuse(question, error, send)
+
+    async def _refuse(self, question: Question, error: Exception, send: Send) -> None:
+        status, body, headers = self.shown(question, error)
+        await reply(send, body, question.media_type(), status, headers)
 
     async def admit(self, question: Question) -> Caller:
         """Let the sender of a request in, or raise why they may not come in."""
@@ -111,7 +120,7 @@ class Counter:
         if operation.streams:
             return await self._stream(question, inquiry, receive, send)
         asked = self._operations[operation.service_method](request, call)
-        answer = await (_while_there(receive, asked) if self.surface.cancel_on_disconnect else asked)
+        answer = await (_while_there(receive, asked) if self.surface.cancel_on_disconnect else self._patrol.wait(receive, asked))
         body = nothing if binding.write is None else binding.write(answer)
         headers = _echo(question, call) if question.extensions else ()
         return await reply(send, head + body + tail if head else body, media_type, headers=headers)
@@ -120,7 +129,10 @@ class Counter:
         events = self._operations[inquiry.binding.operation.service_method](inquiry.request, inquiry.call)
         headers = _echo(question, inquiry.call) if question.extensions else ()
         stream = EventStream(receive, send, self.surface.limits.keep_alive, headers)
-        await stream.run(_frames(events, inquiry), lambda error: _last_words(question, self.shown(question, error)))
+        try:
+            await stream.run(_frames(events, inquiry), lambda error: _last_words(question, self.shown(question, error)))
+        finally:
+            question.is_answered = stream.has_begun
 
     @staticmethod
     def shown(question: Question, error: Exception) -> Shown:

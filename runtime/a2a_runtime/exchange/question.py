@@ -40,6 +40,7 @@ class Question:
         "extensions",
         "headers",
         "idempotency_key",
+        "is_answered",
         "last_event_id",
         "scope",
         "version",
@@ -49,6 +50,7 @@ class Question:
         self.scope, self.binding, self.dialect = scope, binding, dialect
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         self.call_id: CallId = None
+        self.is_answered = False
         self.version: str | None = None
         self.extensions: tuple[str, ...] = ()
         self.echo = b""

@@ -16,6 +16,7 @@ from contextlib import aclosing
 
 from litestar.types import Receive, Send
 
+from a2a_contract.errors import UnavailableError
 from a2a_runtime.exchange.frames import SILENCE
 from a2a_runtime.exchange.listener import Listener
 
@@ -35,22 +36,34 @@ class EventStream:
         self._spoke_at: float | None = None
         self._turn = asyncio.Lock()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was sent."""
+        return self._spoke_at is not None
+
     async def run(self, frames: AsyncGenerator[bytes, None], last_words: Callable[[Exception], bytes]) -> None:
         """Send every frame, and return when they have ended or the client is gone."""
-        async with Listener(self._receive, self._break_silence, _PATIENCE), aclosing(frames):
+        async with Listener(self._receive, self._break_silence, _PATIENCE) as listener, aclosing(frames):
             try:
                 async for frame in frames:
                     await self._say(frame)
             except Exception as error:  # the edge of a request: whatever fails, the client is told
-                if self._spoke_at is None:
+                if not self.has_begun:
                     raise
                 await self._say(last_words(error))
-            await self._say(b"", more=False)
+            except asyncio.CancelledError:
+                if self.has_begun and not listener.is_gone:  # the server stops, and has waited long enough
+                    await self._end(last_words(UnavailableError()))
+                raise
+            await self._end()
+
+    async def _end(self, data: bytes = b"") -> None:
+        await self._say(data, more=False)
 
     async def _say(self, data: bytes, *, more: bool = True) -> None:
         async with self._turn:
-            begun, self._spoke_at = self._spoke_at is not None, self._now()
-            if not begun:
+            has_begun, self._spoke_at = self.has_begun, self._now()
+            if not has_begun:
                 await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
             await self._send({"type": "http.response.body", "body": data, "more_body": more})
 
