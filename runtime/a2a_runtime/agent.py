@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict, TypeVar, Unpack
 
+from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import AgentExtension, AgentProvider, SecurityRequirement, SecurityScheme
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.skill import Answers, Handler, Skill
@@ -46,6 +47,8 @@ class SkillFacts(TypedDict, total=False):
     output_modes: Sequence[str]
     security_requirements: Sequence[SecurityRequirement]
     only_extended: bool
+    input_schema: JsonObject | None
+    asks: bool | None
     answers: Answers | str
     timeout: float | None
     restartable: bool
@@ -64,6 +67,10 @@ class DeclaredSkill:
     output_modes: Sequence[str]
     security_requirements: Sequence[SecurityRequirement] = ()
     only_extended: bool = False
+    input_schema: JsonObject | None = None
+    """The JSON Schema of the input, where it is known."""
+    asks: bool | None = None
+    """Whether it may ask its caller something; ``None`` when its code is to be looked at."""
 
     @property
     def id(self) -> str:
@@ -124,6 +131,8 @@ class Agent:
             output_modes=tuple(facts.get("output_modes", ())),
             security_requirements=tuple(facts.get("security_requirements", ())),
             only_extended=facts.get("only_extended", False),
+            input_schema=facts.get("input_schema"),
+            asks=facts.get("asks"),
         )
         self._skills[skill_id] = declared
         return declared

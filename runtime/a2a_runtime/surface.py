@@ -7,9 +7,9 @@ dialect. A task belongs to the surface on which it was created and does not exis
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO, V1_0
+from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.v1_0 import SecurityRequirement, SecurityScheme
 from a2a_runtime.agent import Agent, DeclaredSkill
 from a2a_runtime.auth.gate import DescribingGate, Gate
@@ -115,5 +115,6 @@ def skills_of(surfaces: Iterable[Surface]) -> Skills:
     """Collect what an engine needs to run the skills of some surfaces."""
     skills = Skills()
     for surface in surfaces:
-        skills.add(surface.path, *(skill.run for skill in surface.skills.values()))
+        outspoken = MESH.name in surface.dialects  # consumers of mesh read what went wrong, and a text of whatever was returned
+        skills.add(surface.path, *(replace(skill.run, outspoken=True) if outspoken else skill.run for skill in surface.skills.values()))
     return skills

@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 
 _AFTER_BELL = 0.05
 _ORPHANS = 64
+_GONE = ""
+"""Id of a message that is no longer stored; every other one has an id."""
 
 
 class Runner(Protocol):
@@ -161,7 +163,7 @@ class EmbeddedRunner:
             await self._hand_back(run.stored)
             return
         history = run.stored.task.model.history
-        message = history[0] if history else Message(message_id=run.stored.wire_id, role=Role.USER, parts=[])
+        message = history[0] if history else Message(message_id=_GONE, role=Role.USER, parts=[])
         self._start(skill, run, Caller(scope.owner, scope.tenant), message)
 
     def cancel(self, key: str) -> bool:
@@ -252,7 +254,7 @@ class EmbeddedRunner:
 
 def not_again(skill: Skill, run: Run, message: Message, context: TaskContext) -> End | None:
     """Say how a task ends that cannot be run again: its message or its job is gone, or its handler must not begin again."""
-    if not message.parts:
+    if message.message_id == _GONE:
         return End(State.FAILED, context.reply(runs.MESSAGE_GONE))
     if run.records and any(record.kind is RecordKind.ONCE and record.key == runs.JOB for record in run.records):
         return End(State.FAILED, context.reply(runs.JOB_LOST))
