@@ -41,24 +41,25 @@ class A2APlugin(InitPlugin):
         exchanges = [HttpExchange(surface) for surface in self.surfaces]
         counters = [exchange.counter for exchange in exchanges]
         check_paths(exchanges, app_config.route_handlers)
+        check_guards(app_config.guards)
         app_config.route_handlers.extend(controller for exchange in exchanges for controller in controllers_of(exchange))
         strays = Strays(counters, app_config.exception_handlers)
         app_config.exception_handlers.update(dict.fromkeys(map(int, Strays.STATUSES), strays))
 
         @asynccontextmanager
         async def running(app: Litestar) -> AsyncGenerator[None, None]:
-            check_guards(app)
+            check_guards(app.guards)  # another plugin may have added some
             add_paths(app, self.surfaces)
             async with Assembly(self.surfaces, self._store, self._settings) as assembly:
                 self.assembly = assembly
                 for counter in counters:
-                    counter.open(assembly.service)
+                    counter.open(assembly.service, assembly.of_dialect, assembly.service.home)
                 try:
                     yield
                 finally:
                     self.assembly = None
                     for counter in counters:
-                        counter.open(None)
+                        counter.close()
 
         app_config.lifespan.append(running)
         return app_config

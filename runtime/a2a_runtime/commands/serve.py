@@ -27,14 +27,15 @@ Exit codes: 0 stopped, 1 the configuration cannot be used, 2 it could not start 
 @click.argument("app", default=_PROJECT)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="The port to listen on.")
+@click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds for open requests to end when it is told to stop.")
 @click.option("--tune-gc", is_flag=True, help="Let Python collect garbage less often: steadier answers for a little more memory.")
-def command(app: str, host: str, port: int, tune_gc: bool) -> None:  # noqa: FBT001 - click passes options by name
+def command(app: str, host: str, port: int, drain: int, tune_gc: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Serve an agent over HTTP with uvicorn, until it is told to stop."""
     try:
         import uvicorn  # noqa: PLC0415 - an extra: everything else works without a server
     except ModuleNotFoundError:
         raise _failure("there is no server to run; install it: pip install 'a2a-gen[serve]'", _BAD_CONFIGURATION) from None
-    server = uvicorn.Server(uvicorn.Config(_loaded(app), host=host, port=port, lifespan="on", timeout_graceful_shutdown=None))
+    server = uvicorn.Server(uvicorn.Config(_loaded(app), host=host, port=port, lifespan="on", timeout_graceful_shutdown=drain))
     if tune_gc:
         _tune_gc()
     try:

@@ -14,6 +14,7 @@ from litestar.types import Receive, Send
 
 from a2a_contract.base import Encoded, WireModel
 from a2a_contract.binding import AnyBinding
+from a2a_contract.dialects import MESH
 from a2a_contract.errors import UnavailableError
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
@@ -38,8 +39,21 @@ from a2a_runtime.surface import Surface
 Operations: TypeAlias = Mapping[str, Callable[[Any, Call], Any]]
 
 
+Home: TypeAlias = Callable[[str, Call], Awaitable[str | None]]
+
+_KEEP_ALIVE: Header = (b"connection", b"keep-alive")
+
+
 def _closed(_request: object, _call: Call) -> NoReturn:
     raise UnavailableError
+
+
+async def _nowhere(_task_id: str, _call: Call) -> str | None:
+    return None
+
+
+def _operations_of(service: AgentService[Call]) -> Operations:
+    return {each.service_method: getattr(service, each.service_method) for each in OPERATIONS.values()}
 
 
 _CLOSED: Operations = {each.service_method: _closed for each in OPERATIONS.values()}
@@ -66,13 +80,22 @@ class Counter:
         self.spoken = Spoken(surface.dialects)
         self._gate = surface.gate
         self._patrol = Patrol()
-        self._operations = _CLOSED
+        self._operations: Mapping[str, Operations] = {}
+        self._home: Home = _nowhere
+        self.close()
 
-    def open(self, service: AgentService[Call] | None) -> None:
-        """Serve with a service from now on, or with none."""
-        self._operations = (
-            _CLOSED if service is None else {each.service_method: getattr(service, each.service_method) for each in OPERATIONS.values()}
-        )
+    def open(self, service: AgentService[Call], others: Mapping[str, AgentService[Call]] | None = None, home: Home | None = None) -> None:
+        """Serve with a service from now on; with another one in some dialects. ``home`` says in which dialect a task was created."""
+        self._operations = {each.name: _operations_of((others or {}).get(each.name, service)) for each in self.spoken.dialects}
+        self._home = home or _nowhere
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._operations, self._home = {each.name: _CLOSED for each in self.spoken.dialects}, _nowhere
+
+    async def home(self, task_id: str, call: Call) -> str | None:
+        """Say in which dialect a task was created."""
+        return await self._home(task_id, call)
 
     async def attend(self, question: Question, answering: Awaitable[None], send: Send) -> None:
         """See to it that a question gets one answer, whatever happens."""
@@ -119,15 +142,18 @@ class Counter:
         operation = binding.operation
         if operation.streams:
             return await self._stream(question, inquiry, receive, send)
-        asked = self._operations[operation.service_method](request, call)
+        asked = self._operations[binding.dialect][operation.service_method](request, call)
         answer = await (_while_there(receive, asked) if self.surface.cancel_on_disconnect else self._patrol.wait(receive, asked))
         body = nothing if binding.write is None else binding.write(answer)
         headers = _echo(question, call) if question.extensions else ()
         return await reply(send, head + body + tail if head else body, media_type, headers=headers)
 
     async def _stream(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:
-        events = self._operations[inquiry.binding.operation.service_method](inquiry.request, inquiry.call)
-        headers = _echo(question, inquiry.call) if question.extensions else ()
+        binding = inquiry.binding
+        events = self._operations[binding.dialect][binding.operation.service_method](inquiry.request, inquiry.call)
+        headers = _echo(question, inquiry.call) if question.extensions else []
+        if binding.dialect == MESH.name and question.scope["http_version"].startswith("1"):  # later versions of HTTP forbid it
+            headers.append(_KEEP_ALIVE)
         stream = EventStream(receive, send, self.surface.limits.keep_alive, headers)
         try:
             await stream.run(_frames(events, inquiry), lambda error: _last_words(question, self.shown(question, error)))

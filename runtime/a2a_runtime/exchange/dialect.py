@@ -9,7 +9,8 @@ A client names a version, in a header or a query parameter, or none; each method
     other      refused, with the list of those that are spoken
 
 The canonical dialect answers under every version that the surface speaks, since its own source names 0.3 beside its methods; and it answers where
-no version is named, since the names of 1.0 do not exist in 0.3. A method that several dialects have means the first of them that may answer.
+no version is named, since the names of 1.0 do not exist in 0.3. A method that several dialects have means, of those that may answer, the one in
+which its task was created, and else the first: each speaks of its tasks in its own way, and cancels and follows them by its own rules.
 """
 
 from __future__ import annotations
@@ -54,13 +55,13 @@ class Spoken:
                 f"Protocol version is not supported; supported: {spoken or 'none, leave it out'}", details={"supported_versions": spoken}
             ) from None
 
-    def of_method(self, version: str | None, bindings: Sequence[AnyBinding]) -> int:
-        """Choose among the dialects that have a method, by their place."""
+    def of_method(self, version: str | None, bindings: Sequence[AnyBinding]) -> Sequence[int]:
+        """Choose among the dialects that have a method, by their places, those that may answer; at least one."""
         answering = self.may_answer(version)
-        for place, binding in enumerate(bindings):
-            if binding.dialect in answering:
-                return place
-        raise MethodNotFoundError
+        places = [place for place, binding in enumerate(bindings) if binding.dialect in answering]
+        if not places:
+            raise MethodNotFoundError
+        return places
 
     def of_path(self, version: str | None, dialect: str) -> None:
         """Refuse a version that does not go with the dialect of a path."""

@@ -1,7 +1,7 @@
 """Reading a request over HTTP+JSON where one version has two forms: 0.3 is answered in the form in which it was asked.
 
 A body shows its form: what is of one kind cannot be read as the other. A request without a body shows none, and means the one that the surface
-prefers.
+prefers. Cards are in the documented form for everybody: the official SDK reads no other, whatever it speaks besides.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding
 from a2a_contract.errors import A2AError
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.routing import Choice, Match
 from a2a_runtime.exchange.failure import unreadable
 
@@ -33,6 +34,6 @@ def read_form(match: Match, query: bytes, body: bytes, preferred: frozenset[str]
 
 
 def _likeliest_first(choices: Sequence[Choice], body: bytes, preferred: frozenset[str]) -> Sequence[Choice]:
-    if len(choices) == 1 or _KIND in body:
+    if len(choices) == 1 or _KIND in body or choices[0].binding.operation is GET_EXTENDED_AGENT_CARD:
         return choices
     return sorted(choices, key=lambda choice: choice.binding.dialect not in preferred)

@@ -11,7 +11,7 @@ from json.encoder import encode_basestring_ascii
 
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 
-SILENCE = b": \n\n"
+SILENCE = b": keepalive\n\n"
 """A comment: it tells a client, and whatever stands in between, that the connection lives."""
 
 

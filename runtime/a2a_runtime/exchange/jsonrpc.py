@@ -35,6 +35,7 @@ class JsonRpc:
         self._tables = {each.name: METHODS[each.name] for each in dialects}
         self._reader = _reader(tuple(self._tables))
         self._media_types = frozenset(name.encode() for each in dialects for name in each.media_types)
+        self._forgives = all(binding.forgives_envelope for table in self._tables.values() for binding in table.values())
         self._in_doubt = self._spoken.in_doubt(None)
 
     async def answer(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
@@ -48,7 +49,8 @@ class JsonRpc:
         if question.version is not None:
             question.dialect = self._spoken.in_doubt(question.version)
         caller = await self._counter.admit(question)
-        question.check_media_type(self._media_types)
+        if not self._forgives:
+            question.check_media_type(self._media_types)
         body = await read_body(receive, question.headers, self._limit)
         try:
             read = self._reader.read(body)
@@ -58,9 +60,14 @@ class JsonRpc:
             raise
         call_id, bindings, requests = read
         question.call_id = call_id
-        place = self._spoken.of_method(question.version, bindings)
+        place, *others = self._spoken.of_method(question.version, bindings)
         binding = bindings[place]
         call = self._counter.call(question, caller, binding)
+        if others:
+            home = await self._counter.home(binding.take(requests[place]).id, call)
+            place = next((each for each in others if bindings[each].dialect == home), place)
+            binding = bindings[place]
+            call = self._counter.call(question, caller, binding)
         head = b'{"jsonrpc":"2.0","id":%b,"result":' % to_json(call_id)
         return await self._counter.serve(question, Inquiry(binding, binding.take(requests[place]), call, head, b"}"), receive, send)
 
@@ -69,7 +76,7 @@ class JsonRpc:
         self._spoken.may_answer(question.version)
         bindings = [binding for table in self._tables.values() if (binding := table.get(method or "")) is not None]
         if bindings:
-            question.dialect = bindings[self._spoken.of_method(question.version, bindings)].dialect
+            question.dialect = bindings[self._spoken.of_method(question.version, bindings)[0]].dialect
 
 
 async def _another_method(question: Question, send: Send) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from litestar import Controller, Litestar, Router
+from litestar import Controller, Router
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.handlers import BaseRouteHandler
-from litestar.routes import HTTPRoute
-from litestar.types import ControllerRouterHandler
+from litestar.types import ControllerRouterHandler, Guard
 from litestar.utils.predicates import is_async_callable
 
 from a2a_contract.controllers import AgentController, CardController, HttpV03Controller, HttpV10Controller, JsonRpcController
@@ -53,23 +52,15 @@ def check_paths(exchanges: Sequence[HttpExchange], hosts: Iterable[ControllerRou
                 )
 
 
-def check_guards(app: Litestar) -> None:
-    """Refuse guards on the routes of surfaces that are no async functions: each would cost every request a thread."""
-    for route in app.routes:
-        for handler in route.route_handlers if isinstance(route, HTTPRoute) else [route.route_handler]:
-            if isinstance(getattr(handler.fn, "__self__", None), AgentController):
-                _check_guards_of(handler)
-
-
-def _check_guards_of(handler: BaseRouteHandler) -> None:
-    for layer in handler.ownership_layers:
-        for guard in layer.guards or ():
-            if not is_async_callable(guard):
-                name = getattr(guard, "__qualname__", type(guard).__qualname__)
-                raise ImproperlyConfiguredException(
-                    f"{name} guards an agent and is no async function, so that each request would cost a thread; "
-                    f"write it as `async def`, put it on your own routes only, or give the surface a gate="
-                )
+def check_guards(guards: Iterable[Guard]) -> None:
+    """Refuse guards of an app that are no async functions: they would stand before agents too, and cost each request a thread."""
+    for guard in guards:
+        if not is_async_callable(guard):
+            name = getattr(guard, "__qualname__", type(guard).__qualname__)
+            raise ImproperlyConfiguredException(
+                f"{name} guards every route of this app and is no async function, so that each request to an agent would cost a thread; "
+                f"write it as `async def`, put it on your own routes only, or give the surface a gate="
+            )
 
 
 def _name(surface: Surface) -> str:
