@@ -1,0 +1,113 @@
+"""The agent that is held against the specifications, who may talk to it, and where it is mounted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+
+from integration.serving import ABLE, EXTENSION, busy_agent
+from litestar import Litestar
+
+from a2a_contract.dialects import V0_3
+from a2a_contract.errors import PermissionDeniedError
+from a2a_contract.v1_0 import AgentExtension, Artifact, HTTPAuthSecurityScheme, Message, Part, SecurityRequirement, SecurityScheme, StringList
+from a2a_runtime.agent import Agent, Capabilities
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.credentials import Credentials
+from a2a_runtime.auth.gate import ChallengeError
+from a2a_runtime.caller import Caller
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores.port import Store
+from a2a_runtime.surface import Limits, Surface
+from a2a_runtime.testing.agent import QUICK
+
+SCHEME = "token"
+ADA = {"Authorization": "Bearer ada"}
+BOB = {"Authorization": "Bearer bob"}
+
+
+class NameGate:
+    """Believes everybody who says a name; eve may do nothing."""
+
+    def admit(self, credentials: Credentials) -> Caller:
+        """Take the token for the name."""
+        kind, _, name = (credentials.header("authorization") or "").partition(" ")
+        if kind != "Bearer" or name not in {"ada", "bob", "eve"}:
+            raise ChallengeError("Bearer", "Bring a token")
+        if name == "eve":
+            raise PermissionDeniedError("scope tasks:write is missing")
+        return Caller(name, proofs={SCHEME: frozenset()})
+
+    def security_schemes(self) -> Mapping[str, SecurityScheme]:
+        """Describe the token."""
+        return {SCHEME: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))}
+
+    def security_requirements(self) -> Sequence[SecurityRequirement]:
+        """Say that the token is needed."""
+        return [SecurityRequirement(schemes={SCHEME: StringList()})]
+
+
+async def mirror(ctx: TaskContext) -> Artifact:
+    """Give back what was sent."""
+    return Artifact(artifact_id="mirror", name="mirror", parts=ctx.message.parts)
+
+
+async def permit(ctx: TaskContext) -> str:
+    """Ask to be authorized."""
+    return f"Authorized: {(await ctx.require_auth('Sign in at https://example.org')).text}"
+
+
+async def refuse(ctx: TaskContext) -> None:
+    """Do nothing of the kind."""
+    ctx.reject("Not for me")
+
+
+async def recall(ctx: TaskContext) -> str:
+    """Tell what the tasks that the message refers to have been about."""
+    return ", ".join(part.text or "" for task in await ctx.referenced() for part in (task.history or ())[0].parts)
+
+
+async def several(_ctx: TaskContext) -> AsyncGenerator[Artifact, None]:
+    """Give two artifacts, piece by piece."""
+    for name in ("one", "two"):
+        for text in ("a", "b"):
+            yield Artifact(artifact_id=name, parts=[Part(text=text)])
+
+
+async def comment(ctx: TaskContext) -> Message:
+    """Finish with words instead of a result."""
+    return ctx.reply("Done")
+
+
+def agent_under_test(capabilities: Capabilities = ABLE) -> Agent:
+    """Make an agent with a skill for every way in which a task can go."""
+    agent = busy_agent(capabilities=capabilities)
+    agent.add("mirror", mirror, input_modes=("*/*",), output_modes=("*/*",))
+    for handler in (permit, refuse, recall, several, comment):
+        agent.add(handler.__name__, handler)
+    agent.add("secret", mirror, only_extended=True)
+    return agent
+
+
+def plain_agent(capabilities: Capabilities) -> Agent:
+    """Make an agent that shows the same card to everybody."""
+    return busy_agent(capabilities=capabilities)
+
+
+LIMIT = 100_000
+STRICT = "https://example.org/extensions/strict/v2"
+
+
+def app_under_test(store: Store | str | None = None, settings: Settings = QUICK) -> Litestar:
+    """Mount the agent: with everything, without what is optional, with a card that is missing, and with an extension that is required."""
+    agent, gate = agent_under_test(), NameGate()
+    required = Capabilities(extensions=(AgentExtension(uri=EXTENSION), AgentExtension(uri=STRICT, required=True)))
+    return create_app(
+        Surface(agent, gate=gate, limits=Limits(body=LIMIT)),
+        Surface(agent, "/kind", gate=gate, bare_form=V0_3.name),
+        Surface(plain_agent(Capabilities(streaming=False)), "/plain"),
+        Surface(plain_agent(ABLE), "/promised", gate=gate),
+        Surface(plain_agent(required), "/strict"),
+        store=store,
+        settings=settings,
+    )

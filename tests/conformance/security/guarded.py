@@ -1,0 +1,113 @@
+"""Apps whose surfaces are guarded, and people who have tokens for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from integration.serving import busy_agent
+from integration.talking import Talker
+from litestar import Litestar, get
+from litestar.config.app import AppConfig
+from litestar.plugins import InitPlugin
+
+from a2a_contract.base import WireModel
+from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.operation import Operation
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.checkpoint import Checkpoint
+from a2a_runtime.auth.gate import Gate, PresenceGate
+from a2a_runtime.auth.tokens import Claims, JwtAuthenticator
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.issuer import Issuer
+
+ISSUER = Issuer()
+HOST_PATH = "/health"
+
+
+def checkpoint() -> Gate:
+    """Make a gate that knows the issuer, and the tenants that its tokens name."""
+    return Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected(), Claims(tenant="org")))
+
+
+async def recall(ctx: TaskContext) -> str:
+    """Say what is remembered of the conversation, and remember what was said."""
+    before = [part.text for message in await ctx.conversation() for part in message.parts if part.text]
+    state = dict(await ctx.state.load())
+    referenced = [task.id for task in await ctx.referenced()]
+    await ctx.state.update({"secret": ctx.text})
+    return f"{before} {state} {referenced}"
+
+
+def guarded_agent() -> Agent:
+    """Make an agent with a skill for every way in which a task can go, and one that remembers."""
+    agent = busy_agent()
+    agent.add("recall", recall)
+    return agent
+
+
+@get(HOST_PATH)
+async def health() -> str:
+    """Answer everybody: a route of the host's own."""
+    return "fine"
+
+
+class Explorer(InitPlugin):
+    """A plugin of the host with public pages beside the agent."""
+
+    def on_app_init(self, app_config: AppConfig) -> AppConfig:
+        """Add a page."""
+
+        @get("/explorer")
+        async def explorer() -> str:
+            return "look"
+
+        app_config.route_handlers.append(explorer)
+        return app_config
+
+
+def _hosted() -> Litestar:
+    surfaces = (Surface(guarded_agent(), "/agents/a", gate=checkpoint()), Surface(guarded_agent(), "/agents/b", gate=PresenceGate()))
+    return Litestar([health], plugins=[A2APlugin(*surfaces, store="memory", settings=QUICK), Explorer()], logging_config=None)
+
+
+def _beside_the_host() -> Litestar:
+    plugin = A2APlugin(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=QUICK)
+    return Litestar([health], plugins=[plugin, Explorer()], logging_config=None)
+
+
+APPS: Mapping[str, Callable[[], Litestar]] = {
+    "root": lambda: create_app(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=QUICK),
+    "1.0 only": lambda: create_app(
+        Surface(guarded_agent(), "/x", dialects=frozenset((V1_0.name,)), gate=checkpoint()), store="memory", settings=QUICK
+    ),
+    "0.3 only": lambda: create_app(
+        Surface(guarded_agent(), "/x", dialects=frozenset((V0_3.name,)), gate=checkpoint()), store="memory", settings=QUICK
+    ),
+    "presence": lambda: create_app(Surface(guarded_agent(), gate=PresenceGate()), store="memory", settings=QUICK),
+    "surfaces within surfaces": lambda: create_app(
+        *(Surface(guarded_agent(), path, gate=checkpoint()) for path in ("", "/v1x", "/a", "/a/b")), store="memory", settings=QUICK
+    ),
+    "beside a host": _beside_the_host,
+    "hosted": _hosted,
+}
+"""Every kind of app that can be built, with guarded surfaces only."""
+
+
+@dataclass(frozen=True)
+class Person(Talker):
+    """Somebody with a token who talks in one dialect over one binding."""
+
+    token: str = ""
+
+    def question(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
+        """Say how an operation is asked for, with the token."""
+        method, url, options = super().question(operation, request, **headers)
+        if self.token:
+            options["headers"]["authorization"] = f"Bearer {self.token}"
+        return method, url, options

@@ -1,0 +1,119 @@
+"""Nothing is open that should not be: every route of every app, every method, every dialect by every name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+from conformance.security.guarded import APPS, HOST_PATH, ISSUER
+from litestar import Litestar
+from litestar.routes import HTTPRoute, WebSocketRoute
+from litestar.testing import TestClient
+
+from a2a_contract.controllers import AgentController
+from a2a_contract.dialects import VERSION
+from a2a_contract.methods import METHODS
+from a2a_contract.operations import OPERATIONS
+
+HTTP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+CARDS = re.compile(r".*/\.well-known/agent(-card)?\.json")
+PUBLIC = re.compile(rf"{HOST_PATH}|/explorer|/schema(/.*)?")
+"""What is public besides the cards: the host's own pages, and the documents about the app."""
+
+VERSIONS = (None, "", "1.0", "0.3", "0.3.0", "9.9", "nonsense")
+TOKEN = {"authorization": f"Bearer {ISSUER.token(org='acme')}"}
+REFUSED, NOT_THERE, NOT_ALLOWED = 401, 404, 405
+
+MakeApp = Callable[[], Litestar]
+
+pytestmark = pytest.mark.parametrize("app", APPS.values(), ids=APPS.keys())
+
+
+def paths_of(app: Litestar) -> set[str]:
+    """List every path, parameters filled in."""
+    return {re.sub(r"\{[^}]*\}", "x", route.path) for route in app.routes}
+
+
+def surfaces_of(app: Litestar) -> set[str]:
+    """List where the endpoints of the surfaces are."""
+    return {path.removesuffix("/.well-known/agent-card.json") for path in paths_of(app) if path.endswith("/agent-card.json")}
+
+
+def is_shut(answer: httpx.Response) -> bool:
+    """Whether an answer gives nothing away: a challenge, or nothing there, or what a path could be asked."""
+    if answer.status_code == REFUSED:
+        return bool(answer.headers.get("www-authenticate"))
+    return answer.status_code in {NOT_THERE, NOT_ALLOWED} or (answer.request.method == "OPTIONS" and not answer.content)
+
+
+def test_every_route_is_gated_or_on_the_list(app: MakeApp) -> None:
+    """A request without a token gets nowhere, whatever its method, except to cards and to what is listed here."""
+    served = app()
+    assert not [route for route in served.routes if isinstance(route, WebSocketRoute)]
+    with TestClient(served) as client:
+        for path in paths_of(served):
+            for method in HTTP_METHODS:
+                answer = client.request(method, path, follow_redirects=False)
+                if CARDS.fullmatch(path) and method in {"GET", "HEAD"}:
+                    assert answer.status_code == 200
+                elif not PUBLIC.fullmatch(path):
+                    assert is_shut(answer), (method, path, answer.status_code)
+
+
+def test_what_is_public_does_not_belong_to_an_agent(app: MakeApp) -> None:
+    """The list names no route of a surface; the only ones of an agent's routes that are open are its cards."""
+    served = app()
+    for route in served.routes:
+        handlers = route.route_handlers if isinstance(route, HTTPRoute) else [route.route_handler]
+        owned = any(isinstance(getattr(each.fn, "__self__", None), AgentController) for each in handlers)
+        assert owned is not bool(PUBLIC.fullmatch(route.path))
+
+
+def operations_below(prefixes: set[str]) -> Iterator[tuple[str, str]]:
+    """Write every operation over HTTP below some prefixes, in every dialect."""
+    for operation in OPERATIONS.values():
+        for call in operation.calls.values():
+            for each in call.http:
+                path = re.sub(r"\{[^}]*\}", "t-1", each.path)
+                yield from ((each.method, prefix + path) for prefix in prefixes)
+
+
+def test_a_public_prefix_makes_nothing_below_it_public(app: MakeApp) -> None:
+    """Operations below a card, a page of the host or the documents are gated like everywhere: prefixes mean nothing."""
+    served = app()
+    tricks = {"/explorer", "/explorerx", HOST_PATH, "/schema", "/schema/x", "/.well-known", "/.well-known/agent-card.json", "//", "/%2e%2e", "/x/.."}
+    prefixes = {surface + trick for surface in surfaces_of(served) for trick in tricks} | tricks
+    with TestClient(served) as client:
+        for method, path in operations_below(prefixes):
+            answer = client.request(method, path, json={"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}})
+            assert is_shut(answer), (method, path, answer.status_code, answer.text)
+
+
+def test_every_dialect_by_every_name_gets_the_same_decision(app: MakeApp) -> None:
+    """Methods of all dialects at every endpoint, under every version in every spelling: in with a token, out without."""
+    served = app()
+    methods = sorted({method for table in METHODS.values() for method in table} | {"", "nope", "rpc.discover"})
+    named = [{header: version} for version in VERSIONS if version is not None for header in VERSION.headers]
+    with TestClient(served) as client:
+        for surface in surfaces_of(served):
+            for method in methods:
+                body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": "t-1"}}
+                for headers in ({}, *named):
+                    for options in ({"headers": headers}, {"params": headers}):
+                        assert is_shut(client.post(surface or "/", json=body, **options)), (surface, method, options)
+                    let_in = client.post(surface or "/", json=body, headers={**headers, **TOKEN})
+                    assert let_in.status_code != REFUSED, (surface, method, headers)
+
+
+def test_paths_do_not_care_about_versions(app: MakeApp) -> None:
+    """A version that does not go with a path is told to those who are let in, and to nobody else."""
+    served = app()
+    with TestClient(served) as client:
+        for method, path in operations_below(surfaces_of(served)):
+            for version in VERSIONS:
+                headers = {} if version is None else {VERSION.headers[0]: version}
+                assert is_shut(client.request(method, path, headers=headers)), (method, path, version)
+                let_in = client.request(method, path, headers={**headers, **TOKEN})
+                assert let_in.status_code != REFUSED, (method, path, version)
