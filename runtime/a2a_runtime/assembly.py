@@ -9,16 +9,20 @@ One store, one engine and one service for all surfaces: each task belongs to the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from a2a_contract.dialects import MESH
+from a2a_contract.service import AgentService
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine, Parts
+from a2a_runtime.mesh.service import MeshService
 from a2a_runtime.net.policy import Policy
 from a2a_runtime.push.bell import OverheardBell
 from a2a_runtime.service.base import Means
+from a2a_runtime.service.call import Call
 from a2a_runtime.service.service import Service
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.opening import complete, open_store
@@ -48,7 +52,10 @@ class Assembly:
             self._deliverer = _deliverer(self.store, self._dialler, settings, clock)
             bell = OverheardBell(self._deliverer, bell)
         self.engine = Engine(self.store, skills_of(surfaces), Parts(settings, clock, bell, self._dialler))
-        self.service = Service(Means(self.engine, self.store, self._dialler.check, clock))
+        means = Means(self.engine, self.store, self._dialler.check, clock)
+        self.service = Service(means)
+        self.of_dialect: Mapping[str, AgentService[Call]] = {MESH.name: MeshService(means)}
+        """The services of dialects that have rules of their own."""
         self._opened = AsyncExitStack()
 
     async def __aenter__(self) -> Self:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from a2a_contract.errors import PermissionDeniedError, UnauthenticatedError
+from a2a_contract.errors import PermissionDeniedError, TokenEmptyError, UnauthenticatedError
 from a2a_contract.v1_0 import HTTPAuthSecurityScheme, SecurityRequirement, SecurityScheme, StringList
 from a2a_runtime.auth.credentials import Credentials, authorization
 from a2a_runtime.auth.identity import Describing, RefusedError
@@ -27,9 +27,13 @@ _SOMEBODY = Caller(proofs={BEARER: frozenset()})
 class ChallengeError(UnauthenticatedError):
     """Nobody has proved anything; ``challenge`` says how to (the value of ``WWW-Authenticate``)."""
 
-    def __init__(self, challenge: str, message: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, challenge: str, message: str = "", *, details: Mapping[str, str] | None = None) -> None:
+        super().__init__(message, details=details)
         self.challenge = challenge
+
+
+class EmptyTokenError(ChallengeError, TokenEmptyError):
+    """Somebody has sent an empty bearer token."""
 
 
 class ScopeError(PermissionDeniedError):
@@ -78,8 +82,10 @@ class PresenceGate:
             token = authorization(credentials, BEARER)
         except RefusedError as error:
             raise ChallengeError("Bearer", error.reason) from None
+        if token is None:
+            raise ChallengeError("Bearer", details={"header": "Authorization: Bearer <token>"})
         if not token:
-            raise ChallengeError("Bearer", "" if token is None else "The bearer token is empty")
+            raise EmptyTokenError("Bearer")
         return _SOMEBODY
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:

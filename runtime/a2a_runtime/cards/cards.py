@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pydantic_core import to_json
 
 from a2a_contract.dialects import DIALECTS
-from a2a_runtime.cards.documents import WRITERS, combined, document
+from a2a_runtime.cards.documents import APART, WRITERS, combined, document
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.surface import COMBINED, Surface
 
@@ -41,6 +41,8 @@ class Cards:
         self._last_modified = formatdate(self._modified, usegmt=True)
         self._written: dict[tuple[str, str], CardDocument] = {}
         self._shared = next(iter(self._own)) if len(self._own) == 1 else surface.card
+        self.has_shared = bool(self._own)
+        """Whether there is a card for the clients of all dialects."""
 
     @property
     def _own(self) -> tuple[str, ...]:
@@ -48,7 +50,7 @@ class Cards:
 
     def has(self, dialect: str) -> bool:
         """Whether the surface has a card in a dialect, or in the one that it is a form of."""
-        return _plain(dialect) in self._own
+        return _plain(dialect) in self._own or (dialect in APART and dialect in self._surface.dialects)
 
     def get(self, dialect: str | None = None, base_url: str = "") -> CardDocument:
         """Get the card of a dialect, or the one for everybody, with the addresses below ``base_url`` unless one is configured."""

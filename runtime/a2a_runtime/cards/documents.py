@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TypeAlias
 
-from a2a_contract.dialects import CANONICAL, V0_3
+from a2a_contract.dialects import CANONICAL, MESH, V0_3
 from a2a_contract.kinds import is_list, is_object
 from a2a_contract.translate.v0_3 import write_agent_card
 from a2a_contract.v1_0 import AgentCard
 from a2a_runtime.cards.declaration import declare
+from a2a_runtime.cards.mesh import mesh_card
 from a2a_runtime.surface import Surface
 
 Document: TypeAlias = dict[str, object]
@@ -23,16 +24,20 @@ WRITERS: Mapping[str, Callable[[AgentCard], Document]] = {
     CANONICAL.name: lambda card: card.to_dict(),
     V0_3.name: write_agent_card,
 }
-"""The dialects that have a card, the canonical one first."""
+"""The dialects whose cards can be one, the canonical one first."""
+
+APART: Mapping[str, Callable[[Surface, str], Document]] = {MESH.name: mesh_card}
+"""The dialects whose card is no other's."""
 
 
 def document(surface: Surface, dialect: str, base_url: str) -> Document:
     """Write the card of a surface as a dialect has it."""
-    return WRITERS[dialect](declare(surface, base_url, dialect))
+    apart = APART.get(dialect)
+    return WRITERS[dialect](declare(surface, base_url, dialect)) if apart is None else apart(surface, base_url)
 
 
 def combined(surface: Surface, base_url: str) -> Document:
-    """Write one card that clients of all dialects of a surface can read."""
+    """Write one card that clients of all dialects of a surface can read, but for those that have one apart."""
     return reduce(_merged, [document(surface, dialect, base_url) for dialect in WRITERS if dialect in surface.dialects])
 
 

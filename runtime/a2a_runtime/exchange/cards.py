@@ -8,8 +8,9 @@ from email.utils import parsedate_to_datetime
 from litestar.types import Send
 
 from a2a_contract.dialects import VERSION
-from a2a_contract.errors import MethodNotAllowedError
+from a2a_contract.errors import MethodNotAllowedError, MethodNotFoundError
 from a2a_contract.routing import CardRoute
+from a2a_runtime.cards.addresses import PublicAddresses
 from a2a_runtime.cards.cards import CardDocument, Cards
 from a2a_runtime.exchange.address import base_url
 from a2a_runtime.exchange.dialect import Spoken
@@ -23,8 +24,8 @@ _METHODS = ("GET", "HEAD", "OPTIONS")
 class CardAnswers:
     """Answers at the paths of the cards of a surface."""
 
-    def __init__(self, surface: Surface, spoken: Spoken) -> None:
-        self._path, self._spoken = surface.path, spoken
+    def __init__(self, surface: Surface, spoken: Spoken, addresses: PublicAddresses) -> None:
+        self._surface, self._spoken, self._addresses = surface, spoken, addresses
         self._cards = Cards(surface)
         vary = ", ".join((*VERSION.headers, "Host"))
         self._headers: tuple[Header, ...] = (
@@ -47,8 +48,11 @@ class CardAnswers:
 
     def _card(self, route: CardRoute, question: Question) -> CardDocument:
         dialect = self._spoken.of_card(question.version, route.dialects)
-        address = base_url(question.scope, self._path)
-        return self._cards.get(dialect if dialect and self._cards.has(dialect) else None, address)
+        address = self._addresses.of(self._surface) or base_url(question.scope, self._surface.path)
+        known = dialect if dialect and self._cards.has(dialect) else None
+        if known is None and not self._cards.has_shared:
+            raise MethodNotFoundError
+        return self._cards.get(known, address)
 
 
 def _is_known(card: CardDocument, headers: Mapping[bytes, bytes]) -> bool:

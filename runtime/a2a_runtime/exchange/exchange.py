@@ -15,6 +15,7 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from a2a_contract.routing import CardRoute, Route
+from a2a_runtime.cards.addresses import PublicAddresses
 from a2a_runtime.exchange.cards import CardAnswers
 from a2a_runtime.exchange.counter import Counter
 from a2a_runtime.exchange.jsonrpc import JsonRpc
@@ -27,10 +28,10 @@ from a2a_runtime.surface import Surface
 class HttpExchange:
     """The exchange of a surface."""
 
-    def __init__(self, surface: Surface) -> None:
+    def __init__(self, surface: Surface, addresses: PublicAddresses | None = None) -> None:
         self.counter = Counter(surface)
         self._jsonrpc = JsonRpc(self.counter)
-        self._cards = CardAnswers(surface, self.counter.spoken)
+        self._cards = CardAnswers(surface, self.counter.spoken, addresses or PublicAddresses())
         self._paths: dict[str, Path] = {}
 
     async def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> None:

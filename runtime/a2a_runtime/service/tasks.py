@@ -40,6 +40,11 @@ class Tasks(ServiceBase):
         """Ask for a task to stop, and wait a little until it has."""
         return (await self._engine.cancel(call.scope(request.tenant), request.id)).task
 
+    async def home(self, task_id: str, call: Call) -> str | None:
+        """Say in which dialect a task was created, where several dialects call an operation the same."""
+        stored = await self._store.load_task(call.scope(), task_id, 0, include_artifacts=False)
+        return None if stored is None else stored.dialect
+
     async def _need_context(self, scope: Scope, context_id: str) -> None:
         if not await self._store.conversation(scope, context_id, 1):
             raise TaskNotFoundError("There is no task in this context", details={"context_id": context_id})

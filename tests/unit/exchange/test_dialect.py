@@ -35,7 +35,7 @@ def test_the_method_and_the_version_choose(version: str | None, canonical: objec
     for method, expected in methods.items():
         bindings = bindings_of(method, ALL)
         if isinstance(expected, str):
-            assert bindings[ALL.of_method(version, bindings)].dialect == expected, method
+            assert bindings[ALL.of_method(version, bindings)[0]].dialect == expected, method
         else:
             assert isinstance(expected, type)
             assert issubclass(expected, A2AError)
@@ -69,7 +69,7 @@ def test_a_mesh_task_method_without_0_3_is_meant_for_mesh() -> None:
     """Where 0.3 is not spoken, the methods that both have are mesh's."""
     spoken = Spoken((V1_0.name, MESH.name))
     bindings = bindings_of("tasks/get", spoken)
-    assert bindings[spoken.of_method(None, bindings)].dialect == MESH.name
+    assert bindings[spoken.of_method(None, bindings)[0]].dialect == MESH.name
 
 
 def test_a_version_that_is_not_spoken_is_refused_with_the_list() -> None:
