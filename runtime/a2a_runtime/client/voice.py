@@ -22,6 +22,7 @@ from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.kinds import is_list, is_object
 from a2a_contract.methods import METHODS
 from a2a_contract.operation import Operation
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.paths import PATHS
 from a2a_runtime.client.errors import UnreadableAnswerError
 from a2a_runtime.client.interface import Interface
@@ -156,11 +157,11 @@ class HttpVoice(Voice):
         return next((found for addresses in self._forms.values() if (found := addresses.binding(operation))), None)
 
     def _shown(self, operation: Operation, body: bytes) -> AnyBinding | None:
-        """Choose the form that an answer shows: objects of the documented one name their kind, and its listings are bare lists."""
+        """Choose the form that an answer shows: objects of the documented one name their kind, its listings are bare lists, and cards have no other."""
         if len(self._forms) == 1:
             return None
         said: object = from_json(body)
-        documented = is_list(said) or (is_object(said) and _names_its_kind(said))
+        documented = operation is GET_EXTENDED_AGENT_CARD or is_list(said) or (is_object(said) and _names_its_kind(said))
         for name, addresses in self._forms.items():
             if (DIALECTS[name].form_of is None) == documented:
                 return addresses.binding(operation)
