@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +39,8 @@ def command(app: str, host: str, port: int, drain: int, tune_gc: bool) -> None: 
     server = uvicorn.Server(uvicorn.Config(_loaded(app), host=host, port=port, lifespan="on", timeout_graceful_shutdown=drain))
     if tune_gc:
         _tune_gc()
+    for stop in (signal.SIGINT, signal.SIGTERM):  # the server has its own way with them, and raises them again when it is done
+        signal.signal(stop, signal.SIG_IGN)
     try:
         server.run()
     except SystemExit:  # uvicorn's way to say that the port is taken

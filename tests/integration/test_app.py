@@ -1,0 +1,210 @@
+"""Whole apps: of agents, of an a2a.toml, and on a port; and the commands that serve them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from integration.serving import busy_agent, busy_app
+from integration.talking import Talker, Voice
+from litestar.testing import TestClient
+
+from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.v1_0 import TaskState
+from a2a_runtime.project import ProjectError, load_project
+from a2a_runtime.surface import Surface
+
+NEW = Voice(V1_0.name, is_jsonrpc=True)
+SKILLS = "async def shout(ctx):\n    return ctx.text.upper()\n\n\nnothing = 7\n"
+PROJECT = """
+dialects = ["1.0"]
+store = "sqlite:///tasks.db"
+
+[agent]
+name = "shouter"
+description = "Shouts."
+version = "1.2.3"
+provider = {organization = "ACME", url = "https://acme.example"}
+
+[capabilities]
+extensions = [{uri = "https://example.org/x"}]
+
+[skills.shout]
+description = "Says it louder."
+handler = "shouting:shout"
+tags = ["loud"]
+timeout = 5
+
+[[surfaces]]
+path = "/a"
+auth = "bearer"
+
+[[surfaces]]
+path = "/b"
+dialects = ["0.3"]
+skills = ["shout"]
+
+[limits]
+body_bytes = 1000
+shutdown_grace = 1
+
+[outputs]
+package = "shouter.contract"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a project."""
+    (tmp_path / "a2a.toml").write_text(PROJECT)
+    (tmp_path / "shouting.py").write_text(SKILLS)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    sys.modules.pop("shouting", None)
+
+
+def test_an_agent_is_an_app() -> None:
+    """One line makes an app of an agent; its tasks live in the store that is named."""
+    with TestClient(busy_app(Surface(busy_agent()))) as client:
+        assert Talker(client, NEW).task("hi").status.state == TaskState.COMPLETED
+
+
+def test_tasks_outlive_the_app(tmp_path: Path) -> None:
+    """With a store that is a file, the next start knows them."""
+    store = f"sqlite:///{tmp_path}/tasks.db"
+    with TestClient(busy_app(store=store)) as client:
+        task = Talker(client, NEW).task("hi")
+    with TestClient(busy_app(store=store)) as client:
+        assert Talker(client, NEW).get(task.id) == task
+
+
+def test_a_project_is_read(folder: Path) -> None:
+    """The file says what the agent is and where it answers; it is found from folders below, and the environment goes before it."""
+    (folder / "deep" / "down").mkdir(parents=True)
+    project = load_project(folder / "deep" / "down", {"A2A_TICK": "0.5"})
+    first, second = project.surfaces
+    assert (first.path, first.dialects, first.limits.body) == ("/a", frozenset((V1_0.name,)), 1000)
+    assert first.gate is not None
+    assert (second.path, second.dialects, second.gate) == ("/b", frozenset((V0_3.name,)), None)
+    assert (first.agent.name, first.agent.version, list(first.skills)) == ("shouter", "1.2.3", ["shout"])
+    assert (project.settings.store, project.settings.tick, project.settings.shutdown_grace) == ("sqlite:///tasks.db", 0.5, 1)
+    assert load_project(folder, {"A2A_STORE": "sqlite:///other.db"}).settings.store == "sqlite:///other.db"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('name = "shouter"\n', "", "agent.name: Field required"),
+        ("[agent]", "[agent", "a2a.toml: "),
+        ('"shouting:shout"', '"shouting:whisper"', "skills.shout: .*whisper"),
+        ('"shouting:shout"', '"whispering:whisper"', "skills.shout: .*whispering"),
+        ('"shouting:shout"', '"shouting:nothing"', "skills.shout: shouting:nothing is no function"),
+        ('handler = "shouting:shout"\n', "", r"skills.shout: there is no function to run; name it: handler = "),
+        ('skills = ["shout"]', 'skills = ["sing"]', "no skill sing"),
+        ('dialects = ["0.3"]', 'dialects = ["0.9"]', "'0.9' is not known; there are 1.0, 0.3, mesh"),
+        ('auth = "bearer"', 'auth = "magic"', "auth = 'magic' is not known"),
+        ('path = "/b"', 'path = "b"', "begins with a slash"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_a_project_that_cannot_be_used_says_why(folder: Path, old: str, new: str, said: str) -> None:
+    """Each mistake is named with its place."""
+    (folder / "a2a.toml").write_text(PROJECT.replace(old, new))
+    with pytest.raises(ProjectError, match=said):
+        load_project(folder, {})
+
+
+def test_a_folder_without_a_project_says_so(tmp_path: Path) -> None:
+    """With both ways to go on."""
+    with pytest.raises(ProjectError, match=r"no a2a.toml [\s\S]*create_app"):
+        load_project(tmp_path, {})
+
+
+def test_nothing_is_read_before_somebody_asks_for_the_app(tmp_path: Path) -> None:
+    """Importing the module of the app needs no project."""
+    found = subprocess.run(
+        [sys.executable, "-c", "import a2a_runtime.app as app; app.create_app; print('fine')"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.stdout == "fine\n", found.stderr
+
+
+def environment() -> dict[str, str]:
+    """Let a process of its own find the packages that this one has."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "A2A_STUBBORN_AFTER": "0.2"}
+
+
+def free_port() -> int:
+    """Find a port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def run(folder: Path, *words: str) -> subprocess.Popen[str]:
+    """Start a command in a folder."""
+    return subprocess.Popen([sys.executable, *words], cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def ask(port: int, process: subprocess.Popen[str]) -> httpx.Response:
+    """Ask a server for a card, as soon as it has started."""
+    for _ in range(200):
+        assert process.poll() is None, process.communicate()[0]
+        try:
+            return httpx.get(f"http://127.0.0.1:{port}/a/.well-known/agent-card.json", trust_env=False)
+        except httpx.TransportError:
+            time.sleep(0.05)
+    pytest.fail("the server did not start")
+
+
+SERVE = "from a2a_runtime.commands.serve import command; command()"
+SERVERS = [("-c", SERVE), ("-m", "litestar", "--app", "a2a_runtime.app:app", "run"), ("-m", "uvicorn", "a2a_runtime.app:app")]
+
+
+@pytest.mark.parametrize("command", SERVERS, ids=["a2a-gen serve", "litestar run", "uvicorn"])
+def test_a_project_is_served(folder: Path, command: tuple[str, ...]) -> None:
+    """By our own command and by those that people have; it stops when it is told to, and says that all was well."""
+    port = free_port()
+    server = run(folder, *command, "--port", str(port))
+    try:
+        assert ask(port, server).json()["name"] == "shouter"
+    finally:
+        server.send_signal(signal.SIGTERM)
+        output, _ = server.communicate(timeout=20)
+    if command == SERVERS[0]:
+        assert server.returncode == 0, output
+    assert (folder / "tasks.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("nowhere:app",), 1, "nowhere"),
+        (("shouting:app",), 1, "module:attribute"),
+        ((), 1, "no a2a.toml"),
+        (("shouting:nothing", "--port", "{taken}"), 2, ""),
+    ],
+    ids=["no module", "no attribute", "no project", "port taken"],
+)
+def test_serve_says_what_is_wrong_by_its_exit_code(tmp_path: Path, words: tuple[str, ...], code: int, said: str) -> None:
+    """1 for a configuration that cannot be used, 2 for a server that could not start."""
+    (tmp_path / "shouting.py").write_text(SKILLS.replace("nothing = 7", "from litestar import Litestar\nnothing = Litestar()"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        server = run(tmp_path, "-c", SERVE, *(word.format(taken=port) for word in words))
+        output, _ = server.communicate(timeout=20)
+    assert server.returncode == code, output
+    assert said in output
+    assert code == 2 or "Traceback" not in output
