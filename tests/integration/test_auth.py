@@ -1,0 +1,227 @@
+"""A guarded agent over HTTP: tokens of a real issuer, what the refused are told, and who sees which skill."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from typing import Self
+
+import httpx
+import pytest
+from conformance.security.guarded import Person
+from integration.serving import busy_agent, on_a_socket
+from integration.talking import VOICES, RefusedError, Talker, Voice, request_of
+from litestar.testing import TestClient
+
+from a2a_contract.dialects import V1_0
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, SEND_MESSAGE
+from a2a_contract.v1_0 import GetExtendedAgentCardRequest, SecurityRequirement, StringList, TaskState
+from a2a_runtime.agent import Agent, Capabilities
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.api_keys import ApiKeys, digest
+from a2a_runtime.auth.checkpoint import Checkpoint
+from a2a_runtime.auth.identity import Identity
+from a2a_runtime.auth.published import PublishedKeys, Times
+from a2a_runtime.auth.tokens import JwtAuthenticator
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.issuer import Issuer
+from a2a_runtime.testing.receiver import Call, Receiver, Reply
+
+ISSUER = Issuer()
+ABLE = Capabilities(extended_agent_card=True)
+
+
+async def who(ctx: TaskContext) -> str:
+    """Say who is calling."""
+    return f"{ctx.caller.subject} {sorted(ctx.caller.scopes)} {ctx.caller.claims.get('email')}"
+
+
+def needs(*scopes: str) -> tuple[SecurityRequirement, ...]:
+    """Require scopes of a token."""
+    return (SecurityRequirement(schemes={"bearer": StringList(list_=list(scopes))}),)
+
+
+def guarded() -> Surface:
+    """Guard an agent with a skill for everybody, one that needs a scope, and one that nobody else may know of."""
+    agent = Agent("guarded", capabilities=ABLE)
+    agent.add("who", who)
+    agent.add("pay", who, security_requirements=needs("pay"))
+    agent.add("audit", who, security_requirements=needs("audit"), only_extended=True)
+    tokens = JwtAuthenticator(ISSUER.keys(), ISSUER.expected())
+    return Surface(agent, gate=Checkpoint(tokens, ApiKeys({digest("k"): Identity("box")}), require=[{"bearer": ["tasks"]}, {"apiKey": []}]))
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    """A client of the guarded agent."""
+    with TestClient(create_app(guarded(), store="memory", settings=QUICK)) as client:
+        yield client
+
+
+@pytest.fixture(params=VOICES, ids=str)
+def voice(request: pytest.FixtureRequest) -> Voice:
+    """A dialect over a binding."""
+    voice: Voice = request.param
+    return voice
+
+
+def person(client: httpx.Client, voice: Voice, scope: str = "tasks") -> Person:
+    """Make somebody with some scopes."""
+    return Person(client, voice, token=ISSUER.token("ada", scope=scope, email="ada@example.org"))
+
+
+def test_a_handler_knows_who_is_calling(client: httpx.Client, voice: Voice) -> None:
+    """Subject, scopes and claims, in every dialect."""
+    task = person(client, voice).task("x", skill="who")
+    assert [part.text for each in task.artifacts or () for part in each.parts] == ["bearer:ada ['tasks'] ada@example.org"]
+
+
+def test_the_unknown_are_told_what_would_help(client: httpx.Client, voice: Voice) -> None:
+    """A status, a challenge and an error of the dialect; never what was sent."""
+    wrong = ISSUER.token(exp=1)
+    for token, said in (("", "Authentication required"), (wrong, "The token has expired")):
+        answer = Person(client, voice, token=token).raw(SEND_MESSAGE, request_of("x"))
+        assert answer.status_code == 401
+        assert said in answer.text
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert not token or token not in answer.text + str(answer.headers)
+
+
+def test_a_missing_scope_is_told(client: httpx.Client, voice: Voice) -> None:
+    """On the surface, and on the skill."""
+    for scope, skill, missing in (("", "who", "tasks"), ("tasks", "pay", "pay")):
+        answer = person(client, voice, scope).raw(SEND_MESSAGE, request_of("x", skill=skill))
+        assert (answer.status_code, missing in answer.text) == (403, True)
+        assert f'scope="{missing}"' in answer.headers["www-authenticate"]
+    assert person(client, voice, "tasks pay").task("x", skill="pay").status.state == TaskState.COMPLETED
+
+
+def test_a_hidden_skill_is_not_there_for_others(client: httpx.Client, voice: Voice) -> None:
+    """Whoever may not use it gets the answer that a made-up name gets, and it stands on no card of theirs."""
+    outsider, auditor = person(client, voice), person(client, voice, "tasks audit")
+    refused = [outsider.raw(SEND_MESSAGE, request_of("x", skill=name, message_id="m")) for name in ("audit", "nope!")]
+    assert refused[0].text.replace("audit", "…") == refused[1].text.replace("nope!", "…")
+    assert auditor.task("x", skill="audit").status.state == TaskState.COMPLETED
+    cards = [each.raw(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()).text for each in (outsider, auditor)]
+    assert [[name in card for name in ("who", "pay", "audit")] for card in cards] == [[True, True, False], [True, True, True]]
+
+
+def test_a_follow_up_needs_what_its_skill_needs(client: httpx.Client) -> None:
+    """A caller who has lost a scope since cannot go on."""
+    agent = busy_agent()
+    asked = Agent("asking")
+    asked.add("ask", agent.skills["ask"].run.handler, security_requirements=needs("pay"))
+    gate = Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected()))
+    with TestClient(create_app(Surface(asked, gate=gate), store="memory", settings=QUICK)) as other:
+        voice = Voice(V1_0.name, is_jsonrpc=True)
+        task = person(other, voice, "pay").task("x")
+        with pytest.raises(RefusedError) as refused:
+            person(other, voice, "").send("y", task_id=task.id)
+        assert refused.value.status == 403
+        assert person(other, voice, "pay").task("y", task_id=task.id).status.state == TaskState.COMPLETED
+    assert client is not other
+
+
+def test_the_card_the_gate_and_the_errors_say_the_same(client: httpx.Client) -> None:
+    """One declaration: what the card asks for is what opens the gate."""
+    card = client.get("/.well-known/agent-card.json", headers={"a2a-version": "1.0"}).json()
+    assert set(card["securitySchemes"]) == {"bearer", "apiKey"}
+    assert card["securityRequirements"] == [{"schemes": {"bearer": {"list": ["tasks"]}}}, {"schemes": {"apiKey": {}}}]
+    key = card["securitySchemes"]["apiKey"]["apiKeySecurityScheme"]
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": request_of("x").to_dict()}
+    assert (
+        client.post("/", json=body, headers={key["name"]: "k"}).json()["result"]["task"]["artifacts"][0]["parts"][0]["text"].startswith("apiKey:box")
+    )
+    older = client.get("/.well-known/agent-card.json", headers={"a2a-version": "0.3"}).json()
+    assert older["security"] == [{"bearer": ["tasks"]}, {"apiKey": []}]
+    assert [each["id"] for each in card["skills"]] == ["who", "pay"]
+
+
+PROMISES: dict[str, tuple[dict[str, object], str]] = {
+    "no gate": ({"security_requirements": needs()}, "nobody looks; give the surface a gate"),
+    "said twice": ({"security_requirements": needs(), "gate": Checkpoint(ApiKeys({}))}, "the gate says what callers prove, and so does the agent"),
+    "skill of another scheme": ({"skill": needs("a"), "gate": Checkpoint(ApiKeys({}))}, "skill 'one' needs bearer; there is apiKey"),
+}
+
+
+@pytest.mark.parametrize(("said", "complaint"), PROMISES.values(), ids=PROMISES.keys())
+def test_a_promise_that_nobody_keeps_stops_the_start(said: dict[str, object], complaint: str) -> None:
+    """A card never says more than the gate does."""
+    agent = Agent("x", security_requirements=said.get("security_requirements", ()))  # type: ignore[arg-type]  # as the table has it
+    agent.add("one", who, security_requirements=said.get("skill", ()))  # type: ignore[typeddict-item]  # as above
+    with pytest.raises(ValueError, match=complaint):
+        create_app(Surface(agent, gate=said.get("gate")), store="memory")  # type: ignore[arg-type]  # as above
+
+
+def test_no_token_is_in_a_log(client: httpx.Client, voice: Voice, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever goes wrong, at any level."""
+    caplog.set_level(logging.DEBUG)
+    good, bad = ISSUER.token("ada", scope="tasks"), ISSUER.token(exp=1)
+    for token in (good, bad, "not-even-a-token"):
+        Person(client, voice, token=token).raw(SEND_MESSAGE, request_of("x"))
+    assert not [record for record in caplog.records if any(token in record.getMessage() for token in (good, bad, "not-even-a-token"))]
+
+
+class Publisher:
+    """Publishes an issuer's keys on a real socket of this machine, as long as it wants to."""
+
+    def __init__(self, issuer: Issuer) -> None:
+        self.issuer, self.is_open, self.asked = issuer, True, 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._receiver = Receiver(self._answer)
+        asyncio.run_coroutine_threadsafe(self._receiver.__aenter__(), self._loop).result()
+        self.url = f"http://127.0.0.1:{self._receiver.port}/keys"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._receiver.__aexit__(None, None, None), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _answer(self, _call: Call) -> Reply:
+        self.asked += 1
+        return Reply(200, body=self.issuer.jwks()) if self.is_open else Reply(503)
+
+
+def test_keys_are_read_over_http_and_rotated() -> None:
+    """An issuer with a JWKS document: read once, again for a new key, missed by nobody while it is away."""
+    issuer = Issuer()
+    with Publisher(issuer) as publisher:
+        agent = Agent("known")
+        agent.add("who", who)
+        gate = Checkpoint(JwtAuthenticator(PublishedKeys(publisher.url, Times(pause=0)), issuer.expected()))
+        with on_a_socket(create_app(Surface(agent, gate=gate), store="memory", settings=QUICK)) as client:
+            voice = Voice(V1_0.name, is_jsonrpc=True)
+
+            def status(token: str) -> int:
+                return Person(client, voice, token=token).raw(SEND_MESSAGE, request_of("x")).status_code
+
+            first = issuer.token()
+            assert [status(first) for _ in range(3)] == [200, 200, 200]
+            assert publisher.asked == 1
+            issuer.rotate()
+            assert [status(issuer.token()), status(first)] == [200, 200]
+            assert publisher.asked == 2
+            publisher.is_open = False
+            assert status(first) == 200
+            unknown = Issuer().token()
+            assert status(unknown) == 503
+            publisher.is_open = True
+            assert status(unknown) == 401
+
+
+def test_talkers_without_a_token_are_still_talkers(client: httpx.Client) -> None:
+    """The public card needs no token, also on a guarded surface."""
+    assert client.get("/.well-known/agent-card.json").status_code == 200
+    assert json.loads(client.get("/.well-known/agent.json").content)["name"] == "guarded"
+    assert isinstance(person(client, VOICES[0]), Talker)
