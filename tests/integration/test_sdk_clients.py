@@ -1,0 +1,144 @@
+"""Clients of the official SDKs and our agent, on a real socket: everything that each can do, over every transport that it has, on two stores.
+
+A client runs once for each way of talking, in an environment and a process of its own, and finds its way from the card. Each test looks at one step.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conformance.agent import app_under_test
+from integration.serving import on_a_socket
+from peers.peer import ENVIRONMENTS
+
+pytestmark = pytest.mark.peer
+
+SCRIPTS = Path(__file__).parents[1] / "peers"
+ASKED = ["hi", "What?", "yes"]
+DONE = {"state": "completed", "artifacts": ["You said yes"], "history": ASKED}
+HELLO = {"state": "completed", "artifacts": ["hello"], "history": ["hello"]}
+HOOK = "https://hooks.example.org/a2a"
+SENT = [
+    {"text": "t"},
+    {"data": {"n": [1, None, {"deep": True}], "text": "ü\u2028"}},
+    {"raw": "AP8=", "filename": "f.bin"},
+    {"url": "https://example.org/f", "mediaType": "image/png"},
+]
+
+COMMON: Mapping[str, object] = {
+    "card": {"name": "busy", "streaming": True, "skills": True},
+    "send": HELLO,
+    "answer": ["Hello, Ada!"],
+    "contents": SENT,
+    "stream": {"first": "task", "chunks": ["0", "1", "2"], "last": "completed"},
+    "stream_answer": ["message"],
+    "get": {"task": HELLO, "short": []},
+    "list_tasks": {"pages": [["c", "b"], ["a"]], "total": 3, "token": ""},
+    "cancel": {"state": "canceled", "again": "not cancelable"},
+    "subscribe": {"first": "task", "last": "completed", "ended": "unsupported"},
+    "conversation": {"asked": "What?", "before": "input-required", "after": DONE},
+    "question": {"first": "task", "last": "input-required"},
+    "push": {"made": HOOK, "read": ["p-1", HOOK], "listed": ["p-1"], "gone": "not found"},
+    "extended_card": True,
+    "unknown": ["not found"] * 3,
+    "failure": {"state": "failed", "told": False},
+}
+"""What comes of each step, whoever takes it."""
+
+TYPED = {"not cancelable": "TaskNotCancelableError", "unsupported": "UnsupportedOperationError", "not found": "TaskNotFoundError"}
+CALLS_03 = dict.fromkeys(TYPED, "A2AClientJSONRPCError")
+
+
+@dataclass(frozen=True)
+class Way:
+    """A client and how it talks, what it calls the errors that it gets, and what it lacks."""
+
+    distribution: str
+    script: str
+    arguments: tuple[str, ...]
+    errors: Mapping[str, str]
+    lacks: frozenset[str] = frozenset({"question"})
+    differs: Mapping[str, object] = field(default_factory=dict)
+
+
+NO_LIST = frozenset({"list_tasks"})
+WAYS = {
+    "1.3.0 as 1.0 over JSON-RPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("JSONRPC", "1.0"), TYPED),
+    "1.3.0 as 1.0 over HTTP+JSON": Way("a2a-sdk-1.3.0", "client_1_0.py", ("HTTP+JSON", "1.0"), TYPED),
+    "1.3.0 as 0.3 over JSON-RPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("JSONRPC", "0.3"), TYPED, NO_LIST | {"question"}),
+    "1.3.0 as 0.3 over HTTP+JSON": Way(
+        "a2a-sdk-1.3.0",
+        "client_1_0.py",
+        ("HTTP+JSON", "0.3"),
+        {"not cancelable": "A2AClientError", "unsupported": "A2AClientError", "not found": "MethodNotFoundError"},
+        NO_LIST | {"question", "push"},  # it refuses to list webhooks there before it asks
+    ),
+    "0.3.26 over JSON-RPC": Way(
+        "a2a-sdk-0.3.26",
+        "client_0_3.py",
+        ("JSONRPC",),
+        CALLS_03,
+        NO_LIST,
+        # a stream that is refused is a plain answer, in which this client finds no stream and looks no further
+        {"unknown": ["A2AClientJSONRPCError", "A2AClientJSONRPCError", "A2AClientHTTPError"], "subscribe": {"ended": "A2AClientHTTPError"}},
+    ),
+    "0.3.26 over HTTP+JSON": Way("a2a-sdk-0.3.26", "client_0_3.py", ("HTTP+JSON",), dict.fromkeys(TYPED, "A2AClientHTTPError"), NO_LIST),
+}
+STEPS = [pytest.param(way, step, id=f"{name}-{step}") for name, way in WAYS.items() for step in COMMON if step not in way.lacks]
+
+
+def expected(way: Way, step: str) -> object:
+    """Say what is to come of a step, in the client's own names for errors, and without what its SDK does not tell."""
+    outcome = _named(COMMON[step], way.errors)
+    different = way.differs.get(step)
+    if isinstance(outcome, dict) and isinstance(different, dict):
+        return {**outcome, **different}
+    return outcome if different is None else different
+
+
+def _named(value: object, names: Mapping[str, str]) -> object:
+    match value:
+        case dict():
+            return {key: _named(each, names) for key, each in value.items()}
+        case list():
+            return [_named(each, names) for each in value]
+        case str():
+            return names.get(value, value)
+        case _:
+            return value
+
+
+@pytest.fixture(scope="module", params=["memory", "sqlite"])
+def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the agent is, on one of two stores."""
+    store = "memory" if request.param == "memory" else f"sqlite:///{tmp_path_factory.mktemp('sdk')}/tasks.db"
+    with on_a_socket(app_under_test(store)) as client:
+        yield str(client.base_url)
+
+
+@cache
+def outcomes(url: str, distribution: str, script: str, arguments: tuple[str, ...]) -> Mapping[str, object]:
+    """Let a client take all of its steps."""
+    python = ENVIRONMENTS / distribution / "bin" / "python"
+    if not python.exists():
+        raise FileNotFoundError(f"{distribution} is not installed: run `make .venv-peers/{distribution}/.installed` (`make test` does)")
+    command = [str(python), str(SCRIPTS / script), url, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)  # type: ignore[no-any-return]  # what the script prints
+
+
+@pytest.mark.parametrize(("way", "step"), STEPS)
+def test_a_client_of_an_official_sdk_gets_what_it_asks_for(url: str, way: Way, step: str) -> None:
+    """Whatever it asks for, in the same way as every other client."""
+    came, wanted = outcomes(url, way.distribution, way.script, way.arguments)[step], expected(way, step)
+    if isinstance(came, dict) and isinstance(wanted, dict) and "error" not in came:
+        assert came.pop("final", True) is True
+        wanted = {key: value for key, value in wanted.items() if key != "listed" or key in came}
+    assert came == wanted
