@@ -68,7 +68,9 @@ class Settings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         """Read the settings that the environment gives, and say which of them cannot be read."""
-        hints, given, wrong = get_type_hints(cls), {}, []
+        hints = get_type_hints(cls)
+        given: dict[str, str | int | float] = {}
+        wrong: list[str] = []
         for setting in fields(cls):
             name = PREFIX + setting.name.upper()
             if name in environment:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -38,7 +38,7 @@ class Place:
     owner: str | None
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[tuple[Store, list[Scope]]]:
+    async def opened(self) -> AsyncGenerator[tuple[Store, list[Scope]]]:
         """Open the store beside the process that runs on it, and find the scopes that are meant."""
         store = open_store(self.url, visits=True)
         await store.open()
@@ -137,18 +137,18 @@ def show(url: str, surface: str | None, tenant: str | None, owner: str | None, t
 @_whose
 @click.argument("task_ids", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Delete all tasks and conversations of the named callers.")
-def delete_tasks(url: str, surface: str | None, tenant: str | None, owner: str | None, **what: object) -> None:
+def delete_tasks(url: str, surface: str | None, tenant: str | None, owner: str | None, task_ids: tuple[str, ...], *, everything: bool) -> None:
     """Delete tasks by their ids, or everything that callers have."""
-    place, ids = Place(url, surface, tenant, owner), what["task_ids"]
-    if bool(ids) is bool(what["everything"]):
+    place = Place(url, surface, tenant, owner)
+    if bool(task_ids) is everything:
         raise click.UsageError("name tasks by their ids, or say --all")
-    if what["everything"] and surface is None and tenant is None and owner is None:
+    if everything and surface is None and tenant is None and owner is None:
         raise click.UsageError("--all needs --owner, --tenant or --surface")
 
     async def work(store: Store, scope: Scope) -> int:
-        if what["everything"]:
+        if everything:
             return await store.delete_scope(scope)
-        return sum([await store.delete_task(scope, task_id) for task_id in ids]) if isinstance(ids, tuple) else 0
+        return sum([await store.delete_task(scope, task_id) for task_id in task_ids])
 
     _told(_run(_in_each(place, work)))
 

@@ -55,7 +55,7 @@ def parts_of(value: object) -> list[Part]:
         return [value]
     if isinstance(value, Artifact | Message):
         return value.parts
-    if isinstance(value, bytes | bytearray | memoryview):
+    if isinstance(value, bytes | bytearray):
         return [Part(raw=bytes(value), media_type=_BYTES)]
     for kind, make in _PARTS.items():  # their subclasses
         if isinstance(value, kind):
@@ -80,7 +80,7 @@ def told(value: object) -> Artifact:
 
 def text_of(parts: Sequence[Part]) -> str:
     """Join the texts among some parts."""
-    return "\n".join(part.text for part in parts if part.text is not None)
+    return "\n".join([part.text for part in parts if part.text is not None])
 
 
 def data_of(parts: Sequence[Part]) -> object:

@@ -17,6 +17,7 @@ from pydantic_core import from_json, to_json
 
 from a2a_contract.base import JsonAny, JsonObject
 from a2a_contract.errors import InvalidParamsError
+from a2a_contract.kinds import is_object
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.caller import Caller, Scope
@@ -81,8 +82,6 @@ class ContextState:
 class Context:
     """What every handler has: the message, who sent it, the conversation, and ways to refuse."""
 
-    task_id: str | None = None
-
     def __init__(self, world: World, scope: Scope, caller: Caller, context_id: str, message: Message) -> None:
         self._world, self._scope = world, scope
         self._loop = asyncio.get_running_loop()
@@ -90,6 +89,11 @@ class Context:
         self.cancelled = False
         self._message = message
         self._deadline: int | None = None
+
+    @property
+    def task_id(self) -> str | None:
+        """The id of the task, where there is one."""
+        return None
 
     @property
     def message(self) -> Message:
@@ -165,14 +169,17 @@ class Context:
 class TaskContext(Context):
     """What a handler has that works on a task."""
 
-    task_id: str
-
     def __init__(self, world: World, caller: Caller, run: Run, desk: Desk, message: Message) -> None:
-        self.task_id = run.stored.wire_id
         super().__init__(world, run.stored.scope, caller, run.stored.context_id, message)
+        self._task_id = run.stored.wire_id
         self.attempt = run.attempt
         self._desk = desk
         self._replay = replay.Replay.of(run.records)
+
+    @property
+    def task_id(self) -> str:
+        """The id of the task, as its client knows it."""
+        return self._task_id
 
     def limit(self, millis: int) -> None:
         """Say when the run has to be done."""
@@ -234,6 +241,6 @@ class TaskContext(Context):
 def question_key(asked: Message | None) -> str:
     """Read the key of the question that a parked task waits with."""
     told = (asked.metadata or {}).get(QUESTION) if asked else None
-    if isinstance(told, dict) and isinstance(key := told.get("key"), str):
+    if is_object(told) and isinstance(key := told.get("key"), str):
         return key
     raise InvalidParamsError("The task asks nothing that could be answered")

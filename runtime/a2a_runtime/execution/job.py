@@ -14,12 +14,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import NoneType
-from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part
-
-T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -102,15 +100,22 @@ def is_job(value: object) -> TypeGuard[Job]:
     return type(value) not in _NO_JOBS and isinstance(value, Job)
 
 
-async def settled(value: Awaitable[T] | T) -> T:
+async def settled(value: object) -> object:
     """Wait for a value if it has to be waited for."""
-    return await value if inspect.isawaitable(value) else value
+    if inspect.isawaitable(value):
+        waited: object = await value
+        return waited
+    return value
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
+    return isinstance(value, Mapping)
 
 
 async def look_at(job: Job) -> Progress:
     """Ask a job how it stands, in whatever form it tells."""
     told = await settled(job.status())
-    if isinstance(told, Mapping):
+    if _is_mapping(told):
         part, text, word = told.get("progress"), told.get("message") or told.get("progress_message"), told.get("status")
     else:
         part, text, word = await settled(job.progress()) if isinstance(job, Measured) else None, None, told

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pydantic_core import to_json
 
 from a2a_contract.base import JsonObject
+from a2a_contract.kinds import is_list, is_object
 from a2a_contract.v1_0 import Message
 from a2a_runtime.execution.signals import HandlerChangedError
 from a2a_runtime.stores.port import Record, RecordKind
@@ -75,8 +76,8 @@ class Replay:
 
 
 def _sorted(value: object) -> object:
-    if isinstance(value, dict):
+    if is_object(value):
         return {key: _sorted(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
+    if is_list(value):
         return [_sorted(item) for item in value]
     return value

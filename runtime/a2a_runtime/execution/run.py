@@ -228,7 +228,8 @@ class TaskRun:
             case Interruption.SHUTDOWN if otherwise is None:
                 hands_over = self._rules.hands_over and self.skill.restartable and not self._detached
                 return End(None) if hands_over else End(State.FAILED, self.context.reply(SHUT_DOWN))
-        return None
+            case _:
+                return None
 
     async def _settle(self, end: End) -> None:
         try:

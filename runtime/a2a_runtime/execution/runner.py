@@ -62,6 +62,7 @@ class Runner(Protocol):
 
     def cancel(self, key: str) -> bool:
         """Tell a handler to stop; whether it runs here."""
+        ...
 
     def last_seq(self, key: str) -> int | None:
         """Say how far a task has got whose next event will come from here; ``None`` for any other."""
@@ -71,6 +72,7 @@ class Runner(Protocol):
 
     def hear(self, keys: Iterable[str]) -> frozenset[str]:
         """Another process has rung for these tasks: give back those that run here."""
+        ...
 
 
 class Skills:
@@ -195,7 +197,8 @@ class EmbeddedRunner:
         key = run.stored.key
         desk = Desk(self._world.store, self._teller, self._clock, run.stored, patience=self._settings.store_patience)
         context = TaskContext(self._world, caller, run, desk, message)
-        task_run = TaskRun(skill, context, desk, self._rules, not_again(skill, run, message, context))
+        instead = None if run.attempt == 1 else not_again(skill, run, message, context)
+        task_run = TaskRun(skill, context, desk, self._rules, instead)
         if run.stored.cancel_requested:
             task_run.interrupt(Interruption.CANCEL)
         self._running[key] = task_run

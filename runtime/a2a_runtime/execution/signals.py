@@ -31,13 +31,12 @@ class Ended(RunOver):
         self.state, self.message = state, message
 
 
-def signal_in(group: BaseExceptionGroup[BaseException]) -> RunOver | None:
+def signal_in(error: BaseException) -> RunOver | None:
     """Find the signal among what the tasks of a handler's task group have raised."""
-    for error in group.exceptions:
-        found = signal_in(error) if isinstance(error, BaseExceptionGroup) else error
-        if isinstance(found, RunOver):
-            return found
-    return None
+    if isinstance(error, RunOver):
+        return error
+    inside: tuple[BaseException, ...] = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return next((found for found in map(signal_in, inside) if found is not None), None)
 
 
 class HandlerChangedError(TaskStateError):

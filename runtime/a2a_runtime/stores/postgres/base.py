@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from uuid import UUID
 
@@ -42,7 +42,7 @@ class PostgresBase:
         return self._server_ahead + round(self._clock.monotonic() * 1000)
 
     @contextmanager
-    def _in_doubt(self, process: str | None, key: UUID) -> Iterator[None]:
+    def _in_doubt(self, process: str | None, key: UUID) -> Generator[None]:
         """Take note of a task that a process may have got without being told; with its next beat it gives such tasks back, since nobody runs them."""
         try:
             yield

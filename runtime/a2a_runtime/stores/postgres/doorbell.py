@@ -80,13 +80,13 @@ class PostgresDoorbell:
 
     async def _send(self, connection: asyncpg.Connection) -> None:
         """Send what is pending; nothing pending, ask for a sign of life, since a half-open connection never says that it is dead."""
-        unsent, self._pending = self._pending, set()
+        unsent, self._pending = self._pending, set[str]()
         try:
             if not unsent:
                 await connection.execute("SELECT 1")
             for payload in _payloads(unsent):
                 await connection.execute("SELECT pg_notify($1, $2)", CHANNEL, payload)
-            unsent = set()
+            unsent = set[str]()
         finally:
             self._pending |= unsent
 

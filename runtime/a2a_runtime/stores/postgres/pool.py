@@ -10,7 +10,7 @@ Whatever says "not now" (no free connection in time, no server, one that is star
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -103,7 +103,7 @@ class Pool:
             return await connection.fetchmany(statement, arguments)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Connection]:
+    async def transaction(self) -> AsyncGenerator[Connection]:
         """Run several statements that hold together, for what one statement cannot say."""
         async with self.connection() as connection:
             async with connection.transaction():
@@ -112,7 +112,7 @@ class Pool:
             self.fault("after commit")
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
+    async def connection(self) -> AsyncGenerator[Connection]:
         """Lend a connection."""
         pool = self._opened()
         with self._explained():
@@ -155,7 +155,7 @@ class Pool:
         return f"postgresql://{address.hostname or 'localhost'}:{address.port or 5432}{address.path}"
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self) -> Generator[None]:
         try:
             yield
         except _NOT_NOW as error:

@@ -39,7 +39,8 @@ class SqliteRuns(SqliteBase):
             who = {"key": key, "process": process, "now": self._options.clock.millis()}
             if not db.execute(SQL["claim"], who).rowcount:
                 return None
-            records = [Record(RecordKind(kind), name, body, fingerprint) for kind, name, fingerprint, body in db.execute(SQL["records_of"], {"key": key})]
+            rows = db.execute(SQL["records_of"], {"key": key})
+            records = [Record(RecordKind(kind), name, body, fingerprint) for kind, name, fingerprint, body in rows]
             return Run(load_by_key(db, key), records)
 
         return await self._write(claim)
