@@ -6,7 +6,7 @@
            subscribe from the cursor ──► events …          no cursor: from a snapshot of the task
              │ refused: the task is over
              ▼
-           get the task ──► its end, as the last event
+           get the task ──► its end, as the last event          so too before giving up
 
 Where the agent numbers its events, nothing is lost and nothing comes twice. Where it does not, the events of the gap are contained in the snapshot
 that the stream goes on with.
@@ -35,7 +35,7 @@ from a2a_contract.v1_0 import (
     TaskState,
     TaskStatusUpdateEvent,
 )
-from a2a_runtime.client.errors import LostError, SilenceError, StreamLostError, UnreachableError
+from a2a_runtime.client.errors import LineError, LostError, SilenceError, StreamLostError, UnreachableError
 from a2a_runtime.client.sse import ServerEvent
 
 TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
@@ -125,9 +125,14 @@ class TaskStream:
                 problem = error
             if problem is None and self._has_ended():
                 return
+            self._begun = self._begun or (problem is None and self.task_id is not None)  # it was there, if silent
             failures += 1
             if not self._can_go_on(problem) or not await self._line.pause(failures):
-                raise self._lost(problem) from problem
+                ended = await self._how_it_ended()
+                if ended is None:
+                    raise self._lost(problem) from problem
+                yield ended
+                return
 
     async def _connection(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow one connection, and find out what became of the task where it cannot be followed any more."""
@@ -176,6 +181,13 @@ class TaskStream:
             raise LostError("The agent does not let go on with the stream of a running task")
         self.is_over = True
         return task
+
+    async def _how_it_ended(self) -> Task | None:
+        """Ask a last time before giving up: some agents break the connection where the task is over."""
+        try:
+            return await self._end() if self._begun else None
+        except (LineError, A2AError):
+            return None
 
     def _has_ended(self) -> bool:
         """Say whether the agent had a reason to end the stream; in 0.3 that the task needs the client is one."""

@@ -140,6 +140,7 @@ STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
         [(SEND, None), (SUBSCRIBE, None)],
     ),
     "broken before anything came": (Script([LOST], [task(DONE)]), [DONE], [(SEND, None), (SEND, None)]),
+    "broken wherever the task is over": (Script([task(WORKING)], *[[LOST]] * 3), [WORKING, DONE], [(SEND, None), *[(SUBSCRIBE, None)] * 2]),
     "the log does not reach back": (
         Script([task(WORKING, "1"), LOST], [UnavailableError()], [task(WORKING, "9"), state(DONE, "10")]),
         [WORKING, WORKING, DONE],
@@ -162,8 +163,8 @@ async def test_a_stream_ends_when_its_task_does(script: Script, events: list[str
 
 
 BROKEN: dict[str, tuple[Script, type[Exception]]] = {
-    "never again": (Script([task(WORKING, "1"), LOST], [LOST], [LOST]), StreamLostError),
-    "only snapshots": (Script(*[[task(WORKING), LOST]] * 4), StreamLostError),
+    "never again": (Script([task(WORKING, "1"), LOST], [LOST], [LOST], ends=WORKING), StreamLostError),
+    "only snapshots": (Script(*[[task(WORKING), LOST]] * 4, ends=WORKING), StreamLostError),
     "running, but not to be followed": (Script([task(WORKING), LOST], *[[UnsupportedOperationError()]] * 3, ends=WORKING), StreamLostError),
     "nothing at all": (Script([LOST], [LOST], [LOST]), LostError),
     "an empty stream": (Script([]), StreamLostError),
@@ -183,10 +184,18 @@ async def test_a_stream_that_cannot_go_on_says_so(script: Script, kind: type[Exc
     assert script.open == 0
 
 
+async def test_a_silent_subscription_finds_out_how_the_task_ended() -> None:
+    """An agent may end a stream without having said a word on it."""
+    script = Script([], [UnsupportedOperationError()], ends=TaskState.CANCELED)
+    stream = TaskStream(script, SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), task_id="t")
+    assert names([event async for event in stream]) == [TaskState.CANCELED]
+    assert script.asked == [(SUBSCRIBE, None), (SUBSCRIBE, None)]
+
+
 async def test_the_error_says_where_to_go_on() -> None:
     """The task and the number of the last event are all that is needed later."""
     with pytest.raises(StreamLostError) as lost:
-        _ = [event async for event in Script([chunk("a", "5"), LOST], patience=1).stream()]
+        _ = [event async for event in Script([chunk("a", "5"), LOST], ends=WORKING, patience=1).stream()]
     assert (lost.value.task_id, lost.value.cursor) == ("t", "5")
 
 

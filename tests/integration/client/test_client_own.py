@@ -1,0 +1,188 @@
+"""Our client and our server, in every dialect over every binding, in process, on sockets, and over a network that breaks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from integration.client.proxy import CuttingProxy
+from integration.serving import EXTENSION, LINE_ENDS, Waiting, busy_agent, busy_app, on_a_socket
+
+from a2a_contract.errors import A2AError, InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Message, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState
+from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, Retries, SendOptions, TaskEvent
+from a2a_runtime.surface import Limits, Surface
+
+pytestmark = pytest.mark.anyio
+
+PINS = {
+    "none": Pin(),
+    "1.0 JSON-RPC": Pin("v1_0", JSONRPC),
+    "1.0 HTTP+JSON": Pin("v1_0", HTTP_JSON),
+    "0.3 JSON-RPC": Pin("v0_3", JSONRPC),
+    "0.3 HTTP+JSON": Pin("v0_3", HTTP_JSON),
+    "0.3 HTTP+JSON in ProtoJSON": Pin("v0_3_proto", HTTP_JSON),
+}
+WAITING = Waiting()
+
+
+def skill(name: str) -> SendOptions:
+    """Ask for a skill."""
+    return SendOptions(metadata={"skillId": name})
+
+
+@pytest.fixture(scope="module")
+def agent() -> Iterator[str]:
+    """Our own agent on a socket."""
+    with on_a_socket(busy_app(Surface(busy_agent(WAITING), limits=Limits(keep_alive=0.2)))) as client:
+        yield str(client.base_url)
+
+
+@pytest.fixture(params=PINS.values(), ids=PINS.keys())
+async def client(request: pytest.FixtureRequest, agent: str) -> AsyncIterator[A2AClient]:
+    """A client for every way to talk."""
+    async with A2AClient(agent, timeout=20, options=ClientOptions(pin=request.param)) as client:
+        yield client
+
+
+@pytest.fixture
+async def proxy(agent: str) -> AsyncIterator[CuttingProxy]:
+    """A network that breaks."""
+    async with CuttingProxy(int(agent.rstrip("/").rpartition(":")[2])).running() as proxy:
+        yield proxy
+
+
+def a_task(answer: Task | Message) -> Task:
+    """Take an answer for the task that it is."""
+    assert isinstance(answer, Task)
+    return answer
+
+
+def texts(events: list[TaskEvent]) -> list[str]:
+    """List the texts of the chunks."""
+    return [part.text or "" for event in events if isinstance(event, TaskArtifactUpdateEvent) for part in event.artifact.parts]
+
+
+async def test_sending(client: A2AClient) -> None:
+    """A task or a message comes back, whichever the skill gives."""
+    task = a_task(await client.send("hello"))
+    assert task.status.state == TaskState.COMPLETED
+    assert (task.artifacts or [])[0].parts[0].text == "hello"
+    answer = await client.send("you", options=skill("greet"))
+    assert isinstance(answer, Message)
+    assert answer.parts[0].text == "Hello, you!"
+
+
+async def test_streaming(client: A2AClient) -> None:
+    """Every chunk in its order, ended by the terminal event, with nothing lost at strange line ends."""
+    stream = client.stream("30", options=skill("count"))
+    assert texts([event async for event in stream]) == [str(number) for number in range(30)]
+    assert (stream.state, stream.is_over) == (TaskState.COMPLETED, True)
+    assert texts([event async for event in client.stream("go", options=skill("lines"))]) == [LINE_ENDS]
+
+
+async def test_a_conversation(client: A2AClient) -> None:
+    """A task that asks is answered by naming it."""
+    asked = a_task(await client.send("go", options=skill("ask")))
+    assert asked.status.state == TaskState.INPUT_REQUIRED
+    done = a_task(await client.send("this", task=asked))
+    assert (done.id, done.status.state) == (asked.id, TaskState.COMPLETED)
+    assert (done.artifacts or [])[0].parts[0].text == "You said this"
+
+
+async def test_a_task_from_start_to_stop(client: A2AClient) -> None:
+    """Not waited for, read, followed, canceled."""
+    task = a_task(await client.send("long", wait=False, options=skill("wait")))
+    assert (await client.get(task)).id == task.id
+    async with client.subscribe(task) as stream:
+        async for _ in stream:
+            if stream.state == TaskState.WORKING:
+                await client.cancel(task)
+    assert stream.state == TaskState.CANCELED
+    with pytest.raises(UnsupportedOperationError):
+        _ = [event async for event in client.subscribe(task)]
+
+
+async def test_listing(client: A2AClient) -> None:
+    """Page after page, filtered."""
+    first = a_task(await client.send("0"))
+    rest = [a_task(await client.send(str(number), context_id=first.context_id)) for number in range(1, 5)]
+    listed = [task async for task in client.list(context_id=first.context_id, state=State.COMPLETED, page_size=2, artifacts=True)]
+    assert [task.id for task in listed] == [task.id for task in reversed([first, *rest])]
+    assert all(task.artifacts for task in listed)
+
+
+async def test_webhooks(client: A2AClient) -> None:
+    """Made, read, listed and deleted."""
+    task = a_task(await client.send("go", options=skill("ask")))
+    made = await client.push_configs.create(task, TaskPushNotificationConfig(id="hook", url="https://8.8.8.8/a"))
+    assert (await client.push_configs.get(task, made.id or "")).url == made.url
+    assert [each.id async for each in client.push_configs.list(task)] == ["hook"]
+    await client.push_configs.delete(task, "hook")
+    assert [each.id async for each in client.push_configs.list(task)] == []
+
+
+async def test_errors(client: A2AClient) -> None:
+    """Each is the contract's; what no agent would take is not even sent."""
+    with pytest.raises(TaskNotFoundError):
+        await client.get("nobody")
+    with pytest.raises(TaskNotFoundError):
+        await client.send("a", task="nobody")
+    with pytest.raises(InvalidParamsError) as refused:
+        await client.send([])
+    assert [place for place, _ in refused.value.fields] == ["message.parts"]
+    with pytest.raises(A2AError):
+        await client.send("a", options=skill("nothing"))
+
+
+async def test_a_repeated_key_is_one_task(client: A2AClient) -> None:
+    """Which is what makes it safe to ask again."""
+    options = SendOptions(idempotency_key="again", metadata={"skillId": "echo"})
+    message = Message.model_validate({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "once"}]})
+    tasks = [a_task(await client.send(message, options=options)).id for _ in range(2)]
+    assert tasks[0] == tasks[1]
+
+
+async def test_extensions_and_the_extended_card(agent: str) -> None:
+    """What the client asks for in every request."""
+    async with A2AClient(agent, options=ClientOptions(extensions=(EXTENSION,))) as client:
+        assert (await client.extended_card()).name == "busy"
+        assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
+
+
+@pytest.mark.parametrize("pin", PINS.values(), ids=PINS.keys())
+async def test_a_stream_over_a_breaking_network(proxy: CuttingProxy, pin: Pin) -> None:
+    """Wherever connections are cut, in the middle of a frame too, no chunk is lost and none comes twice."""
+    proxy.cuts = [1500, 700, 431, 1333, 900]
+    async with A2AClient(proxy.url, options=ClientOptions(pin=pin, retries=Retries(attempts=10, first_delay=0.01))) as client:
+        events = [event async for event in client.stream("25", options=skill("tick"))]
+    assert texts(events) == [str(number) for number in range(25)]
+    assert proxy.cuts == []
+
+
+async def test_a_stream_that_is_left_frees_its_connection(proxy: CuttingProxy) -> None:
+    """By leaving the block, by dropping the loop, and by closing the client."""
+    client = A2AClient(proxy.url)
+    async with client.stream("wait", options=skill("wait")) as stream:
+        async for _ in stream:
+            break
+    await until(lambda: proxy.open <= 1)  # the one that fetched the card is kept for the next request
+    async for _ in client.stream("wait", options=skill("wait")):
+        break
+    await until(lambda: proxy.open <= 1)
+    reading = asyncio.create_task(anext(aiter(client.stream("wait", options=skill("wait")))))
+    await reading
+    await client.aclose()
+    await until(lambda: proxy.open == 0)
+
+
+async def until(holds: object) -> None:
+    """Wait until something holds."""
+    assert callable(holds)
+    for _ in range(200):
+        if holds():
+            return
+        await asyncio.sleep(0.02)
+    assert holds()
