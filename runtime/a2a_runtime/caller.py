@@ -6,17 +6,17 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 TEAM = "team:"
 """Begin of the owner of a team's tasks; no subject begins with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """The room that a task lives in: it exists for those who ask from the same room, and for nobody else.
 
     ``surface`` is the place of the agent that was called, ``tenant`` the customer it was called for, ``owner`` who called. Callers that cannot be
-    told apart are one owner.
+    told apart are one owner. A plain tuple: every call looks something up by it.
     """
 
     surface: str = ""

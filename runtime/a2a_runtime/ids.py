@@ -11,6 +11,7 @@ import os
 from a2a_runtime.clock import Clock, SystemClock
 
 _COUNTER_BITS = 12
+_COUNTER = (1 << _COUNTER_BITS) - 1
 _RANDOM_BITS = 62
 _VERSION = 7 << 76
 _VARIANT = 0b10 << 62
@@ -33,7 +34,7 @@ class Ids:
         now = self._clock.millis() << _COUNTER_BITS
         # The counter runs over into the milliseconds: after more than 4,096 identifiers in one of them, the next ones are a little ahead of time.
         self._tick = now if now > self._tick else self._tick + 1
-        millis, counter = divmod(self._tick, 1 << _COUNTER_BITS)
+        millis, counter = self._tick >> _COUNTER_BITS, self._tick & _COUNTER
         random = int.from_bytes(os.urandom(8)) >> (64 - _RANDOM_BITS)
         text = f"{millis << 80 | _VERSION | counter << 64 | _VARIANT | random:032x}"
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -71,7 +71,13 @@ class Sending(ServiceBase):
         if skill.run.answers is Answers.MESSAGE:
             return await self._answer(order, skill, call)
         new = NewTask(
-            order.message.context_id or self._ids.new(), order.message, skill.id, call.dialect, idempotency=order.idempotency, push=order.push
+            order.message.context_id or self._ids.new(),
+            order.message,
+            skill.id,
+            call.dialect,
+            idempotency=order.idempotency,
+            process=self._engine.runner.process,
+            push=order.push,
         )
         return await self._engine.start(order.scope, new, call.caller)
 

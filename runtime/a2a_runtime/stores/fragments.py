@@ -15,6 +15,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message
@@ -22,10 +23,10 @@ from a2a_runtime.clock import timestamp
 
 NO_MEMBERS = b"{}"
 
-_text = json.JSONEncoder(ensure_ascii=False).encode
-_MEMBERS = TypeAdapter(dict[str, object])
+_MEMBERS, _MESSAGE, _ARTIFACT = TypeAdapter(dict[str, object]), TypeAdapter(Message), TypeAdapter(Artifact)
 _free = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _NOTHING = (None, None, None, None)
+_IDS, _EVERY_PART = {"message_id", "context_id", "task_id"}, {"parts": {"__all__"}}
 _PARTS = b'"parts":[]'
 _STATUS_OF = {state: f'{{"state":"{state}"'.encode() for state in State}  # the value of a state is its canonical word
 
@@ -54,7 +55,8 @@ def members_of(text: bytes) -> dict[str, object]:
 
 def message(said: Message, wire_id: str, context_id: str) -> bytes:
     """Write a message as one of this task; the one that was passed in stays as it is."""
-    return said.model_copy(update={"task_id": wire_id, "context_id": context_id}).to_json()
+    rest = _MESSAGE.dump_json(said, exclude_none=True, exclude=_IDS)  # never empty: it begins with the role
+    return b'{"messageId":%b,"contextId":%b,"taskId":%b,%b' % (to_json(said.message_id), to_json(context_id), to_json(wire_id), rest[1:])
 
 
 def status(state: State, at: int, said: bytes | None) -> bytes:
@@ -68,11 +70,13 @@ def chunk(artifact: Artifact) -> Chunk:
     parts = b",".join([part.to_json() for part in artifact.parts])
     if (artifact.name, artifact.description, artifact.metadata, artifact.extensions) == _NOTHING:
         return Chunk(b"", parts)
-    return Chunk(artifact.model_copy(update={"parts": []}).to_json(), parts)
+    return Chunk(_ARTIFACT.dump_json(artifact, exclude_none=True, exclude=_EVERY_PART), parts)
 
 
 def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Make one chunk of several: their parts in order, and what the later ones say about the artifact over what the earlier ones said."""
+    if len(chunks) == 1:
+        return chunks[0]
     told = [facts for facts, _ in chunks if facts]
     return Chunk(_joined_facts(told) if len(told) > 1 else b"".join(told), b",".join([parts for _, parts in chunks if parts]))
 
@@ -92,9 +96,9 @@ def told_over(first: Artifact, more: Artifact) -> Artifact:
 
 def artifact(artifact_id: str, chunks: Sequence[Chunk]) -> bytes:
     """Write a whole artifact."""
-    facts, parts = chunks[0] if len(chunks) == 1 else join_chunks(chunks)
+    facts, parts = join_chunks(chunks)
     if not facts:
-        return b'{"artifactId":%b,"parts":[%b]}' % (_text(artifact_id).encode(), parts)
+        return b'{"artifactId":%b,"parts":[%b]}' % (to_json(artifact_id), parts)
     # The first one is the member itself: what stands before it are strings, in which a quote is escaped.
     before, _, after = facts.partition(_PARTS)
     return b'%b"parts":[%b]%b' % (before, parts, after)
@@ -109,12 +113,16 @@ class Pieces(NamedTuple):
     metadata: bytes = NO_MEMBERS
 
 
-def task(wire_id: str, context_id: str, pieces: Pieces) -> bytes:
-    """Join a task."""
+def ids(wire_id: str, context_id: str) -> bytes:
+    """Write the ids of a task as they stand in it, and in each of its events, after the name of the first."""
+    return b'%b,"contextId":%b' % (to_json(wire_id), to_json(context_id))
+
+
+def task(own: bytes, pieces: Pieces) -> bytes:
+    """Join a task from its ids and the rest."""
     artifacts = b",".join(pieces.artifacts)
-    return b'{"id":%b,"contextId":%b,"status":%b%b%b%b}' % (
-        _text(wire_id).encode(),
-        _text(context_id).encode(),
+    return b'{"id":%b,"status":%b%b%b%b}' % (
+        own,
         pieces.status,
         b',"artifacts":[%b]' % artifacts if artifacts else b"",
         b',"history":[%b]' % b",".join(pieces.history) if pieces.history else b"",
@@ -134,13 +142,13 @@ def task_event(body: bytes) -> bytes:
     return b'{"task":%b}' % body
 
 
-def status_event(wire_id: str, context_id: str, body: bytes, metadata: bytes | None) -> bytes:
+def status_event(own: bytes, body: bytes, metadata: bytes | None) -> bytes:
     """Write the event of a new status."""
     more = b"" if metadata is None else b',"metadata":' + metadata
-    return b'{"statusUpdate":{"taskId":%b,"contextId":%b,"status":%b%b}}' % (_text(wire_id).encode(), _text(context_id).encode(), body, more)
+    return b'{"statusUpdate":{"taskId":%b,"status":%b%b}}' % (own, body, more)
 
 
-def artifact_event(wire_id: str, context_id: str, body: bytes, *, append: bool, last_chunk: bool) -> bytes:
+def artifact_event(own: bytes, body: bytes, *, append: bool, last_chunk: bool) -> bytes:
     """Write the event of a new artifact or chunk."""
     flags = (b',"append":true' if append else b"") + (b',"lastChunk":true' if last_chunk else b"")
-    return b'{"artifactUpdate":{"taskId":%b,"contextId":%b,"artifact":%b%b}}' % (_text(wire_id).encode(), _text(context_id).encode(), body, flags)
+    return b'{"artifactUpdate":{"taskId":%b,"artifact":%b%b}}' % (own, body, flags)

@@ -21,7 +21,7 @@ from a2a_runtime.clock import moment
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.fragments import Chunk, Pieces
-from a2a_runtime.stores.values import ArtifactWrite, Change, Idempotency, LoggedEvent, NewTask, StoredTask
+from a2a_runtime.stores.values import ArtifactWrite, Change, Created, Idempotency, LoggedEvent, NewTask, StoredTask
 
 
 class Head(Protocol):
@@ -67,9 +67,9 @@ class NewRows:
     task: bytes
     event: bytes
 
-    def stored(self, scope: Scope, new: NewTask, key: str, wire_id: str, at: int) -> StoredTask:
+    def created(self, scope: Scope, new: NewTask, key: str, wire_id: str, at: int) -> Created:
         """Show the task as it is after these rows, without reading it back."""
-        return StoredTask(
+        stored = StoredTask(
             key=key,
             wire_id=wire_id,
             context_id=new.context_id,
@@ -85,6 +85,7 @@ class NewRows:
             updated_at=moment(at),
             task=Encoded.raw(Task, self.task),
         )
+        return Created(stored, is_new=True, events=(LoggedEvent(1, self.event, INITIAL),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class ChangeRows:
 
     def numbered(self, last_seq: int, before: State) -> list[LoggedEvent]:
         """Give the events their numbers, after the last one of the task; what comes after its end is no event."""
-        if lifecycle.is_terminal(before):
+        if before in lifecycle.TERMINAL:
             return []
         return [LoggedEvent(seq, body, state or before) for seq, (body, state) in enumerate(self.events, last_seq + 1)]
 
@@ -113,7 +114,7 @@ def states_before(change: Change) -> frozenset[State] | None:
 
 def refuse(head: Head, change: Change) -> None:
     """Raise what speaks against a change, if anything does."""
-    if change.state is not None and lifecycle.is_terminal(head.state):
+    if change.state is not None and head.state in lifecycle.TERMINAL:
         raise TaskTerminalError(f"The task has ended ({head.state.name}) and cannot become {change.state.name}")
     if change.epoch is not None and (change.epoch != head.epoch or head.process is None):
         raise FencedError(f"Run {change.epoch} of the task is over; the latest is {head.epoch}")
@@ -136,25 +137,26 @@ def new_rows(new: NewTask, wire_id: str, at: int) -> NewRows:
     status = fragments.status(INITIAL, at, None)
     message = fragments.message(new.message, wire_id, new.context_id)
     metadata = fragments.object_bytes(new.metadata) if new.metadata else fragments.NO_MEMBERS
-    task = fragments.task(wire_id, new.context_id, Pieces(status, (), (message,), metadata))
+    task = fragments.task(fragments.ids(wire_id, new.context_id), Pieces(status, (), (message,), metadata))
     return NewRows(status, message, metadata, task, fragments.task_event(task))
 
 
 def change_rows(change: Change, wire_id: str, context_id: str, at: int) -> ChangeRows:
     """Work out the rows of a change."""
+    own = fragments.ids(wire_id, context_id)
     chunks: list[ChunkRow] = []
     events: list[tuple[bytes, State | None]] = []
     for write in change.artifacts if len(change.artifacts) < 2 else _folded(change.artifacts):  # noqa: PLR2004 - one needs no folding
         piece = fragments.chunk(write.artifact)
         chunks.append(ChunkRow(write.artifact.artifact_id, not write.append, piece))
         body = fragments.artifact(write.artifact.artifact_id, (piece,))
-        events.append((fragments.artifact_event(wire_id, context_id, body, append=write.append, last_chunk=write.last_chunk), None))
+        events.append((fragments.artifact_event(own, body, append=write.append, last_chunk=write.last_chunk), None))
     status = None
     if change.state is not None:
         said = None if change.status_message is None else change.status_message.to_json()
         status = fragments.status(change.state, at, said)
         metadata = None if change.event_metadata is None else fragments.object_bytes(change.event_metadata)
-        events.append((fragments.status_event(wire_id, context_id, status, metadata), change.state))
+        events.append((fragments.status_event(own, status, metadata), change.state))
     return ChangeRows(status, chunks, [message.to_json() for message in change.messages], events)
 
 

@@ -82,7 +82,6 @@ class Hub:
             self._leave(key, feed)
 
     async def _next(self, feed: Feed, key: str, cursor: int) -> Sequence[LoggedEvent]:
-        loop = asyncio.get_running_loop()
         deadline: float | None = None
         while True:
             try:
@@ -94,8 +93,9 @@ class Hub:
                 await feed.wait(cursor)
                 deadline = None
             except StoreUnavailableError:
-                deadline = deadline or loop.time() + self._patience
-                if loop.time() >= deadline:
+                now = asyncio.get_running_loop().time()
+                deadline = deadline or now + self._patience
+                if now >= deadline:
                     raise
                 await asyncio.sleep(self._tick_seconds)
 

@@ -17,6 +17,7 @@ from a2a_runtime.stores.fragments import Chunk, Pieces
 
 AT = 1_793_872_800_007
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+OWN = fragments.ids("t", "c")
 HELLO = Message(message_id="m", role=Role.USER, parts=[Part(text="hello")])
 
 
@@ -31,7 +32,7 @@ def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, n
         history=[said],
         metadata=fragments.object_bytes({key: name}),
     )
-    joined = fragments.task(wire_id, context_id, pieces)
+    joined = fragments.task(fragments.ids(wire_id, context_id), pieces)
     model = Task.model_validate_json(joined)
     assert model.to_json() == joined
     assert (model.id, model.context_id, model.status.state, model.status.timestamp) == (wire_id, context_id, TaskState.WORKING, moment(AT))
@@ -41,7 +42,7 @@ def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, n
 
 def test_pieces_that_are_not_there_leave_no_member() -> None:
     """A task without artifacts, history and metadata has no such members."""
-    joined = fragments.task("t", "c", Pieces(fragments.status(State.SUBMITTED, AT, None)))
+    joined = fragments.task(OWN, Pieces(fragments.status(State.SUBMITTED, AT, None)))
     assert list(json.loads(joined)) == ["id", "contextId", "status"]
 
 
@@ -51,11 +52,11 @@ def test_events_are_what_their_models_write(state: State) -> None:
     status = fragments.status(state, AT, HELLO.to_json())
     chunk = fragments.artifact("a", [fragments.chunk(Artifact(artifact_id="a", parts=[Part(text="x")]))])
     events = [
-        fragments.task_event(fragments.task("t", "c", Pieces(status))),
-        fragments.status_event("t", "c", status, None),
-        fragments.status_event("t", "c", status, b'{"k":null}'),
-        fragments.artifact_event("t", "c", chunk, append=True, last_chunk=True),
-        fragments.artifact_event("t", "c", chunk, append=False, last_chunk=False),
+        fragments.task_event(fragments.task(OWN, Pieces(status))),
+        fragments.status_event(OWN, status, None),
+        fragments.status_event(OWN, status, b'{"k":null}'),
+        fragments.artifact_event(OWN, chunk, append=True, last_chunk=True),
+        fragments.artifact_event(OWN, chunk, append=False, last_chunk=False),
     ]
     for event in events:
         assert StreamResponse.model_validate_json(event).to_json() == event

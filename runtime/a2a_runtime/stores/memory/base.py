@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from a2a_contract.errors import TaskNotFoundError
@@ -71,7 +72,7 @@ class MemoryBase:
         self._promises[name] = (row, promise.request_hash)
         self._promises_of.setdefault(row.key, []).append(name)
 
-    def _post(self, row: Row, events: list[LoggedEvent]) -> None:
+    def _post(self, row: Row, events: Sequence[LoggedEvent]) -> None:
         for config_id, mailbox in self._mailboxes.get(row.key, {}).items():
             if mailbox.failure is not None:
                 continue

@@ -138,4 +138,4 @@ class Row:
             artifacts = [fragments.artifact(artifact_id, (chunk,)) for artifact_id, chunk in content.artifacts]
         elif include_artifacts and isinstance(content, Live):
             artifacts = [fragments.artifact(artifact_id, chunks) for artifact_id, chunks in content.artifacts.items()]
-        return fragments.task(self.wire_id, self.context_id, Pieces(content.status, artifacts, history, content.metadata))
+        return fragments.task(fragments.ids(self.wire_id, self.context_id), Pieces(content.status, artifacts, history, content.metadata))

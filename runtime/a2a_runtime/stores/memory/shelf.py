@@ -20,9 +20,10 @@ from a2a_runtime.stores.memory.timeline import Timeline
 class Room:
     """The tasks of one scope."""
 
-    __slots__ = ("by_context", "by_state", "by_wire_id", "timeline")
+    __slots__ = ("by_context", "by_state", "by_wire_id", "scope", "timeline")
 
-    def __init__(self) -> None:
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
         self.by_wire_id: dict[str, Row] = {}
         self.by_context: dict[str, list[Row]] = {}
         self.by_state: dict[State, Timeline] = {}
@@ -69,7 +70,8 @@ class Shelf:
         """Put a new task on the shelf; one that had its wire id before is found by its key only."""
         room = self.rooms.get(row.scope)
         if room is None:
-            room = self.rooms[row.scope] = Room()
+            room = self.rooms[row.scope] = Room(row.scope)
+        row.scope = room.scope  # one object for all of its tasks
         before = room.by_wire_id.get(row.wire_id)
         if before is not None:
             self._leave_lists(room, before)
@@ -89,11 +91,11 @@ class Shelf:
         row.moved, row.status_at, row.state = next(self._moves), at, state
         room.timeline.add(row)
         room.of_state(state).add(row)
-        if lifecycle.is_active(state):
+        if state in lifecycle.ACTIVE:
             self.active[row.key] = row
         else:
             self.active.pop(row.key, None)
-        if lifecycle.is_terminal(state):
+        if state in lifecycle.TERMINAL:
             self._ended.append(row)
             self._keep_log(row)
 

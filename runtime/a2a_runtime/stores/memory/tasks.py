@@ -30,18 +30,20 @@ class MemoryTasks(MemoryBase):
         at = self._shelf.now()
         if new.wire_id is not None:
             self._check_free(scope, new.wire_id, at)
-        row = Row(scope, self._ids.new(), new.wire_id or self._ids.new(), new)
-        rows = plan.new_rows(new, row.wire_id, at)
+        key, wire_id = self._ids.new(), new.wire_id or self._ids.new()
+        rows = plan.new_rows(new, wire_id, at)
+        created = rows.created(scope, new, key, wire_id, at)
         self._make_room()
+        row = Row(scope, key, wire_id, new)
         row.content = Live(rows.status, rows.metadata, (Said(at, rows.message),))
-        events = row.events = [LoggedEvent(1, rows.event, row.state)]
+        row.events = [*created.events]
         self._shelf.add(row, at)
         if new.idempotency is not None:
             self._promise(row, new.idempotency)
         if new.push is not None:
             self._subscribe(row, new.push, new.dialect)
-            self._post(row, events)
-        return Created(row.view(), is_new=True, events=tuple(events))
+            self._post(row, created.events)
+        return created
 
     async def load_task(self, scope: Scope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask | None:
         """Read a task."""
@@ -86,7 +88,7 @@ class MemoryTasks(MemoryBase):
             row.process = None
         if change.state is not None:
             self._shelf.move(row, change.state, at)
-        if lifecycle.is_terminal(row.state):
+        if row.state in lifecycle.TERMINAL:
             self._finish(row, live)
         elif change.records:
             self._records.setdefault(row.key, {}).update({(record.kind, record.key): record for record in change.records})

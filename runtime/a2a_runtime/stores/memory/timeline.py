@@ -18,16 +18,17 @@ _SLACK = 64
 class Timeline:
     """Rows by the numbers of their last moves."""
 
-    __slots__ = ("_moves", "_rows", "size")
+    __slots__ = ("_left", "_moves", "_rows", "size")
 
     def __init__(self) -> None:
         self._moves = array("q")
         self._rows: list[Row] = []
+        self._left = 0
         self.size = 0
 
     def add(self, row: Row) -> None:
         """Put a row to the end."""
-        if len(self._rows) > 2 * self.size + _SLACK:
+        if self._left > self.size + _SLACK:
             self._throw_out()
         self._moves.append(row.moved)
         self._rows.append(row)
@@ -36,6 +37,7 @@ class Timeline:
     def leave(self) -> None:
         """Note that a row has got another number, and its entry here counts no more."""
         self.size -= 1
+        self._left += 1
 
     def newest_first(self, before: int | None = None) -> Iterator[Row]:
         """Go through the rows, from the end or from before a number."""
@@ -47,5 +49,5 @@ class Timeline:
 
     def _throw_out(self) -> None:
         rows = [row for moved, row in zip(self._moves, self._rows, strict=True) if row.moved == moved]
-        self._rows = rows
+        self._rows, self._left = rows, 0
         self._moves = array("q", [row.moved for row in rows])

@@ -64,7 +64,7 @@ def stored(row: asyncpg.Record) -> StoredTask:
         process=row["process"],
         cancel_requested=row["cancel_requested"],
         updated_at=moment(row["status_at"]),
-        task=Encoded.raw(Task, fragments.task(row["wire_id"], row["context_id"], pieces)),
+        task=Encoded.raw(Task, fragments.task(fragments.ids(row["wire_id"], row["context_id"]), pieces)),
     )
 
 

@@ -7,12 +7,10 @@ from uuid import UUID
 
 import asyncpg
 
-from a2a_contract.base import Encoded
 from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
-from a2a_contract.lifecycle import INITIAL, State
-from a2a_contract.v1_0 import Task
+from a2a_contract.lifecycle import State
 from a2a_runtime.caller import Scope
-from a2a_runtime.clock import millis_of, moment
+from a2a_runtime.clock import millis_of
 from a2a_runtime.errors import ConcurrencyError, EventsGoneError
 from a2a_runtime.stores import cursor, fragments, plan
 from a2a_runtime.stores.plan import ChangeRows
@@ -40,7 +38,7 @@ class PostgresTasks(PostgresBase):
                 raise TaskIdInUseError(details={"task_id": birth.names.wire_id}) from error
             if row["tasks"]:
                 self._remember(birth.key, birth.names)
-                return _created(scope, birth)
+                return birth.rows.created(scope, new, birth.key, birth.names.wire_id, birth.at)
             known = None if new.idempotency is None else await self._promised(scope, new.idempotency)
             if known is not None and (stored := (await self._load([known["key"]])).get(str(known["key"]))) is not None:
                 return Created(stored, is_new=False)
@@ -145,26 +143,3 @@ class PostgresTasks(PostgresBase):
 
 def _made(row: asyncpg.Record | None) -> asyncpg.Record | None:
     return None if row is None or row["version"] is None else row
-
-
-def _created(scope: Scope, birth: Birth) -> Created:
-    """Show a new task without reading it back."""
-    names, new = birth.names, birth.new
-    pieces = fragments.Pieces(birth.rows.status, (), (birth.rows.message,), birth.rows.metadata)
-    stored = StoredTask(
-        key=birth.key,
-        wire_id=names.wire_id,
-        context_id=names.context_id,
-        scope=scope,
-        skill=new.skill,
-        dialect=new.dialect,
-        state=INITIAL,
-        version=1,
-        last_seq=1,
-        epoch=0 if new.process is None else 1,
-        process=new.process,
-        cancel_requested=False,
-        updated_at=moment(birth.at),
-        task=Encoded.raw(Task, fragments.task(names.wire_id, names.context_id, pieces)),
-    )
-    return Created(stored, is_new=True, events=(LoggedEvent(1, birth.rows.event, INITIAL),))

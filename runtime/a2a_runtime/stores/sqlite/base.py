@@ -82,7 +82,7 @@ def stored(db: sqlite3.Connection, row: sqlite3.Row, history_length: int | None 
         process=row["process"],
         cancel_requested=bool(row["cancel_requested"]),
         updated_at=moment(row["status_at"]),
-        task=Encoded.raw(Task, fragments.task(row["wire_id"], row["context_id"], pieces)),
+        task=Encoded.raw(Task, fragments.task(fragments.ids(row["wire_id"], row["context_id"]), pieces)),
     )
 
 

@@ -15,7 +15,7 @@ from a2a_runtime.stores import fragments, plan
 from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.stores.sqlite.base import load_by_key
 from a2a_runtime.stores.sqlite.connection import SQL
-from a2a_runtime.stores.values import Change, Created, Idempotency, LoggedEvent, NewTask, Written
+from a2a_runtime.stores.values import Change, Created, Idempotency, NewTask, Written
 
 _PLACES = 1 << 20  # more than the artifacts of one call
 
@@ -67,7 +67,7 @@ def create(db: sqlite3.Connection, scope: Scope, new: NewTask, ids: Ids, options
     if new.push is not None:
         put_config(db, key, named(new.push, wire_id, ids), new.dialect)
         db.execute(SQL["post_event"], (1, key))
-    return Created(rows.stored(scope, new, key, wire_id, at), is_new=True, events=(LoggedEvent(1, rows.event, INITIAL),))
+    return rows.created(scope, new, key, wire_id, at)
 
 
 def change(db: sqlite3.Connection, scope: Scope, key: str, wanted: Change, options: StoreOptions) -> Written:
