@@ -76,7 +76,7 @@ MESH = Dialect(
     jsonrpc=True,
     http_prefixes=(),
     media_types=("application/json",),
-    error_body="jsonrpc",
+    error_body="bare",
     card_paths=("/.well-known/agent.json",),
 )
 """The early tasks/* form that mcp-mesh producers and consumers speak."""

@@ -3,6 +3,7 @@
 error_body   JSON-RPC                                               HTTP+JSON
 status       {"code", "message", "data": [google.protobuf.Any]}     {"error": {"code", "status", "message", "details": [Any]}}
 jsonrpc      {"code", "message", "data": {reason, details, fields}} the same, without an envelope
+bare         {"code", "message", "data": {fields}}                   the same, without an envelope
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _status(error: A2AError, row: ErrorRow) -> Mapping[str, object]:
 
 
 def _jsonrpc(error: A2AError, row: ErrorRow, dialect: str) -> Mapping[str, object]:
-    data: object = _any(error, row) if _is_status(dialect) else _plain(error, row)
+    data: object = _any(error, row) if _is_status(dialect) else _plain(error, row, is_bare=DIALECTS[dialect].error_body == "bare")
     shown: dict[str, object] = {"code": row.code, "message": row.text(error)}
     return {**shown, "data": data} if data else shown
 
@@ -77,10 +78,10 @@ def _any(error: A2AError, row: ErrorRow) -> list[Mapping[str, object]]:
     return details
 
 
-def _plain(error: A2AError, row: ErrorRow) -> Mapping[str, object]:
+def _plain(error: A2AError, row: ErrorRow, *, is_bare: bool) -> Mapping[str, object]:
     reason: dict[str, object] = {} if row.reason is None else {"reason": row.reason}
     fields: dict[str, object] = {"fields": _violations(error)} if error.fields else {}
-    return {**reason, **_details(error), **fields}
+    return fields if is_bare else {**reason, **_details(error), **fields}
 
 
 def _details(error: A2AError) -> dict[str, str]:

@@ -26,7 +26,7 @@ class News:
     def __init__(self, task_id: str, context_id: str) -> None:
         self._task_id, self._context_id = task_id, context_id
         self._begun = False
-        self._text: str | None = None
+        self._said: Message | None = None
         self._progress: object = None
 
     def opening(self, at: datetime | None) -> Iterator[StreamResponse]:
@@ -37,13 +37,12 @@ class News:
 
     def status(self, status: TaskStatus, metadata: dict[str, object] | None) -> Iterator[StreamResponse]:
         """Tell how it goes, if that is not what was told last; what is not said again still holds."""
-        said = None if status.message is None else in_one_text(status.message)
-        text = self._text if said is None else text_of(said.parts)
+        said = self._said if status.message is None else in_one_text(status.message)
         progress = (metadata or {}).get(PROGRESS, self._progress)
-        if (text, progress) == (self._text, self._progress):
+        if (_text(said), progress) == (_text(self._said), self._progress):
             return
         yield from self.opening(status.timestamp)
-        self._text, self._progress = text, progress
+        self._said, self._progress = said, progress
         yield self._status(TaskStatus(state=WORKING, timestamp=status.timestamp, message=said), progress)
 
     def end(self, task: Task) -> Iterator[StreamResponse]:
@@ -68,3 +67,7 @@ class News:
         return StreamResponse(
             status_update=TaskStatusUpdateEvent(task_id=self._task_id, context_id=self._context_id, status=status, metadata=metadata)
         )
+
+
+def _text(said: Message | None) -> str | None:
+    return None if said is None else text_of(said.parts)
