@@ -37,6 +37,10 @@ def _has_nothing_to_do() -> bool:
     try:
         project = find_project(Path.cwd())
         old = lock.read(project.root)
-        return old is not None and fresh.is_fresh(old, project.options, project.root, contract_files(project.schema))
+        if old is None:
+            return False
+        # The files of an agent are those that its own file led to the last time; a new one is reached only from one that has changed.
+        files = (project.root / path for path in old.inputs) if project.kind == "agent" else contract_files(project.schema)
+        return fresh.is_fresh(old, project.options, project.root, files)
     except (GeneratorError, OSError):
         return False  # the command says what is wrong, in full

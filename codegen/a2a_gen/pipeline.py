@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import a2a_gen
+from a2a_gen.agent import build as agent
 from a2a_gen.emit import bindings, bundle, controllers, models, package, protocols, support, tables, translations
 from a2a_gen.ir.build import build_contract
 from a2a_gen.ir.model import Contract
@@ -94,6 +95,11 @@ def load(project: Project) -> Loaded:
         raise ContractError(_from_the_project(project, error.problems)) from error
 
 
+def problems(project: Project) -> tuple[Problem, ...]:
+    """Find everything that the rules object to in a project of any kind."""
+    return agent.read(project).problems if project.kind == "agent" else lint(project, load(project))
+
+
 def lint(project: Project, loaded: Loaded) -> tuple[Problem, ...]:
     """Find everything that the rules object to."""
     return tuple(_from_the_project(project, check(loaded.contract, loaded.documents)))
@@ -126,21 +132,39 @@ def _prepared(project: Project, *, anew: bool) -> Generator[Prepared]:
     """Take every step but the last; the stage is gone afterwards. ``anew`` takes nothing over from the last build."""
     old = lock.read(project.root)
     with trial() as waiting:
-        loaded = load(project)
-        problems = lint(project, loaded)
-        if any(problem.level is Level.ERROR for problem in problems):
-            raise ContractError(problems)
-        new = _lock(project, loaded)
-        if old and not anew:
-            loaded = replace(loaded, kept=_kept(project, loaded.contract, old, new))
-        with stage(project.out, _emit(loaded)) as package_folder:
+        files, new, warnings = (_agent if project.kind == "agent" else _contract)(project, old, anew=anew)
+        with stage(project.out, files) as package_folder:
             tidy(package_folder)
             waiting.run(package_folder)
             base = project.out.relative_to(project.root)
             staged = {(base / file.relative_to(package_folder)).as_posix(): file for file in package_folder.rglob("*") if file.is_file()}
             files = {path: file.read_bytes() for path, file in sorted(staged.items())}
             new = replace(new, outputs={path: digest(content) for path, content in files.items()})
-            yield Prepared(files, staged, make_plan(project.root, files, old), (old, new), problems)
+            yield Prepared(files, staged, make_plan(project.root, files, old), (old, new), warnings)
+
+
+def _contract(project: Project, old: Lock | None, *, anew: bool) -> tuple[Files, Lock, tuple[Problem, ...]]:
+    """Make the files of a contract, the lock without them, and what the rules warn of."""
+    loaded = load(project)
+    found = _passed(lint(project, loaded))
+    schema = project.schema.relative_to(project.root)
+    new = _lock(project, {(schema / path).as_posix(): document.text.encode() for path, document in loaded.documents.items()})
+    if old and not anew:
+        loaded = replace(loaded, kept=_kept(project, loaded.contract, old, new))
+    return _emit(loaded), new, found
+
+
+def _agent(project: Project, old: Lock | None, *, anew: bool) -> tuple[Files, Lock, tuple[Problem, ...]]:
+    """Make the same of an agent, always anew: a build of one agent is short."""
+    del old, anew
+    found = agent.read(project)
+    return agent.emit(found.agent), _lock(project, found.inputs), _passed(found.problems)
+
+
+def _passed(found: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    if any(problem.level is Level.ERROR for problem in found):
+        raise ContractError(found)
+    return found
 
 
 def _emit(loaded: Loaded) -> Files:
@@ -160,9 +184,8 @@ def _kept(project: Project, contract: Contract, old: Lock, new: Lock) -> Files:
     return kept_models(old, project.out, project.root, same)
 
 
-def _lock(project: Project, loaded: Loaded) -> Lock:
+def _lock(project: Project, inputs: Files) -> Lock:
     """Describe the build so far: its outputs are not there yet."""
-    schema = project.schema.relative_to(project.root)
-    inputs = {(schema / path).as_posix(): digest(document.text.encode()) for path, document in loaded.documents.items()}
     tools = {tool: version(tool) for tool in fresh.TOOLS}
-    return Lock(MadeBy(a2a_gen.__version__, fresh.sources_digest(), tools), project.options, inputs, {})
+    hashes = {path: digest(content) for path, content in inputs.items()}
+    return Lock(MadeBy(a2a_gen.__version__, fresh.sources_digest(), tools), project.options, hashes, {})

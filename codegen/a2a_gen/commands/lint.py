@@ -23,7 +23,6 @@ def command() -> None:
     A rule is about what would go wrong silently: a keyword that the generated code cannot keep, two names that become one in Python. Exits with 1
     when an error is found; warnings are only shown.
     """
-    project = find_project(Path.cwd())
-    problems = pipeline.lint(project, pipeline.load(project))
+    problems = pipeline.problems(find_project(Path.cwd()))
     console.warn(problems)
     raise SystemExit(any(problem.level is Level.ERROR for problem in problems))

@@ -27,6 +27,7 @@ def emit(contract: Contract) -> dict[str, bytes]:
         "__init__.py": render(
             "package.py.jinja",
             sources=("the contract",),
+            says="The contract of the protocol in Python: models, tables, translations and controllers, all made from its schemas.",
             homes=[(home, sorted(names)) for home, names in sorted(homes.items())],
             names=sorted(name for names in homes.values() for name in names),
         ),

@@ -11,7 +11,7 @@ import a2a_gen
 from a2a_gen.output.lock import Lock, MadeBy, digest
 
 TOOLS = ("datamodel-code-generator", "ruff")
-SHAPING = ("emit", "ir", "lint", "output", "source", "support")
+SHAPING = ("agent", "emit", "ir", "lint", "output", "source", "support")
 
 
 def is_fresh(lock: Lock, options: Mapping[str, str], root: Path, inputs: Iterable[Path]) -> bool:

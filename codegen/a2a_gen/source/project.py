@@ -67,7 +67,7 @@ def _toml(file: Path) -> dict[str, Toml]:
 
 def _project(root: Path, kind: Kind, config: Path, table: Toml) -> Project:
     if kind == "agent":
-        raise ProjectError(f"{config} is the project of an agent, which this version cannot build", "run the command in a folder of a contract")
+        return _agent(root, config, table)
     if not isinstance(table, dict):
         raise ProjectError(f"{config}: tool.a2a-gen is no table", 'write [tool.a2a-gen] and its keys below it, such as schema = "schema"')
     if unknown := sorted(set(table) - set(_KEYS)):
@@ -76,6 +76,15 @@ def _project(root: Path, kind: Kind, config: Path, table: Toml) -> Project:
     if not values["package"].isidentifier():
         raise ProjectError(f"{config}: package {values['package']!r} is no Python name", "use letters, digits and underscores")
     return Project(root, kind, config, _inside(root, config, values["schema"]), values["package"], _inside(root, config, values["out"]))
+
+
+def _agent(root: Path, config: Path, table: Toml) -> Project:
+    """Find where the package of an agent goes; everything else in its file is for the steps that build it."""
+    outputs = table.get("outputs") if isinstance(table, dict) else None
+    package, folder = (outputs.get("package"), outputs.get("folder", ".")) if isinstance(outputs, dict) else (None, ".")
+    if not isinstance(package, str) or not isinstance(folder, str) or not all(map(str.isidentifier, package.split("."))):
+        raise ProjectError(f"{config} does not say which package to write", 'add [outputs] with package = "my_agent.contract"')
+    return Project(root, "agent", config, root, package, _inside(root, config, f"{folder}/{package.replace('.', '/')}"))
 
 
 def _text(config: Path, table: dict[str, Toml], key: str) -> str:

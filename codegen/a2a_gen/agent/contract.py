@@ -1,0 +1,119 @@
+"""What the modules of a package are written from: every name and type decided, nothing left to templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from a2a_gen.agent import keywords
+from a2a_gen.agent.bundle import bundle
+from a2a_gen.agent.catalogue import Catalogue, pascal
+from a2a_gen.agent.grouping import Definitions, modules_of
+from a2a_gen.agent.library import Library, Target
+from a2a_gen.agent.settings import FILE, AgentSettings, SkillSettings
+from a2a_gen.agent.shaping import Shaper
+from a2a_gen.emit.render import Code
+from a2a_gen.problems import ContractError
+from a2a_gen.source.json_text import Json
+
+
+@dataclass(frozen=True, slots=True)
+class FormIR:
+    """A schema of a skill: its type in Python, and the file that it is written to; plain text has no file."""
+
+    type: str
+    file: str | None = None
+    document: bytes = b""
+
+    @property
+    def code(self) -> Code:
+        """Write what makes the form."""
+        return Code(f"Form[{self.type}]({self.type}, _SCHEMAS / {self.file!r})" if self.file else "TEXT")
+
+
+TEXT = FormIR("str")
+
+
+@dataclass(frozen=True, slots=True)
+class SkillIR:
+    """A skill."""
+
+    id: str
+    method: str
+    constant: str
+    description: str
+    input: FormIR
+    output: FormIR
+    replies: tuple[FormIR, ...]
+    streams: bool
+    handler: str | None
+    facts: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentIR:
+    """An agent."""
+
+    settings: AgentSettings
+    skills: tuple[SkillIR, ...]
+    definitions: Definitions
+    modules: Mapping[str, str]
+
+    @property
+    def class_name(self) -> str:
+        """Give what the names of its classes begin with."""
+        return self.settings.class_name
+
+    @property
+    def own_skills(self) -> tuple[SkillIR, ...]:
+        """List the skills that the service class does."""
+        return tuple(skill for skill in self.skills if skill.handler is None)
+
+
+# What the card shows of a skill, as ``Agent.add`` takes it.
+_FACTS = ("name", "description", "tags", "examples", "input_modes", "output_modes", "answers", "timeout", "restartable")
+
+
+def make_contract(settings: AgentSettings, library: Library) -> AgentIR:
+    """Decide everything, or raise ``ContractError`` with all that is wrong."""
+    roots = {(skill.id, use): library.resolve(text, Target(FILE)) for skill in settings.skills for use, text in skill.references.items()}
+    names = {target: _wanted(skill, use) for skill in settings.skills for use in skill.references if (target := roots[skill.id, use])}
+    if library.problems:
+        raise ContractError(library.problems)
+    catalogue = Catalogue(library, names)
+    if library.problems:
+        raise ContractError(library.problems)
+    definitions = Shaper(catalogue).definitions
+    agent = keywords.text(settings.agent, "name")
+
+    def form(skill: SkillSettings, use: str) -> FormIR:
+        target = roots.get((skill.id, use))
+        if target is None:
+            return TEXT
+        return FormIR(catalogue.names[target], f"{skill.id}.{use}.json", bundle(target, catalogue, f"urn:a2a-gen:{agent}:{skill.id}:{use}"))
+
+    skills = tuple(_skill(skill, {use: form(skill, use) for use in ("input", "output", *skill.references)}, settings) for skill in settings.skills)
+    return AgentIR(settings, skills, definitions, modules_of(definitions))
+
+
+def _wanted(skill: SkillSettings, use: str) -> str:
+    return skill.type_name + pascal(use.removeprefix("ask.")) if use in {"input", "output"} else pascal(use.removeprefix("ask."))
+
+
+def _skill(skill: SkillSettings, forms: Mapping[str, FormIR], settings: AgentSettings) -> SkillIR:
+    limits = keywords.members(settings.data, "limits")
+    facts = {key: skill.facts[key] for key in _FACTS if key in skill.facts}
+    if "timeout" not in facts and "timeout" in limits:
+        facts["timeout"] = limits["timeout"]
+    return SkillIR(
+        id=skill.id,
+        method=skill.method,
+        constant=skill.method.upper().rstrip("_"),
+        description=keywords.text(skill.facts, "description"),
+        input=forms["input"],
+        output=forms["output"],
+        replies=tuple(form for use, form in forms.items() if use.startswith("ask.")),
+        streams=skill.streams,
+        handler=keywords.text(skill.facts, "handler") or None,
+        facts=facts,
+    )

@@ -1,0 +1,189 @@
+"""The schema files of a project, read when something refers to them, and where references lead.
+
+    report.json#/$defs/Chapter     a file beside the one that refers to it, and a place in it
+    #/$defs/Chapter, #chapter      a place, or an anchor, in the same file
+    https://acme.com/chapter.json  the schema with this ``$id``, in a file that is read or that lies beside one that is
+    a2a:v1_0#/$defs/Part           a type of the protocol, in one of its dialects
+
+Nothing is fetched, and nothing outside the project is read but the protocol's own schemas, which come with this package.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urldefrag
+
+from a2a_gen.agent import yaml_text
+from a2a_gen.problems import Place, Problem
+from a2a_gen.source.documents import Document
+from a2a_gen.source.json_text import Json, parse
+from a2a_gen.source.positions import unescaped
+
+PROTOCOL = "a2a:"
+YAML = frozenset({".yaml", ".yml"})
+_SUFFIXES = (".json", ".yaml", ".yml")
+
+
+class Target(NamedTuple):
+    """A schema: its file, and the JSON pointer to it."""
+
+    file: str
+    pointer: str = ""
+
+
+class YamlDocument(Document):
+    """A file in YAML."""
+
+    @cached_property
+    def lines(self) -> Mapping[str, int]:
+        """The line of every value, by its JSON pointer."""
+        return yaml_text.lines(self.text)
+
+
+class Library:
+    """Reads each file once; what is wrong with a file or a reference is kept in ``problems``."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._read: dict[str, Document | None] = {}
+        self._ids: dict[str, dict[str, str]] = {}
+        self.problems: dict[Problem, None] = {}
+
+    @property
+    def files(self) -> Mapping[str, Document]:
+        """The files of the project that were read."""
+        return {path: document for path, document in sorted(self._read.items()) if document and not path.startswith(PROTOCOL)}
+
+    def document(self, path: str, place: Place) -> Document | None:
+        """Read a file that is named at a place."""
+        if path not in self._read:
+            self._read[path] = None
+            self._read[path] = self._protocol(path, place) if path.startswith(PROTOCOL) else self._open(path, place)
+        return self._read[path]
+
+    def value(self, target: Target) -> Json:
+        """Give the schema at a target that was resolved."""
+        document = self._read[target.file]
+        found, value = _at(document.data if document else True, target.pointer)
+        return value if found else True
+
+    def place(self, target: Target) -> Place:
+        """Say where a target stands."""
+        document = self._read.get(target.file)
+        return document.place(target.pointer) if document else Place(target.file, 0, target.pointer)
+
+    def resolve(self, text: str, origin: Target) -> Target | None:
+        """Find what a reference means that stands at a place; ``None``, and a problem, when it means nothing."""
+        place = self.place(origin)
+        name, fragment = urldefrag(text)
+        target = self._by_id(name, fragment, origin) if name else None
+        if target is None:
+            if "://" in name or name.startswith("urn:"):
+                self._problem(place, f"{text} is not in this project", "put the schema beside this file, with this $id; nothing is fetched")
+                return None
+            target = Target(self._path(name, origin.file), unquote(fragment))
+        document = self.document(target.file, place)
+        if document is None:
+            return None
+        if fragment and not target.pointer.startswith("/"):
+            return self._anchor(document, target.pointer, place)
+        if not _at(document.data, target.pointer)[0]:
+            self._problem(place, f"{text} leads nowhere: {target.file} has no #{target.pointer}", "correct the reference")
+            return None
+        return target
+
+    def _path(self, name: str, origin: str) -> str:
+        if not name or name.startswith(PROTOCOL):
+            return name or origin
+        return posixpath.normpath(posixpath.join(posixpath.dirname(origin), name)) if not origin.startswith(PROTOCOL) else origin
+
+    def _by_id(self, name: str, fragment: str, origin: Target) -> Target | None:
+        """Find a schema by its ``$id``: in the files that are read, then in those beside the one that refers to it."""
+        for file in (*self._read, *(self._beside(origin.file) if "://" in name or name.startswith("urn:") else ())):
+            document = self.document(file, self.place(origin))
+            if document is None:
+                continue
+            if file not in self._ids:
+                self._ids[file] = {each.rstrip("#"): pointer for pointer, each in _texts(document.data, "$id") if not each.startswith("#")}
+            if name in self._ids[file]:
+                pointer = self._ids[file][name]
+                return Target(file, pointer if not fragment else pointer + unquote(fragment) if fragment.startswith("/") else unquote(fragment))
+        return None
+
+    def _beside(self, file: str) -> Iterator[str]:
+        folder = (self._root / file).parent
+        for entry in sorted(folder.rglob("*")):
+            if entry.suffix in _SUFFIXES and entry.is_file():
+                yield entry.relative_to(self._root).as_posix()
+
+    def _anchor(self, document: Document, name: str, place: Place) -> Target | None:
+        for keyword, spelled in (("$anchor", name), ("$dynamicAnchor", name), ("$id", f"#{name}")):
+            for pointer, text in _texts(document.data, keyword):
+                if text == spelled:
+                    return Target(document.path, pointer)
+        self._problem(place, f"{document.path} has no anchor {name}", "correct the reference, or add the $anchor")
+        return None
+
+    def _open(self, path: str, place: Place) -> Document | None:
+        file = self._root / path
+        if not file.resolve().is_relative_to(self._root.resolve()):
+            self._problem(place, f"{path} is outside the project", "put the file into the project")
+            return None
+        try:
+            text = file.read_bytes().decode("utf-8")
+        except OSError as error:
+            self._problem(place, f"{path} cannot be read: {(error.strerror or '').lower()}", "correct the name, or put the file there")
+            return None
+        except UnicodeDecodeError:
+            self._problem(place, f"{path} is not UTF-8", "save the file in UTF-8")
+            return None
+        is_yaml = file.suffix in YAML
+        data, mistakes = (yaml_text.parse if is_yaml else parse)(text)
+        self.problems |= {Problem(Place(path, each.line, each.pointer), each.rule, each.text, each.cure): None for each in mistakes}
+        return None if mistakes else (YamlDocument if is_yaml else Document)(path, text, data)
+
+    def _protocol(self, path: str, place: Place) -> Document | None:
+        """Read the protocol's schemas in a dialect, from the package that has them; the package itself is not imported."""
+        spec = find_spec("a2a_contract")
+        file = Path(spec.origin or "").parent / "schemas" / f"{path.removeprefix(PROTOCOL)}.json" if spec else None
+        if file is None or not file.is_file():
+            known = ", ".join(sorted(f"{PROTOCOL}{each.stem}" for each in file.parent.glob("v*.json"))) if file else "none here"
+            self._problem(place, f"{path} is no dialect of the protocol", f"name one of them: {known}")
+            return None
+        text = file.read_text(encoding="utf-8")
+        return Document(path, text, json.loads(text))
+
+    def _problem(self, place: Place, text: str, cure: str) -> None:
+        self.problems[Problem(place, "A2A-K01", text, cure)] = None
+
+
+def _at(data: Json, pointer: str) -> tuple[bool, Json]:
+    for step in filter(None, pointer.split("/")[1:]) if pointer else ():
+        key = unescaped(step)
+        match data:
+            case dict() if key in data:
+                data = data[key]
+            case list() if key.isdigit() and int(key) < len(data):
+                data = data[int(key)]
+            case _:
+                return False, None
+    return True, data
+
+
+def _texts(data: Json, keyword: str, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Find every text under a keyword, with the pointer of the schema that has it."""
+    if isinstance(data, dict):
+        named = data.get(keyword)
+        if isinstance(named, str):
+            yield pointer, named
+        for key, value in data.items():
+            yield from _texts(value, keyword, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _texts(value, keyword, f"{pointer}/{index}")

@@ -1,0 +1,116 @@
+"""The modules of a package beside its types: the table of skills, the service to subclass, the agent to mount, the client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from a2a_gen.agent import keywords
+from a2a_gen.agent.contract import AgentIR, FormIR, SkillIR
+from a2a_gen.agent.settings import FILE
+from a2a_gen.emit.render import Code, docstring, literal, render
+from a2a_gen.ir.model import Json as Frozen
+from a2a_gen.source.json_text import Json
+
+_AGENT = ("name", "description", "version", "url", "documentation_url", "icon_url")
+_MODES = {"input_modes": "default_input_modes", "output_modes": "default_output_modes"}
+_CAPABILITIES = {"streaming": "streaming", "push_notifications": "push_notifications", "extended_card": "extended_agent_card"}
+
+
+def emit(agent: AgentIR) -> dict[str, bytes]:
+    """Write the modules, and the schemas as they are served, by path relative to the package."""
+    documents = {f"schemas/{form.file}": form.document for skill in agent.skills for form in _forms(skill) if form.file}
+    return {**documents, **client_side(agent), **_server_side(agent)}
+
+
+def client_side(agent: AgentIR, sources: Iterable[str] = (FILE,)) -> dict[str, bytes]:
+    """Write what a caller of the agent needs."""
+    used = {form.type for skill in agent.skills for form in _forms(skill) if form.file}
+    sent = {form.type for skill in agent.skills for form in (skill.input, skill.output) if form.file}
+    said = keywords.text(agent.settings.agent, "description")
+    return {
+        "py.typed": b"",
+        "skills.py": render("skills.py.jinja", sources=sources, skills=agent.skills, imports=_imports(used, agent), has_schemas=bool(used)),
+        "client.py": render("agent_client.py.jinja", sources=sources, agent=agent, description=docstring(said), imports=_imports(sent, agent)),
+        "types/__init__.py": render("types.py.jinja", sources=sources, imports=_imports(agent.modules, agent, ""), names=sorted(agent.modules)),
+    }
+
+
+def _server_side(agent: AgentIR) -> dict[str, bytes]:
+    own = {form.type for skill in agent.own_skills for form in (skill.input, skill.output) if form.file}
+    homes = {
+        "agent": ["make_agent", "make_surfaces"],
+        "client": [f"{agent.class_name}Client"],
+        "service": [f"{agent.class_name}Service"],
+        "types": sorted(agent.modules),
+    }
+    names = sorted(name for listed in homes.values() for name in listed)
+    facts = [(skill, {key: _code(value) for key, value in skill.facts.items()}) for skill in agent.skills]
+    surfaces = [_surface(each, agent) for each in agent.settings.surfaces]
+    says = f"The contract of {agent.class_name}: its types, the service to subclass, the agent to mount, and a client."
+    return {
+        "__init__.py": render("package.py.jinja", sources=(FILE,), says=says, homes=[each for each in homes.items() if each[1]], names=names),
+        "service.py": render("agent_service.py.jinja", sources=(FILE,), agent=agent, skills=agent.own_skills, imports=_imports(own, agent)),
+        "agent.py": render("agent.py.jinja", sources=(FILE,), agent=agent, arguments=_arguments(agent), skills=facts, surfaces=surfaces),
+    }
+
+
+def _forms(skill: SkillIR) -> tuple[FormIR, ...]:
+    return (skill.input, skill.output, *skill.replies)
+
+
+def _imports(names: Iterable[str], agent: AgentIR, below: str = "types.") -> list[tuple[str, list[str]]]:
+    by_module: dict[str, list[str]] = {}
+    for name in names:
+        by_module.setdefault(agent.modules[name], []).append(name)
+    return [(f".{below}{module}", sorted(listed)) for module, listed in sorted(by_module.items())]
+
+
+def _code(value: Json) -> Code:
+    return literal(_frozen(value))
+
+
+def _frozen(value: Json) -> Frozen:
+    match value:
+        case dict():
+            return {key: _frozen(each) for key, each in value.items()}
+        case list():
+            return tuple(map(_frozen, value))
+        case _:
+            return value
+
+
+def _arguments(agent: AgentIR) -> dict[str, Code]:
+    """Write what makes the agent, by the names of its arguments."""
+    said, able = agent.settings.agent, keywords.members(agent.settings.data, "capabilities")
+    written = {key: _code(said[key]) for key in _AGENT if key in said}
+    written |= {name: _code(said[key]) for key, name in _MODES.items() if key in said}
+    if provider := keywords.members(said, "provider"):
+        written["provider"] = _call("AgentProvider", provider)
+    capabilities = {name: _code(able[key]) for key, name in _CAPABILITIES.items() if key in able}
+    if extensions := [_call("AgentExtension", each) for each in keywords.items(able, "extensions") if isinstance(each, dict)]:
+        capabilities["extensions"] = Code(f"({', '.join(extensions)},)")
+    if capabilities:
+        written["capabilities"] = Code(f"Capabilities({', '.join(f'{key}={value}' for key, value in capabilities.items())})")
+    return written
+
+
+def _call(name: str, members: Mapping[str, Json]) -> Code:
+    return Code(f"{name}({', '.join(f'{key}={_code(value)}' for key, value in members.items())})")
+
+
+def _surface(said: Mapping[str, Json], agent: AgentIR) -> dict[str, Code]:
+    """Write what makes a surface, by the names of its arguments."""
+    path = keywords.text(said, "path").rstrip("/")
+    only = [said["skill_id"]] if "skill_id" in said else keywords.items(said, "skills")
+    written = {"path": _code(path), "dialects": _call_names(keywords.items(said, "dialects") or agent.settings.dialects)}
+    if only:
+        written["only"] = Code(f"frozenset({_code(list(only))})")
+    if "auth" in said:
+        written["gate"] = Code(f"gates[{_code(said['auth'])}]")
+    if (limit := keywords.members(agent.settings.data, "limits").get("body_bytes")) is not None:
+        written["limits"] = Code(f"Limits(body={_code(limit)})")
+    return written | {key: _code(said[key]) for key in ("cancel_on_disconnect", "deduplicate_messages") if key in said}
+
+
+def _call_names(versions: list[Json]) -> Code:
+    return Code(f"dialects_of({', '.join(_code(each) for each in versions)})")

@@ -1,0 +1,233 @@
+"""From schemas to shapes. A shape accepts whatever its schema accepts; it may accept more, which the validator at the boundary refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from a2a_gen.agent import keywords
+from a2a_gen.agent.catalogue import Catalogue, pascal
+from a2a_gen.agent.keywords import Schema
+from a2a_gen.agent.library import PROTOCOL, Target
+from a2a_gen.agent.shape import Alias, Definition, Extra, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, either
+from a2a_gen.agent.views import Source, View, views
+from a2a_gen.source.json_text import Json
+
+_SCALARS: Mapping[str, Scalar] = {
+    "null": Scalar.NULL,
+    "boolean": Scalar.BOOLEAN,
+    "integer": Scalar.INTEGER,
+    "number": Scalar.NUMBER,
+}
+_FORMATS: Mapping[str, Scalar] = {"date-time": Scalar.MOMENT, "date": Scalar.DATE}
+# Booleans before integers, which they are in Python.
+_KINDS: Mapping[type, Shape] = {bool: Scalar.BOOLEAN, int: Scalar.INTEGER, float: Scalar.NUMBER, list: ListOf(Scalar.ANY), dict: Scalar.OBJECT}
+_DEFAULTS: Mapping[Shape, Callable[[Json], bool]] = {
+    Scalar.BOOLEAN: lambda value: isinstance(value, bool),
+    Scalar.INTEGER: lambda value: isinstance(value, int) and not isinstance(value, bool),
+    Scalar.NUMBER: lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    Scalar.STRING: lambda value: isinstance(value, str),
+}
+
+
+class Shaper:
+    """Shapes every schema of a catalogue; classes that stand within others get names of their own on the way."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self.definitions: dict[str, tuple[str, Definition]] = {}
+        """Every type by its name, with the file that it comes from."""
+        self._combined: dict[tuple[object, ...], Named] = {}
+        for target, name in catalogue.names.items():
+            self._define(target, name)
+
+    def _define(self, target: Target, name: str) -> None:
+        source = Source(self._catalogue.library.value(target), target)
+        shape = self._shape([source], name, is_own=True)
+        if shape != Named(name):
+            self.definitions[name] = (target.file, Alias(name, shape, keywords.text(source.schema, "description")))
+
+    def _shape(self, sources: Sequence[Source], name: str, *, is_own: bool = False) -> Shape:
+        """Shape what has to fit all of some schemas; ``name`` is for the class if it becomes one (its own name, or what it would like)."""
+        said = [source for source in sources if keywords.is_about_types(source.schema)]
+        if not said:
+            return Scalar.ANY
+        if len(said) == 1 and isinstance(schema := said[0].schema, dict):
+            shape = self._alone(said[0], schema, name, is_own=is_own)
+            if shape is not None:
+                return shape
+        found = views(said, self._catalogue)
+        if any(view.schema.get("properties") for view in found):
+            # What refers to itself in the midst of others is the class that is being made.
+            key = tuple((each.place, *sorted(each.schema), str(each.schema.get("type"))) for each in said if isinstance(each.schema, dict))
+            return self._combined.get(key) or self._record(found, name, key, is_own=is_own)
+        inner = [source for each in said for source in self._conjuncts(each)]
+        shapes = [self._shape([each], name, is_own=is_own) for each in inner if each not in said]
+        return next((each for each in shapes if each is not Scalar.ANY), Scalar.ANY)
+
+    def _conjuncts(self, source: Source) -> list[Source]:
+        schema = source.schema if isinstance(source.schema, dict) else {}
+        rest: Json = {key: value for key, value in schema.items() if key not in {*keywords.REFERENCES, "allOf"}}
+        text = keywords.reference(schema)
+        target = self._catalogue.follow(source.place, text) if text else None
+        alone = [Source({"$ref": text}, source.place)] if target else []
+        return [
+            *alone,
+            *(source.part(pointer, part) for pointer, part in keywords.parts(schema) if pointer.startswith("/allOf/")),
+            Source(rest, source.place),
+        ]
+
+    # --- one schema alone --------------------------------------------------------------------------------------------------------------------------
+
+    def _alone(self, source: Source, schema: Schema, name: str, *, is_own: bool) -> Shape | None:
+        """Shape a schema by its own keywords; ``None`` when it has to be seen together with others."""
+        text, rest = keywords.reference(schema), {key: value for key, value in schema.items() if key not in keywords.REFERENCES}
+        if text is not None:
+            return None if keywords.is_about_types(rest) else self._referred(source, text)
+        if "const" in schema or "enum" in schema:
+            return _constants([schema["const"]] if "const" in schema else keywords.items(schema, "enum"))
+        branches = [
+            source.part(f"/{keyword}/{index}", each) for keyword in ("oneOf", "anyOf") for index, each in enumerate(keywords.items(schema, keyword))
+        ]
+        if any(keywords.is_about_types(branch.schema) for branch in branches):
+            return self._union(source, schema, branches, name)
+        if "allOf" in schema and any(map(keywords.is_about_types, keywords.items(schema, "allOf"))):
+            return None
+        return self._typed(source, schema, name, is_own=is_own)
+
+    def _referred(self, source: Source, text: str) -> Shape:
+        target = self._catalogue.follow(source.place, text)
+        if target is None:
+            return Scalar.ANY
+        if target.file.startswith(PROTOCOL):
+            return Foreign(f"a2a_contract.{target.file.removeprefix(PROTOCOL)}.{target.pointer.rpartition('/')[2]}")
+        return Named(self._catalogue.names[target])
+
+    def _union(self, source: Source, schema: Schema, branches: Sequence[Source], name: str) -> Shape | None:
+        rest: Json = {key: value for key, value in schema.items() if key not in {"oneOf", "anyOf"}}
+        others = views([Source(rest, source.place)], self._catalogue)
+        if any(view.schema.get("properties") for view in others) or ("oneOf" in schema and "anyOf" in schema):
+            return None
+        common = schema.get("type")
+        typed = [_with_type(branch, common) for branch in branches]
+        titles = [pascal(keywords.text(branch.schema, "title")) for branch in branches]
+        return either(
+            [self._shape([each], f"{name}{title or f'Option{index}'}") for index, (each, title) in enumerate(zip(typed, titles, strict=True), 1)]
+        )
+
+    def _typed(self, source: Source, schema: Schema, name: str, *, is_own: bool) -> Shape | None:
+        said = schema.get("type")
+        if isinstance(said, list):
+            names = [each for each in said if isinstance(each, str)]
+            is_object = is_own and len([each for each in names if each != "null"]) == 1
+            inner = f"{name}Value" if is_object else name  # the name itself is for the whole
+            return either([self._shape([Source({**schema, "type": each}, source.place)], inner) for each in names])
+        match said or _inferred(schema):
+            case "object":
+                return self._object(source, schema, name)
+            case "array":
+                return self._array(source, schema, name)
+            case "string":
+                return _FORMATS.get(keywords.text(schema, "format"), Scalar.STRING)
+            case str(word):
+                return _SCALARS.get(word, Scalar.ANY)
+            case _:
+                return None
+
+    def _object(self, source: Source, schema: Schema, name: str) -> Shape | None:
+        found = views([source], self._catalogue)
+        if any(view.schema.get("properties") for view in found):
+            return None
+        values = [source.part(f"/patternProperties/{key}", each) for key, each in keywords.members(schema, "patternProperties").items()]
+        others = schema.get("additionalProperties")
+        if isinstance(others, dict) or (not values and others is None):
+            values.append(source.part("/additionalProperties", others))
+        elif others is not False:
+            return Scalar.OBJECT
+        shape = either([self._shape([each], f"{name}Value") for each in values])
+        return Scalar.OBJECT if shape is Scalar.ANY else MapOf(shape)
+
+    def _array(self, source: Source, schema: Schema, name: str) -> Shape:
+        listed = schema.get("prefixItems", schema.get("items"))
+        keyword = "prefixItems" if "prefixItems" in schema else "items"
+        if not isinstance(listed, list):
+            items = schema.get("items")
+            return ListOf(self._shape([source.part("/items", items)], f"{name}Item")) if isinstance(items, dict) else ListOf(Scalar.ANY)
+        shapes = [self._shape([source.part(f"/{keyword}/{index}", each)], f"{name}Item{index + 1}") for index, each in enumerate(listed)]
+        rest = schema.get("items" if keyword == "prefixItems" else "additionalItems", True)
+        is_fixed = schema.get("minItems") == len(listed) and (rest is False or schema.get("maxItems") == len(listed))
+        if is_fixed and shapes:
+            return Tuple(tuple(shapes))
+        if rest is not False:
+            shapes.append(self._shape([source.part("/items", rest)], f"{name}Rest"))
+        return ListOf(either(shapes))
+
+    # --- objects -----------------------------------------------------------------------------------------------------------------------------------
+
+    def _record(self, found: Sequence[View], name: str, key: tuple[object, ...], *, is_own: bool) -> Shape:
+        file = found[0].place.file
+        name = name if is_own else self._catalogue.unique(name, file)
+        self._combined[key] = Named(name)
+        sure = [view for view in found if view.is_sure]
+        required = {each for view in sure for each in keywords.items(view.schema, "required") if isinstance(each, str)}
+        wires = dict.fromkeys(wire for view in found for wire in keywords.members(view.schema, "properties"))
+        self.definitions[name] = (file, Record(name, (), Extra.IGNORED))  # holds the place, so that it comes before what stands in it
+        members = tuple(
+            self._member(wire, found, f"{name}{pascal(wire)}", is_required=wire in required) for wire in (*wires, *sorted(required - wires.keys()))
+        )
+        description = next((text for view in sure if (text := keywords.text(view.schema, "description"))), "")
+        self.definitions[name] = (file, Record(name, members, _extra(sure), description))
+        return Named(name)
+
+    def _member(self, wire: str, found: Sequence[View], name: str, *, is_required: bool) -> Member:
+        sources = {True: list[Source](), False: list[Source]()}
+        for view in found:
+            if wire in (listed := keywords.members(view.schema, "properties")):
+                sources[view.is_sure].append(Source({}, view.place).part(f"/properties/{wire}", listed[wire]))
+        shape = self._shape(sources[True], name)
+        if shape is Scalar.ANY and not sources[True]:
+            shape = either([self._shape([each], name) for each in sources[False]])
+        said = next((each.schema for each in (*sources[True], *sources[False]) if isinstance(each.schema, dict)), {})
+        default = None if is_required else said.get("default")
+        return Member(wire, shape, is_required, keywords.text(said, "description"), default if _fits(shape, default) else None)
+
+
+def _fits(shape: Shape, default: Json) -> bool:
+    """Whether a default can be one in Python; a member with any other may be absent there too."""
+    if isinstance(shape, Words):
+        return default in shape.values
+    check = _DEFAULTS.get(shape)
+    return default is not None and check is not None and check(default)
+
+
+def _with_type(branch: Source, common: Json) -> Source:
+    """Give a branch the type that stands beside the union, if it says none itself."""
+    schema = branch.schema
+    if not isinstance(schema, dict) or common is None or "type" in schema or keywords.reference(schema) or "enum" in schema or "const" in schema:
+        return branch
+    return Source({**schema, "type": common}, branch.place)
+
+
+def _inferred(schema: Schema) -> str | None:
+    if any(keyword in schema for keyword in ("properties", "additionalProperties", "patternProperties")):
+        return "object"
+    return "array" if "items" in schema or "prefixItems" in schema else None
+
+
+def _constants(values: Sequence[Json]) -> Shape:
+    return either([_constant(value) for value in values])
+
+
+def _constant(value: Json) -> Shape:
+    if isinstance(value, str):
+        return Words((value,))
+    return next((shape for kind, shape in _KINDS.items() if isinstance(value, kind)), Scalar.NULL)
+
+
+def _extra(sure: Sequence[View]) -> Extra:
+    said = [view.schema for view in sure]
+    if any(keywords.members(schema, "patternProperties") or schema.get("additionalProperties") not in (None, False) for schema in said):
+        return Extra.KEPT
+    closed = [
+        schema for schema in said if schema.get("unevaluatedProperties") is False or (len(said) == 1 and schema.get("additionalProperties") is False)
+    ]
+    return Extra.REFUSED if closed else Extra.IGNORED

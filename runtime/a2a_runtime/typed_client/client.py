@@ -1,0 +1,175 @@
+"""What every generated client stands on: a method of a skill is a call here."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypedDict, TypeVar
+from uuid import uuid4
+
+import httpx
+
+from a2a_contract.base import JSON_NULL
+from a2a_contract.errors import A2AError, InvalidParamsError
+from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
+from a2a_contract.v1_0 import Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions, SendOptions, TaskEvent
+from a2a_runtime.skills.contract import SkillContract
+from a2a_runtime.skills.form import WrongValueError
+from a2a_runtime.typed_client.errors import UnansweredError
+from a2a_runtime.typed_client.outcome import failure, is_result, output_of, read
+from a2a_runtime.typed_client.question import Asked, answer, asked
+
+I = TypeVar("I")  # noqa: E741 - the input of a skill
+O = TypeVar("O")  # noqa: E741 - its output
+
+_SKILL = "skillId"
+_OVER = frozenset(map(str, TERMINAL))
+_WAITING = frozenset(map(str, INTERRUPTED))
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How it goes: how much is done, from 0 to 1, and what the agent says about it."""
+
+    part: float | None
+    text: str
+
+
+class Asking(TypedDict, total=False):
+    """What may be said with every call."""
+
+    on_progress: Callable[[Progress], Awaitable[None] | None]
+    """Hears how it goes."""
+    on_ask: Callable[[Asked], Awaitable[object] | object]
+    """Answers what the agent asks: with a model, or with JSON that fits the schema of the question."""
+    context_id: str
+    """The conversation that the call belongs to."""
+    options: SendOptions
+    """What else goes with the message."""
+
+
+class SkillClient:
+    """Calls the skills of the agent at a URL; the arguments are those of ``A2AClient``, which does the talking."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        auth: httpx.Auth | str | None = None,
+        timeout: float = 300.0,
+        options: ClientOptions | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.untyped = A2AClient(url, auth=auth, timeout=timeout, options=options, transport=transport)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self.untyped.aclose()
+
+    async def _call(self, skill: SkillContract[I, O], request: I, asking: Asking) -> O:
+        """Call a skill that answers once; when the caller is canceled, so is the task."""
+        last: Task | Message | None = None
+        async with aclosing(self._events(skill, request, asking)) as events:
+            async for event in events:
+                last = event if isinstance(event, Task | Message) else last
+        if last is None:
+            raise A2AClientError("The agent has ended the stream without an answer")
+        return output_of(skill.output, last)
+
+    async def _stream(self, skill: SkillContract[I, O], request: I, asking: Asking) -> AsyncGenerator[O, None]:
+        """Call a skill that answers in chunks; when the iteration is closed, the task is canceled."""
+        given = seen = 0  # a handler that begins again begins again with its chunks; what was given is not given twice
+        async with aclosing(self._events(skill, request, asking)) as events:
+            async for event in events:
+                if isinstance(event, Message):
+                    yield read(skill.output, event.parts, None)
+                parts: list[Part] = []
+                if isinstance(event, TaskArtifactUpdateEvent) and is_result(event.artifact):
+                    seen, parts = seen if event.append else 0, event.artifact.parts
+                elif isinstance(event, Task):
+                    seen, parts = 0, next((each.parts for each in event.artifacts or [] if is_result(each)), [])
+                for part in parts:
+                    seen += 1
+                    if seen > given:
+                        given = seen
+                        yield read(skill.output, [part], None)
+                if isinstance(event, Task) and str(event.status.state) in _OVER and str(event.status.state) != _COMPLETED:
+                    raise failure(event)
+
+    async def _events(self, skill: SkillContract[I, O], request: I, asking: Asking) -> AsyncGenerator[TaskEvent, None]:
+        """Give what happens from the first message to the end, over all questions; the last event is the whole task, or the one answer."""
+        message, task = _message(skill, request, asking), None
+        try:
+            while True:
+                async with aclosing(self._turn(message, asking)) as events:
+                    async for event in events:
+                        task = event if isinstance(event, Task) else task
+                        yield event
+                if task is None or str(task.status.state) in _OVER:
+                    return
+                message = await self._answered(task, asking)
+        except (GeneratorExit, asyncio.CancelledError):
+            if task is not None and str(task.status.state) not in _OVER:
+                with suppress(A2AError, A2AClientError):
+                    await asyncio.shield(self.untyped.cancel(task))
+            raise
+
+    async def _turn(self, message: Message, asking: Asking) -> AsyncGenerator[TaskEvent, None]:
+        """Send one message, and give what happens until the task ends or waits."""
+        options = asking.get("options") or SendOptions()
+        if not (await self.untyped.card()).capabilities.streaming:
+            yield await self.untyped.send(message, options=options)
+            return
+        async with self.untyped.stream(message, options=options) as stream:
+            async for event in stream:
+                yield event
+                if isinstance(event, TaskStatusUpdateEvent):
+                    await _tell(event, asking)
+                if str(stream.state) in _WAITING or isinstance(event, Message):
+                    break
+        if stream.task_id is not None:
+            yield await self.untyped.get(stream.task_id)
+
+    async def _answered(self, task: Task, asking: Asking) -> Message:
+        question, ask = asked(task), asking.get("on_ask")
+        if ask is None:
+            raise UnansweredError(f"the agent asks: {question.text}", task)
+        given = ask(question)
+        return answer(question, await given if inspect.isawaitable(given) else given)
+
+
+_COMPLETED = next(str(each) for each in TERMINAL if each.name == "COMPLETED")
+
+
+def _message(skill: SkillContract[Any, Any], request: object, asking: Asking) -> Message:
+    try:
+        value = skill.input.write(request)
+    except WrongValueError as error:
+        raise InvalidParamsError(f"The input does not fit the schema of {skill.id}", fields=error.fields) from error
+    part = Part(text=value) if isinstance(value, str) else Part(data=JSON_NULL if value is None else value)
+    return Message(message_id=str(uuid4()), role=Role.USER, context_id=asking.get("context_id"), parts=[part], metadata={_SKILL: skill.id})
+
+
+async def _tell(event: TaskStatusUpdateEvent, asking: Asking) -> None:
+    hear = asking.get("on_progress")
+    if hear is None or str(event.status.state) in _OVER | _WAITING:
+        return
+    said = event.status.message
+    part = (event.metadata or {}).get("progress")
+    progress = Progress(float(part) if isinstance(part, int | float) else None, "\n".join(p.text for p in said.parts if p.text) if said else "")
+    if progress.part is None and not progress.text:
+        return
+    told = hear(progress)
+    if inspect.isawaitable(told):
+        await told
