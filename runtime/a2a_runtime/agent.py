@@ -20,6 +20,7 @@ from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import AgentExtension, AgentProvider, SecurityRequirement, SecurityScheme
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.skill import Answers, Handler, Skill
+from a2a_runtime.skills.contract import AnyContract
 
 AnyHandler = TypeVar("AnyHandler", bound=Callable[..., object])
 
@@ -49,6 +50,7 @@ class SkillFacts(TypedDict, total=False):
     only_extended: bool
     input_schema: JsonObject | None
     asks: bool | None
+    contract: AnyContract | None
     answers: Answers | str
     timeout: float | None
     restartable: bool
@@ -71,6 +73,8 @@ class DeclaredSkill:
     """The JSON Schema of the input, where it is known."""
     asks: bool | None = None
     """Whether it may ask its caller something; ``None`` when its code is to be looked at."""
+    contract: AnyContract | None = None
+    """What its schemas say, if it has some: messages that do not fit are refused."""
 
     @property
     def id(self) -> str:
@@ -120,6 +124,7 @@ class Agent:
         """Add a skill."""
         if skill_id in self._skills:
             raise ValueError(f"agent {self.name!r}: two skills are called {skill_id!r}; give one of them another id")
+        contract = facts.get("contract")
         run = Skill(skill_id, handler, facts.get("answers", Answers.TASK), facts.get("timeout", 300.0), facts.get("restartable", True))
         declared = DeclaredSkill(
             run,
@@ -131,8 +136,9 @@ class Agent:
             output_modes=tuple(facts.get("output_modes", ())),
             security_requirements=tuple(facts.get("security_requirements", ())),
             only_extended=facts.get("only_extended", False),
-            input_schema=facts.get("input_schema"),
-            asks=facts.get("asks"),
+            input_schema=facts.get("input_schema", None if contract is None else contract.input_schema),
+            asks=facts.get("asks", None if contract is None else bool(contract.replies)),
+            contract=contract,
         )
         self._skills[skill_id] = declared
         return declared

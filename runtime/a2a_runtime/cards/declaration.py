@@ -8,9 +8,10 @@ from typing import TypeVar
 from a2a_contract.dialects import CANONICAL, DIALECTS, V0_3, Dialect
 from a2a_contract.v0_3 import AgentCard as CardOf03
 from a2a_contract.v0_3 import TransportProtocol
-from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill
 from a2a_runtime.agent import Capabilities, DeclaredSkill
 from a2a_runtime.caller import Caller
+from a2a_runtime.skills.card import schemas_extension
 from a2a_runtime.surface import Surface
 
 T = TypeVar("T")
@@ -24,20 +25,21 @@ def declare(surface: Surface, base_url: str, dialect: str = CANONICAL.name, read
     A client of 1.0 is told of all dialects, each with its version; clients of others only of their own. What is configured as the address goes before
     ``base_url``.
     """
-    agent = surface.agent
+    agent, address = surface.agent, address_of(surface, base_url)
+    skills = [skill for skill in surface.skills.values() if not skill.only_extended or (reader and skill.may_use(reader))]
     return AgentCard(
         name=agent.name,
         description=agent.description,
-        supported_interfaces=list(_interfaces(surface, address_of(surface, base_url), DIALECTS[dialect])),
+        supported_interfaces=list(_interfaces(surface, address, DIALECTS[dialect])),
         provider=agent.provider,
         version=agent.version,
         documentation_url=agent.documentation_url,
-        capabilities=_capabilities(agent.capabilities),
+        capabilities=_capabilities(agent.capabilities, schemas_extension([skill.contract for skill in skills if skill.contract], address)),
         security_schemes=dict(surface.security_schemes) or None,
         security_requirements=_listed(surface.security_requirements),
         default_input_modes=list(agent.default_input_modes),
         default_output_modes=list(agent.default_output_modes),
-        skills=[_skill(skill) for skill in surface.skills.values() if not skill.only_extended or (reader and skill.may_use(reader))],
+        skills=[_skill(skill) for skill in skills],
         icon_url=agent.icon_url,
     )
 
@@ -62,11 +64,11 @@ def _interfaces(surface: Surface, url: str, reader: Dialect) -> Iterator[AgentIn
             yield AgentInterface(url=url, protocol_binding=TransportProtocol.HTTP_JSON.value, protocol_version=version)
 
 
-def _capabilities(capabilities: Capabilities) -> AgentCapabilities:
+def _capabilities(capabilities: Capabilities, schemas: AgentExtension | None) -> AgentCapabilities:
     return AgentCapabilities(
         streaming=capabilities.streaming,
         push_notifications=capabilities.push_notifications,
-        extensions=_listed(capabilities.extensions),
+        extensions=_listed([*capabilities.extensions, *([schemas] if schemas else [])]),
         extended_agent_card=capabilities.extended_agent_card,
     )
 

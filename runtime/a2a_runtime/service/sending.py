@@ -14,10 +14,12 @@ from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.execution.followups import Accepted, refuse
 from a2a_runtime.execution.reading import response, snapshot
 from a2a_runtime.execution.skill import Answers
+from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.following import ends_of
 from a2a_runtime.service.order import Order, check_modes, need_permission, need_streaming, order_of, skill_of
+from a2a_runtime.skills.replies import check_reply
 from a2a_runtime.stores.port import NewTask, StoredTask
 
 _INLINE_URL = "configuration.taskPushNotificationConfig.url"
@@ -68,6 +70,8 @@ class Sending(ServiceBase):
         if order.message.task_id:
             return await self._follow_up(order, call)
         skill = skill_of(order, call)
+        if skill.contract is not None:
+            skill.contract.check(order.message)
         if skill.run.answers is Answers.MESSAGE:
             return await self._answer(order, skill, call)
         new = NewTask(
@@ -89,6 +93,8 @@ class Sending(ServiceBase):
         if skill is not None:
             need_permission(skill, call)
             check_modes(order, call.surface, skill)
+        if stored.state in INTERRUPTED:
+            check_reply(stored.task.model.status.message, message)
         if order.push is not None:
             refuse(stored, message)
             # Named after its message, so that a repeated message does not make a second one.
