@@ -1,0 +1,117 @@
+"""An app in this process, for clients of httpx: no port, no server, and streams that are streams.
+
+    async with served(create_app(*make_surfaces(MyService()))) as transport:
+        async with MyAgentClient("http://agent", transport=transport) as client:
+            report = await client.generate_report(ReportRequest(topic="tea"))
+
+httpx has such a transport too, which waits for the whole answer: a stream that waits for its reader would never end there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TypeAlias
+
+import httpx
+from litestar import Litestar
+from litestar.types import HTTPReceiveMessage, HTTPScope, HTTPSendMessage
+
+Messages: TypeAlias = "asyncio.Queue[HTTPSendMessage | BaseException | None]"
+
+
+@asynccontextmanager
+async def served(app: Litestar) -> AsyncGenerator[httpx.AsyncBaseTransport, None]:
+    """Start an app, give a transport that leads to it, and stop it."""
+    async with app.lifespan():
+        yield _Transport(app)
+
+
+class _Transport(httpx.AsyncBaseTransport):
+    def __init__(self, app: Litestar) -> None:
+        self._app = app
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Pass a request to the app, and answer as soon as the answer begins."""
+        body = await request.aread()
+        messages: Messages = asyncio.Queue()
+        gone = asyncio.Event()
+        task = asyncio.create_task(self._run(request, body, messages, gone))
+        try:
+            start = await messages.get()
+        except asyncio.CancelledError:
+            await _left(task, gone)
+            raise
+        if isinstance(start, BaseException):
+            raise start
+        if start is None or start["type"] != "http.response.start":
+            raise httpx.RemoteProtocolError("the app has not answered")
+        return httpx.Response(start["status"], headers=list(start["headers"]), stream=_Body(messages, task, gone))
+
+    async def _run(self, request: httpx.Request, body: bytes, messages: Messages, gone: asyncio.Event) -> None:
+        sent = False
+
+        async def receive() -> HTTPReceiveMessage:
+            nonlocal sent
+            if not sent:
+                sent = True
+                return {"type": "http.request", "body": body, "more_body": False}
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: HTTPSendMessage) -> None:
+            messages.put_nowait(message)
+
+        try:
+            await self._app(_scope(request), receive, send)  # type: ignore[arg-type]  # an app takes WebSockets too
+            messages.put_nowait(None)
+        except Exception as error:  # noqa: BLE001 - whatever the app raises is raised where it was called
+            messages.put_nowait(error)
+
+
+class _Body(httpx.AsyncByteStream):
+    def __init__(self, messages: Messages, task: asyncio.Task[None], gone: asyncio.Event) -> None:
+        self._messages, self._task, self._gone = messages, task, gone
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            message = await self._messages.get()
+            if isinstance(message, BaseException):
+                raise message
+            if message is None or message["type"] != "http.response.body":
+                return
+            if message["body"]:
+                yield message["body"]
+            if not message["more_body"]:
+                return
+
+    async def aclose(self) -> None:
+        await _left(self._task, self._gone)
+
+
+async def _left(task: asyncio.Task[None], gone: asyncio.Event) -> None:
+    """Be gone, as a client that closes its connection, and let the app see to it."""
+    gone.set()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(5):
+            await asyncio.wait((task,))
+
+
+def _scope(request: httpx.Request) -> HTTPScope:
+    scope: dict[str, object] = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": request.method,
+        "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        "scheme": request.url.scheme,
+        "path": request.url.path,
+        "raw_path": request.url.raw_path.split(b"?")[0],
+        "query_string": request.url.query,
+        "server": (request.url.host, request.url.port),
+        "client": ("127.0.0.1", 123),
+        "root_path": "",
+        "state": {},
+    }
+    return scope  # type: ignore[return-value]  # what Litestar adds is not there yet
