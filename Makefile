@@ -48,9 +48,9 @@ fmt: .venv/.installed ## format the code and mend what can be mended
 build: .venv/.installed ## regenerate generated/ from schema/
 	$(BIN)/a2a-gen build
 
-demo: .venv/.installed ## set everything up, build the contract and show it
-	$(BIN)/a2a-gen build
-	$(BIN)/python examples/contract_tour.py
+demo: .venv/.installed ## set everything up and run a small agent that keeps its tasks in a file
+	@sed -n '/^```sh/,/^```$$/p' examples/hello/README.md | sed '/^```/d'
+	cd examples/hello && ../../$(BIN)/a2a-gen serve app:app
 
 bench: .venv/.installed ## measure the generator and the generated code, and print the tables
 	$(BIN)/python bench/run.py
@@ -74,5 +74,5 @@ clean: ## remove everything that these targets made
 
 .venv-peers/a2a-sdk-%/.installed:
 	$(call make_venv,$(@D),$(PYTHON))
-	$(call install,$(@D),'a2a-sdk[http-server]==$*' fastapi uvicorn)
+	$(call install,$(@D),'a2a-sdk[http-server,signing]==$*' fastapi uvicorn)
 	@touch $@

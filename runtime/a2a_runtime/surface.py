@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
-from a2a_contract.v1_0 import SecurityRequirement, SecurityScheme
+from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityScheme
 from a2a_runtime.agent import Agent, DeclaredSkill
 from a2a_runtime.auth.gate import DescribingGate, Gate
 from a2a_runtime.execution.runner import Skills
@@ -19,6 +20,14 @@ COMBINED = "combined"
 """The card that clients of several dialects can read."""
 
 _OWN = frozenset(dialect.name for dialect in DIALECTS.values() if dialect.form_of is None)
+
+
+class Signer(Protocol):
+    """Makes signatures of cards, as ``signing.cards.CardSigner`` does."""
+
+    def sign(self, card: Mapping[str, object], dialect: str) -> list[AgentCardSignature]:
+        """Sign a card as it is in a dialect."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,8 @@ class Surface:
     """What the shared path of cards gives to whoever names no version: a dialect's card, or the combined one."""
     bare_form: str = V0_3_PROTO.name
     """Which form of 0.3 a request over HTTP+JSON means that has no body to show one: the one that the official SDK reads, or the documented."""
+    signer: Signer | None = None
+    """Signs the cards; ``None`` when they are not signed."""
     public_url: str | None = None
     """Where clients reach this surface, with its path; ``None`` when it follows from the agent's URL or from the request."""
     skills: Mapping[str, DeclaredSkill] = field(init=False)

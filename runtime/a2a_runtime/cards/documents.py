@@ -20,6 +20,8 @@ from a2a_runtime.surface import Surface
 
 Document: TypeAlias = dict[str, object]
 
+_SIGNATURES = AgentCard.wire_name("signatures")
+
 WRITERS: Mapping[str, Callable[[AgentCard], Document]] = {
     CANONICAL.name: lambda card: card.to_dict(),
     V0_3.name: write_agent_card,
@@ -33,12 +35,25 @@ APART: Mapping[str, Callable[[Surface, str], Document]] = {MESH.name: mesh_card}
 def document(surface: Surface, dialect: str, base_url: str) -> Document:
     """Write the card of a surface as a dialect has it."""
     apart = APART.get(dialect)
-    return WRITERS[dialect](declare(surface, base_url, dialect)) if apart is None else apart(surface, base_url)
+    return WRITERS[dialect](signed(declare(surface, base_url, dialect), surface, dialect)) if apart is None else apart(surface, base_url)
 
 
 def combined(surface: Surface, base_url: str) -> Document:
-    """Write one card that clients of all dialects of a surface can read, but for those that have one apart."""
-    return reduce(_merged, [document(surface, dialect, base_url) for dialect in WRITERS if dialect in surface.dialects])
+    """Write one card that clients of all dialects of a surface can read, but for those that have one apart.
+
+    Who reads a dialect finds the signatures of that dialect's card among those of all of them.
+    """
+    cards = [document(surface, dialect, base_url) for dialect in WRITERS if dialect in surface.dialects]
+    signatures = [each for card in cards if is_list(listed := card.pop(_SIGNATURES, [])) for each in listed]
+    merged: Document = reduce(_merged, cards)
+    return {**merged, _SIGNATURES: signatures} if signatures else merged
+
+
+def signed(card: AgentCard, surface: Surface, dialect: str) -> AgentCard:
+    """Sign a card as it is in a dialect, where the agent signs."""
+    if surface.signer is None:
+        return card
+    return card.model_copy(update={"signatures": surface.signer.sign(WRITERS[dialect](card), dialect)})
 
 
 def _merged(first: Document, second: Document) -> Document:

@@ -7,11 +7,12 @@ it waits for that one before saying that all is well.
 from __future__ import annotations
 
 from a2a_contract.base import Encoded
-from a2a_contract.dialects import CANONICAL
+from a2a_contract.dialects import CANONICAL, DIALECTS
 from a2a_contract.errors import ExtendedAgentCardNotConfiguredError, UnauthenticatedError, UnsupportedOperationError
 from a2a_contract.service import AgentService
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest
 from a2a_runtime.cards.declaration import declare
+from a2a_runtime.cards.documents import signed
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.following import Following
 from a2a_runtime.service.pushes import Pushes
@@ -32,4 +33,5 @@ class Service(Sending, Tasks, Following, Pushes, AgentService[Call]):
             raise ExtendedAgentCardNotConfiguredError
         if not call.caller.is_known:
             raise UnauthenticatedError
-        return Encoded.of(declare(surface, call.base_url, call.dialect, reader=call.caller))
+        card = declare(surface, call.base_url, call.dialect, reader=call.caller)
+        return Encoded.of(signed(card, surface, DIALECTS[call.dialect].form_of or call.dialect))
