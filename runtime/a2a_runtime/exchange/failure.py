@@ -46,8 +46,7 @@ def failure_of(error: Exception) -> A2AError:
         case A2AError():
             return _without_secrets(error)
         case UnreadableCallError():
-            unknown = error.method if error.fault is Fault.UNKNOWN_METHOD else None
-            return _FAULTS[error.fault](fields=error.fields, details={"method": unknown} if unknown else None)
+            return _FAULTS[error.fault](fields=error.fields, details=_details(error))
         case ValidationError():
             return unreadable(error)
         case _:
@@ -56,11 +55,13 @@ def failure_of(error: Exception) -> A2AError:
 
 
 def _details(error: UnreadableCallError) -> dict[str, str]:
-    """Name the method, and the one member that is missing or cannot be read."""
-    if error.method is None:
-        return {"member": _METHOD} if error.fault is Fault.NOT_A_CALL else {}
+    """Name what dialects with words of their own for it name: a method that nobody has, or the one member that is missing."""
+    if error.fault is Fault.UNKNOWN_METHOD and error.method is not None:
+        return {_METHOD: error.method}
+    if error.fault is Fault.NOT_A_CALL and error.method is None:
+        return {"member": _METHOD}
     members = [place for place, _ in error.fields if place.isidentifier()]
-    return {"method": error.method, **({"member": members[0]} if members else {})}
+    return {_METHOD: error.method, "member": members[0]} if members and error.method is not None else {}
 
 
 def row_class(error: type[A2AError]) -> type[A2AError]:

@@ -117,9 +117,10 @@ class _AnyCall:
 
     @staticmethod
     def _call(forgiving: bool, bindings: tuple[AnyBinding, ...], handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: FBT001 - private, and one place
-        call_id = core_schema.any_schema() if forgiving else _STRICT_ID
+        anything = core_schema.any_schema()
+        call_id, version = (anything, anything) if forgiving else (_STRICT_ID, core_schema.literal_schema([_VERSION]))
         envelope = {
-            "jsonrpc": core_schema.typed_dict_field(core_schema.literal_schema([_VERSION]), required=not forgiving),
+            "jsonrpc": core_schema.typed_dict_field(version, required=not forgiving),
             "id": core_schema.typed_dict_field(core_schema.with_default_schema(call_id, default=None)),
             "method": core_schema.typed_dict_field(core_schema.str_schema()),
         }

@@ -1,0 +1,23 @@
+"""A producer on a real socket, for all tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from conformance.mesh.producer import producer
+from integration.serving import on_a_socket
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[httpx.Client]:
+    """A client of the producer."""
+    with on_a_socket(producer()) as client:
+        yield client
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run asynchronous tests on asyncio."""
+    return "asyncio"

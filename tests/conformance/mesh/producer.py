@@ -1,0 +1,236 @@
+"""A producer with a surface for every way in which a task of the mesh dialect can go, and what one says to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import httpx
+from litestar import Litestar
+
+from a2a_contract.dialects import MESH, V0_3, V1_0
+from a2a_contract.v1_0 import Message
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.gate import PresenceGate
+from a2a_runtime.execution.context import Context, TaskContext
+from a2a_runtime.execution.job import BackgroundJob
+from a2a_runtime.stores.port import Store
+from a2a_runtime.surface import Limits, Surface
+from a2a_runtime.testing.agent import QUICK
+
+LINE_ENDS = "one\u2028two\u2029three\u0085four"
+SCHEMA: dict[str, object] = {"type": "object", "properties": {"topic": {"type": "string"}}, "required": ["topic"]}
+ONLY_MESH = frozenset((MESH.name,))
+
+runs: list[str] = []
+"""The texts of the messages that the counting handler was called with."""
+
+
+async def echo(ctx: TaskContext) -> str:
+    """Say the same."""
+    return ctx.text
+
+
+async def values(ctx: TaskContext) -> object:
+    """Answer with whatever is asked for."""
+    return {
+        "object": {"a": 1, "b": [True, None]},
+        "number": 42,
+        "nothing": None,
+        "time": datetime(2026, 5, 11, 12, 34, 56, tzinfo=UTC),
+        "price": {"amount": Decimal("9.90")},
+        "lines": LINE_ENDS,
+    }[ctx.text]
+
+
+async def fails(_ctx: TaskContext) -> str:
+    """Fail."""
+    raise ValueError("Topic required")
+
+
+async def counts(ctx: TaskContext) -> str:
+    """Count how often it runs, slowly."""
+    runs.append(ctx.text)
+    await asyncio.sleep(0.05)
+    return "done"
+
+
+async def report(ctx: TaskContext) -> BackgroundJob:
+    """Hand back a job that reports as often as it is told to, and ends as it is told to."""
+    steps, end = json.loads(ctx.text)
+
+    async def work(job: BackgroundJob) -> object:
+        for step in steps:
+            job.report(*step)
+            await asyncio.sleep(0.05)
+        if end == "forever":
+            await asyncio.Event().wait()
+        if end == "fail":
+            raise RuntimeError("No coffee left")
+        return {"pages": 3}
+
+    return BackgroundJob(work)
+
+
+async def tells(ctx: TaskContext) -> str:
+    """Say how it goes without any job."""
+    await ctx.status("half", progress=0.5)
+    await ctx.status("half", progress=0.5)
+    await ctx.status(progress=0.75)
+    return "told"
+
+
+async def spells(ctx: TaskContext) -> AsyncGenerator[str, None]:
+    """Give a text letter by letter."""
+    for letter in ctx.text:
+        yield letter
+
+
+async def greets(ctx: Context) -> Message:
+    """Greet without a task of its own."""
+    return ctx.reply(f"Hello, {ctx.text}!")
+
+
+async def asks(ctx: TaskContext) -> str:
+    """Ask once."""
+    return f"You said {(await ctx.ask('What?')).text}"
+
+
+class StubbornJob:
+    """A foreign handle that can do nothing right."""
+
+    async def status(self) -> object:
+        """Fail."""
+        raise LookupError("the registry is away")
+
+    async def wait(self) -> object:
+        """Never come back."""
+        await asyncio.Event().wait()
+
+    async def cancel(self) -> None:
+        """Fail too."""
+        raise LookupError("the registry is away")
+
+
+async def stubborn(_ctx: TaskContext) -> StubbornJob:
+    """Hand back a handle that can do nothing right."""
+    return StubbornJob()
+
+
+def agent_of(skill_id: str, handler: Any, **facts: Any) -> Agent:  # noqa: ANN401 - whatever a skill can be
+    """Make an agent of one handler."""
+    agent = Agent(f"{skill_id}-agent", version="2.1.0")
+    agent.add(skill_id, handler, **facts)
+    return agent
+
+
+def surfaces() -> list[Surface]:
+    """Make every surface."""
+    quiet = Limits(keep_alive=0.05)
+    only = {"echo": echo, "values": values, "fails": fails, "counts": counts, "tells": tells, "spells": spells, "stubborn": stubborn}
+    everything = {"name": "Report Generator", "description": "Writes reports.", "tags": ("reports", "v1"), "input_schema": SCHEMA}
+    return [
+        *(Surface(agent_of(name, handler), f"/agents/{name}", ONLY_MESH) for name, handler in only.items()),
+        Surface(agent_of("other-echo", echo), "/agents/other-echo", ONLY_MESH),
+        Surface(agent_of("greets", greets, answers="message"), "/agents/greets", ONLY_MESH),
+        Surface(agent_of("report", report, input_modes=("application/json",), **everything), "/agents/report", ONLY_MESH, limits=quiet),
+        Surface(agent_of("guarded", echo), "/agents/guarded", ONLY_MESH, gate=PresenceGate()),
+        Surface(agent_of("mixed", asks), "/agents/mixed", frozenset((MESH.name, V1_0.name, V0_3.name))),
+    ]
+
+
+def producer(store: Store | str | None = None) -> Litestar:
+    """Make the whole app."""
+    return create_app(*surfaces(), store=store, settings=QUICK)
+
+
+def message(text: str) -> dict[str, object]:
+    """Say something."""
+    return {"role": "user", "parts": [{"type": "text", "text": text}]}
+
+
+def job(*steps: tuple[float | None, str | None], end: str = "done") -> dict[str, object]:
+    """Ask for a report in some steps."""
+    return message(json.dumps([steps, end]))
+
+
+@dataclass
+class Consumer:
+    """Calls a surface, and reads what comes back as it is."""
+
+    client: httpx.Client
+    path: str = "/agents/echo"
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def post(self, method: str, params: object = None, call_id: object = 1) -> httpx.Response:
+        """Call a method."""
+        body = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params or {}}
+        return self.client.post(self.path, json=body, headers=self.headers)
+
+    def task(self, method: str, **params: object) -> dict[str, Any]:
+        """Call a method, and get the task that it gives."""
+        response = self.post(method, params)
+        body = response.json()
+        assert response.status_code == 200
+        assert "error" not in body, body
+        assert (body["jsonrpc"], body["id"]) == ("2.0", 1)
+        result: dict[str, Any] = body["result"]
+        return result
+
+    def error(self, method: str, params: object = None) -> dict[str, Any]:
+        """Call a method, and get the error that it gives."""
+        response = self.post(method, params)
+        body = response.json()
+        assert (response.status_code, body["id"]) == (200, 1)
+        assert "result" not in body
+        error: dict[str, Any] = body["error"]
+        return error
+
+    def stream(self, method: str, **params: object) -> list[dict[str, Any]]:
+        """Call a method that streams, and get every result."""
+        with self.streaming(method, **params) as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            return [envelope["result"] for envelope in envelopes(response.iter_lines())]
+
+    def streaming(self, method: str, **params: object) -> Any:  # noqa: ANN401 - httpx does not name the type of its context managers
+        """Call a method that streams, and get the response while it comes."""
+        return self.client.stream("POST", self.path, json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=self.headers)
+
+    def until(self, task_id: str, *states: str) -> dict[str, Any]:
+        """Read a task until it is in one of some states."""
+        for _ in range(500):
+            task = self.task("tasks/get", id=task_id)
+            if task["status"]["state"] in states:
+                return task
+        raise AssertionError(f"{task_id} stays {task['status']['state']}")
+
+
+def envelopes(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    """Read the frames of a stream."""
+    for line in lines:
+        if line.startswith("data: "):
+            envelope = json.loads(line.removeprefix("data: "))
+            assert envelope.keys() == {"jsonrpc", "id", "result"}
+            assert (envelope["jsonrpc"], envelope["id"]) == ("2.0", 1)
+            yield envelope
+
+
+def text_of(task: dict[str, Any]) -> str:
+    """Read what consumers read of a completed task."""
+    text: str = task["artifacts"][0]["parts"][0]["text"]
+    return text
+
+
+def told(event: dict[str, Any]) -> tuple[object, ...]:
+    """Sum up an event: an artifact's text, or state, text, progress and whether it is the last one."""
+    if "artifact" in event:
+        return ("artifact", event["artifact"]["parts"][0]["text"])
+    status = event["status"]
+    said = status.get("message")
+    return (status["state"], said and said["parts"][0]["text"], event.get("metadata", {}).get("progress"), event["final"])

@@ -1,0 +1,41 @@
+"""The checklist of producers: the gate."""
+
+from __future__ import annotations
+
+import socket
+
+import httpx
+import pytest
+from conformance.mesh.producer import Consumer, message
+
+MISSING = "Authentication required: missing Authorization: Bearer <token> header"
+EMPTY = "Authentication required: empty bearer token in Authorization header"
+REFUSED = {
+    "nothing": ("", MISSING),
+    "another scheme": ("Authorization: Basic YWRhOmxvdmVsYWNl\r\n", MISSING),
+    "no token": ("Authorization: Bearer\r\n", EMPTY),
+    "blanks": ("Authorization: Bearer    \r\n", EMPTY),
+}
+
+
+@pytest.mark.parametrize(("header", "text"), REFUSED.values(), ids=REFUSED.keys())
+def test_who_brings_no_token_is_refused(client: httpx.Client, header: str, text: str) -> None:
+    """The refusal comes before the body is read: it has no id, and what the body says makes no difference."""
+    host, port = client.base_url.host, client.base_url.port or 80
+    with socket.create_connection((host, port), 5) as connection:
+        request = f"POST /agents/guarded HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n{header}Content-Length: 4\r\n\r\nnope"
+        connection.sendall(request.encode())
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 401 ")
+    assert httpx.Response(401, content=body).json() == {"jsonrpc": "2.0", "error": {"code": -32001, "message": text}, "id": None}
+
+
+@pytest.mark.parametrize("header", ["Bearer junk", "bEaReR t"], ids=["any token", "any spelling"])
+def test_any_token_is_enough(client: httpx.Client, header: str) -> None:
+    """Nobody looks what a token says, and those who bring one are one owner."""
+    guarded = Consumer(client, "/agents/guarded", {"authorization": header})
+    task = guarded.task("tasks/send", message=message("hi"))
+    assert task["status"]["state"] == "completed"
+    other = Consumer(client, "/agents/guarded", {"authorization": "Bearer another"})
+    assert other.task("tasks/get", id=task["id"]) == task

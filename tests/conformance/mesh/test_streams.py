@@ -1,0 +1,154 @@
+"""The checklist of producers: streams."""
+
+from __future__ import annotations
+
+import json
+import time
+from uuid import uuid4
+
+import httpx
+import pytest
+from conformance.mesh.producer import LINE_ENDS, Consumer, envelopes, job, message, text_of, told
+
+from a2a_contract.mesh import TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+
+BEGUN = ("working", None, None, False)
+COMPLETED = ("completed", None, None, True)
+REPORT = ("artifact", '{"pages": 3}')
+
+
+@pytest.fixture
+def report(client: httpx.Client) -> Consumer:
+    """Somebody who talks to the surface whose work goes on after its handler has returned."""
+    return Consumer(client, "/agents/report")
+
+
+def test_a_stream_says_what_it_is(client: httpx.Client) -> None:
+    """Neither caches nor proxies may hold it up, and every event is one line of data and an empty one."""
+    with Consumer(client).streaming("tasks/sendSubscribe", message=message("x")) as response:
+        headers = {name: response.headers[name] for name in ("content-type", "cache-control", "x-accel-buffering", "connection")}
+        body = response.read().decode()
+    assert headers == {
+        "content-type": "text/event-stream",
+        "cache-control": "no-cache",
+        "x-accel-buffering": "no",
+        "connection": "keep-alive",
+    }
+    frames = body.split("\n\n")
+    assert frames.pop() == ""
+    assert all(frame.startswith("data: {") and "\n" not in frame for frame in frames)
+
+
+def test_a_handler_that_returns_is_an_artifact_and_the_end(client: httpx.Client) -> None:
+    """Nothing says that such a task goes on; its events have its id."""
+    artifact, end = Consumer(client).stream("tasks/sendSubscribe", id=(task_id := str(uuid4())), message=message("x"))
+    assert artifact == {"id": task_id, "artifact": {"name": "result", "parts": [{"type": "text", "text": "x"}], "index": 0}}
+    assert (end["id"], end["status"]["state"], end["final"]) == (task_id, "completed", True)
+    assert end["status"]["timestamp"].endswith("Z")
+    TaskArtifactUpdateEvent.model_validate(artifact)
+    TaskStatusUpdateEvent.model_validate(end)
+
+
+def test_a_slow_handler_is_told_like_a_quick_one(client: httpx.Client) -> None:
+    """That its task has begun is no news."""
+    events = Consumer(client, "/agents/counts").stream("tasks/sendSubscribe", message=message("slow"))
+    assert [told(event) for event in events] == [("artifact", "done"), COMPLETED]
+
+
+def test_a_handler_that_raises_is_one_event(client: httpx.Client) -> None:
+    """The only event says what went wrong; the answer of HTTP is a stream all the same."""
+    events = Consumer(client, "/agents/fails").stream("tasks/sendSubscribe", message=message("x"))
+    assert [told(event) for event in events] == [("failed", "Topic required", None, True)]
+
+
+def test_a_job_is_told_as_it_goes(report: Consumer) -> None:
+    """First that it goes on, then every change and no repetition, then the result and the end."""
+    steps = job((0.25, "a"), (0.25, "a"), (0.5, "a"), (0.5, "b"))
+    events = report.stream("tasks/sendSubscribe", message=steps)
+    assert [told(event) for event in events] == [
+        BEGUN,
+        ("working", "a", 0.25, False),
+        ("working", "a", 0.5, False),
+        ("working", "b", 0.5, False),
+        REPORT,
+        COMPLETED,
+    ]
+
+
+def test_a_job_that_fails_has_no_artifact(report: Consumer) -> None:
+    """The end says what went wrong."""
+    events = report.stream("tasks/sendSubscribe", message=job(end="fail"))
+    assert [told(event) for event in events] == [BEGUN, ("failed", "No coffee left", None, True)]
+
+
+def test_a_handler_tells_how_it_goes_too(client: httpx.Client) -> None:
+    """What a handler says on its way is news like that of a job; what it does not say again still holds."""
+    events = Consumer(client, "/agents/tells").stream("tasks/sendSubscribe", message=message("x"))
+    expected = [BEGUN, ("working", "half", 0.5, False), ("working", "half", 0.75, False), ("artifact", "told"), COMPLETED]
+    assert [told(event) for event in events] == expected
+
+
+def test_a_taken_id_is_one_event(client: httpx.Client) -> None:
+    """A consumer takes a plain answer for a stream without events, so that a duplicate is told on a stream."""
+    echo = Consumer(client)
+    echo.task("tasks/send", id="streamed", message=message("x"))
+    (event,) = echo.stream("tasks/sendSubscribe", id="streamed", message=message("x"))
+    assert event["id"] == "streamed"
+    assert told(event) == ("failed", "A2A task id streamed is already in use", None, True)
+
+
+def test_silence_is_broken(report: Consumer) -> None:
+    """Comments tell that the connection lives while there is no news."""
+    task_id = str(uuid4())
+    with report.streaming("tasks/sendSubscribe", id=task_id, message=job(end="forever")) as response:
+        lines = response.iter_lines()
+        seen = [next(lines) for _ in range(6)]
+    assert told(json.loads(seen[0].removeprefix("data: "))["result"]) == BEGUN
+    assert seen[1:] == ["", ": keepalive", "", ": keepalive", ""]
+    report.task("tasks/cancel", id=task_id)
+
+
+def test_a_client_that_goes_away_leaves_its_task_alone(report: Consumer) -> None:
+    """The work goes on, and whoever comes back is told from then on."""
+    task_id = str(uuid4())
+    with report.streaming("tasks/sendSubscribe", id=task_id, message=job(*((number / 10, None) for number in range(10)))) as response:
+        assert told(next(envelopes(response.iter_lines()))["result"]) == BEGUN
+    time.sleep(0.2)
+    assert report.task("tasks/get", id=task_id)["status"]["state"] == "working"
+    first, *middle, artifact, end = [told(event) for event in report.stream("tasks/resubscribe", id=task_id)]
+    assert (first, artifact, end) == (BEGUN, REPORT, COMPLETED)
+    assert all(event[0] == "working" and isinstance(event[2], float) for event in middle)
+
+
+def test_a_canceled_task_ends_its_streams(report: Consumer) -> None:
+    """The last event says so, and nothing else."""
+    task_id = str(uuid4())
+    with report.streaming("tasks/sendSubscribe", id=task_id, message=job(end="forever")) as response:
+        events = envelopes(response.iter_lines())
+        assert told(next(events)["result"]) == BEGUN
+        report.task("tasks/cancel", id=task_id)
+        assert [told(event["result"]) for event in events] == [("canceled", None, None, True)]
+
+
+def test_what_is_over_is_told_again(client: httpx.Client, report: Consumer) -> None:
+    """Following a task that has ended looks like following it from the start, without what was said on the way."""
+    task_id = report.task("tasks/send", message=job((0.5, "half")))["id"]
+    report.until(task_id, "completed")
+    assert [told(event) for event in report.stream("tasks/resubscribe", id=task_id)] == [BEGUN, REPORT, COMPLETED]
+    fails = Consumer(client, "/agents/fails")
+    failed = fails.task("tasks/send", message=message("x"))["id"]
+    assert [told(event) for event in fails.stream("tasks/resubscribe", id=failed)] == [BEGUN, ("failed", "Topic required", None, True)]
+
+
+@pytest.mark.anyio
+async def test_no_reader_cuts_an_event(client: httpx.Client) -> None:
+    """What ends a line for Python is whole at the other end, in the reader that consumers have."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/sendSubscribe", "params": {"message": message("lines")}}
+    async with (
+        httpx.AsyncClient(base_url=client.base_url, trust_env=False) as reader,
+        reader.stream("POST", "/agents/values", json=body) as response,
+    ):
+        lines = [line async for line in response.aiter_lines() if line]
+    results = [json.loads(line.removeprefix("data: "))["result"] for line in lines]
+    assert text_of({"artifacts": [results[0]["artifact"]]}) == LINE_ENDS
+    assert told(results[1]) == COMPLETED

@@ -1,0 +1,203 @@
+"""The checklist of producers: sending, reading and canceling tasks."""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+from conformance.mesh.producer import Consumer, job, message, runs, text_of
+
+from a2a_contract.mesh import Task
+
+STATES = {"working", "completed", "failed", "canceled"}
+
+
+@pytest.fixture
+def echo(client: httpx.Client) -> Consumer:
+    """Somebody who talks to the surface that says the same."""
+    return Consumer(client)
+
+
+@pytest.fixture
+def report(client: httpx.Client) -> Consumer:
+    """Somebody who talks to the surface whose work goes on after its handler has returned."""
+    return Consumer(client, "/agents/report")
+
+
+def test_a_handler_that_returns_completes_its_task(echo: Consumer) -> None:
+    """The answer is the whole task: one artifact with one text, and the message that asked for it."""
+    task = echo.task("tasks/send", id="c-1", sessionId="s-1", message=message("Write a report on coffee."))
+    Task.model_validate(task)
+    timestamp = task["status"].pop("timestamp")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", timestamp)
+    assert task == {
+        "id": "c-1",
+        "sessionId": "s-1",
+        "status": {"state": "completed"},
+        "artifacts": [{"name": "result", "parts": [{"type": "text", "text": "Write a report on coffee."}], "index": 0}],
+        "history": [message("Write a report on coffee.")],
+    }
+
+
+@pytest.mark.parametrize("task_id", [None, "", 0, False, [], {}, 7], ids=repr)
+def test_a_task_without_an_id_gets_one(echo: Consumer, task_id: object) -> None:
+    """What is no text names no task; the id that is made up is a UUID, and stands for the session too."""
+    task = echo.task("tasks/send", id=task_id, message=message("x"))
+    assert UUID(task["id"]).version == 4
+    assert task["sessionId"] == task["id"]
+
+
+@pytest.mark.parametrize("said", [None, "hello", 5, [], {}], ids=repr)
+def test_a_message_that_is_none_is_an_empty_one(echo: Consumer, said: object) -> None:
+    """The handler runs all the same."""
+    task = echo.task("tasks/send", message=said)
+    assert (task["status"]["state"], text_of(task), task["history"]) == ("completed", "", [{"role": "user", "parts": []}])
+
+
+def test_a_part_that_cannot_be_read_is_named(echo: Consumer) -> None:
+    """A message is not taken with something left out of it."""
+    error = echo.error("tasks/send", {"message": {"role": "user", "parts": [{"type": "song", "text": "la"}]}})
+    assert (error["code"], error["data"]["fields"][0]["field"]) == (-32602, "message.parts[0]")
+
+
+VALUES = {
+    "object": '{"a": 1, "b": [true, null]}',
+    "number": "42",
+    "nothing": "null",
+    "time": '"2026-05-11 12:34:56+00:00"',
+    "price": '{"amount": "9.90"}',
+    "lines": "one\u2028two\u2029three\u0085four",
+}
+
+
+@pytest.mark.parametrize(("name", "text"), VALUES.items(), ids=VALUES.keys())
+def test_what_is_no_text_is_written_as_one(client: httpx.Client, name: str, text: str) -> None:
+    """Values become JSON in the text of the one artifact, and what is no JSON is told in words."""
+    assert text_of(Consumer(client, "/agents/values").task("tasks/send", message=message(name))) == text
+
+
+def test_pieces_are_one_text(client: httpx.Client) -> None:
+    """A handler that streams has one artifact all the same."""
+    assert text_of(Consumer(client, "/agents/spells").task("tasks/send", message=message("Ada"))) == "Ada"
+
+
+def test_an_answer_without_a_task_is_one_with_a_task(client: httpx.Client) -> None:
+    """A skill that answers with a message has that as its result: every answer of the dialect is a task."""
+    greets = Consumer(client, "/agents/greets")
+    task = greets.task("tasks/send", message=message("Ada"))
+    assert text_of(task) == "Hello, Ada!"
+    assert text_of(greets.task("tasks/get", id=task["id"])) == "Hello, Ada!"
+
+
+def test_a_handler_that_raises_fails_its_task(client: httpx.Client) -> None:
+    """That is no error of the protocol: the task says what went wrong."""
+    task = Consumer(client, "/agents/fails").task("tasks/send", message=message("x"))
+    assert task["status"]["state"] == "failed"
+    assert task["status"]["message"] == {"role": "agent", "parts": [{"type": "text", "text": "Topic required"}]}
+    assert task["artifacts"] == []
+    assert task["history"] == [message("x")]
+
+
+def test_a_job_is_parked(report: Consumer) -> None:
+    """The answer comes at once; the task can be read, with its progress as a number, until it has its result."""
+    task_id = str(uuid4())
+    task = report.task("tasks/send", id=task_id, message=job((0.25, "Drafting outline..."), end="forever"))
+    assert (task["status"]["state"], task["artifacts"], len(task["history"])) == ("working", [], 1)
+    while "metadata" not in task:
+        task = report.task("tasks/get", id=task_id)
+    assert task["status"]["message"] == {"role": "agent", "parts": [{"type": "text", "text": "Drafting outline..."}]}
+    assert (task["status"]["state"], task["metadata"], task["artifacts"]) == ("working", {"progress": 0.25}, [])
+    report.task("tasks/cancel", id=task_id)
+
+
+@pytest.mark.parametrize(("end", "state"), [("done", "completed"), ("fail", "failed")])
+def test_a_job_ends_its_task(report: Consumer, end: str, state: str) -> None:
+    """A job that is done completes its task, one that fails tells why."""
+    task_id = report.task("tasks/send", message=job((0.5, None), end=end))["id"]
+    task = report.until(task_id, "completed", "failed")
+    assert task["status"]["state"] == state
+    if end == "done":
+        assert json.loads(text_of(task)) == {"pages": 3}
+    else:
+        assert task["artifacts"] == []
+        assert task["status"]["message"]["parts"][0]["text"] == "No coffee left"
+
+
+def test_an_id_is_taken_until_some_time_after_the_end(echo: Consumer, report: Consumer) -> None:
+    """A task that goes on has its id, and so has one that has ended a moment ago; both can still be read."""
+    echo.task("tasks/send", id="taken", message=message("first"))
+    text = "A2A task id taken is already in use"
+    assert echo.error("tasks/send", {"id": "taken", "message": message("second")}) == {"code": -32602, "message": text}
+    assert text_of(echo.task("tasks/get", id="taken")) == "first"
+    report.task("tasks/send", id="busy", message=job(end="forever"))
+    assert report.error("tasks/send", {"id": "busy", "message": job()})["code"] == -32602
+    assert report.task("tasks/cancel", id="busy")["status"]["state"] == "canceled"
+
+
+def test_of_a_hundred_sends_of_one_id_one_runs(client: httpx.Client) -> None:
+    """The id is taken before the handler runs."""
+    counts = Consumer(client, "/agents/counts")
+    with ThreadPoolExecutor(25) as pool:
+        answers = list(pool.map(lambda _: counts.post("tasks/send", {"id": "many", "message": message("many")}).json(), range(100)))
+    assert sum("result" in answer for answer in answers) == 1
+    assert {answer["error"]["message"] for answer in answers if "error" in answer} == {"A2A task id many is already in use"}
+    assert runs.count("many") == 1
+
+
+def test_surfaces_know_nothing_of_each_other(client: httpx.Client, echo: Consumer) -> None:
+    """One id is two tasks on two surfaces, and neither sees the other's."""
+    other = Consumer(client, "/agents/other-echo")
+    assert text_of(echo.task("tasks/send", id="twice", message=message("one"))) == "one"
+    assert other.error("tasks/get", {"id": "twice"})["message"] == "Unknown task id: twice"
+    assert text_of(other.task("tasks/send", id="twice", message=message("two"))) == "two"
+    assert text_of(echo.task("tasks/get", id="twice")) == "one"
+    assert {other.error(method, {"id": "c-1"})["code"] for method in ("tasks/cancel", "tasks/resubscribe")} == {-32602}
+
+
+def test_a_history_can_be_left_out(echo: Consumer) -> None:
+    """A client that wants no history gets none."""
+    task = echo.task("tasks/send", message=message("x"))
+    assert echo.task("tasks/get", id=task["id"], historyLength=0)["history"] == []
+    assert echo.task("tasks/get", id=task["id"], historyLength=5) == task
+
+
+def test_canceling_stops_a_task_once(report: Consumer) -> None:
+    """A task that is canceled says so, in American spelling, however often it is canceled."""
+    task_id = report.task("tasks/send", message=job(end="forever"))["id"]
+    canceled = report.task("tasks/cancel", id=task_id, reason="user pressed stop")
+    assert canceled["status"]["state"] == "canceled"
+    assert report.task("tasks/cancel", id=task_id) == canceled == report.task("tasks/get", id=task_id)
+
+
+def test_canceling_what_is_done_shows_it(echo: Consumer) -> None:
+    """A task that has ended is shown as it is, with its result."""
+    task = echo.task("tasks/send", message=message("x"))
+    assert echo.task("tasks/cancel", id=task["id"]) == task
+
+
+def test_a_handle_that_can_do_nothing_right_is_canceled(client: httpx.Client) -> None:
+    """A job that can neither tell how it stands nor be canceled is taken to go on, and is canceled all the same."""
+    stubborn = Consumer(client, "/agents/stubborn")
+    task = stubborn.task("tasks/send", message=message("x"))
+    assert task["status"]["state"] == "working"
+    assert stubborn.task("tasks/get", id=task["id"])["status"]["state"] == "working"
+    assert stubborn.task("tasks/cancel", id=task["id"])["status"]["state"] == "canceled"
+
+
+@pytest.mark.parametrize("task_id", ["x" * 257, "a\nb", "a\u0000b"], ids=["long", "lines", "control"])
+def test_an_id_is_one_short_line(echo: Consumer, task_id: str) -> None:
+    """What no log and no store should be asked to keep is refused."""
+    assert echo.error("tasks/send", {"id": task_id, "message": message("x")})["code"] == -32602
+
+
+def test_every_state_is_one_of_four(client: httpx.Client) -> None:
+    """A task that waits for somebody in another dialect is working in this one."""
+    mixed = Consumer(client, "/agents/mixed")
+    task = mixed.task("tasks/send", message=message("x"))
+    assert task["status"]["state"] == "working"
+    assert task["status"]["state"] in STATES
+    mixed.task("tasks/cancel", id=task["id"])
