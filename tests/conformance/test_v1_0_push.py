@@ -1,0 +1,176 @@
+"""A2A 1.0, sections 3.1.7 to 3.1.10, 4.3 and 13.2: webhooks."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from conformance.agent import ADA, app_under_test
+from conformance.asking import Asker
+from integration.serving import on_a_socket
+from integration.talking import Voice, request_of
+
+from a2a_contract.dialects import V1_0
+from a2a_contract.operations import (
+    CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+    DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+    GET_TASK_PUSH_NOTIFICATION_CONFIG,
+    LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+    SEND_MESSAGE,
+)
+from a2a_contract.v1_0 import (
+    AuthenticationInfo,
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse,
+    Task,
+    TaskPushNotificationConfig,
+)
+from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.receiver import Receiver
+
+HOOK = "https://hooks.example.org/a2a"
+SECRET = "s3cr3t"  # noqa: S105 - that is what the test is about
+
+
+def running(asker: Asker) -> Task:
+    """Start a task that does not end by itself."""
+    return asker.task("x", skill="wait", configuration={"return_immediately": True})
+
+
+def made(asker: Asker, task: Task, config_id: str = "p-1", url: str = HOOK) -> TaskPushNotificationConfig:
+    """Add a webhook to a task."""
+    said = AuthenticationInfo(scheme="Bearer", credentials=SECRET)
+    request = TaskPushNotificationConfig(task_id=task.id, id=config_id, url=url, token="t-1", authentication=said)  # noqa: S106 - as above
+    config = asker.ask(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request)
+    assert isinstance(config, TaskPushNotificationConfig)
+    return config
+
+
+def read(asker: Asker, task: Task, config_id: str = "p-1") -> TaskPushNotificationConfig:
+    """Read a webhook of a task."""
+    config = asker.ask(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id=config_id))
+    assert isinstance(config, TaskPushNotificationConfig)
+    return config
+
+
+def listed(asker: Asker, task: Task) -> list[str | None]:
+    """List the webhooks of a task."""
+    answer = asker.ask(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    assert isinstance(answer, ListTaskPushNotificationConfigsResponse)
+    return [each.id for each in answer.configs or []]
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_v1_0_3_1_7_a_webhook_stays_until_it_is_deleted(asker: Asker) -> None:
+    """It is answered as it was made, and is there whenever somebody looks."""
+    task = running(asker)
+    assert made(asker, task).url == HOOK
+    assert (read(asker, task).id, read(asker, task).url) == ("p-1", HOOK)
+    asker.cancel(task.id)
+
+
+def test_v1_0_3_1_7_a_webhook_of_an_unknown_task_is_refused(asker: Asker) -> None:
+    """There is no task that it could hear of."""
+    request = TaskPushNotificationConfig(task_id="nobody", id="p-1", url=HOOK)
+    asker.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, "TaskNotFoundError")
+
+
+def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(asker: Asker) -> None:
+    """With its address and its settings, and one that is not there is not found."""
+    task = running(asker)
+    made(asker, task)
+    config = read(asker, task)
+    assert (config.task_id, config.url, config.token) == (task.id, HOOK, "t-1")
+    assert config.authentication is not None
+    asker.refused(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"), "TaskNotFoundError")
+    asker.cancel(task.id)
+
+
+def test_v1_0_3_1_8_nobody_else_reads_a_webhook(asker: Asker) -> None:
+    """For others there is no such task, whatever they ask about its webhooks."""
+    task = running(asker)
+    made(asker, task)
+    asker.bob.refused(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
+    asker.bob.refused(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id), "TaskNotFoundError")
+    asker.bob.refused(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
+    asker.bob.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(task_id=task.id, id="p-1", url=HOOK), "TaskNotFoundError")
+    asker.cancel(task.id)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_v1_0_3_1_9_all_webhooks_are_listed(asker: Asker) -> None:
+    """All that are active, and none that was deleted."""
+    task = running(asker)
+    assert listed(asker, task) == []
+    for config_id in ("p-1", "p-2", "p-3"):
+        made(asker, task, config_id)
+    asker.ask(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"))
+    assert sorted(filter(None, listed(asker, task))) == ["p-1", "p-3"]
+    asker.cancel(task.id)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(asker: Asker) -> None:
+    """For good, and deleting it again changes nothing; a task that is not there is not found."""
+    task = running(asker)
+    made(asker, task)
+    for _ in range(3):
+        asker.ask(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"))
+        asker.refused(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
+    asker.refused(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id="nobody", id="p-1"), "TaskNotFoundError")
+    asker.cancel(task.id)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_jsonrpc", [True, False], ids=["jsonrpc", "http"])
+async def test_v1_0_4_3_3_a_webhook_hears_what_a_stream_hears(is_jsonrpc: bool) -> None:  # noqa: FBT001 - a table
+    """One event in each call, at least once, in order, with the credentials and the token of the webhook."""
+    async with Receiver() as receiver:
+        await asyncio.to_thread(_send_with_hook, receiver.url, is_jsonrpc)
+        calls = await receiver.received(5)
+    events = [call.json() for call in calls]
+    assert all(isinstance(event, dict) and len(event) == 1 for event in events)
+    assert {call.headers["authorization"] for call in calls} == {f"Bearer {SECRET}"}
+    assert {call.headers["x-a2a-notification-token"] for call in calls} == {"t-1"}
+    assert {call.headers["content-type"].partition(";")[0] for call in calls} <= {"application/json", "application/a2a+json"}
+    chunks = [event["artifactUpdate"]["artifact"]["parts"][0]["text"] for event in events if isinstance(event, dict) and "artifactUpdate" in event]
+    assert chunks == ["0", "1", "2"]
+    assert events[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"  # type: ignore[index]  # an object, as seen above
+
+
+def _send_with_hook(url: str, is_jsonrpc: bool) -> None:  # noqa: FBT001 - as above
+    app = app_under_test(settings=replace(QUICK, dial_loopback=True, push_poll=0.05))
+    with on_a_socket(app) as client:
+        hook = {"url": url, "token": "t-1", "authentication": {"scheme": "Bearer", "credentials": SECRET}}
+        request = request_of("3", skill="count", configuration={"task_push_notification_config": hook})
+        asker = Asker(client, Voice(V1_0.name, is_jsonrpc=is_jsonrpc), said=ADA)
+        task = asker.wire(SEND_MESSAGE, request)["task"]
+        assert SECRET not in str(task)
+        asker.get(task["id"])
+        import time
+
+        time.sleep(1)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://127.0.0.1/h", "https://10.0.0.1/h", "https://172.16.0.1/h", "https://192.168.1.1/h", "https://169.254.169.254/h", "https://[::1]/h"],
+)
+def test_v1_0_13_2_a_webhook_inside_our_network_is_refused(asker: Asker, url: str) -> None:
+    """Private, loopback and link-local addresses, and what is not https."""
+    task = running(asker)
+    asker.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(task_id=task.id, id="p-1", url=url), "InvalidParamsError")
+    plain = TaskPushNotificationConfig(task_id=task.id, id="p-1", url="http://hooks.example.org/h")
+    asker.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, plain, "InvalidParamsError")
+    asker.cancel(task.id)
+
+
+def test_v1_0_13_2_credentials_of_a_webhook_are_secrets(asker: Asker) -> None:
+    """They are told to nobody."""
+    task = running(asker)
+    assert SECRET not in made(asker, task).to_json().decode()
+    assert SECRET not in read(asker, task).to_json().decode()
+    asker.cancel(task.id)
