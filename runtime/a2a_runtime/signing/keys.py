@@ -20,7 +20,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from a2a_runtime.signing.canonical import canonical
@@ -85,6 +85,10 @@ class SigningKey:
         members = {name: public[name] for name in _THUMBPRINT[str(public["kty"])]}
         return urlsafe_b64encode(sha256(canonical(members)).digest()).rstrip(b"=").decode()
 
+    def to_pem(self) -> str:
+        """Write the key itself."""
+        return self.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
     def published(self) -> dict[str, object]:
         """Write the public half, as a set of keys holds it."""
         return {**self._public(), "kid": self.key_id, "use": "sig", "alg": self.algorithm}
@@ -109,7 +113,7 @@ def jwks(keys: Iterable[SigningKey]) -> bytes:
 
 def _usable(key: object) -> PrivateKey:
     if isinstance(key, EllipticCurvePrivateKey) and not isinstance(key.curve, SECP256R1):
-        raise ValueError(f"the curve is {key.curve.name}; ES256 needs P-256")
+        raise ValueError(f"the curve is {key.curve.name}; ES256 needs P-256")  # noqa: TRY004 - a wrong file, not a wrong program
     if isinstance(key, RSAPrivateKey) and key.key_size < _RSA_BITS:
         raise ValueError(f"the RSA key has {key.key_size} bits; it needs {_RSA_BITS}")
     if not isinstance(key, PrivateKey):

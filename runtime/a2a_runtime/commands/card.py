@@ -1,0 +1,140 @@
+"""``a2a-gen card``: signing cards, and finding out whose signature one has."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import httpx
+
+from a2a_contract.dialects import CANONICAL, V0_3
+from a2a_contract.kinds import is_list, is_object
+
+if TYPE_CHECKING:
+    from a2a_runtime.signing.cards import Trust
+    from a2a_runtime.signing.keys import SigningKey
+
+_VERSIONS = {CANONICAL.version or "": CANONICAL.name, V0_3.version or "": V0_3.name}
+_UNTRUSTED = 1
+_FOR_THE_OWNER = 0o600
+_EXAMPLES = """\b
+Examples:
+  a2a-gen card keygen card.pem > keys.json
+  a2a-gen card sign card.json --key card.pem > signed.json
+  a2a-gen card verify signed.json --keys keys.json
+  a2a-gen card verify https://agent.example/.well-known/agent-card.json --keys https://agent.example/keys.json
+
+\b
+Exit codes: 0 fine, 1 the card is not signed by a trusted key, 2 wrong use."""
+
+
+@click.group(epilog=_EXAMPLES)
+def command() -> None:
+    """Sign cards, and verify signatures."""
+    if find_spec("jwt") is None or find_spec("cryptography") is None:
+        raise click.ClickException("signatures need more than the base install: pip install 'a2a-gen[auth]'")
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def keygen(file: Path) -> None:
+    """Make a key for ES256 in FILE, which must not exist, and print the public half as a set of keys."""
+    from a2a_runtime.signing.keys import SigningKey, jwks  # noqa: PLC0415 - an extra: `a2a-gen --help` works without it
+
+    key = SigningKey.generate()
+    try:
+        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FOR_THE_OWNER), "w") as out:
+            out.write(key.to_pem())
+    except FileExistsError:
+        raise click.UsageError(f"{file} exists; a key is never overwritten") from None
+    click.echo(jwks([key]))
+
+
+@command.command()
+@click.argument("card", type=click.File("rb"))
+@click.option("--key", "keys", type=click.Path(path_type=Path, exists=True, dir_okay=False), multiple=True, help="A private key as PEM.")
+@click.option("--key-pem", envvar="A2A_CARD_KEY", show_envvar=True, help="A private key itself, for the environment.")
+@click.option("--kid", help="The id of the key, where there is one; without it, its thumbprint.")
+@click.option("--jku", help="Where the public keys are published.")
+@click.option("--version", "version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Whose card it is.")
+def sign(card: click.File, keys: tuple[Path, ...], **said: str | None) -> None:
+    """Add signatures to a CARD (a file, or - for what is piped in), and print it."""
+    from a2a_runtime.signing.canonical import UncanonicalError  # noqa: PLC0415 - as above
+    from a2a_runtime.signing.cards import CardSigner  # noqa: PLC0415 - as above
+
+    document = _object(card.read(), "the card")  # type: ignore[attr-defined]  # what click hands over is open
+    try:
+        signatures = CardSigner(_keys(keys, said["key_pem"], said["kid"], said["jku"])).sign(document, _VERSIONS[said["version"] or ""])
+    except (UncanonicalError, ValueError) as error:
+        raise click.UsageError(str(error)) from error
+    former = document.get("signatures")
+    document["signatures"] = [*(former if is_list(former) else ()), *(each.to_dict() for each in signatures)]
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+@command.command()
+@click.argument("card")
+@click.option("--keys", "keys", required=True, help="The trusted keys: a set of keys in a file, or its https address.")
+@click.option("--version", "version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Whose card it is.")
+@click.pass_context
+def verify(context: click.Context, card: str, keys: str, version: str) -> None:
+    """Say whether a CARD (a file or an address) is signed by a trusted key."""
+    from a2a_runtime.signing.cards import UntrustedCardError, verified  # noqa: PLC0415 - as above
+
+    try:
+        known = asyncio.run(verified(_object(_read(card), "the card"), _trust(keys), _VERSIONS[version]))
+    except UntrustedCardError as error:
+        click.echo(f"not trusted: {error}", err=True)
+        context.exit(_UNTRUSTED)
+    click.echo(f"signed by a trusted key: {known.get('name')}")
+
+
+def _keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku: str | None) -> list[SigningKey]:
+    from a2a_runtime.signing.keys import SigningKey  # noqa: PLC0415 - as above
+
+    if key_id and len(files) + bool(pem) > 1:
+        raise click.UsageError("--kid names one key; sign with one key at a time, or leave it out")
+    found = [SigningKey.read(file, key_id, jku) for file in files]
+    if pem:
+        found.append(SigningKey.of_pem(pem, key_id, jku))
+    if not found:
+        raise click.UsageError("name a key: --key FILE, or A2A_CARD_KEY in the environment")
+    return found
+
+
+def _trust(keys: str) -> Trust:
+    from a2a_runtime.auth.keys import published  # noqa: PLC0415 - as above
+    from a2a_runtime.auth.published import check_url  # noqa: PLC0415 - as above
+    from a2a_runtime.signing.cards import Trust  # noqa: PLC0415 - as above
+
+    if "://" in keys:
+        try:
+            check_url(keys)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+    listed = _object(_read(keys), "the set of keys").get("keys")
+    if not is_list(listed):
+        raise click.UsageError(f"{keys} is no set of keys: it has no member keys")
+    return Trust(published(each for each in listed if is_object(each)))
+
+
+def _read(place: str) -> bytes:
+    try:
+        return httpx.get(place, timeout=10).raise_for_status().content if "://" in place else Path(place).read_bytes()
+    except (httpx.HTTPError, OSError) as error:
+        raise click.UsageError(f"{place} cannot be read: {error}") from error
+
+
+def _object(text: bytes, what: str) -> dict[str, object]:
+    try:
+        value: object = json.loads(text)
+    except ValueError as error:
+        raise click.UsageError(f"{what} is not JSON: {error}") from error
+    if not is_object(value):
+        raise click.UsageError(f"{what} is no object")
+    return value

@@ -1,0 +1,90 @@
+"""``a2a-gen card``: keys, signatures, and what is said about them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from a2a_runtime.commands.card import command
+
+CARD = {"name": "x", "description": "", "version": "1", "capabilities": {}, "skills": [], "supportedInterfaces": []}
+
+
+class Desk:
+    """A folder in which one works with cards."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "card.json").write_text(json.dumps(CARD))
+
+    def run(self, *words: str, **environment: str) -> Result:
+        """Run a command; words with a dot are files of the folder."""
+        placed = [str(self.folder / word) if word.endswith((".pem", ".json")) else word for word in words]
+        return CliRunner().invoke(command, placed, env=dict(environment))
+
+    def write(self, name: str, *words: str) -> None:
+        """Keep what a command prints."""
+        done = self.run(*words)
+        assert done.exit_code == 0, done.output
+        (self.folder / name).write_text(done.stdout)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A desk with a key, and a card that is signed with it."""
+    desk = Desk(tmp_path)
+    desk.write("keys.json", "keygen", "key.pem")
+    desk.write("signed.json", "sign", "card.json", "--key", "key.pem")
+    return desk
+
+
+def test_what_was_signed_is_verified(desk: Desk) -> None:
+    """And what was changed since, or was never signed, is not."""
+    assert desk.run("verify", "signed.json", "--keys", "keys.json").exit_code == 0
+    changed = {**json.loads((desk.folder / "signed.json").read_text()), "name": "y"}
+    (desk.folder / "changed.json").write_text(json.dumps(changed))
+    for card, said in (("changed.json", "no signature"), ("card.json", "not signed")):
+        done = desk.run("verify", card, "--keys", "keys.json")
+        assert (done.exit_code, said in done.stderr) == (1, True)
+
+
+def test_a_card_may_have_several_signatures(desk: Desk) -> None:
+    """Each key adds its own to those that are there."""
+    desk.write("others.json", "keygen", "other.pem")
+    desk.write("twice.json", "sign", "signed.json", "--key", "other.pem", "--kid", "o", "--jku", "https://x.example/keys")
+    for keys in ("keys.json", "others.json"):
+        done = desk.run("verify", "twice.json", "--keys", keys)
+        assert done.exit_code == (0 if keys == "keys.json" else 1)  # the other one is known under its thumbprint only
+
+
+def test_a_key_may_come_from_the_environment(desk: Desk) -> None:
+    """For containers that have no files."""
+    done = desk.run("sign", "card.json", A2A_CARD_KEY=(desk.folder / "key.pem").read_text())
+    assert len(json.loads(done.stdout)["signatures"]) == 2
+
+
+def test_a_key_is_for_its_owner_and_is_never_overwritten(desk: Desk) -> None:
+    """Nobody else may read the file."""
+    assert (desk.folder / "key.pem").stat().st_mode & 0o777 == 0o600
+    assert desk.run("keygen", "key.pem").exit_code == 2
+
+
+WRONG: dict[str, tuple[tuple[str, ...], str]] = {
+    "no key": (("sign", "card.json"), "name a key"),
+    "not a key": (("sign", "card.json", "--key", "card.json"), "no private key"),
+    "not a card": (("sign", "key.pem", "--key", "key.pem"), "the card is not JSON"),
+    "one id for two keys": (("sign", "card.json", "--key", "key.pem", "--key", "key.pem", "--kid", "a"), "--kid names one key"),
+    "no keys": (("verify", "signed.json", "--keys", "card.json"), "no set of keys"),
+    "keys in the open": (("verify", "signed.json", "--keys", "http://x.example/keys"), "over https"),
+    "no file": (("verify", "nothing.json", "--keys", "keys.json"), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG.values(), ids=WRONG.keys())
+def test_wrong_use_is_explained(desk: Desk, words: tuple[str, ...], said: str) -> None:
+    """With what to do, and code 2."""
+    done = desk.run(*words)
+    assert (done.exit_code, said in done.stderr) == (2, True), done.stderr
