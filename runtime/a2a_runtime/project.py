@@ -16,12 +16,12 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from a2a_contract.dialects import DIALECTS
 from a2a_contract.places import places
 from a2a_contract.v1_0 import AgentExtension, AgentProvider
 from a2a_runtime.agent import DEFAULT_MODES, Agent, Capabilities
 from a2a_runtime.auth.gate import PresenceGate
-from a2a_runtime.execution.skill import Answers, Handler
+from a2a_runtime.execution.skill import Answers
+from a2a_runtime.mounting import dialects_of, function_of
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
 
@@ -105,11 +105,20 @@ class _Limits(_Table):
     shutdown_grace: float | None = None
 
 
+class _Outputs(_Table):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    package: Text
+    folder: str = "."
+
+
 class _File(_Table):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     agent: _Agent
     skills: dict[str, _Skill]
+    service: str | None = None
+    outputs: _Outputs | None = None
     dialects: list[str] = ["1.0", "0.3"]
     store: str | None = None
     capabilities: _Capabilities = _Capabilities()
@@ -137,7 +146,7 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
         raise ProjectError("\n".join(f"{path}: {place}: {text}" for place, text in places(error))) from error
     except ValueError as error:  # no TOML, or a setting that cannot be read
         raise ProjectError(f"{path}: {error}") from error
-    agent = _agent(file, path)
+    agent = _agent(file, path) if file.service is None else _typed(file, file.service, path)
     try:
         surfaces = tuple(_surface(each, agent, file) for each in file.surfaces)
     except ValueError as error:
@@ -151,6 +160,26 @@ def _settings(file: _File, given: Settings) -> Settings:
     store = file.store if file.store and given.store == usual.store else given.store
     grace = file.limits.shutdown_grace if file.limits.shutdown_grace and given.shutdown_grace == usual.shutdown_grace else given.shutdown_grace
     return replace(given, store=store, shutdown_grace=grace)
+
+
+def _typed(file: _File, service: str, path: Path) -> Agent:
+    """Make the agent of the generated package, with the skills done by the service class that the file names."""
+    outputs = file.outputs or _Outputs(package="")
+    _import_from(path.parent, path.parent / outputs.folder)
+    try:
+        made: object = import_module(f"{outputs.package}.agent").make_agent(function_of(service)())
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ProjectError(f"{path}: service = {service!r}: {error}; run a2a-gen build after every change of the schemas") from error
+    if not isinstance(made, Agent):
+        raise ProjectError(f"{path}: {outputs.package}.agent makes no agent; run: a2a-gen build --force")
+    return made
+
+
+def _import_from(*folders: Path) -> None:
+    """Let modules be imported from some folders, as Python does for a script: handlers are named from there."""
+    for folder in folders:
+        if str(folder.resolve()) not in sys.path:
+            sys.path.insert(0, str(folder.resolve()))
 
 
 def _agent(file: _File, path: Path) -> Agent:
@@ -172,8 +201,7 @@ def _agent(file: _File, path: Path) -> Agent:
         documentation_url=said.documentation_url,
         icon_url=said.icon_url,
     )
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))  # as Python does for a script: handlers are named from the folder of the file
+    _import_from(path.parent)
     wrong: list[str] = []
     for skill_id, skill in file.skills.items():
         try:
@@ -190,7 +218,7 @@ def _add(agent: Agent, skill_id: str, skill: _Skill, timeout: float) -> None:
         raise ValueError('there is no function to run; name it: handler = "module:function"')
     agent.add(
         skill_id,
-        _imported(skill.handler),
+        function_of(skill.handler),
         name=skill.name or skill_id,
         description=skill.description,
         tags=skill.tags,
@@ -203,16 +231,6 @@ def _add(agent: Agent, skill_id: str, skill: _Skill, timeout: float) -> None:
     )
 
 
-def _imported(name: str) -> Handler:
-    module, _, attributes = name.partition(":")
-    found: object = import_module(module)
-    for attribute in attributes.split("."):
-        found = getattr(found, attribute)
-    if not callable(found):
-        raise TypeError(f"{name} is no function")
-    return found
-
-
 def _surface(said: _Surface, agent: Agent, file: _File) -> Surface:
     only = said.skills if said.skill_id is None else [said.skill_id]
     if said.auth not in {None, _BEARER}:
@@ -220,20 +238,10 @@ def _surface(said: _Surface, agent: Agent, file: _File) -> Surface:
     return Surface(
         agent,
         said.path.rstrip("/"),
-        dialects=frozenset(_dialect(name) for name in said.dialects or file.dialects),
+        dialects=dialects_of(*(said.dialects or file.dialects)),
         gate=PresenceGate() if said.auth else None,
         limits=Limits(body=file.limits.body_bytes),
         only=None if only is None else frozenset(only),
         cancel_on_disconnect=said.cancel_on_disconnect,
         deduplicate_messages=said.deduplicate_messages,
     )
-
-
-def _dialect(name: str) -> str:
-    """Find a dialect by its version, or by its name where it has none."""
-    found = next((each.name for each in DIALECTS.values() if name in {each.version, each.name} and each.form_of is None), None)
-    if found is None:
-        raise ValueError(
-            f"dialects: {name!r} is not known; there are {', '.join(each.version or each.name for each in DIALECTS.values() if not each.form_of)}"
-        )
-    return found

@@ -136,6 +136,10 @@ class Counter:
             address,
         )
 
+    def asked(self, binding: AnyBinding, request: WireModel, call: Call) -> Any:  # noqa: ANN401 - as the table of operations
+        """Ask the service what a binding stands for."""
+        return self._operations[binding.dialect][binding.operation.service_method](request, call)
+
     async def serve(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:
         """Ask the service, and send what it says."""
         binding, request, call, head, tail, nothing, media_type = inquiry

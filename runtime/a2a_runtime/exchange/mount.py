@@ -15,6 +15,7 @@ from a2a_contract.controllers import AgentController, CardController, HttpV03Con
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_runtime.exchange.exchange import HttpExchange
 from a2a_runtime.exchange.framework import shaped
+from a2a_runtime.exchange.skills import SkillController
 from a2a_runtime.surface import Surface
 
 _PARAMETER = re.compile(r"\{[^}]*\}")
@@ -29,6 +30,7 @@ def controllers_of(exchange: HttpExchange) -> list[type[AgentController]]:
         JsonRpcController,
         CardController,
         *(each for name, each in _BY_DIALECT.items() if name in surface.dialects),
+        *([SkillController] if any(skill.contract for skill in surface.skills.values()) else []),
     ]
     controllers = [kind.at(surface.path or "/", exchange) for kind in kinds]
     for controller in controllers:

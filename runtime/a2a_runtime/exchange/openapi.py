@@ -21,7 +21,10 @@ from a2a_contract.methods import METHODS
 from a2a_contract.operation import HttpCall
 from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
+from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.exchange.dialect import Spoken
+from a2a_runtime.exchange.skills import SKILLS
+from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.surface import Surface
 
 Json: TypeAlias = "dict[str, Any]"  # pieces of a JSON document
@@ -58,6 +61,26 @@ def paths_of(surface: Surface) -> Iterator[tuple[str, Json]]:
                 path = surface.path + _MEMBER.sub(_plain, call.path)
                 items.setdefault(path, {})[call.method.lower()] = _operation(surface, dialect, call, binding)
     yield from items.items()
+    for skill in surface.skills.values():
+        if skill.contract is not None and not skill.only_extended:
+            yield f"{surface.path}{SKILLS}/{skill.id}", {"post": _skill(surface, skill, skill.contract)}
+
+
+def _skill(surface: Surface, skill: DeclaredSkill, contract: AnyContract) -> Json:
+    """Describe the plain call of a skill; its schemas stand where they are used, since each is a document of its own."""
+    output: Json = {"type": "array", "items": contract.output.schema} if contract.streams else contract.output.schema
+    return {
+        "tags": [surface.agent.name],
+        "summary": skill.name,
+        "description": skill.description,
+        "operationId": _identifier(surface, HttpCall("call", skill.id)),
+        "requestBody": {"required": True, "content": {"application/json": {"schema": contract.input.schema}}},
+        "responses": {
+            "200": {"description": "The output.", "content": {"application/json": {"schema": output}}},
+            "202": {"description": "The skill asks something first.", "content": {"application/json": {"schema": {"type": "object"}}}},
+            "default": {"description": "An error.", "content": {"application/json": {"schema": {"type": "object"}}}},
+        },
+    }
 
 
 def _calls(dialect: Dialect) -> Iterator[tuple[HttpCall, AnyBinding]]:
