@@ -50,6 +50,8 @@ class Found:
     card: AgentCard
     dialect: Dialect
     url: str
+    body: bytes
+    """The card as it came, on which its signatures are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class CardSource:
                 first = first or error
                 continue
             if card and any(each.url for each in card.supported_interfaces):
-                return Found(card, dialect, reply.url)
+                return Found(card, dialect, reply.url, reply.body)
         raise CardUnreadableError(f"What is at {reply.url} is no card that says where its agent is ({first or 'it lists no interface'})") from first
 
 

@@ -35,7 +35,7 @@ from a2a_contract.v1_0 import (
     TaskState,
     TaskStatusUpdateEvent,
 )
-from a2a_runtime.client.errors import LineError, LostError, SilenceError, StreamLostError, UnreachableError
+from a2a_runtime.client.errors import A2AClientError, LostError, SilenceError, StreamLostError, UnreachableError
 from a2a_runtime.client.sse import ServerEvent
 
 TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
@@ -186,7 +186,7 @@ class TaskStream:
         """Ask a last time before giving up: some agents break the connection where the task is over."""
         try:
             return await self._end() if self._begun else None
-        except (LineError, A2AError):
+        except (A2AClientError, A2AError):
             return None
 
     def _has_ended(self) -> bool:

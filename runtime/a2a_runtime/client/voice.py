@@ -157,7 +157,7 @@ class HttpVoice(Voice):
         return next((found for addresses in self._forms.values() if (found := addresses.binding(operation))), None)
 
     def _shown(self, operation: Operation, body: bytes) -> AnyBinding | None:
-        """Choose the form that an answer shows: objects of the documented one name their kind, its listings are bare lists, and cards have no other."""
+        """Choose the form that an answer shows: what names its kind, is a bare list or is a card is of the documented one."""
         if len(self._forms) == 1:
             return None
         said: object = from_json(body)

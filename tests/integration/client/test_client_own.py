@@ -5,13 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 
+import httpx
 import pytest
 from integration.client.proxy import CuttingProxy
 from integration.serving import EXTENSION, LINE_ENDS, Waiting, busy_agent, busy_app, on_a_socket
 
-from a2a_contract.errors import A2AError, InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
+from a2a_contract.errors import (
+    A2AError,
+    ExtendedAgentCardNotConfiguredError,
+    InvalidParamsError,
+    TaskNotFoundError,
+    UnauthenticatedError,
+    UnsupportedOperationError,
+)
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState
+from a2a_runtime.agent import Capabilities
+from a2a_runtime.auth.gate import PresenceGate
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, Retries, SendOptions, TaskEvent
 from a2a_runtime.surface import Limits, Surface
 
@@ -145,11 +155,34 @@ async def test_a_repeated_key_is_one_task(client: A2AClient) -> None:
     assert tasks[0] == tasks[1]
 
 
-async def test_extensions_and_the_extended_card(agent: str) -> None:
-    """What the client asks for in every request."""
+async def test_extensions_are_asked_for(agent: str) -> None:
+    """In every request."""
     async with A2AClient(agent, options=ClientOptions(extensions=(EXTENSION,))) as client:
-        assert (await client.extended_card()).name == "busy"
         assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
+
+
+async def test_an_agent_that_does_not_stream() -> None:
+    """Its one answer is the one event."""
+    app = busy_app(Surface(busy_agent(capabilities=Capabilities(streaming=False))))
+    async with app.lifespan(), A2AClient("http://agent", transport=httpx.ASGITransport(app)) as client:
+        [event] = [event async for event in client.stream("a")]
+    assert isinstance(event, Task)
+    assert event.status.state == TaskState.COMPLETED
+
+
+async def test_in_process_with_a_token() -> None:
+    """An app in the same process is talked to without a socket; a token is shown with every request."""
+    app = busy_app(Surface(busy_agent(), gate=PresenceGate()))
+    async with app.lifespan():
+        async with A2AClient("http://agent", auth="secret", transport=httpx.ASGITransport(app)) as client:
+            assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
+            assert texts([event async for event in client.stream("3", options=skill("count"))]) == ["0", "1", "2"]
+            with pytest.raises(ExtendedAgentCardNotConfiguredError):
+                await client.extended_card()
+        async with A2AClient("http://agent", transport=httpx.ASGITransport(app)) as client:
+            assert (await client.card()).name == "busy"
+            with pytest.raises(UnauthenticatedError):
+                await client.send("a")
 
 
 @pytest.mark.parametrize("pin", PINS.values(), ids=PINS.keys())

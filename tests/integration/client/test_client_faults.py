@@ -1,0 +1,238 @@
+"""What agents and networks do wrong: each test has a server that does one thing badly, on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from integration.client.bad_server import BadServer, answer, enveloped, frames, stream
+from pydantic_core import from_json
+
+from a2a_contract.errors import InternalError, MethodNotFoundError, TaskNotFoundError, UnavailableError, UnsupportedOperationError
+from a2a_contract.v1_0 import Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent
+from a2a_runtime.client import (
+    HTTP_JSON,
+    JSONRPC,
+    A2AClient,
+    ClientOptions,
+    ClosedError,
+    Limits,
+    LostError,
+    OversizeAnswerError,
+    Pin,
+    Retries,
+    SilenceError,
+    StatusError,
+    StreamLostError,
+    UnreachableError,
+    UnreadableAnswerError,
+)
+
+pytestmark = pytest.mark.anyio
+
+NEW, OLD, REST, OLD_REST = Pin("v1_0", JSONRPC), Pin("v0_3", JSONRPC), Pin("v1_0", HTTP_JSON), Pin("v0_3_proto", HTTP_JSON)
+TASK = b'{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}'
+WORKING = b'{"task":%b}' % TASK
+CHUNK = b'{"artifactUpdate":{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"text":"one"}]}}}'
+DONE = b'{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}'
+
+
+ANSWERS: dict[str, tuple[bytes, Pin, type[Exception], str]] = {
+    "a web page": (answer(b"<html>", media_type="text/html"), NEW, UnreadableAnswerError, "<html>"),
+    "half of an answer": (answer(enveloped(TASK)[:40]), NEW, UnreadableAnswerError, "GetTask"),
+    "nothing": (answer(b""), NEW, UnreadableAnswerError, "GetTask"),
+    "something else": (answer(enveloped(b'{"id":5}')), NEW, UnreadableAnswerError, "GetTask"),
+    "no result": (answer(b'{"jsonrpc":"2.0","id":"1"}'), NEW, UnreadableAnswerError, "result"),
+    "less than promised": (answer(enveloped(TASK), length=10_000), NEW, LostError, "broke"),
+    "no HTTP": (b"SSH-2.0-OpenSSH\r\n", NEW, LostError, "broke"),
+    "nothing at all": (b"", NEW, LostError, "broke"),
+    "too much": (answer(enveloped(TASK) + b" " * 5000), NEW, OversizeAnswerError, "2000 bytes"),
+    "an error page": (answer(b"oops", "500 Internal Server Error", "text/plain"), NEW, StatusError, "oops"),
+    "a gateway": (answer(b"<html>bad gateway", "502 Bad Gateway", "text/html"), NEW, StatusError, "502"),
+    "busy": (answer(b"", "503 Service Unavailable"), NEW, UnavailableError, "unavailable"),
+    "elsewhere": (answer(b"", "302 Found"), NEW, StatusError, "302"),
+    "an error with the status of an error": (
+        answer(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no"}}', "404 Not Found"),
+        NEW,
+        MethodNotFoundError,
+        "no",
+    ),
+    "an error that is plain HTTP": (answer(b'{"message":"Task not found"}', "404 Not Found"), OLD_REST, TaskNotFoundError, "not found"),
+    "an error with a good status": (answer(b'{"error":{"code":404,"details":[{"reason":"TASK_NOT_FOUND"}]}}'), REST, TaskNotFoundError, "not found"),
+}
+
+
+@pytest.mark.parametrize(("said", "pin", "kind", "text"), ANSWERS.values(), ids=ANSWERS.keys())
+async def test_bad_answers(said: bytes, pin: Pin, kind: type[Exception], text: str) -> None:
+    """Each is an error that says what is wrong; none is taken for an answer."""
+    server = BadServer(said)
+    async with server.client(pin, attempts=2, limits=Limits(answer=2000)) as client:
+        with pytest.raises(kind, match=text):
+            await client.get("t")
+
+
+LENIENT: dict[str, tuple[bytes, Pin]] = {
+    "proto3 leaves out what is empty": (enveloped(b'{"id":"t","status":{}}'), NEW),
+    "snake_case": (enveloped(b'{"id":"t","context_id":"c","status":{"state":"TASK_STATE_WORKING"}}'), NEW),
+    "numbers for words": (enveloped(b'{"id":"t","contextId":"c","status":{"state":2}}'), NEW),
+    "unknown members and words": (enveloped(b'{"id":"t","new":[1],"status":{"state":"TASK_STATE_DREAMING"}}'), NEW),
+    "a null error": (b'{"jsonrpc":"2.0","id":"1","error":null,"result":%b}' % TASK, NEW),
+    "another id": (b'{"jsonrpc":"2.0","id":99,"result":%b}' % TASK, NEW),
+    "no envelope members": (b'{"result":%b}' % TASK, NEW),
+    "0.3 without its kinds": (
+        enveloped(
+            b'{"id":"t","contextId":"c","status":{"state":"working","message":{"messageId":"m","role":"agent","parts":[{"text":"a"}]}},'
+            b'"artifacts":[{"artifactId":"a","parts":[{"data":{}},{"file":{"uri":"https://a.example"}}]}]}'
+        ),
+        OLD,
+    ),
+    "the documented form of 0.3 over HTTP": (b'{"kind":"task","id":"t","contextId":"c","status":{"state":"working"}}', OLD_REST),
+}
+
+
+@pytest.mark.parametrize(("body", "pin"), LENIENT.values(), ids=LENIENT.keys())
+async def test_peers_leave_things_out(body: bytes, pin: Pin) -> None:
+    """What can be understood is."""
+    async with BadServer(answer(body, media_type="text/plain")).client(pin) as client:
+        task = await client.get("t")
+    assert task.id == "t"
+    assert task.status.state in {TaskState.WORKING, TaskState.UNSPECIFIED, "TASK_STATE_DREAMING"}
+
+
+@pytest.mark.parametrize("body", [b'{"jsonrpc":"2.0","id":"1"}', enveloped(b"null"), enveloped(b"{}")], ids=["missing", "null", "object"])
+async def test_an_answer_of_nothing(body: bytes) -> None:
+    """Deleting has no answer, which peers write in every way."""
+    async with BadServer(answer(body)).client() as client:
+        await client.push_configs.delete("t", "c")
+
+
+async def test_reading_is_tried_again() -> None:
+    """Over a connection that drops, and past an agent that is busy."""
+    server = BadServer(b"", answer(b"", "503 Busy"), answer(enveloped(TASK)))
+    async with server.client() as client:
+        assert (await client.get("t")).id == "t"
+    assert len(server.asked) == 3
+
+
+async def test_a_message_is_tried_again_under_its_key() -> None:
+    """The same key and the same message, so that an agent that has it already knows."""
+    server = BadServer(b"", answer(enveloped(WORKING)))
+    async with server.client() as client:
+        await client.send("hello", wait=False)
+    assert server.headers(0)[b"idempotency-key"] == server.headers(1)[b"idempotency-key"]
+    said = [from_json(each.partition(b"\r\n\r\n")[2])["params"]["message"]["messageId"] for each in server.asked]
+    assert said[0] == said[1]
+
+
+async def test_what_has_no_key_is_asked_once() -> None:
+    """To cancel twice is not the same as to cancel once."""
+    server = BadServer(b"")
+    async with server.client() as client:
+        with pytest.raises(LostError):
+            await client.cancel("t")
+    assert len(server.asked) == 1
+
+
+async def test_silence() -> None:
+    """An agent that does not answer may be at it: a message is not sent again."""
+    server = BadServer(None)
+    async with server.client(patience=0.2) as client:
+        with pytest.raises(SilenceError):
+            await client.send("hello")
+    assert len(server.asked) == 1
+
+
+async def test_nobody_there() -> None:
+    """A refused connection says so, after some attempts."""
+    async with A2AClient("http://127.0.0.1:9/", options=ClientOptions(retries=Retries(attempts=2, first_delay=0.01))) as client:
+        with pytest.raises(UnreachableError, match=r"127\.0\.0\.1:9"):
+            await client.send("hello")
+
+
+async def test_a_closed_client() -> None:
+    """It asks nothing any more."""
+    server = BadServer(answer(enveloped(TASK)))
+    async with server.client() as client:
+        await client.aclose()
+        with pytest.raises(ClosedError):
+            await client.get("t")
+
+
+async def collected(client: A2AClient) -> list[str]:
+    """Stream, and write down shortly what came."""
+    names = []
+    async for event in client.stream("hello"):
+        match event:
+            case TaskArtifactUpdateEvent():
+                names.append(event.artifact.parts[0].text or "")
+            case Task() | TaskStatusUpdateEvent():
+                names.append(event.status.state.name)
+            case Message():
+                names.append("message")
+    return names
+
+
+STREAMS: dict[str, tuple[tuple[bytes, ...], list[str]]] = {
+    "whole": ((stream(WORKING, CHUNK, DONE),), ["WORKING", "one", "COMPLETED"]),
+    "no more than its end": ((stream(WORKING, DONE, CHUNK),), ["WORKING", "COMPLETED"]),
+    "cut in a frame": (
+        (stream(WORKING, CHUNK, more=frames(DONE)[:50]), stream(WORKING, DONE)),
+        ["WORKING", "one", "WORKING", "COMPLETED"],
+    ),
+    "cut before anything": ((b"", stream(WORKING, DONE)), ["WORKING", "COMPLETED"]),
+    "comments, and line ends of all kinds": (
+        (stream(more=b": ping\r\n\r\n" + frames(WORKING, DONE).replace(b"\n", b"\r\n")),),
+        ["WORKING", "COMPLETED"],
+    ),
+    "one answer that is no stream": ((answer(enveloped(DONE)),), ["COMPLETED"]),
+    "over when it is asked for again": (
+        (stream(WORKING), answer(b'{"error":{"code":-32004,"message":"over"}}'), answer(enveloped(TASK.replace(b"WORKING", b"COMPLETED")))),
+        ["WORKING", "COMPLETED"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("said", "events"), STREAMS.values(), ids=STREAMS.keys())
+async def test_streams_come_to_their_end(said: tuple[bytes, ...], events: list[str]) -> None:
+    """Whatever happens on the way."""
+    async with BadServer(*said).client() as client:
+        assert await collected(client) == events
+
+
+BROKEN: dict[str, tuple[bytes, type[Exception], str]] = {
+    "an error at once": (answer(b'{"error":{"code":-32004,"message":"no streams"}}'), UnsupportedOperationError, "no streams"),
+    "an error within": (stream(WORKING, more=b'data: {"error":{"code":-32603,"message":"oops"}}\n\n'), InternalError, "oops"),
+    "an error by name": (stream(WORKING, more=b'event: error\ndata: {"code":-32603,"message":"oops"}\n\n'), InternalError, "oops"),
+    "a web page": (answer(b"<html>", media_type="text/html"), UnreadableAnswerError, "<html>"),
+    "a frame of something else": (stream(WORKING, b'{"new":1}'), UnreadableAnswerError, "SendStreamingMessage"),
+    "a frame of nonsense": (stream(WORKING, more=b"data: hello\n\n"), UnreadableAnswerError, "hello"),
+    "a line without an end": (stream(WORKING, more=b"data: " + b"x" * 5000), OversizeAnswerError, "2000"),
+    "broken over and over": (stream(WORKING), StreamLostError, "ended before"),
+    "an error page": (answer(b"oops", "500 Internal Server Error"), StatusError, "oops"),
+}
+
+
+@pytest.mark.parametrize(("said", "kind", "text"), BROKEN.values(), ids=BROKEN.keys())
+async def test_streams_that_break_say_so(said: bytes, kind: type[Exception], text: str) -> None:
+    """None ends as if all were well."""
+    async with BadServer(said).client(limits=Limits(event=2000)) as client:
+        with pytest.raises(kind, match=text):
+            await collected(client)
+
+
+async def test_a_silent_stream_is_taken_up_again() -> None:
+    """A connection that is dead and does not know it is found out by its silence."""
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 100000\r\n\r\n"
+
+    class Stuck(BadServer):
+        async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if self.asked:
+                return await super()._connected(reader, writer)
+            self.asked.append(await reader.read(65536))
+            writer.write(head + b"id: 3\n" + frames(WORKING))
+            return await asyncio.sleep(30)
+
+    server = Stuck(stream(DONE))
+    async with server.client(silence=0.3) as client:
+        assert await collected(client) == ["WORKING", "COMPLETED"]
+    assert server.headers(1)[b"last-event-id"] == b"3"
