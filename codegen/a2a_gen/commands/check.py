@@ -7,27 +7,43 @@ from pathlib import Path
 import click
 
 from a2a_gen import pipeline
-from a2a_gen.commands import console
+from a2a_gen.commands import console, diff
+from a2a_gen.diff import ignore
+from a2a_gen.diff.formats import FORMATS
+from a2a_gen.diff.run import Request, fails, run
 from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
 Examples:
   a2a-gen check            what CI runs
-  a2a-gen check && git push"""
+  a2a-gen check && git push
+  a2a-gen check --against origin/main    the gate: stale output, rules and compatibility in one exit code"""
 
 
 @click.command(epilog=EXAMPLES)
-def command() -> None:
-    """Say whether the output is fresh and the schemas are in order.
+@click.option("--against", "baselines", multiple=True, metavar="REF|DIR|LOCK", help="Also compare the contract with this: what a2a-gen diff does.")
+@click.option("--profile", type=click.Choice(diff.PROFILES), default=None, help="Who counts in the comparison.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="How to show the comparison.")
+@click.option(
+    "--fail-on", type=click.Choice(diff.FAIL_ON), default="error", show_default=True, help="The mildest finding of the comparison that ends with 1."
+)
+def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on: str) -> None:
+    """Say whether the output is fresh and the schemas are in order, and with --against whether they still keep what was promised.
 
     Generates everything anew, compares it with what is on disk to the byte, and prints a unified diff: stale files, files that were edited by hand,
     files that nobody generates. Warnings of the rules are shown and do no harm. Writes nothing. Exits with 1 on any finding.
     """
-    drift, warnings = pipeline.compare(find_project(Path.cwd()))
+    project = find_project(Path.cwd())
+    drift, warnings = pipeline.compare(project)
     console.warn(warnings)
     console.show_diff(drift.diff())
     for path, why in drift.reasons():
         click.echo(f"{path}: {why}", err=True)
     if drift:
         click.echo("the output is not what the schemas say\n    fix: a2a-gen build, and commit what it writes", err=True)
-    raise SystemExit(bool(drift))
+    is_broken = False
+    if baselines:
+        outcome = run(Request(baselines, project.schema, profile=profile or "", ignore=project.root / ignore.NAME))
+        diff.show(outcome, form)
+        is_broken = fails(outcome.report, fail_on)
+    raise SystemExit(bool(drift) or is_broken)

@@ -42,6 +42,14 @@ def show_diff(lines: Iterable[str]) -> None:
         click.echo(_paint(line, _COLOURS.get(line[:1], "")), color=sys.stdout.isatty() and _has_colours())
 
 
+def show_report(text: str) -> None:
+    """Print a report on stdout with its levels in colour; only for a terminal."""
+    colours = {"error": "red", "warning": "yellow", "fix": "cyan", "was accepted": "magenta", "was never sent": "magenta"}
+    for line in text.splitlines():
+        colour = next((colour for word, colour in colours.items() if line.lstrip().startswith(word)), "")
+        click.echo(_paint(line, colour), color=_has_colours())
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 

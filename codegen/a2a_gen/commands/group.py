@@ -19,6 +19,7 @@ OWN = {
     "build": "Generate the package from the schemas.",
     "check": "Say whether the output is fresh and the schemas are in order.",
     "completion": "Print the completion script of a shell.",
+    "diff": "Say what a change of schemas does to those who rely on them.",
     "ir": "Show what the generator understood, as JSON on stdout.",
     "lint": "Check the schemas and tables against the rules.",
     "version": "Show the version.",

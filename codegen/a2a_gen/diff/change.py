@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -102,6 +102,7 @@ class Scene:
     pair: Pair
     old: Atom
     new: Atom
+    same: Callable[[Spot, Spot], bool]
 
     def change(self, rule: Rule, *below: str, levels: Levels | None = None, focus: Focus = ANYTHING, **words: str) -> Change:
         """Say that a rule applies here, or at a keyword further down."""

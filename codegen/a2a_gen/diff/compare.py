@@ -114,8 +114,7 @@ class Comparison:
             found.extend(self._kind(pair, old.atoms[kind], new.atoms[kind]))
         changes = tuple(unclaimed(each for each in found if isinstance(each, Change)))
         children = tuple(each for each in found if isinstance(each, Child))
-        may_overlap = old.overlaps or new.overlaps
-        if may_overlap and (changes or self.has(Effect.BOTH, (child.pair for child in children))):
+        if old.overlaps or new.overlaps:
             changes = (*changes, undecided_union(pair))
         return Expansion(changes, children)
 
@@ -131,7 +130,7 @@ class Comparison:
                 yield from self._atoms(pair, before, after)
 
     def _atoms(self, pair: Pair, old: Atom, new: Atom) -> Iterator[Found]:
-        scene = Scene(self.trees, pair, old, new)
+        scene = Scene(self.trees, pair, old, new, self.sameness.holds)
         both_listed = old.kind in _SCALARS and old.values is not None and new.values is not None
         for finder in (compare_values,) if both_listed else _FINDERS[old.kind]:
             yield from finder(scene)

@@ -34,6 +34,19 @@ def others(tree: Tree, whole: Node) -> Node:
     return node(tree, [spot for spot in spots if spot is not None])
 
 
+def with_dependents(whole: Node, wanted: set[str]) -> set[str]:
+    """Add the members that must be there when others are."""
+    found, waiting = set(wanted), list(wanted)
+    while waiting:
+        name = waiting.pop()
+        for table in whole.values("dependentRequired"):
+            needed = table.get(name) if isinstance(table, dict) else None
+            more = {str(each) for each in needed} - found if isinstance(needed, list) else set()
+            found |= more
+            waiting += more
+    return found
+
+
 def spot_of(whole: Node, name: str) -> Spot | None:
     """Find where a member is written, its use before its type."""
     found = (spot.below("properties", name) for spot in whole.spots)

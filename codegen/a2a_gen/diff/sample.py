@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import chain, islice
 
 from a2a_gen.diff import objects, scalars
-from a2a_gen.diff.node import Node
+from a2a_gen.diff.node import Node, node
 from a2a_gen.diff.pattern import matching
 from a2a_gen.diff.rules.arrays import item
 from a2a_gen.diff.shape import Atom, Shape
@@ -97,7 +97,15 @@ class Sampler:
             each = [list(islice(self.values(item(self._tree, atom.node, index), depth + 1), 12)) for index in range(min(size, _LONGEST))]
             if all(each):
                 yield [values[0] for values in each]
+                yield from self._containing(atom, [values[0] for values in each], depth)
                 yield [values[index % len(values)] for index, values in enumerate(each)]
+
+    def _containing(self, atom: Atom, items: list[Json], depth: int) -> Iterator[Json]:
+        for spot in atom.node.spots:
+            wanted = spot.below("contains")
+            for value in islice(self.values(node(self._tree, [wanted]), depth + 1), 4) if wanted else ():
+                yield [*items, value]
+                yield [value, *items[1:]]
 
     def _objects(self, atom: Atom, depth: int, other: Atom | None) -> Iterator[Json]:
         required = set(objects.required(atom.node))
@@ -111,6 +119,9 @@ class Sampler:
         for name in dict.fromkeys((*names, "other")):
             for value in islice(self.values(objects.member(self._tree, atom.node, name), depth + 1), 3):
                 yield from self.around(atom, name, value, depth)
+        everything = self._with(atom, {*required, *names}, depth, {})
+        if everything is not None:
+            yield everything
         yield from self._sized(atom, depth, other)
 
     def _sized(self, atom: Atom, depth: int, other: Atom | None) -> Iterator[Json]:
@@ -131,7 +142,7 @@ class Sampler:
             yield frozenset(chain(choice, *rest))
 
     def _with(self, atom: Atom, names: set[str], depth: int, made: dict[str, Json]) -> Json:
-        for name in sorted(names - made.keys()):
+        for name in sorted(objects.with_dependents(atom.node, names | made.keys()) - made.keys()):
             value = self.first(objects.member(self._tree, atom.node, name), depth + 1)
             if not value:
                 return None

@@ -74,6 +74,20 @@ def patterns(whole: Node) -> frozenset[str]:
     return frozenset(str(value) for value in whole.values("pattern"))
 
 
+def is_empty(whole: Node, kind: str) -> bool:
+    """Whether bounds contradict each other, so that no value of a kind is left."""
+    if kind == "number":
+        lower, upper, multiple = low(whole), high(whole), step(whole)
+        if lower is None or upper is None:
+            return False
+        if multiple is None:
+            return lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or upper[1]))
+        least, most = math.ceil(lower[0] / multiple), math.floor(upper[0] / multiple)
+        return least + (lower[1] and least * multiple == lower[0]) > most - (upper[1] and most * multiple == upper[0])
+    most_of_size = largest(whole, kind) if kind in SIZES else None
+    return most_of_size is not None and most_of_size < smallest(whole, kind)
+
+
 def satisfies(whole: Node, value: Json) -> bool:
     """Whether a listed value keeps to the bounds beside its list; what is inside lists and objects is not looked at."""
     exact = number(value)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from a2a_gen.diff import canonical, scalars
-from a2a_gen.diff.keywords import KINDS, UNIONS
+from a2a_gen.diff.keywords import KINDS, UNIONS, is_annotation
 from a2a_gen.diff.node import Node, node
 from a2a_gen.diff.tree import Spot, Tree
 from a2a_gen.problems import GeneratorError
@@ -62,7 +62,7 @@ def shape(tree: Tree, whole: Node) -> Shape:
     for alternative in _alternatives(tree, whole):
         for kind in _kinds(alternative):
             values = _values(alternative, kind)
-            if values is None or values:
+            if (values is None or values) and not scalars.is_empty(alternative, kind):
                 found.setdefault(kind, []).append(Atom(kind, alternative, values))
     atoms = {kind: _merged(found[kind]) for kind in KINDS if kind in found}
     return Shape(atoms, overlaps=_overlaps(tree, whole))
@@ -105,6 +105,8 @@ def _alternatives(tree: Tree, whole: Node) -> Iterator[Node]:
 def _branches(tree: Tree, current: Node, spot: Spot, keyword: str) -> Iterator[Node]:
     mark = (f"{spot.file}#{spot.pointer}", keyword)
     branches = spot.members[keyword]
+    is_only_union = all(word == keyword or is_annotation(word) for word in spot.members)
+    others = [each for each in current.spots if not (is_only_union and each == spot)]
     for index in range(len(branches) if isinstance(branches, list) else 0):
         branch = spot.below(keyword, index)
         if branch is None:
@@ -112,7 +114,7 @@ def _branches(tree: Tree, current: Node, spot: Spot, keyword: str) -> Iterator[N
         inner = node(tree, [branch])
         if spot in inner.spots:
             continue  # a union that is a branch of itself adds no value
-        spots = tuple(sorted({*current.spots, *inner.spots}, key=lambda each: each.at))
+        spots = tuple(sorted({*others, *inner.spots}, key=lambda each: each.at))
         yield Node(spots, current.used | {mark}, inner.spots[0] if len(inner.spots) == 1 else branch)
 
 

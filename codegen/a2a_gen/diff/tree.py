@@ -104,6 +104,14 @@ class Tree:
             return self._anchors(path).get(fragment)
         return root.below(*(unescaped(step) for step in fragment.split("/")[1:]))
 
+    def dangling(self) -> Iterator[tuple[Place, str]]:
+        """Find references that lead nowhere, but for those to other machines."""
+        for path, document in self.documents.items():
+            for schema in schemas(document.data):
+                reference = schema.members.get("$ref")
+                if isinstance(reference, str) and "://" not in reference and self.target(Spot(path, schema.pointer, schema.data), reference) is None:
+                    yield self.place((path, f"{schema.pointer}/$ref")), reference
+
     def _file(self, file: str, address: str) -> str | None:
         if not address:
             return file

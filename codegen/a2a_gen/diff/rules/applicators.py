@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff import canonical
 from a2a_gen.diff.change import Change, Pair, Scene
 from a2a_gen.diff.keywords import OPAQUE, UNDERSTOOD, WITH_IF, is_annotation
 from a2a_gen.diff.node import Node
@@ -29,13 +28,15 @@ def compare_conditions(scene: Scene) -> Iterator[Change]:
     """Compare the conditions of one kind of value."""
     old, new = (_said(tree, atom.node, scene.old.kind) for tree, atom in zip(scene.trees, (scene.old, scene.new), strict=True))
     for keyword in sorted(old.keys() | new.keys()):
-        before, after = old.get(keyword, frozenset()), new.get(keyword, frozenset())
-        if before == after:
+        before, after = old.get(keyword, []), new.get(keyword, [])
+        gone = [spot for spot in before if not any(scene.same(spot, other) for other in after)]
+        added = [spot for spot in after if not any(scene.same(other, spot) for other in before)]
+        if not gone and not added:
             continue
-        if keyword not in _NARROWING or (before - after and after - before):
+        if keyword not in _NARROWING or (gone and added):
             found = UNDECIDABLE
         else:
-            found = ADDED if after - before else REMOVED
+            found = ADDED if added else REMOVED
         yield scene.change(found, keyword, name=keyword)
 
 
@@ -44,23 +45,18 @@ def undecided_union(pair: Pair) -> Change:
     return Change(UNDECIDABLE, pair.old_at, pair.new_at, (("name", "a oneOf whose alternatives may overlap"),), pair)
 
 
-def _said(tree: Tree, whole: Node, kind: str) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+def _said(tree: Tree, whole: Node, kind: str) -> dict[str, list[Spot]]:
+    found: dict[str, list[Spot]] = {}
     for spot in whole.spots:
-        for keyword in spot.members:
-            if keyword == "$ref" and isinstance(spot.members["$ref"], str) and tree.target(spot, str(spot.members["$ref"])) is None:
-                found.setdefault(keyword, set()).add(str(spot.members["$ref"]))
-            elif kind in OPAQUE.get(keyword, ()) or _is_unknown(keyword):
-                found.setdefault(keyword, set()).add(_text(tree, spot, keyword))
-    return {keyword: frozenset(texts - {"[]", "{}"} if keyword != "not" else texts) for keyword, texts in found.items()}
+        for keyword, value in spot.members.items():
+            is_lost = keyword == "$ref" and isinstance(value, str) and tree.target(spot, value) is None
+            if is_lost or kind in OPAQUE.get(keyword, ()) or _is_unknown(keyword):
+                words = WITH_IF if keyword == "if" else (keyword,)
+                part = {word: spot.members[word] for word in words if word in spot.members}
+                if value not in ({}, []) or keyword == "not":
+                    found.setdefault(keyword, []).append(Spot(spot.file, f"{spot.pointer}#{keyword}", part))
+    return found
 
 
 def _is_unknown(keyword: str) -> bool:
     return not (keyword in UNDERSTOOD or keyword in OPAQUE or keyword in WITH_IF or keyword in {"$ref", "allOf"} or is_annotation(keyword))
-
-
-def _text(tree: Tree, spot: Spot, keyword: str) -> str:
-    words = WITH_IF if keyword == "if" else (keyword,)
-    part = {word: spot.members[word] for word in words if word in spot.members}
-    spelled = canonical.text(tree, Spot(spot.file, spot.pointer, part))
-    return "{}" if spelled in ('{"contains": {}}', '{"dependentRequired": {}}') else spelled

@@ -35,7 +35,7 @@ def match(old: Sequence[Atom], new: Sequence[Atom], covers: Covers) -> Match:
     left, right = list(old), list(new)
     together: list[tuple[Atom, Atom]] = []
     for key in (_tags(old, new), lambda atom: atom.node.name, lambda atom: ("listed",) if atom.values is not None else ""):
-        by_key = {key(atom): atom for atom in right if key(atom)}
+        by_key = {key(atom): atom for atom in reversed(right) if key(atom)}
         for atom in list(left):
             other = by_key.pop(key(atom), None) if key(atom) else None
             if other is not None:
@@ -51,7 +51,7 @@ def match(old: Sequence[Atom], new: Sequence[Atom], covers: Covers) -> Match:
                 right.remove(other)
     if len(old) == len(new) == 1 and left and right:
         return Match((*together, (left[0], right[0])), (), ())
-    if len(left) == len(right) == 1:
+    if len(left) == len(right) == 1 and not (left[0].node.name and right[0].node.name):
         return Match((*together, (left[0], right[0])), (), ())
     return Match(tuple(together), tuple(left), tuple(right))
 
@@ -74,7 +74,11 @@ def compare_alternatives(pair: Pair, found: Match, old: Sequence[Atom], new: Seq
 def tag(atoms: Sequence[Atom]) -> str:
     """Find the member by which alternatives are told apart."""
     tags = [tag_values(atom.node) for atom in atoms]
-    return next((name for name in (tags[0] if tags else ()) if all(name in each for each in tags)), "")
+    for name in tags[0] if tags else ():
+        words = [word for each in tags for word in each.get(name, (None, None))]
+        if None not in words and len(words) == len(set(words)):
+            return name
+    return ""
 
 
 def _tags(old: Sequence[Atom], new: Sequence[Atom]) -> Callable[[Atom], object]:

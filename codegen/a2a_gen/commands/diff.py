@@ -1,0 +1,99 @@
+"""``a2a-gen diff``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from a2a_gen.commands import console
+from a2a_gen.diff import ignore
+from a2a_gen.diff.formats import FORMATS
+from a2a_gen.diff.gate import Report, Wish
+from a2a_gen.diff.roles import BOTH, Role
+from a2a_gen.diff.rules.rule import Level
+from a2a_gen.diff.run import TRANSITIVE, Outcome, Request, fails, run
+from a2a_gen.source.project import find_project
+
+PROFILES = ["WIRE", "SOURCE", "FULL", "BACKWARD", "FORWARD", *(f"{name}{TRANSITIVE}" for name in ("BACKWARD", "FORWARD", "FULL"))]
+FAIL_ON = ["error", "warning", "info", "none"]
+ROLES = {"read": frozenset({Role.READ}), "written": frozenset({Role.WRITTEN}), "both": BOTH}
+EXAMPLES = """\b
+Examples:
+  a2a-gen diff --against origin/main              this project against a branch
+  a2a-gen diff --against v1.2.0 --format markdown against a tag, for a pull request
+  a2a-gen diff --against a2a-gen.lock             against what was built last
+  a2a-gen diff --against https://example.org      the card of a running agent
+  a2a-gen diff old/ new/ --plain --role read      any two folders of JSON Schemas
+  a2a-gen diff --against 'v*' --profile FULL_TRANSITIVE
+
+\b
+Exit codes: 0 nothing that bad, 1 findings, 2 wrong use or a bad schema,
+3 the baseline is not there (the message says how to get it)."""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("sides", nargs=-1, metavar="[OLD] [NEW]")
+@click.option("--against", "baselines", multiple=True, metavar="REF|DIR|LOCK|URL", help="What to compare with: a ref, a folder, a lock, a card.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="How to show what was found.")
+@click.option("--fail-on", type=click.Choice(FAIL_ON), default="error", show_default=True, help="The mildest finding that ends with 1.")
+@click.option("--profile", type=click.Choice(PROFILES), default=None, help="Who counts; FULL for a contract, WIRE for anything else.")
+@click.option("--role", type=click.Choice(list(ROLES)), default="both", show_default=True, help="How plain schemas are used.")
+@click.option("--plain", is_flag=True, help="Take the files for schemas and nothing more.")
+@click.option("--docs", is_flag=True, help="Tell of changed descriptions too.")
+@click.option("--ignore", "ignored", type=click.Path(path_type=Path, dir_okay=False), help=f"Approvals; {ignore.NAME} here when not given.")
+@click.option("--write-ignore", is_flag=True, help="Add what was found to the approvals, for somebody to give reasons.")
+def command(  # noqa: PLR0913, PLR0917 - one for every option
+    sides: tuple[str, ...],
+    baselines: tuple[str, ...],
+    form: str,
+    fail_on: str,
+    profile: str | None,
+    role: str,
+    plain: bool,  # noqa: FBT001 - click passes options by name
+    docs: bool,  # noqa: FBT001
+    ignored: Path | None,
+    write_ignore: bool,  # noqa: FBT001
+) -> None:
+    """Say what a change of schemas does to those who rely on them.
+
+    Compares as sets of documents, not as texts, and shows a document for every break. NEW is this project when it is not given.
+    """
+    if len(sides) + bool(baselines) not in (1, 2) or (not baselines and not sides):
+        raise click.UsageError("name what to compare with: a2a-gen diff OLD NEW, or a2a-gen diff --against REF")
+    olds, new = (baselines, sides[0] if sides else "") if baselines else (sides[:1], sides[1] if len(sides) > 1 else "")
+    file = ignored or Path(ignore.NAME)
+    wish = Wish(roles=ROLES[role], docs=docs)
+    request = Request(olds, Path(new) if new else this_project(), plain, profile or "", wish, file)
+    outcome = run(request)
+    show(outcome, form)
+    if write_ignore:
+        _write(file, outcome.report, fail_on)
+    raise SystemExit(fails(outcome.report, fail_on))
+
+
+def this_project() -> Path:
+    """Find the schemas of the project here: the folder of an agent, or that of a contract."""
+    folder = Path.cwd()
+    return folder if (folder / "a2a.toml").is_file() else find_project(folder).schema
+
+
+def show(outcome: Outcome, form: str) -> None:
+    """Print a report, and notes beside it."""
+    for note in outcome.notes:
+        click.echo(f"note: {note}", err=True)
+    text = FORMATS[form](outcome.report)
+    if form == "text" and sys.stdout.isatty():
+        console.show_report(text)
+    else:
+        click.echo(text, nl=False)
+
+
+def _write(file: Path, report: Report, fail_on: str) -> None:
+    least = {"error": Level.ERROR, "warning": Level.WARNING}.get(fail_on, Level.INFO)
+    entries = ignore.entries_for(report.at_least(least))
+    if entries:
+        before = file.read_text(encoding="utf-8") if file.exists() else "# Changes that somebody has looked at and wants. A reason must be given.\n"
+        file.write_text(before + entries, encoding="utf-8")
+        click.echo(f"{file}: {entries.count('[[ignore]]')} entries added; write the reasons", err=True)

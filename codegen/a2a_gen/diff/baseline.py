@@ -1,0 +1,145 @@
+"""Where sides come from: a folder, a file, a commit, a lock, or the card of an agent that answers somewhere.
+
+``a2a-gen.lock`` holds hashes and no schemas. As a baseline it means the files that it describes: as they stand when they still have these hashes, else as the
+commit that last wrote the lock has them.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from a2a_gen.diff.agent import from_card, from_project
+from a2a_gen.diff.side import TABLES, Side
+from a2a_gen.output.lock import NAME as LOCK
+from a2a_gen.problems import ProjectError
+from a2a_gen.source.blobs import documents, folder_blobs
+from a2a_gen.source.documents import Document
+from a2a_gen.source.git import BaselineError, find_repository
+from a2a_gen.source.json_text import Json, parse
+
+_PROJECT = "a2a.toml"
+_LARGEST_CARD = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where the new side is, so that a ref can be asked for the same place: its folder, and whether its files are just schemas."""
+
+    folder: Path
+    is_plain: bool = False
+
+
+def here(path: Path, *, is_plain: bool = False) -> Side:
+    """Read a folder, a card or a schema from the disk."""
+    if path.is_dir():
+        blobs = folder_blobs(path)
+        if (path / _PROJECT).is_file():
+            blobs[_PROJECT] = (path / _PROJECT).read_bytes()
+        return side(blobs, said=str(path), shown=_shown(path), is_plain=is_plain)
+    if path.is_file():
+        return side({path.name: path.read_bytes()}, said=str(path), shown=_shown(path.parent), is_plain=is_plain)
+    raise BaselineError(f"there is no {path}", "name a folder of schemas, a card, a ref of Git or an address")
+
+
+def against(word: str, home: Home) -> tuple[Side, ...]:
+    """Read a baseline; a pattern of tags means every tag that it fits, the newest last."""
+    if word.startswith(("http://", "https://")):
+        return (_fetched(word),)
+    path = Path(word)
+    if path.name == LOCK:
+        return (_locked(path, home),)
+    if path.exists():
+        return (here(path, is_plain=home.is_plain),)
+    ref, colon, inside = word.partition(":")
+    repository = find_repository(home.folder)
+    if colon:
+        return (_commit(ref, Home(repository.top / inside, home.is_plain)),)
+    if any(character in word for character in "*?["):
+        tags = repository.tags(word)
+        if not tags:
+            raise BaselineError(f"no tag fits {word}", "git fetch --tags")
+        return tuple(_commit(tag, home) for tag in tags)
+    return (_commit(word, home),)
+
+
+def side(blobs: Mapping[str, bytes], *, said: str, shown: str = "", is_plain: bool = False) -> Side:
+    """Make a side of files: a contract, an agent's project, a card, or just schemas."""
+    found: dict[str, Document] = documents(blobs, shown=f"{shown}/" if shown else "")
+    if _PROJECT in blobs and not is_plain:
+        agent = from_project(_PROJECT, _toml(blobs[_PROJECT], f"{shown}/{_PROJECT}" if shown else _PROJECT))
+        return Side({**found, _PROJECT: _text(_PROJECT, blobs[_PROJECT])}, said, shown, agent=agent)
+    if len(found) == 1 and not is_plain:
+        path, document = next(iter(found.items()))
+        if isinstance(document.data, dict) and isinstance(document.data.get("skills"), list):
+            return Side(found, said, shown, agent=from_card(path, document.data))
+    return Side(found, said, shown, is_plain=is_plain or not found.keys() >= TABLES)
+
+
+def _commit(ref: str, home: Home) -> Side:
+    repository = find_repository(home.folder)
+    commit = repository.commit(ref)
+    folder = home.folder.resolve().relative_to(repository.top.resolve()).as_posix()
+    return side(repository.files(commit, folder), said=ref, shown=_shown(home.folder), is_plain=home.is_plain)
+
+
+def _locked(path: Path, home: Home) -> Side:
+    """Find the files that a lock describes: what is committed beside it, since the lock itself only holds their hashes."""
+    if not path.is_file():
+        raise BaselineError(f"there is no {path}", "a2a-gen build writes it; commit it with the contract")
+    repository = find_repository(path.absolute().parent)
+    name = path.resolve().relative_to(repository.top.resolve()).as_posix()
+    commit = repository.last_change(name)
+    if not commit:
+        raise BaselineError(f"{path} holds only hashes, and no commit holds it", "commit it with the contract, or name a ref, a folder or a card")
+    return _commit(commit, home)
+
+
+def _fetched(address: str) -> Side:
+    """Get a card from the agent itself."""
+    urls = [address] if address.endswith(".json") else [f"{address.rstrip('/')}/.well-known/{name}" for name in ("agent-card.json", "agent.json")]
+    said = ""
+    for url in urls:
+        try:
+            answer = httpx.get(url, timeout=10, follow_redirects=False)
+        except httpx.HTTPError as error:
+            said = str(error) or type(error).__name__
+            continue
+        if answer.is_success and len(answer.content) < _LARGEST_CARD:
+            return _card(url, answer.content)
+        said = f"status {answer.status_code}"
+    raise BaselineError(f"there is no card at {address}: {said}", f"start the agent, or name its card itself: {urls[0]}")
+
+
+def _card(url: str, content: bytes) -> Side:
+    found = side({"agent-card.json": content}, said=url)
+    if found.agent is None:
+        raise BaselineError(f"what {url} answers is no card", "name the address of an agent's card")
+    return found
+
+
+def _toml(blob: bytes, name: str) -> dict[str, Json]:
+    try:
+        data, _ = parse(json.dumps(tomllib.loads(blob.decode("utf-8")), default=str))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ProjectError(f"{name} is not TOML: {error}", "correct the text at this place") from None
+    return data if isinstance(data, dict) else {}
+
+
+def _text(path: str, blob: bytes) -> Document:
+    """Keep a file that is no JSON, so that findings can be placed in it."""
+    return Document(path, "{}", {"lines": blob.count(b"\n")})
+
+
+def _shown(folder: Path) -> str:
+    """Name a folder as people and editors do from where they are."""
+    try:
+        shown = folder.resolve().relative_to(Path.cwd().resolve()).as_posix()
+    except ValueError:
+        return folder.as_posix()
+    return "" if shown == "." else shown
