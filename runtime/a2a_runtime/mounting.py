@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import MappingProxyType
 
 from a2a_contract.dialects import DIALECTS
 from a2a_runtime.auth.gate import BEARER as _BEARER
 from a2a_runtime.auth.gate import Gate, PresenceGate
-from a2a_runtime.execution.skill import Handler
 
 BEARER: Mapping[str, Gate] = MappingProxyType({_BEARER: PresenceGate()})
 """The gates that need no settings."""
@@ -20,14 +19,14 @@ def dialects_of(*versions: str) -> frozenset[str]:
     return frozenset(map(_dialect, versions))
 
 
-def function_of(name: str) -> Handler:
-    """Import a handler that is named as ``module:function``."""
+def function_of(name: str) -> Callable[..., object]:
+    """Import what is named as ``module:name``: a function, or a class."""
     module, _, attributes = name.partition(":")
     found: object = import_module(module)
     for attribute in attributes.split("."):
         found = getattr(found, attribute)
     if not callable(found):
-        raise TypeError(f"{name} is no function")
+        raise TypeError(f"{name} is neither a function nor a class")
     return found
 
 

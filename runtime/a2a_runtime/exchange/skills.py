@@ -16,6 +16,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from litestar import route
+from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 from pydantic_core import from_json, to_json
 
@@ -85,7 +86,7 @@ class Entrance:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever it is."""
-        if scope["type"] != "http":
+        if scope["type"] != ScopeType.HTTP:
             raise TypeError("skills are called over HTTP only")
         question = Question(scope, BindingKind.HTTP, self._counter.spoken.in_doubt(None))
         await self._counter.attend(question, self._answer(question, scope, receive, send), send)
