@@ -1,0 +1,64 @@
+"""``a2a-gen init``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+
+from a2a_gen.problems import ProjectError
+
+EXAMPLES = """\b
+Examples:
+  a2a-gen init hello                              the smallest agent with a typed skill
+  a2a-gen init my-reports --template report       three skills: plain, streaming, and one that asks
+  cd hello && a2a-gen build && a2a-gen serve"""
+
+STARTERS = Path(__file__).parents[1] / "starters"
+_SUFFIX = ".in"
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("name")
+@click.option("--template", type=click.Choice(sorted(each.name for each in STARTERS.iterdir() if (each / "a2a.toml.in").is_file())), default="hello")
+def command(name: str, template: str) -> None:
+    """Start the project of an agent in a new folder.
+
+    NAME may be a path; its last part names the folder, the agent and the package, in small letters, digits and hyphens. There must be nothing in that
+    folder yet.
+    """
+    folder = Path(name)
+    if not _NAME.fullmatch(folder.name):
+        raise click.BadParameter(f"{folder.name!r} is no name for an agent: use small letters, digits and hyphens", param_hint="NAME")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ProjectError(f"{folder} is there already and not empty", "choose another name, or an empty folder")
+    for path, text in project(folder.name, template):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    click.echo(f"{folder}: an agent to start from. Next:\n\n    cd {folder}\n    a2a-gen build\n    a2a-gen serve")
+
+
+def project(name: str, template: str) -> Iterator[tuple[str, str]]:
+    """Give the files of a project of some name, by their paths."""
+    words = _words(f"{template}-agent", name)
+    home = STARTERS / template
+    for file in sorted(each for each in home.rglob(f"*{_SUFFIX}") if each.is_file()):
+        path = file.relative_to(home).as_posix().removesuffix(_SUFFIX)
+        yield _renamed(path, words), _renamed(file.read_text(encoding="utf-8"), words)
+
+
+def _words(old: str, new: str) -> Mapping[str, str]:
+    return {old: new, old.replace("-", "_"): new.replace("-", "_"), _pascal(old): _pascal(new)}
+
+
+def _pascal(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.split("-"))
+
+
+def _renamed(text: str, words: Mapping[str, str]) -> str:
+    for old, new in words.items():
+        text = text.replace(old, new)
+    return text
