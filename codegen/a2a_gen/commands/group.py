@@ -20,6 +20,7 @@ OWN = {
     "check": "Say whether the output is fresh and the schemas are in order.",
     "completion": "Print the completion script of a shell.",
     "diff": "Say what a change of schemas does to those who rely on them.",
+    "init": "Start the project of an agent.",
     "ir": "Show what the generator understood, as JSON on stdout.",
     "lint": "Check the schemas and tables against the rules.",
     "version": "Show the version.",
