@@ -125,9 +125,10 @@ class Courier:
         if self._http.is_closed:
             raise ClosedError("The client is closed")
         said = {**headers, "content-type": question.media_type} if question.media_type else headers
+        raw = [(name.encode(), text.encode()) for name, text in said.items()]  # httpx would refuse a cursor that is not ASCII
         with _translated(question.url):
             request = self._http.build_request(
-                question.method, question.url, params=question.query or None, content=question.body, headers=said, timeout=patience
+                question.method, question.url, params=question.query or None, content=question.body, headers=raw, timeout=patience
             )
             response = await self._http.send(request, stream=True, follow_redirects=redirects)
         try:

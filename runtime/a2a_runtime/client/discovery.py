@@ -138,6 +138,8 @@ class CardSource:
 def _places(url: str) -> Iterator[tuple[str, bool]]:
     """List where the card may be, and whether that is the root of the host rather than what was asked for."""
     parts = urlsplit(url)
+    if not (parts.scheme and parts.netloc):
+        raise CardNotFoundError(f"{url!r} is not a URL; it begins with https:// or http://")
     if parts.path.endswith(_FILE):
         yield url, False
         return

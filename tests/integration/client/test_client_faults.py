@@ -220,6 +220,14 @@ async def test_streams_that_break_say_so(said: bytes, kind: type[Exception], tex
             await collected(client)
 
 
+async def test_a_cursor_may_be_any_text() -> None:
+    """It goes back to the agent as it came."""
+    server = BadServer(stream(more="id: é7\n".encode() + frames(WORKING)), stream(DONE))
+    async with server.client() as client:
+        assert await collected(client) == ["WORKING", "COMPLETED"]
+    assert server.headers(1)[b"last-event-id"] == "é7".encode()
+
+
 async def test_a_silent_stream_is_taken_up_again() -> None:
     """A connection that is dead and does not know it is found out by its silence."""
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 100000\r\n\r\n"

@@ -161,6 +161,15 @@ async def test_extensions_are_asked_for(agent: str) -> None:
         assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
 
 
+async def test_mesh_is_spoken_where_it_is_pinned() -> None:
+    """The early form has a card of its own, which says nothing of versions."""
+    app = busy_app(Surface(busy_agent(), "/mesh", dialects=frozenset({"mesh"}), only=frozenset({"echo"})))
+    options = ClientOptions(pin=Pin("mesh"))
+    async with app.lifespan(), A2AClient("http://agent/mesh", transport=httpx.ASGITransport(app), options=options) as client:
+        assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
+        assert texts([event async for event in client.stream("b")]) == ["b"]
+
+
 async def test_an_agent_that_does_not_stream() -> None:
     """Its one answer is the one event."""
     app = busy_app(Surface(busy_agent(capabilities=Capabilities(streaming=False))))

@@ -100,6 +100,7 @@ async def test_cards_are_found(host: Host, url: str, name: str, path: str) -> No
 MISSING: dict[str, tuple[Host, str, type[Exception], str]] = {
     "nowhere": (Host({}), "http://agent/a", CardNotFoundError, "agent/a/.well-known/agent-card.json"),
     "another agent's at the root": (Host({WELL_KNOWN: new_card("http://agent/other")}), "http://agent/a", CardNotFoundError, "check the URL"),
+    "no URL": (Host({}), "agent.example.com", CardNotFoundError, "begins with https"),
     "a web page": (Host({WELL_KNOWN: b"<html>"}), "http://agent", CardUnreadableError, "no card"),
     "other JSON": (Host({WELL_KNOWN: b"{}"}), "http://agent", CardUnreadableError, "no card"),
     "a card without an address": (Host({WELL_KNOWN: new_card("")}), "http://agent", CardUnreadableError, "no card"),

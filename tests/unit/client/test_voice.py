@@ -1,0 +1,85 @@
+"""What is said at each kind of interface."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from pydantic_core import from_json, to_json
+
+from a2a_contract.base import WireModel
+from a2a_contract.errors import UnsupportedOperationError
+from a2a_contract.operation import Operation
+from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS, SUBSCRIBE_TO_TASK
+from a2a_contract.v1_0 import CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, ListTasksRequest, SubscribeToTaskRequest
+from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin
+from a2a_runtime.client.interface import pinned
+from a2a_runtime.client.voice import voice_at
+
+URL = "https://agent/base"
+
+SAID: dict[str, tuple[Pin, Operation, WireModel, tuple[str, str, tuple[tuple[str, str], ...]]]] = {
+    "1.0 JSON-RPC": (Pin("v1_0", JSONRPC), GET_TASK, GetTaskRequest(id="t"), ("POST", "", ())),
+    "1.0 HTTP+JSON": (Pin("v1_0", HTTP_JSON), GET_TASK, GetTaskRequest(id="t", history_length=2), ("GET", "/tasks/t", (("historyLength", "2"),))),
+    "1.0 HTTP+JSON, of a tenant": (Pin("v1_0", HTTP_JSON), GET_TASK, GetTaskRequest(id="t", tenant="a"), ("GET", "/a/tasks/t", ())),
+    "0.3 HTTP+JSON": (Pin("v0_3", HTTP_JSON), CANCEL_TASK, CancelTaskRequest(id="t"), ("POST", "/v1/tasks/t:cancel", ())),
+    "0.3 HTTP+JSON in ProtoJSON": (Pin("v0_3_proto"), SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), ("GET", "/v1/tasks/t:subscribe", ())),
+    "what only the other form has": (Pin("v0_3_proto"), LIST_TASKS, ListTasksRequest(page_size=5), ("GET", "/v1/tasks", (("pageSize", "5"),))),
+}
+
+
+@pytest.mark.parametrize(("pin", "operation", "request_", "said"), SAID.values(), ids=SAID.keys())
+def test_an_operation_is_asked(pin: Pin, operation: Operation, request_: WireModel, said: tuple[str, str, tuple[tuple[str, str], ...]]) -> None:
+    """With the method, the path and the query that the dialect has for it."""
+    question = voice_at(pinned(URL, pin)).ask(operation, request_)
+    method, path, query = said
+    assert (question.method, question.url, question.query) == (method, URL + path, query)
+    assert bool(question.media_type) == (question.body is not None)
+
+
+def test_a_call_names_the_method_of_its_dialect() -> None:
+    """The same request is another method, and other params, for each."""
+    bodies = [voice_at(pinned(URL, Pin(dialect))).ask(GET_TASK, GetTaskRequest(id="t")).body or b"" for dialect in ("v1_0", "v0_3", "mesh")]
+    assert [(from_json(body)["method"], from_json(body)["params"]) for body in bodies] == [
+        ("GetTask", {"id": "t"}),
+        ("tasks/get", {"id": "t"}),
+        ("tasks/get", {"id": "t"}),
+    ]
+
+
+def test_what_a_dialect_has_not_is_not_asked() -> None:
+    """The error says which dialect has not what."""
+    with pytest.raises(UnsupportedOperationError, match=r"mesh .* over JSONRPC has no GetExtendedAgentCard"):
+        voice_at(pinned(URL, Pin("mesh"))).ask(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+
+
+@pytest.mark.anyio
+async def test_every_request_says_what_stands_beside_it() -> None:
+    """The tenant of the card's interface, the version and the extensions under all of their names, and what the user adds."""
+    interface = {"url": "https://agent/base", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0", "tenant": "acme"}
+    card = {"name": "a", "description": "", "version": "1", "capabilities": {}, "supportedInterfaces": [interface], "skills": []}
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        body: object = card if request.url.path.endswith(".json") else {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}
+        return httpx.Response(200, content=to_json(body))
+
+    options = ClientOptions(extensions=("https://x/1", "https://x/2"), headers={"x-request-id": "7"})
+    async with A2AClient("https://agent", auth="secret", options=options, transport=httpx.MockTransport(answer)) as client:
+        await client.get("t")
+        await client.get("u")
+    assert [request.url.path for request in asked] == ["/.well-known/agent-card.json", "/base/acme/tasks/t", "/base/acme/tasks/u"]
+    headers = asked[-1].headers
+    assert {name: headers[name] for name in ("a2a-version", "opvs-version", "x-request-id", "authorization")} == {
+        "a2a-version": "1.0",
+        "opvs-version": "1.0",
+        "x-request-id": "7",
+        "authorization": "Bearer secret",
+    }
+    assert headers["a2a-extensions"] == headers["x-a2a-extensions"] == "https://x/1, https://x/2"
+
+
+def test_a_token_is_not_shown() -> None:
+    """Neither in a repr, nor anywhere a log might print it."""
+    client = A2AClient("https://agent", auth="secret")
+    assert "secret" not in repr(client._courier._http.auth)
