@@ -15,6 +15,7 @@ from pathlib import Path
 from litestar import Litestar
 
 from a2a_runtime.agent import Agent
+from a2a_runtime.heartbeat.membership import Membership
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project import load_project
 from a2a_runtime.settings import Settings
@@ -22,9 +23,14 @@ from a2a_runtime.stores.port import Store
 from a2a_runtime.surface import Surface
 
 
-def create_app(*mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None) -> Litestar:
-    """Make an app of agents and nothing else. Without a store, tasks live in the one that the settings name."""
-    return Litestar(plugins=[A2APlugin(*mounted, store=store, settings=settings)], logging_config=None)
+def create_app(
+    *mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None, mesh: Membership | None = None
+) -> Litestar:
+    """Make an app of agents and nothing else.
+
+    Without a store, tasks live in the one that the settings name; without a membership, the environment says what part the app has in a mesh.
+    """
+    return Litestar(plugins=[A2APlugin(*mounted, store=store, settings=settings, mesh=mesh)], logging_config=None)
 
 
 @cache

@@ -6,6 +6,7 @@ are; what stands in the way of a surface is refused when the app starts.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
@@ -14,12 +15,17 @@ from litestar.config.app import AppConfig
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.plugins import InitPlugin
 
+from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.assembly import Assembly
 from a2a_runtime.exchange.exchange import HttpExchange
 from a2a_runtime.exchange.framework import Strays
 from a2a_runtime.exchange.mount import check_guards, check_paths, controllers_of
 from a2a_runtime.exchange.openapi import add_paths
+from a2a_runtime.heartbeat.announcement import Presence
+from a2a_runtime.heartbeat.membership import Membership
+from a2a_runtime.mesh.checks import check_surface
+from a2a_runtime.probes import Probes
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.port import Store
 from a2a_runtime.surface import Surface
@@ -28,17 +34,24 @@ from a2a_runtime.surface import Surface
 class A2APlugin(InitPlugin):
     """Mounts agents, and runs what is behind them for as long as the app runs."""
 
-    def __init__(self, *mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None) -> None:
+    def __init__(
+        self, *mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None, mesh: Membership | None = None
+    ) -> None:
         if not mounted:
             raise ImproperlyConfiguredException("there is no agent to mount; name one: A2APlugin(agent)")
         self.surfaces: Sequence[Surface] = tuple(Surface(each) if isinstance(each, Agent) else each for each in mounted)
         self.assembly: Assembly | None = None
         """What runs behind the surfaces, while the app runs."""
         self._store, self._settings = store, settings
+        self._mesh = mesh
+        self._speaks_mesh = any(MESH.name in surface.dialects for surface in self.surfaces)
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
-        exchanges = [HttpExchange(surface) for surface in self.surfaces]
+        for surface in self.surfaces:
+            check_surface(surface)
+        presence = Presence(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
+        exchanges = [HttpExchange(surface, presence.addresses) for surface in self.surfaces]
         counters = [exchange.counter for exchange in exchanges]
         check_paths(exchanges, app_config.route_handlers)
         check_guards(app_config.guards)
@@ -55,7 +68,8 @@ class A2APlugin(InitPlugin):
                 for counter in counters:
                     counter.open(assembly.service, assembly.of_dialect, assembly.service.home)
                 try:
-                    yield
+                    async with self._known_to_mesh(app, presence):
+                        yield
                 finally:
                     self.assembly = None
                     for counter in counters:
@@ -63,3 +77,21 @@ class A2APlugin(InitPlugin):
 
         app_config.lifespan.append(running)
         return app_config
+
+    @asynccontextmanager
+    async def _known_to_mesh(self, app: Litestar, presence: Presence) -> AsyncGenerator[None, None]:
+        """Answer probes and tell a registry of the app, where it has something that a mesh would look for."""
+        if not self._speaks_mesh:
+            yield
+            return
+        from a2a_runtime.heartbeat.heart import joined  # noqa: PLC0415 - most apps talk to nobody, and what this stands on takes long to load
+
+        membership = Membership.from_environment(os.environ) if self._mesh is None else self._mesh
+        probes = Probes(membership)
+        probes.mount(app)
+        async with joined(membership, presence) as heart:
+            probes.heart, probes.is_ready = heart, True
+            try:
+                yield
+            finally:
+                probes.is_ready = False

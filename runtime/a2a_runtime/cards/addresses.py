@@ -13,9 +13,9 @@ class PublicAddresses:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str] = {}
 
-    def learn(self, path: str, skill_id: str, url: str) -> None:
-        """Keep the address of a surface, however the slash at the end of its path is written."""
-        self._known[path.rstrip("/"), skill_id] = url
+    def learn(self, path: str, skill_id: str, url: str | None) -> None:
+        """Keep the address of a surface, however the slash at the end of its path is written, or that it has none."""
+        self._known[path.rstrip("/"), skill_id] = url or ""
 
     def of(self, surface: Surface) -> str | None:
         """Find the address of a surface."""

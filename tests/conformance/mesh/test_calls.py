@@ -57,7 +57,7 @@ def test_calls_are_answered_where_they_are_sent(client: httpx.Client, path: str)
 
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/resubscribe"])
-@pytest.mark.parametrize("params", [{}, {"id": ""}, {"id": 0}, {"id": None}, {"id": {}}, {"id": 7}, [], "x", None], ids=lambda params: repr(params))
+@pytest.mark.parametrize("params", [{}, {"id": ""}, {"id": 0}, {"id": None}, {"id": {}}, {"id": 7}, [], "x", None], ids=repr)
 def test_a_task_has_to_be_named(client: httpx.Client, method: str, params: object) -> None:
     """What names no task is refused as an answer, also where a stream was asked for."""
     response = client.post("/agents/echo", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
