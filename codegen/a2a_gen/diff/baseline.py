@@ -1,7 +1,6 @@
 """Where sides come from: a folder, a file, a commit, a lock, or the card of an agent that answers somewhere.
 
-``a2a-gen.lock`` holds hashes and no schemas. As a baseline it means the files that it describes: as they stand when they still have these hashes, else as the
-commit that last wrote the lock has them.
+``a2a-gen.lock`` holds hashes and no schemas. As a baseline it means the files that it was committed with: those of the last commit that wrote it.
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import httpx
 
 from a2a_gen.diff.agent import from_card, from_project
 from a2a_gen.diff.side import TABLES, Side
@@ -102,6 +99,8 @@ def _locked(path: Path, home: Home) -> Side:
 
 def _fetched(address: str) -> Side:
     """Get a card from the agent itself."""
+    import httpx  # noqa: PLC0415 - takes longer to import than most comparisons take
+
     urls = [address] if address.endswith(".json") else [f"{address.rstrip('/')}/.well-known/{name}" for name in ("agent-card.json", "agent.json")]
     said = ""
     for url in urls:

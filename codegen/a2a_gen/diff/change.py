@@ -33,20 +33,21 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """Which values show a change and not another one at the same place: of an alternative, and without a member, or a listed one, or of some kinds."""
+    """Which values show a change, and not another one at the same place: of an alternative, without or having a member, of some kinds."""
 
     atom: Atom | None = None
     without: str = ""
-    with_: str = ""
+    having: tuple[str, str] = ("", "")
     value: str = ""
     kinds: frozenset[str] = frozenset()
 
-    def shows(self, value: Json) -> bool:
-        """Tell whether a value can show the change."""
+    def shows(self, value: Json, taker: int) -> bool:
+        """Tell whether a value that the old side (0) or the new one (1) takes can show the change."""
         if self.value and canonical.key(value) != self.value:
             return False
-        if self.without or self.with_:
-            return isinstance(value, dict) and self.without not in value and (not self.with_ or self.with_ in value)
+        wanted = self.having[taker]
+        if self.without or wanted:
+            return isinstance(value, dict) and self.without not in value and (not wanted or wanted in value)
         return not self.kinds or kind_of(value) in self.kinds
 
 
@@ -106,13 +107,13 @@ class Scene:
 
     def change(self, rule: Rule, *below: str, levels: Levels | None = None, focus: Focus = ANYTHING, **words: str) -> Change:
         """Say that a rule applies here, or at a keyword further down."""
-        places = (place_of(atom.node, *below, default=at) for atom, at in self._ends())
-        return Change(rule, *places, tuple(sorted(words.items())), self.pair, focus, levels)
+        old, new = (place_of(atom.node, *below, default=at) for atom, at in self._ends())
+        return Change(rule, old, new, tuple(sorted(words.items())), self.pair, focus, levels)
 
     def child(self, old: Node, new: Node, step: Step, *below: str) -> Child:
         """Name a pair further down."""
-        places = (place_of(atom.node, *below, default=at) for atom, at in self._ends())
-        return Child(Pair(old, new, *places), step, self.old, self.new)
+        ends = [place_of(atom.node, *below, default=at) for atom, at in self._ends()]
+        return Child(Pair(old, new, *ends), step, self.old, self.new)
 
     def nodes(self, old: list[Spot], new: list[Spot]) -> tuple[Node, Node]:
         """Gather nodes of both trees."""

@@ -29,7 +29,7 @@ class Paired:
 def pair(comparison: Comparison, *, docs: bool = False) -> Paired:
     """Pair the definitions of two trees."""
     old, new = (dict(tree.definitions) for tree in comparison.trees)
-    together = [(old.pop(at), spot) for at, spot in list(new.items()) if at in old and new.pop(at)]
+    together = [(old.pop(at), new.pop(at)) for at in list(new) if at in old]
     changes: list[Change] = []
     for before, after in _elsewhere(comparison, old, new):
         together.append((old.pop(before.at), new.pop(after.at)))
@@ -90,5 +90,5 @@ def _said(spot: Spot) -> list[tuple[str, str]]:
     return [(inner.pointer, repr(inner.members[word])) for inner in schemas(spot.data) for word in _FOR_PEOPLE if word in inner.members]
 
 
-def _change(found: Rule, old: At, new: At, *, levels: Levels | None = None, **words: str) -> Change:
+def _change(found: Rule, old: At, new: At, /, *, levels: Levels | None = None, **words: str) -> Change:
     return Change(found, old, new, tuple(sorted(words.items())), adjusted=levels)

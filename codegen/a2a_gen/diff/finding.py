@@ -16,7 +16,7 @@ PROFILES = ("WIRE", "SOURCE", "FULL", "BACKWARD", "FORWARD")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One change, told; ``has_witness`` is None where none was looked for."""
+    """One change, told; ``was_looked_for`` says whether documents could show it at all."""
 
     rule: Rule
     level: Level
@@ -30,12 +30,12 @@ class Finding:
     witnesses: tuple[Witness, ...] = ()
     breaks_reading: bool = False
     breaks_writing: bool = False
-    baseline: str = ""
+    was_looked_for: bool = False
 
     @property
     def is_break_without_witness(self) -> bool:
         """Whether documents suffer, and none could be found that shows it."""
-        return self.level is Level.ERROR and (self.breaks_reading or self.breaks_writing) and not self.witnesses
+        return self.was_looked_for and self.level is Level.ERROR and not self.witnesses
 
 
 def level(change: Change, roles: frozenset[Role], profile: str) -> Level:

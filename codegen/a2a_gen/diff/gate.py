@@ -149,8 +149,9 @@ class _Teller:
             users=tuple(sorted(users)),
             fingerprint=fingerprint(change),
             witnesses=tuple(self._look(change, reached, reads=reads, writes=writes)) if looks and reached else (),
-            breaks_reading=reads and change.effect.narrows,
-            breaks_writing=writes and change.effect.widens,
+            breaks_reading=reads and change.levels.read is Level.ERROR,
+            breaks_writing=writes and change.levels.write is Level.ERROR,
+            was_looked_for=looks and ((reads and change.effect.narrows) or (writes and change.effect.widens)),
         )
 
     def _look(self, change: Change, reached: _Reached, *, reads: bool, writes: bool) -> Iterator[Witness]:

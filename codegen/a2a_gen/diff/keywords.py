@@ -1,4 +1,4 @@
-"""What the keywords of JSON Schema are to a comparison: which ones say nothing about values, which are understood, and which can only be told apart."""
+"""What the keywords of JSON Schema are to a comparison: which say nothing about values, which are understood, which can only be told apart."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ KINDS = ("null", "boolean", "number", "string", "array", "object")
 # Say nothing about values. Whatever begins with "x-" does not either, but for those that rules know.
 ANNOTATIONS = frozenset(
     {
-        "$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "contentMediaType", "contentSchema", "default", "definitions",
-        "deprecated", "description", "discriminator", "example", "examples", "externalDocs", "id", "readOnly", "title", "writeOnly", "xml",
+        "$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "contentMediaType", "contentSchema", "default",
+        "definitions", "deprecated", "description", "discriminator", "example", "examples", "externalDocs", "id", "readOnly", "title",
+        "writeOnly", "xml",
     }
 )  # fmt: skip
 
@@ -21,9 +22,10 @@ UNIONS = ("anyOf", "oneOf")
 
 UNDERSTOOD = frozenset(
     {
-        "additionalItems", "additionalProperties", "anyOf", "const", "contentEncoding", "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "items",
-        "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "nullable", "oneOf",
-        "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "required", "type", "unevaluatedProperties", "uniqueItems",
+        "additionalItems", "additionalProperties", "anyOf", "const", "contentEncoding", "enum", "exclusiveMaximum", "exclusiveMinimum",
+        "format", "items", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum",
+        "multipleOf", "nullable", "oneOf", "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "required",
+        "type", "unevaluatedProperties", "uniqueItems",
     }
 )  # fmt: skip
 

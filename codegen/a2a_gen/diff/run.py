@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from a2a_gen.diff import ignore
@@ -24,7 +24,7 @@ class Request:
     new: Path
     is_plain: bool = False
     profile: str = ""
-    wish: Wish = Wish()
+    wish: Wish = field(default_factory=Wish)
     ignore: Path | None = None
 
 

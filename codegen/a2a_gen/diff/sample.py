@@ -19,6 +19,8 @@ from a2a_gen.source.json_text import Json
 
 _DEEPEST = 8
 _LONGEST = 3_000
+_MOST_NODES = 4_000
+_FEW = 12
 _ORDER = ("null", "boolean", "string", "number", "array", "object")
 _BY_FORMAT: Mapping[str, str] = {
     "date-time": "2025-01-01T00:00:00Z",
@@ -43,10 +45,16 @@ class Sampler:
     def __init__(self, tree: Tree, shape: Callable[[Node], Shape]) -> None:
         self._tree = tree
         self._shape = shape
+        self._left = _MOST_NODES
+
+    def begin(self) -> None:
+        """Begin to count anew: what follows may take as long as anything before."""
+        self._left = _MOST_NODES
 
     def values(self, node: Node, depth: int = 0) -> Iterator[Json]:
         """Make small values of a node, the simplest kinds first."""
-        if depth > _DEEPEST or node.is_impossible:
+        self._left -= 1
+        if depth > _DEEPEST or self._left < 0 or node.is_impossible:
             return
         atoms = self._shape(node).atoms
         for kind in _ORDER:
@@ -93,8 +101,11 @@ class Sampler:
                 yield [*made, value, *(rest * (least - len(made) - 1))]
 
     def _lists(self, atom: Atom, depth: int, other: Atom | None) -> Iterator[Json]:
+        first = max((len(each) for each in atom.node.values("prefixItems") if isinstance(each, list)), default=0)
         for size in _sizes("array", atom, other):
-            each = [list(islice(self.values(item(self._tree, atom.node, index), depth + 1), 12)) for index in range(min(size, _LONGEST))]
+            few = _FEW if depth == 0 else 2
+            each = [list(islice(self.values(item(self._tree, atom.node, index), depth + 1), few)) for index in range(min(size, first + 1))]
+            each += each[-1:] * (size - len(each))
             if all(each):
                 yield [values[0] for values in each]
                 yield from self._containing(atom, [values[0] for values in each], depth)

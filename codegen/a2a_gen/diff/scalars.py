@@ -10,6 +10,8 @@ from fractions import Fraction
 from a2a_gen.diff.node import Node
 from a2a_gen.source.json_text import Json
 
+_LONGEST_TEXT = 200
+_LONGEST_PATTERN = 500
 SIZES = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItems"), "object": ("minProperties", "maxProperties")}
 
 
@@ -108,7 +110,7 @@ def satisfies(whole: Node, value: Json) -> bool:
 
 def _may_match(pattern: str, value: str) -> bool:
     """Match, unless the pattern is no Python or could take for ever: then the value is kept, as if it matched."""
-    if len(value) > 200 or is_slow(pattern):
+    if len(value) > _LONGEST_TEXT or is_slow(pattern):
         return True
     try:
         return re.search(pattern, value) is not None
@@ -118,4 +120,4 @@ def _may_match(pattern: str, value: str) -> bool:
 
 def is_slow(pattern: str) -> bool:
     """Whether a pattern repeats a repetition, which may take time that doubles with every character."""
-    return len(pattern) > 500 or re.search(r"[+*}]\)?[^()|]{0,3}\)[+*{]", pattern) is not None
+    return len(pattern) > _LONGEST_PATTERN or re.search(r"[+*}]\)?[^()|]{0,3}\)[+*{]", pattern) is not None

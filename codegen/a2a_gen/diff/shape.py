@@ -1,7 +1,7 @@
 """The values of a node, by kind: each alternative of its unions, for each kind of value that it allows.
 
-Unions are spread out, so ``{"anyOf": [X, {"type": "null"}]}`` and ``{"type": [x, "null"]}`` have one shape. Enumerations of one kind are put together; a
-boolean is an enumeration of two. What only asks for the presence of members stays a group of its alternative (``presence``).
+Unions are spread out, so ``{"anyOf": [X, {"type": "null"}]}`` and ``{"type": [x, "null"]}`` have one shape. Enumerations of one kind are put
+together; a boolean is an enumeration of two. What only asks for the presence of members stays a group of its alternative (``presence``).
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ class Side:
     def tree(self) -> Tree:
         """The files that hold schemas, to be compared."""
         if self.agent is not None and not self.agent.skills_have_schemas:
-            return Tree({}, self.shown)
-        return Tree(family_files(self.documents) if self.is_contract else self.documents, self.shown)
+            return Tree({}, self.shown, self.documents)
+        return Tree(family_files(self.documents) if self.is_contract else self.documents, self.shown, self.documents)
 
     def roles(self, otherwise: frozenset[Role]) -> Roles:
         """Say who uses which definition."""

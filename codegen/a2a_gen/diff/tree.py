@@ -61,10 +61,11 @@ class Spot:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """All files of one side, and the folder that shown paths begin with."""
+    """All files of one side, and the folder that shown paths begin with; ``beside`` are files without schemas in which something may be found."""
 
     documents: Mapping[str, Document]
     shown: str = ""
+    beside: Mapping[str, Document] = field(default_factory=dict[str, Document])
 
     @cached_property
     def ids(self) -> Mapping[str, str]:
@@ -133,6 +134,6 @@ class Tree:
     def place(self, at: At) -> Place:
         """Give a place its line, and the path that people know the file by."""
         file, pointer = at
-        document = self.documents.get(file)
+        document = self.documents.get(file) or self.beside.get(file)
         line = document.place(pointer).line if document else 1
         return Place(posixpath.join(self.shown, file) if self.shown else file, line, pointer)

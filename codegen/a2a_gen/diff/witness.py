@@ -21,6 +21,8 @@ from a2a_gen.source.json_text import Json
 
 _MOST_TRIED = 600
 _MOST_WRAPPED = 12
+_ANYTHING: tuple[Json, ...] = (None, True, "", "a", 0, 1.5, -1, [], {}, ["a"], [1], {"other": 1}, {"other": "a"})
+_FILLERS: tuple[Json, ...] = (None, "a", 1, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Witnesses:
     def find(self, change: Change, path: Sequence[Child], root: Pair, *, was_taken: bool) -> Witness | None:
         """Look for a document of ``root`` that shows a change, to whose pair a path of children leads."""
         taker = 0 if was_taken else 1
+        for sampler in self._samplers:
+            sampler.begin()
         try:
             found = next(self._documents(change, path, root, taker), None)
         except (TooLargeError, RecursionError):
@@ -68,15 +72,18 @@ class Witnesses:
             return
 
         def shows(value: Json) -> bool:
-            return change.focus.shows(value) and self.shows(pair, value, taker)
+            return change.focus.shows(value, taker) and self.shows(pair, value, taker)
 
         values = islice(self._near(pair, taker, change.focus.atom), _MOST_TRIED)
         for found in islice((value for value in values if shows(value)), _MOST_WRAPPED):
             value = _smallest(found, shows)
             for document in islice(self._wrapped(value, path, taker), _MOST_WRAPPED):
                 if self.shows(root, document, taker):
-                    kept = canonical.key(value)
-                    yield (_smallest(document, lambda less, kept=kept: self.shows(root, less, taker) and _holds(less, path, kept)),)
+                    yield (_smallest(document, self._still(root, taker, path, canonical.key(value))),)
+
+    def _still(self, root: Pair, taker: int, path: Sequence[Child], kept: str) -> Callable[[Json], bool]:
+        """Say which smaller documents still show the change: those that hold the value which does."""
+        return lambda document: self.shows(root, document, taker) and _holds(document, path, kept)
 
     def _near(self, pair: Pair, taker: int, only: Atom | None) -> Iterator[Json]:
         sides = (pair.old, pair.new)
@@ -90,7 +97,7 @@ class Witnesses:
             for other in others or (None,):
                 yield from sampler.of(atom, 0, other)
         yield from self._samplers[1 - taker].values(sides[1 - taker])
-        yield from (None, True, "", "a", 0, 1.5, -1, [], {}, ["a"], [1], {"other": 1}, {"other": "a"})
+        yield from _ANYTHING
 
     def _wrapped(self, value: Json, path: Sequence[Child], taker: int) -> Iterator[Json]:
         values: list[Json] = [value]
@@ -110,7 +117,7 @@ class Witnesses:
                 for name in matching(pattern):
                     yield from sampler.around(atom, name, inner)
             case ("name", _) if isinstance(inner, str):
-                for filler in (None, "a", 1, {}):
+                for filler in _FILLERS:
                     yield from sampler.around(atom, inner, filler)
             case ("item", int(index)):
                 yield from sampler.list_with(atom, index, inner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 
 from a2a_gen.diff.finding import Finding
 from a2a_gen.diff.gate import Report
@@ -39,15 +40,26 @@ def _finding(finding: Finding) -> dict[str, Json]:
         "definition": finding.definition,
         "old": _place(finding.old),
         "new": _place(finding.new),
-        "roles": sorted(role.value for role in finding.roles),
-        "users": list(finding.users),
+        "roles": _texts(sorted(role.value for role in finding.roles)),
+        "users": _texts(finding.users),
         "fingerprint": finding.fingerprint,
-        "breaks": [word for word, breaks in (("reading", finding.breaks_reading), ("writing", finding.breaks_writing)) if breaks],
+        "breaks": _texts(_breaks(finding)),
         "witnesses": [
             {"document": witness.document, "definition": witness.definition, "accepted_by": "old" if witness.was_taken else "new"}
             for witness in finding.witnesses
         ],
     }
+
+
+def _breaks(finding: Finding) -> Iterator[str]:
+    if finding.breaks_reading:
+        yield "reading"
+    if finding.breaks_writing:
+        yield "writing"
+
+
+def _texts(words: Iterable[str]) -> Json:
+    return [*words]
 
 
 def _place(place: Place) -> Json:

@@ -41,7 +41,7 @@ def _witnesses(findings: list[Finding]) -> Iterator[str]:
         yield f"- {_plain(finding.text)} (`{finding.rule.id}`)"
         for witness in finding.witnesses:
             yield f"  - {_plain(told(witness).removesuffix(shown(witness)))}"
-            yield from ("    ```json", f"    {shown(witness).replace('```', '`​``')}", "    ```")
+            yield from ("    ```json", f"    {shown(witness).replace('```', '` ``')}", "    ```")
         if finding.is_break_without_witness:
             yield "  - no document was found that shows it"
     yield from ("", "</details>", "")

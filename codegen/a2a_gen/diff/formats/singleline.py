@@ -8,6 +8,7 @@ from a2a_gen.diff.gate import Report
 def write(report: Report) -> str:
     """Write a report line by line."""
     return "".join(
-        f"{each.new.file}:{each.new.line or 1}: {each.level}: {' '.join(each.text.split())} [{each.rule.code} {each.rule.id}] #{each.new.pointer} {each.fingerprint}\n"
+        f"{each.new.file}:{each.new.line or 1}: {each.level}: {' '.join(each.text.split())} [{each.rule.code} {each.rule.id}]"
+        f" #{each.new.pointer} {each.fingerprint}\n"
         for each in report.findings
     )

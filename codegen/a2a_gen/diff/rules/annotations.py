@@ -19,7 +19,7 @@ PROTO_TYPE_CHANGED = rule(
 )
 NOT_RESERVED = rule(
     "A2A093", "number-deleted-not-reserved", "proto none E E E", "{name} was removed, and nothing keeps its number {old} from being used again",
-    'add "x-reserved": {{"properties": [name], "numbers": [number]}} to the type', waiver="a number that is no longer reserved is proto-reserve-removed",
+    'add "x-reserved": {"properties": [name], "numbers": [number]} to the type', waiver="a number that is no longer reserved is proto-reserve-removed",
 )  # fmt: skip
 RESERVE_REMOVED = rule(
     "A2A094", "reserve-removed", "proto none E E I", "{name} is no longer reserved", "reserve it for ever", waiver="to reserve something harms nobody"

@@ -33,10 +33,8 @@ def compare_conditions(scene: Scene) -> Iterator[Change]:
         added = [spot for spot in after if not any(scene.same(other, spot) for other in before)]
         if not gone and not added:
             continue
-        if keyword not in _NARROWING or (gone and added):
-            found = UNDECIDABLE
-        else:
-            found = ADDED if added else REMOVED
+        is_undecided = keyword not in _NARROWING or (gone and added)
+        found = UNDECIDABLE if is_undecided else ADDED if added else REMOVED
         yield scene.change(found, keyword, name=keyword)
 
 

@@ -62,18 +62,17 @@ def _bound(
 ) -> Iterator[Change]:
     if old == new:
         return
-    words = {"name": name, "old": _told(old), "new": _told(new)}
     if old is None or new is None:
-        yield scene.change(SET if old is None else LIFTED, name, **words)
+        yield scene.change(SET if old is None else LIFTED, name, name=name, old=_told(old), new=_told(new))
         return
     rose = new[0] > old[0] or (new[0] == old[0] and new[1] == rising_narrows)
-    yield scene.change(TIGHTENED if rose == rising_narrows else LOOSENED, name, **words)
+    yield scene.change(TIGHTENED if rose == rising_narrows else LOOSENED, name, name=name, old=_told(old), new=_told(new))
 
 
 def _multiple(scene: Scene, old: Fraction | None, new: Fraction | None) -> Iterator[Change]:
     if old == new:
         return
-    words = {"name": "multipleOf", "old": _told(old and (old, False)), "new": _told(new and (new, False))}
+    before, after = (None if step is None else (step, False) for step in (old, new))
     if old is None or new is None:
         found = SET if old is None else LIFTED
     elif (new / old).denominator == 1:
@@ -82,7 +81,7 @@ def _multiple(scene: Scene, old: Fraction | None, new: Fraction | None) -> Itera
         found = LOOSENED
     else:
         found = MULTIPLE_CHANGED
-    yield scene.change(found, "multipleOf", **words)
+    yield scene.change(found, "multipleOf", name="multipleOf", old=_told(before), new=_told(after))
 
 
 def _told(bound: tuple[Fraction, bool] | None) -> str:

@@ -48,10 +48,8 @@ def compare_tables(old: Contract, new: Contract, is_same: Callable[[str, str, st
     for before, after in _both(old.operations, new.operations):
         yield from _operation(before, after, is_same)
     yield from _rows(old.errors, new.errors, (ERROR_REMOVED, ERROR_ADDED))
-    for before, after in _both(old.errors, new.errors):
-        yield from _error(before, after)
-    for before, after in _both(old.states, new.states):
-        yield from _state(before, after)
+    yield from (change for rows in _both(old.errors, new.errors) for change in _error(*rows))
+    yield from (change for rows in _both(old.states, new.states) for change in _state(*rows))
 
 
 def _operation(old: Operation, new: Operation, is_same: Callable[[str, str, str], bool]) -> Iterator[Change]:
@@ -132,7 +130,7 @@ def _by_name(rows: Sequence[_R]) -> Mapping[str, _R]:
     return {row.name: row for row in rows}
 
 
-def _change(found: Rule, old: _Row, new: _Row, *, levels: Levels | None = None, **words: str) -> Change:
+def _change(found: Rule, old: _Row, new: _Row, /, *, levels: Levels | None = None, **words: str) -> Change:
     return Change(found, (old.place.file, old.place.pointer), (new.place.file, new.place.pointer), _words(**words), adjusted=levels)
 
 

@@ -67,7 +67,7 @@ def compare_members(scene: Scene) -> Iterator[Found]:
             yield from _removed(scene, name)
     for name, now in renamed.items():
         kept = now in objects.names(new) and name in _aliases(scene, now)
-        yield scene.change(RENAMED_ALIAS if kept else RENAMED, "properties", now, old=name, new=now)
+        yield scene.change(RENAMED_ALIAS if kept else RENAMED, "properties", now, focus=Focus(having=(name, now)), old=name, new=now)
     yield from _required(scene, renamed)
 
 
@@ -100,7 +100,7 @@ def _added(scene: Scene, name: str) -> Iterator[Found]:
     if knew and not must:
         yield scene.change(BECAME_OPTIONAL, "required", name=name, focus=Focus(without=name))
     if before.is_impossible:
-        yield scene.change(ADDED_TO_CLOSED, "properties", name, name=name, focus=Focus(with_=name))
+        yield scene.change(ADDED_TO_CLOSED, "properties", name, name=name, focus=Focus(having=(name, name)))
     elif not before.is_anything:
         yield _descend(scene, name)
     elif not objects.names(scene.old.node):
@@ -111,7 +111,7 @@ def _added(scene: Scene, name: str) -> Iterator[Found]:
 
 def _shaped(scene: Scene, name: str) -> Iterator[Change]:
     if not objects.member(scene.trees[1], scene.new.node, name).is_anything:
-        yield scene.change(SHAPED, "properties", name, name=name, focus=Focus(with_=name))
+        yield scene.change(SHAPED, "properties", name, name=name, focus=Focus(having=(name, name)))
 
 
 def _removed(scene: Scene, name: str) -> Iterator[Found]:
@@ -122,7 +122,7 @@ def _removed(scene: Scene, name: str) -> Iterator[Found]:
         yield scene.change(BECAME_REQUIRED, "required", name=name, focus=Focus(without=name))
     if after.is_impossible:
         levels = Levels(Level.ERROR, Level.ERROR if was else Level.WARNING, Level.ERROR)
-        yield scene.change(REMOVED_FROM_CLOSED, "properties", name, name=name, levels=softer or levels, focus=Focus(with_=name))
+        yield scene.change(REMOVED_FROM_CLOSED, "properties", name, name=name, levels=softer or levels, focus=Focus(having=(name, name)))
         if was:
             yield scene.change(REMOVED_REQUIRED, "properties", name, name=name, levels=softer, focus=Focus(without=name))
     elif was and not must:

@@ -1,4 +1,4 @@
-"""Generated Python: names that users' code has, compared in the intermediate form. What a schema's change does to it stands in the other rules' third level."""
+"""Generated Python: names that users' code has, compared in the intermediate form. Other rules say in their third level what they do to it."""
 
 from __future__ import annotations
 

@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from a2a_gen.diff.rules import (
-    agents,
-    annotations,
-    applicators,
-    bounds,
-    closed,
-    definitions,
-    enums,
-    operations,
-    presence,
-    properties,
-    python,
-    texts,
-    types,
-    unions,
-)
+from a2a_gen.diff.rules.agents import RULES as AGENTS
+from a2a_gen.diff.rules.annotations import RULES as ANNOTATIONS
+from a2a_gen.diff.rules.applicators import RULES as APPLICATORS
+from a2a_gen.diff.rules.bounds import RULES as BOUNDS
+from a2a_gen.diff.rules.closed import RULES as CLOSED
+from a2a_gen.diff.rules.definitions import RULES as DEFINITIONS
+from a2a_gen.diff.rules.enums import RULES as ENUMS
+from a2a_gen.diff.rules.operations import RULES as OPERATIONS
+from a2a_gen.diff.rules.presence import RULES as PRESENCE
+from a2a_gen.diff.rules.properties import RULES as PROPERTIES
+from a2a_gen.diff.rules.python import RULES as PYTHON
 from a2a_gen.diff.rules.rule import Rule
+from a2a_gen.diff.rules.texts import RULES as TEXTS
+from a2a_gen.diff.rules.types import RULES as TYPES
+from a2a_gen.diff.rules.unions import RULES as UNIONS
 
 _FAMILIES = (
-    agents, operations, definitions, properties, types, texts, enums, bounds, unions, presence, closed, applicators, annotations, python,
+    AGENTS, OPERATIONS, DEFINITIONS, PROPERTIES, TYPES, TEXTS, ENUMS, BOUNDS, UNIONS, PRESENCE, CLOSED, APPLICATORS, ANNOTATIONS, PYTHON,
 )  # fmt: skip
 
 TABLE: Mapping[str, Rule] = MappingProxyType(
-    {rule.id: rule for rule in sorted((each for family in _FAMILIES for each in family.RULES), key=lambda each: each.code)}
+    {rule.id: rule for rule in sorted((each for family in _FAMILIES for each in family), key=lambda each: each.code)}
 )
