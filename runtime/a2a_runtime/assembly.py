@@ -18,6 +18,7 @@ from a2a_contract.dialects import MESH
 from a2a_contract.service import AgentService
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine, Parts
+from a2a_runtime.keyring import Keyring
 from a2a_runtime.mesh.service import MeshService
 from a2a_runtime.net.policy import Policy
 from a2a_runtime.push.bell import OverheardBell
@@ -43,16 +44,17 @@ class Assembly:
     ) -> None:
         settings = settings or Settings()
         clock = clock or SystemClock()
+        keyring = Keyring.of(settings, surfaces)
         address = store if isinstance(store, str) else settings.store if store is None else ""
         self.store = complete(store) if address == "" else open_store(address)
         self._dialler = LateDialler(settings)
         bell: Doorbell | None = _doorbell(address)
         self._deliverer: Deliverer | None = None
         if any(surface.agent.capabilities.push_notifications for surface in surfaces):
-            self._deliverer = _deliverer(self.store, self._dialler, settings, clock)
+            self._deliverer = _deliverer(self.store, self._dialler, settings, clock, keyring)
             bell = OverheardBell(self._deliverer, bell)
         self.engine = Engine(self.store, skills_of(surfaces), Parts(settings, clock, bell, self._dialler))
-        means = Means(self.engine, self.store, self._dialler.check, clock)
+        means = Means(self.engine, self.store, self._dialler.check, clock, keyring.vault)
         self.service = Service(means)
         self.of_dialect: Mapping[str, AgentService[Call]] = {MESH.name: MeshService(means)}
         """The services of dialects that have rules of their own."""
@@ -112,7 +114,7 @@ def _doorbell(address: str) -> Doorbell | None:
     return PostgresDoorbell(address)
 
 
-def _deliverer(store: Store, dialler: LateDialler, settings: Settings, clock: Clock) -> Deliverer:
-    from a2a_runtime.push.deliverer import Deliverer, Rules  # noqa: PLC0415 - loaded only where there are webhooks
+def _deliverer(store: Store, dialler: LateDialler, settings: Settings, clock: Clock, keyring: Keyring) -> Deliverer:
+    from a2a_runtime.push.deliverer import Deliverer, Rules, unsigned  # noqa: PLC0415 - loaded only where there are webhooks
 
-    return Deliverer(store, dialler.dialler, Rules.of(settings), clock=clock)
+    return Deliverer(store, dialler.dialler, Rules.of(settings), clock=clock, sign=keyring.webhooks() or unsigned, vault=keyring.vault)

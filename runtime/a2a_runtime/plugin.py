@@ -10,9 +10,10 @@ import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
-from litestar import Litestar
+from litestar import Litestar, Response, get
 from litestar.config.app import AppConfig
 from litestar.exceptions import ImproperlyConfiguredException
+from litestar.handlers import HTTPRouteHandler
 from litestar.plugins import InitPlugin
 
 from a2a_contract.dialects import MESH
@@ -24,6 +25,7 @@ from a2a_runtime.exchange.mount import check_guards, check_paths, controllers_of
 from a2a_runtime.exchange.openapi import add_paths
 from a2a_runtime.heartbeat.announcement import Presence
 from a2a_runtime.heartbeat.membership import Membership
+from a2a_runtime.keyring import JWKS_PATH, Keyring
 from a2a_runtime.mesh.checks import check_surface
 from a2a_runtime.probes import Probes
 from a2a_runtime.settings import Settings
@@ -48,6 +50,10 @@ class A2APlugin(InitPlugin):
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
+        keyring = Keyring.of(self._settings or Settings(), self.surfaces)
+        self.surfaces = keyring.sign(self.surfaces)
+        if (keys := keyring.published()) is not None:
+            app_config.route_handlers.append(_published(keys))
         for surface in self.surfaces:
             check_surface(surface)
         presence = Presence(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
@@ -95,3 +101,13 @@ class A2APlugin(InitPlugin):
                 yield
             finally:
                 probes.is_ready = False
+
+
+def _published(keys: bytes) -> HTTPRouteHandler:
+    """Publish public keys: they are for everybody."""
+
+    @get(JWKS_PATH, include_in_schema=False)
+    async def public_keys() -> Response[bytes]:
+        return Response(keys, media_type="application/jwk-set+json", headers={"cache-control": "public, max-age=300"})
+
+    return public_keys

@@ -6,7 +6,7 @@ Every setting can be given in the environment, by its name in capitals after ``A
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import get_type_hints
 
 PREFIX = "A2A_"
@@ -64,6 +64,11 @@ class Settings:
     """How many webhooks are called at the same time."""
     push_poll: float = 1.0
     """How often the process looks for webhook calls that other processes have left."""
+
+    signing_keys: str = field(default="", repr=False)
+    """Files with private keys (PEM), separated by commas, with which cards and webhooks are signed."""
+    vault_keys: str = field(default="", repr=False)
+    """Keys, separated by commas, with which the secrets of webhooks are sealed in the store: 32 bytes each, as base64."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

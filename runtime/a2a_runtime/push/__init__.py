@@ -19,3 +19,21 @@ again, with the same ``Webhook-Id``.
 A configuration that has failed hears nothing more until it is put again. It stays readable, the store says since when and why
 (``push_failures``), and its task's metadata says so too.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from a2a_runtime.push.proof import verify
+
+__all__ = ["verify"]
+
+
+def __getattr__(name: str) -> object:
+    """Load what receivers of webhooks check them with only when it is named: it stands on an extra."""
+    if name == "verify":
+        from a2a_runtime.push.proof import verify  # noqa: PLC0415 - see above
+
+        return verify
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

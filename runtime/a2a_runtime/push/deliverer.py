@@ -14,7 +14,7 @@ import logging
 import random
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -26,6 +26,7 @@ from a2a_runtime.net.dialler import Answer
 from a2a_runtime.net.errors import DialError
 from a2a_runtime.push import verdict
 from a2a_runtime.push.notification import Notification, id_of, notification_of
+from a2a_runtime.push.secret import GlassVault, Sealer, opened
 from a2a_runtime.push.verdict import Again, Arrived, Failed, Patience, Try, Verdict
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.port import Change, Delivery, Outbox, TaskStore
@@ -78,9 +79,18 @@ def unsigned(_notification: Notification) -> Mapping[str, str]:
 class Deliverer:
     """Takes deliveries and sees to each of them."""
 
-    def __init__(self, store: PushStores, poster: Poster, rules: Rules | None = None, *, clock: Clock | None = None, sign: Signer = unsigned) -> None:
+    def __init__(
+        self,
+        store: PushStores,
+        poster: Poster,
+        rules: Rules | None = None,
+        *,
+        clock: Clock | None = None,
+        sign: Signer = unsigned,
+        vault: Sealer | None = None,
+    ) -> None:
         self._store, self._poster, self._rules, self._sign = store, poster, rules or Rules(), sign
-        self._clock = clock or SystemClock()
+        self._clock, self._vault = clock or SystemClock(), vault or GlassVault()
         self._calls: set[asyncio.Task[None]] = set()
         self._news = asyncio.Event()
         self._closing = False
@@ -164,7 +174,7 @@ class Deliverer:
     async def _verdict(self, delivery: Delivery) -> Verdict:
         this = Try(delivery.attempts, moment(self._clock.millis()), random.random())  # noqa: S311  # no secret
         try:
-            notification = notification_of(delivery)
+            notification = notification_of(replace(delivery, config=opened(delivery.config, self._vault)))
             if notification is None:
                 return Arrived()
             headers = {**notification.headers, **self._sign(notification)}

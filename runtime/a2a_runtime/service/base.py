@@ -9,6 +9,7 @@ from a2a_contract.errors import InvalidParamsError
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine
 from a2a_runtime.ids import Ids
+from a2a_runtime.push.secret import GlassVault, Sealer
 from a2a_runtime.stores.port import Store
 
 
@@ -24,6 +25,7 @@ class Means:
     store: Store
     check_url: Callable[[str], object] = any_url
     clock: Clock = SystemClock()  # noqa: RUF009 - it has no state
+    vault: Sealer = GlassVault()  # noqa: RUF009 - as above
 
 
 class ServiceBase:

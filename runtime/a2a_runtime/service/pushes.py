@@ -18,6 +18,7 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
 )
 from a2a_runtime.caller import Scope
+from a2a_runtime.push.secret import opened, sealed
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.order import need_push_notifications
@@ -33,7 +34,8 @@ class Pushes(ServiceBase):
         if not request.task_id:
             raise InvalidParamsError(fields=((TaskPushNotificationConfig.wire_name("task_id"), "Field required"),))
         self._check_url(request.url, TaskPushNotificationConfig.wire_name("url"))
-        return Encoded.of(without_credentials(await self._store.put_push_config(scope, request.task_id, request, call.dialect)))
+        config = sealed(request, self._means.vault)
+        return Encoded.of(self._shown(await self._store.put_push_config(scope, request.task_id, config, call.dialect)))
 
     async def get_task_push_notification_config(
         self, request: GetTaskPushNotificationConfigRequest, call: Call
@@ -46,7 +48,7 @@ class Pushes(ServiceBase):
             config = next(iter((await self._store.list_push_configs(scope, request.task_id, 1))[0]), None)
         if config is None:
             raise TaskNotFoundError("Push notification configuration not found", details={"task_id": request.task_id, "config_id": request.id})
-        return Encoded.of(without_credentials(config))
+        return Encoded.of(self._shown(config))
 
     async def list_task_push_notification_configs(
         self, request: ListTaskPushNotificationConfigsRequest, call: Call
@@ -58,12 +60,15 @@ class Pushes(ServiceBase):
         else:
             size = MAX_PAGE if request.page_size is None else request.page_size
             configs, token = await self._store.list_push_configs(scope, request.task_id, size, request.page_token or "")
-        shown = [without_credentials(config) for config in configs]
+        shown = [self._shown(config) for config in configs]
         return Encoded.of(ListTaskPushNotificationConfigsResponse(configs=shown, next_page_token=token))
 
     async def delete_task_push_notification_config(self, request: DeleteTaskPushNotificationConfigRequest, call: Call) -> None:
         """Delete a webhook, if it is there."""
         await self._store.delete_push_config(_open(call, request.tenant), request.task_id, request.id)
+
+    def _shown(self, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+        return opened(without_credentials(config), self._means.vault)
 
     async def _all(self, scope: Scope, wire_id: str) -> Sequence[TaskPushNotificationConfig]:
         configs, token = await self._store.list_push_configs(scope, wire_id, MAX_PAGE)

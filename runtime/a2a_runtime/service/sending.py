@@ -15,6 +15,7 @@ from a2a_runtime.execution.followups import Accepted, refuse
 from a2a_runtime.execution.reading import response, snapshot
 from a2a_runtime.execution.skill import Answers
 from a2a_runtime.lifecycle import INTERRUPTED
+from a2a_runtime.push.secret import sealed
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.following import ends_of
@@ -81,7 +82,7 @@ class Sending(ServiceBase):
             call.dialect,
             idempotency=order.idempotency,
             process=self._engine.runner.process,
-            push=order.push,
+            push=None if order.push is None else sealed(order.push, self._means.vault),
         )
         return await self._engine.start(order.scope, new, call.caller)
 
@@ -99,7 +100,7 @@ class Sending(ServiceBase):
             refuse(stored, message)
             # Named after its message, so that a repeated message does not make a second one.
             config = order.push if order.push.id else order.push.model_copy(update={"id": message.message_id})
-            await self._store.put_push_config(order.scope, wire_id, config, call.dialect)
+            await self._store.put_push_config(order.scope, wire_id, sealed(config, self._means.vault), call.dialect)
         return await self._engine.message(order.scope, wire_id, message, order.idempotency)
 
     async def _answer(self, order: Order, skill: DeclaredSkill, call: Call) -> Message:

@@ -1,0 +1,97 @@
+"""Webhooks that prove who sends them, secrets that nobody reads in the store, and cards signed by what an operator sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from integration.serving import busy_agent
+from litestar.testing import AsyncTestClient
+
+from a2a_contract.dialects import V1_0
+from a2a_contract.kinds import is_list, is_object
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.keys import KeySet, published
+from a2a_runtime.auth.vault import Vault
+from a2a_runtime.push import verify
+from a2a_runtime.push.proof import Sender, UnprovenError
+from a2a_runtime.settings import Settings
+from a2a_runtime.signing.cards import Trust, verified
+from a2a_runtime.signing.keys import SigningKey
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.receiver import Call, Receiver
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """What an operator sets: a key to sign with, one to seal with, and webhooks on this machine."""
+    (tmp_path / "key.pem").write_text(SigningKey.generate().to_pem())
+    return replace(QUICK, signing_keys=str(tmp_path / "key.pem"), vault_keys=Vault.new_key(), dial_loopback=True)
+
+
+async def keys_of(client: AsyncTestClient[object]) -> KeySet:
+    """Read the keys that an agent publishes."""
+    document = (await client.get("/.well-known/jwks.json")).json()
+    assert is_object(document)
+    listed = document["keys"]
+    assert is_list(listed)
+    assert not [key for key in listed if is_object(key) and "d" in key]
+    return published(each for each in listed if is_object(each))
+
+
+async def test_an_agent_signs_what_it_sends_and_what_it_says_of_itself(settings: Settings, tmp_path: Path) -> None:
+    """A receiver verifies the notification by the published keys, and the card is signed by the same."""
+    app = create_app(Surface(busy_agent()), store=f"sqlite:///{tmp_path}/tasks.db", settings=settings)
+    async with Receiver() as receiver, AsyncTestClient(app) as client:
+        push = {"url": receiver.url, "token": "t0ken-secret", "authentication": {"scheme": "Bearer", "credentials": "cr3dentials"}}
+        params = {
+            "message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]},
+            "configuration": {"taskPushNotificationConfig": push},
+        }
+        answer = await client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params})
+        await receiver.received(1)
+        keys = await keys_of(client)
+        card = (await client.get("/.well-known/agent-card.json")).json()
+        assert (await verified(card, Trust(keys), V1_0.name))["name"] == "busy"
+        task_id = answer.json()["result"]["task"]["id"]
+        listed = await client.get(f"/tasks/{task_id}/pushNotificationConfigs")
+        assert listed.json()["configs"][0]["token"] == "t0ken-secret"  # noqa: S105 - of this test
+        assert "cr3dentials" not in listed.text
+    call = receiver.calls[0]
+    assert call.headers["authorization"] == "Bearer cr3dentials"
+    assert call.headers["x-a2a-notification-token"] == "t0ken-secret"
+    sender = Sender(keys, "busy", receiver.url)
+    proof = await verify(call.headers, call.body, sender)
+    assert proof.id == call.headers["webhook-id"]
+    await refused(call, sender)
+    stored = contents(tmp_path)
+    assert b"sealed:1:" in stored
+    assert b"t0ken-secret" not in stored
+    assert b"cr3dentials" not in stored
+
+
+def contents(folder: Path) -> bytes:
+    """Read a closed database as somebody does who has stolen it."""
+    return b"".join(file.read_bytes() for file in folder.glob("tasks.db*"))
+
+
+async def refused(call: Call, sender: Sender) -> None:
+    """Check everything that could be wrong with a notification."""
+    wrong: list[tuple[Mapping[str, str], bytes, Sender]] = [
+        (call.headers, call.body + b" ", sender),
+        ({**call.headers, "content-digest": "sha-256=:x:"}, call.body, sender),
+        ({**call.headers, "webhook-id": "another"}, call.body, sender),
+        ({**call.headers, "webhook-signature": "x.y.z"}, call.body, sender),
+        ({name: value for name, value in call.headers.items() if name != "webhook-signature"}, call.body, sender),
+        (call.headers, call.body, replace(sender, issuer="somebody else")),
+        (call.headers, call.body, replace(sender, webhook="https://me.example/other")),
+        (call.headers, call.body, replace(sender, keys=published([SigningKey.generate().published()]))),
+    ]
+    for headers, body, by in wrong:
+        with pytest.raises(UnprovenError):
+            await verify(headers, body, by)

@@ -1,0 +1,59 @@
+"""Secrets that only the process can read."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
+from a2a_runtime.auth.vault import LockedError, Vault
+from a2a_runtime.push.secret import opened, sealed
+
+URL = "https://hooks.example/a"
+SECRET = "tok"  # noqa: S105 - of this test
+CONFIG = TaskPushNotificationConfig(
+    id="c", task_id="t", url=URL, token=SECRET, authentication=AuthenticationInfo(scheme="Bearer", credentials="sésame")
+)
+
+
+def test_what_is_sealed_is_opened_again() -> None:
+    """Token and credentials, and nothing of them is readable meanwhile."""
+    vault = Vault.of_text(Vault.new_key())
+    kept = sealed(CONFIG, vault)
+    assert not [secret for secret in ("tok", "sésame") if f'"{secret}"'.encode() in kept.to_json()]
+    assert opened(kept, vault) == CONFIG
+    assert sealed(CONFIG, vault) != kept
+
+
+def test_keys_are_changed_one_after_the_other() -> None:
+    """A new key seals, the old one still opens; when it is gone, so is what it sealed."""
+    old, new = Vault.new_key(), Vault.new_key()
+    kept = sealed(CONFIG, Vault.of_text(old))
+    assert opened(kept, Vault.of_text(f"{new},{old}")) == CONFIG
+    with pytest.raises(LockedError, match="give them again"):
+        opened(kept, Vault.of_text(new))
+
+
+def test_a_secret_does_not_go_elsewhere() -> None:
+    """Put beside another URL in the database, it stays sealed."""
+    vault = Vault.of_text(Vault.new_key())
+    with pytest.raises(LockedError):
+        opened(sealed(CONFIG, vault).model_copy(update={"url": "https://evil.example"}), vault)
+
+
+def test_what_was_stored_before_stays_readable() -> None:
+    """A vault may be added later."""
+    assert opened(CONFIG, Vault.of_text(Vault.new_key())) == CONFIG
+
+
+@pytest.mark.parametrize("damaged", ["sealed:1:", "sealed:1:%%%", "sealed:1:AAAA"])
+def test_damage_is_noticed(damaged: str) -> None:
+    """And is no surprise."""
+    with pytest.raises(LockedError):
+        Vault.of_text(Vault.new_key()).open(damaged, URL)
+
+
+@pytest.mark.parametrize("keys", ["", "short", "a,b", "!" * 43])
+def test_a_key_is_32_bytes(keys: str) -> None:
+    """Anything else stops the start."""
+    with pytest.raises(ValueError, match="32 bytes"):
+        Vault.of_text(keys)
