@@ -18,6 +18,7 @@ ENTRY_POINTS = "a2a_gen.commands"
 OWN = {
     "build": "Generate the package from the schemas.",
     "check": "Say whether the output is fresh and the schemas are in order.",
+    "client": "Make a typed client for an agent that runs somewhere else.",
     "completion": "Print the completion script of a shell.",
     "diff": "Say what a change of schemas does to those who rely on them.",
     "init": "Start the project of an agent.",
