@@ -21,6 +21,7 @@ OWN = {
     "client": "Make a typed client for an agent that runs somewhere else.",
     "completion": "Print the completion script of a shell.",
     "diff": "Say what a change of schemas does to those who rely on them.",
+    "dev": "Serve the agent of this project while you work on it.",
     "init": "Start the project of an agent.",
     "ir": "Show what the generator understood, as JSON on stdout.",
     "lint": "Check the schemas and tables against the rules.",
