@@ -33,6 +33,8 @@ def bundle(root: Target, catalogue: Catalogue, identifier: str) -> bytes:
     own = keywords.text(library.value(root), "$id")
     head: dict[str, Json] = {"$schema": draft, "$id": own if "://" in own or own.startswith("urn:") else identifier}
     body: dict[str, Json] = schema if isinstance(schema, dict) else {"allOf": [schema]}
+    if root.pointer and "title" not in body:  # who has only this document is to call the type as we do
+        body = {"title": catalogue.names[root], **body}
     if "$ref" in body:  # in old drafts it would push the rest aside
         body = {"allOf": [body]}
     if definitions:

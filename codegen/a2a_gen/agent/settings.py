@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ class SkillSettings:
     id: str
     method: str
     facts: Schema
+
+    @staticmethod
+    def method_of(skill: str) -> str:
+        """Name the method of a skill."""
+        return field_name(re.sub(r"\W", "_", skill))
 
     @property
     def references(self) -> Mapping[str, str]:
@@ -82,7 +88,7 @@ def read_settings(config: Path) -> AgentSettings:
     problems = [*_wrong(data)]
     members = data if isinstance(data, dict) else {}
     skills = tuple(
-        SkillSettings(name, field_name(name.replace(".", "_").replace("-", "_")), facts)
+        SkillSettings(name, SkillSettings.method_of(name), facts)
         for name, facts in keywords.members(members, "skills").items()
         if isinstance(facts, dict)
     )

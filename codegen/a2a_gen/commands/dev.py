@@ -1,0 +1,123 @@
+"""``a2a-gen dev``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+
+from a2a_gen import pipeline
+from a2a_gen.commands import console
+from a2a_gen.output import lock
+from a2a_gen.problems import GeneratorError, ProjectError
+from a2a_gen.source.project import Project, find_project
+
+EXAMPLES = """\b
+Examples:
+  a2a-gen dev                 build, serve, and do both again after every change
+  a2a-gen dev --port 9000"""
+
+_PAUSE = 0.2
+_NOT_LOOKED_AT = frozenset({"__pycache__", "node_modules"})
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="The port to listen on.")
+def command(host: str, port: int) -> None:
+    """Serve the agent of this project while you work on it.
+
+    A change of a2a.toml or of a schema builds the package anew; a change of any Python file starts the server again. While something is wrong, it says
+    what, and what ran before goes on. Every request is logged.
+    """
+    project = find_project(Path.cwd())
+    if project.kind != "agent":
+        raise ProjectError(f"{project.config} is a contract, and nothing to serve", "go to the folder of an agent, which has an a2a.toml")
+    server = Server(project, host, port)
+    try:
+        _watch(project, server)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.stop()
+
+
+class Server:
+    """The process that serves."""
+
+    def __init__(self, project: Project, host: str, port: int) -> None:
+        self._command = [sys.executable, "-m", "a2a_gen", "serve", "--host", host, "--port", str(port)]
+        self._root = project.root
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def restart(self) -> None:
+        """Start it, or start it again."""
+        self.stop()
+        self._process = subprocess.Popen(self._command, cwd=self._root)  # noqa: S603 - our own command
+
+    def stop(self) -> None:
+        """Stop it, if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        self._process = None
+
+
+def _watch(project: Project, server: Server) -> None:
+    """Build and serve, and look again and again at what both are made of."""
+    inputs: Mapping[Path, int] = {}
+    code: Mapping[Path, int] = {}
+    while True:
+        seen = _stamps(_inputs(project))
+        if seen != inputs:
+            _build(project)
+            inputs = {**_stamps(_inputs(project)), **seen}  # what the build was the first to read, and what it has read as it was before
+        code_now = _stamps(_code(project.root))
+        if code_now != code:
+            if code:
+                click.echo("code has changed: serving it anew", err=True)
+            code = code_now
+            server.restart()
+        time.sleep(_PAUSE)
+
+
+def _build(project: Project) -> None:
+    start = time.perf_counter()
+    try:
+        result = pipeline.build(find_project(project.root))
+    except GeneratorError as error:
+        console.fail(error)
+        return
+    console.warn(result.warnings)
+    click.echo(f"built in {time.perf_counter() - start:.2f} s: {result.written} files written, {result.unchanged} unchanged", err=True)
+
+
+def _inputs(project: Project) -> Iterator[Path]:
+    """List what a build reads, as far as the last one knows: its own file leads to everything else."""
+    yield project.config
+    old = lock.read(project.root)
+    yield from (project.root / path for path in (old.inputs if old else ()))
+
+
+def _code(root: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in _NOT_LOOKED_AT and not name.startswith(".")]
+        yield from (Path(parent, name) for name in names if name.endswith(".py"))
+
+
+def _stamps(files: Iterator[Path]) -> dict[Path, int]:
+    found: dict[Path, int] = {}
+    for file in files:
+        try:
+            found[file] = file.stat().st_mtime_ns
+        except OSError:
+            continue
+    return found
