@@ -1,0 +1,78 @@
+"""Every rule by example: the twin folders in `tests/rules`, and what the table of rules must keep to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from a2a_gen.diff.baseline import side
+from a2a_gen.diff.formats.text import told
+from a2a_gen.diff.gate import Report, Wish, compare
+from a2a_gen.diff.rules.rule import Level
+from a2a_gen.diff.rules.table import TABLE
+from a2a_gen.source.blobs import folder_blobs
+
+TESTS = Path(__file__).parents[2]
+RULES = TESTS / "rules"
+SMALLEST = TESTS / "cases" / "smallest" / "input" / "schema"
+FOLDERS = sorted(path for path in RULES.iterdir() if path.is_dir())
+
+
+def findings(rule: Path, version: str) -> Report:
+    """Compare a version with the previous one."""
+    blobs = [folder_blobs(rule / name) for name in ("previous", version)]
+    if not any({"schema.json", "card.json"} & set(each) for each in blobs):
+        blobs = [{**folder_blobs(SMALLEST), **each} for each in blobs]
+    old, new = (side(each, said=name) for each, name in zip(blobs, ("previous", version), strict=True))
+    return compare(old, new, Wish("FULL", docs=rule.name == "doc-changed"))
+
+
+def written(report: Report) -> str:
+    """Write findings as the files beside the fixtures have them."""
+    lines = []
+    for finding in report.findings:
+        lines.append(f"{finding.level} {finding.rule.id} {finding.new}: {finding.text}")
+        lines += [f"    {told(witness)}" for witness in finding.witnesses]
+        lines += ["    no document was found that shows it"] if finding.is_break_without_witness else []
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("rule", FOLDERS, ids=lambda path: path.name)
+@pytest.mark.parametrize("version", ["current", "allowed"])
+def test_a_rule_by_example(rule: Path, version: str, update: bool) -> None:  # noqa: FBT001 - a fixture
+    """A rule finds what it is for, with its witnesses and nothing beside it that is not written down; it is silent where it should be."""
+    report = findings(rule, version)
+    said = written(report)
+    expected = rule / f"{version}.txt"
+    if update:
+        expected.write_text(said, encoding="utf-8")
+    assert said == expected.read_text(encoding="utf-8")
+    assert (rule.name in {finding.rule.id for finding in report.findings}) == (version == "current")
+
+
+def test_every_rule_has_an_example() -> None:
+    """No rule is without its folder, and no folder without its rule."""
+    assert {path.name for path in FOLDERS} == set(TABLE)
+
+
+@pytest.mark.parametrize("rule", TABLE.values(), ids=lambda rule: rule.id)
+def test_a_rule_has_a_mirror_or_says_why_not(rule: object) -> None:
+    """What can be done can be undone, and that has a rule too, which leads back; or a sentence says why there is none."""
+    assert bool(rule.mirror) != bool(rule.waiver)
+    assert not rule.mirror or TABLE[rule.mirror].mirror or TABLE[rule.mirror].waiver
+
+
+def test_codes_and_ids_are_stable_names() -> None:
+    """Codes are `A2A` and three digits, ids are kebab-case, and no two rules share either."""
+    rules = list(TABLE.values())
+    assert all(re.fullmatch(r"A2A\d{3}", rule.code) and re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.id) for rule in rules)
+    assert len({rule.code for rule in rules}) == len(rules)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in TABLE.values() if rule.area != "policy"], ids=lambda rule: rule.id)
+def test_levels_follow_from_effects(rule: object) -> None:
+    """What only narrows harms no reader of what is written, and what only widens harms nobody whose documents are read."""
+    assert rule.effect.widens or rule.effect.value == "none" or rule.levels.write < Level.ERROR or rule.area in {"agent", "operation", "property"}
+    assert rule.effect.narrows or rule.effect.value == "none" or rule.levels.read < Level.ERROR
