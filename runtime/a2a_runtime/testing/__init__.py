@@ -6,6 +6,7 @@
     faults          stores that fail where a test says so
     store_contract  everything that a store must do, as a suite for your own
     postgres        a real PostgreSQL without installing one
+    registry        the registry of a mesh, with its refusals, lapses and outages
 
 Nothing in the runtime imports this package. pytest and a database driver are needed only by the modules that say so.
 """

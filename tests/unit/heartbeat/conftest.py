@@ -1,0 +1,99 @@
+"""A heart that beats by a clock that stands still, beside a small registry."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from a2a_contract.dialects import MESH
+from a2a_runtime.agent import Agent
+from a2a_runtime.heartbeat.announcement import Presence
+from a2a_runtime.heartbeat.heart import Heart
+from a2a_runtime.heartbeat.identity import identify
+from a2a_runtime.heartbeat.membership import Membership
+from a2a_runtime.heartbeat.registry import Registry
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.clock import FakeClock
+from a2a_runtime.testing.registry import MeshRegistry
+
+PREFIX = "https://agents.example.test"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run on asyncio."""
+    return "asyncio"
+
+
+def surface(path: str = "/agents/one", skill_id: str = "one", **facts: object) -> Surface:
+    """Make a mesh surface."""
+
+    async def handler(_ctx: object) -> str:
+        return "done"
+
+    agent = Agent("b producer")
+    agent.add(skill_id, handler, **facts)  # type: ignore[arg-type]  # whatever a test says
+    return Surface(agent, path, frozenset((MESH.name,)))
+
+
+@dataclass
+class Mesh:
+    """A registry, an app with its heart, and their time."""
+
+    clock: FakeClock = field(default_factory=FakeClock)
+    surfaces: list[Surface] = field(default_factory=lambda: [surface()])
+    registry: MeshRegistry = field(init=False)
+    presence: Presence = field(init=False)
+    heart: Heart = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.registry = MeshRegistry(self.clock, prefix=PREFIX)
+        self.presence = Presence(lambda: self.surfaces, "/app")
+
+    async def pass_(self, seconds: float, step: float = 0.5) -> None:
+        """Let time pass, and everything happen that happens in it."""
+        await settle()
+        for _ in range(round(seconds / step)):
+            self.clock.advance(step)
+            await settle()
+
+    def heard(self) -> list[str]:
+        """Take what the registry has heard: methods, without the paths."""
+        heard, self.registry.heard = self.registry.heard, []
+        return [each.partition(" ")[0] for each in heard]
+
+    @property
+    def agent_id(self) -> str:
+        """The only id that the registry knows."""
+        (agent_id,) = self.registry.rows
+        return agent_id
+
+
+async def settle() -> None:
+    """Let everything happen that needs no time."""
+    for _ in range(60):
+        await asyncio.sleep(0)
+
+
+Beating = Callable[..., AbstractAsyncContextManager[Mesh]]
+
+
+@pytest.fixture
+def beating() -> Beating:
+    """Have a heart beat."""
+
+    @asynccontextmanager
+    async def beat(mesh: Mesh | None = None, **said: object) -> AsyncGenerator[Mesh, None]:
+        mesh = mesh or Mesh()
+        membership = Membership("http://registry", http_host="10.0.0.42", http_port=8080, **said)  # type: ignore[arg-type]
+        identity = identify(mesh.surfaces[0].agent, membership, membership.http_host)
+        registry = Registry(membership.registry_url, mesh.registry.transport())
+        async with Heart(registry, identity, membership, mesh.presence, mesh.clock) as mesh.heart:
+            await settle()
+            yield mesh
+
+    return beat

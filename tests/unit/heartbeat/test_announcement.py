@@ -1,0 +1,132 @@
+"""What an app tells a registry, and under which name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from unit.heartbeat.conftest import surface
+
+from a2a_contract.mesh import Tool
+from a2a_runtime.agent import Agent
+from a2a_runtime.heartbeat.announcement import Presence, announce
+from a2a_runtime.heartbeat.identity import identify, own_host, slug
+from a2a_runtime.heartbeat.membership import NAMES, Membership
+from a2a_runtime.surface import Surface
+
+HOST = "10.0.0.42"
+IDENTITY = identify(Agent("Report Agent"), Membership(), HOST)
+
+
+def said(*surfaces: Surface, **more: object) -> dict[str, object]:
+    """Announce some surfaces."""
+    document: dict[str, object] = json.loads(announce(IDENTITY, Presence(lambda: surfaces), **more).to_json())  # type: ignore[arg-type]
+    return document
+
+
+def test_an_agent_with_surfaces_is_a_producer() -> None:
+    """Every member that the registry reads is there; nothing is sent that it does not read."""
+    assert said(surface("/agents/one"), surface("/agents/two-things", "two-things")) == {
+        "agent_id": IDENTITY.agent_id,
+        "agent_type": "a2a",
+        "name": "report-agent",
+        "namespace": "default",
+        "version": "1.0.0",
+        "http_host": HOST,
+        "http_port": 8080,
+        "runtime": "python",
+        "tools": [],
+        "surfaces": [{"path": "/agents/one", "skill_id": "one"}, {"path": "/agents/two-things", "skill_id": "two-things"}],
+        "a2a_producer": True,
+        "a2a_consumer": False,
+    }
+
+
+def test_a_surface_tells_what_is_declared() -> None:
+    """What is not declared is left out, never empty."""
+    declared = surface(name="One", description="D", input_modes=("text/plain",), output_modes=("application/json",), tags=("a",))
+    assert said(declared)["surfaces"] == [
+        {
+            "path": "/agents/one",
+            "skill_id": "one",
+            "name": "One",
+            "description": "D",
+            "input_modes": ["text/plain"],
+            "output_modes": ["application/json"],
+            "tags": ["a"],
+        }
+    ]
+
+
+def test_an_agent_without_surfaces_is_none() -> None:
+    """One that never had any says nothing of them; one that had some withdraws them with an empty list, since nothing else does."""
+    bare = said()
+    assert (bare["agent_type"], bare["a2a_producer"]) == ("mcp_agent", False)
+    assert "surfaces" not in bare
+    assert said(had_some=True)["surfaces"] == []
+
+
+def test_tools_stand_beside_surfaces() -> None:
+    """An agent may have both."""
+    tool = Tool(function_name="add", capability="adder")
+    document = said(surface(), tools=[tool])
+    assert (document["agent_type"], document["tools"]) == ("a2a", [{"function_name": "add", "capability": "adder"}])
+
+
+def test_paths_are_those_of_outside() -> None:
+    """A path has what stands before the app, and no slash at its end."""
+    presence = Presence(lambda: [surface(""), surface("/x", "x")], "/app")
+    assert [each.path for each in announce(IDENTITY, presence).surfaces or ()] == ["/app", "/app/x"]
+    assert [each.path for each in announce(IDENTITY, Presence(lambda: [surface("")])).surfaces or ()] == ["/"]
+
+
+SLUGS = {
+    "plain": ("report-agent", "report-agent"),
+    "spaces and capitals": ("My_Agent 2", "my-agent-2"),
+    "accents": ("Über Straße", "uber-strae"),
+    "nothing left": ("日本", "agent"),
+    "hyphens around": ("--a--", "a"),
+    "long": ("a" * 62 + "-b", "a" * 62),
+}
+
+
+@pytest.mark.parametrize(("name", "slugged"), SLUGS.values(), ids=SLUGS.keys())
+def test_names_are_labels(name: str, slugged: str) -> None:
+    """A registry takes small letters, digits and hyphens."""
+    assert slug(name, 63) == slugged
+
+
+def test_an_id_is_the_same_after_a_restart() -> None:
+    """It hangs on name, namespace and address only; an id that is given stays as it is, unless no registry would take it."""
+    assert identify(Agent("a"), Membership(), HOST) == identify(Agent("a"), Membership(), HOST)
+    ids = {identify(Agent(name), Membership(namespace=space, http_port=port), HOST).agent_id for name in "ab" for space in "cd" for port in (1, 2)}
+    assert len(ids) == 8
+    assert IDENTITY.agent_id.startswith("report-agent-a2a-")
+    assert identify(Agent("a"), Membership(agent_id="pinned-1"), HOST).agent_id == "pinned-1"
+    assert identify(Agent("a"), Membership(agent_id="My_Agent"), HOST).agent_id == "my-agent"
+    assert identify(Agent("a"), Membership(name="Other Name"), HOST).name == "other-name"
+
+
+def test_the_environment_says_it_in_two_languages() -> None:
+    """Our own names go before those of other agents of the mesh; what is empty was not said."""
+    theirs = {"MCP_MESH_REGISTRY_URL": "http://r:8000", "MCP_MESH_HTTP_PORT": "9000", "MCP_MESH_AGENT_NAME": "third", "MCP_MESH_A2A_NAME": "second"}
+    membership = Membership.from_environment(theirs)
+    assert (membership.registry_url, membership.http_port, membership.name, membership.namespace) == ("http://r:8000", 9000, "second", "default")
+    ours = {"A2A_REGISTRY_URL": "http://ours", "A2A_AGENT_NAME": "first", "A2A_HEALTH_INTERVAL": "2.5", "A2A_STANDALONE": "true", "A2A_HTTP_HOST": ""}
+    membership = Membership.from_environment({**theirs, **ours})
+    assert (membership.registry_url, membership.name, membership.health_interval, membership.standalone) == ("http://ours", "first", 2.5, True)
+    assert Membership.from_environment({}) == Membership()
+    assert set(NAMES) <= set(Membership.__slots__)
+
+
+def test_a_number_has_to_be_one() -> None:
+    """What cannot be read is said with the names that it may have."""
+    with pytest.raises(ValueError, match="MCP_MESH_HTTP_PORT"):
+        Membership.from_environment({"MCP_MESH_HTTP_PORT": "many"})
+
+
+@pytest.mark.anyio
+async def test_an_address_of_our_own_is_found() -> None:
+    """It is the one on the way to the registry; nothing has to be there."""
+    assert await own_host("http://127.0.0.1:1") == "127.0.0.1"
+    assert await own_host("http://nobody.invalid") == "127.0.0.1"
