@@ -71,7 +71,7 @@ def bundles(draw: DrawFn) -> dict[str, object]:
 @st.composite
 def pairs(draw: DrawFn) -> tuple[dict[str, object], dict[str, object]]:
     """Make a schema and a version of it with a few edits."""
-    old = draw(bundles())
+    old = copy.deepcopy(draw(bundles()))
     new = copy.deepcopy(old)
     for _ in range(draw(st.integers(1, 2))):
         _edit(draw, new)
@@ -86,13 +86,13 @@ def _edit(draw: DrawFn, bundle: dict[str, object]) -> None:
         case 0 if isinstance(holder, dict) and holder is not bundle["$defs"]:
             del holder[key]
         case 1 if isinstance(holder[key], dict):
-            schema = draw(SCHEMAS)
+            schema = copy.deepcopy(draw(SCHEMAS))
             if isinstance(schema, dict):
                 holder[key] = {**holder[key], **schema}
         case 2:
-            holder[key] = {"anyOf": [holder[key], draw(SCHEMAS)]} if isinstance(holder[key], dict) else holder[key]
+            holder[key] = {"anyOf": [holder[key], copy.deepcopy(draw(SCHEMAS))]} if isinstance(holder[key], dict) else holder[key]
         case _:
-            holder[key] = draw(_like(holder[key], key))
+            holder[key] = copy.deepcopy(draw(_like(holder[key], key)))
 
 
 def _like(value: object, key: object) -> SearchStrategy[object]:

@@ -5,6 +5,7 @@ A card is read by the members that it has, not by its version: names that dialec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -52,7 +53,7 @@ def from_card(file: str, card: dict[str, Json]) -> Agent:
     extensions = (_object(each) for each in _list(capabilities.get("extensions")))
     on = {_plain(name) for name, value in capabilities.items() if value is True}
     if _any(card, "supportsAuthenticatedExtendedCard") is True:
-        on.add("extendedagentcard")
+        on.add("extended card")
     return Agent(
         file=file,
         version=str(card.get("version") or ""),
@@ -132,8 +133,8 @@ def _any(members: dict[str, Json], *names: str) -> Json:
 
 def _plain(name: str) -> str:
     """Spell a capability as no dialect does, so that all spellings are one."""
-    words = name.replace("_", "").lower()
-    return {"extendedcard": "extendedagentcard"}.get(words, words)
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).lower()
+    return words.replace("agent card", "card")
 
 
 def _list(value: Json) -> list[Json]:

@@ -36,7 +36,7 @@ class Focus:
     """Which values show a change, and not another one at the same place: of an alternative, without or having a member, of some kinds."""
 
     atom: Atom | None = None
-    without: str = ""
+    without: tuple[str, str] = ("", "")
     having: tuple[str, str] = ("", "")
     value: str = ""
     kinds: frozenset[str] = frozenset()
@@ -45,9 +45,9 @@ class Focus:
         """Tell whether a value that the old side (0) or the new one (1) takes can show the change."""
         if self.value and canonical.key(value) != self.value:
             return False
-        wanted = self.having[taker]
-        if self.without or wanted:
-            return isinstance(value, dict) and self.without not in value and (not wanted or wanted in value)
+        wanted, unwanted = self.having[taker], self.without[taker]
+        if unwanted or wanted:
+            return isinstance(value, dict) and unwanted not in value and (not wanted or wanted in value)
         return not self.kinds or kind_of(value) in self.kinds
 
 

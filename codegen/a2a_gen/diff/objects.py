@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from a2a_gen.diff.keywords import OPAQUE, WITH_IF
 from a2a_gen.diff.node import Node, node
 from a2a_gen.diff.shape import presence_groups
 from a2a_gen.diff.tree import Spot, Tree
@@ -45,6 +46,20 @@ def with_dependents(whole: Node, wanted: set[str]) -> set[str]:
             found |= more
             waiting += more
     return found
+
+
+def hinted(whole: Node) -> Iterator[str]:
+    """Name members that only conditions speak of, such as ``not`` or ``then``."""
+    waiting: list[Json] = [value for spot in whole.spots for word, value in spot.members.items() if word in OPAQUE or word in WITH_IF]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+            listed, named = value.get("required"), value.get("properties")
+            yield from (str(name) for name in (listed if isinstance(listed, list) else ()))
+            yield from named if isinstance(named, dict) else ()
+        elif isinstance(value, list):
+            waiting += value
 
 
 def spot_of(whole: Node, name: str) -> Spot | None:

@@ -18,8 +18,8 @@ class _NotUnderstoodError(ValueError):
 
 
 def matching(pattern: str) -> Iterator[str]:
-    """Give a shortest and a longer text that may match; nothing for a pattern that is not understood."""
-    for extra in (0, 1):
+    """Give a few short texts that may match; nothing for a pattern that is not understood."""
+    for extra in (0, 1, -1):
         try:
             text, end = _alternatives(pattern, 0, extra)
         except (_NotUnderstoodError, IndexError, ValueError):
@@ -63,7 +63,7 @@ def _piece(pattern: str, at: int, extra: int) -> tuple[str, int]:
                 raise _NotUnderstoodError
             return text, end + 1
         case "[":
-            return _set(pattern, at + 1)
+            return _set(pattern, at + 1, last=extra != 0)
         case "\\":
             return _escape(pattern[at + 1]), at + 2
         case ".":
@@ -80,7 +80,7 @@ def _escape(character: str) -> str:
     return character
 
 
-def _set(pattern: str, at: int) -> tuple[str, int]:
+def _set(pattern: str, at: int, *, last: bool) -> tuple[str, int]:
     is_not = pattern[at] == "^"
     at += is_not
     members: list[str] = []
@@ -95,7 +95,7 @@ def _set(pattern: str, at: int) -> tuple[str, int]:
             members += {"d": string.digits, "w": string.ascii_letters + string.digits + "_", "s": string.whitespace}.get(pattern[at - 1], "")
         else:
             members.append(character)
-    chosen = next((each for each in _ANY if each not in members), None) if is_not else members[0]
+    chosen = next((each for each in _ANY if each not in members), None) if is_not else members[-last]
     if chosen is None:
         raise _NotUnderstoodError
     return chosen, at + 1
@@ -115,4 +115,4 @@ def _times(pattern: str, at: int, extra: int) -> tuple[int, int]:
         return 1, at
     if at < len(pattern) and pattern[at] == "?":
         at += 1
-    return min(least + extra, most), at
+    return min(least + max(extra, 0), most), at

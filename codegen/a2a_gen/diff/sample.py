@@ -127,9 +127,14 @@ class Sampler:
         if other is None and depth:
             return
         names = [name for name in (*objects.names(atom.node), *(objects.names(other.node) if other else ())) if name not in required]
-        for name in dict.fromkeys((*names, "other")):
+        hinted = [name for each in (atom, other) if each for name in objects.hinted(each.node)]
+        for name in dict.fromkeys((*names, *hinted, "other")):
             for value in islice(self.values(objects.member(self._tree, atom.node, name), depth + 1), 3):
                 yield from self.around(atom, name, value, depth)
+        for pattern in (*objects.by_pattern(self._tree, atom.node), *_patterns_of(other)):
+            for name in matching(pattern):
+                for value in islice(self.values(objects.member(self._tree, atom.node, name), depth + 1), 3):
+                    yield from self.around(atom, name, value, depth)
         everything = self._with(atom, {*required, *names}, depth, {})
         if everything is not None:
             yield everything
@@ -164,6 +169,11 @@ class Sampler:
             for index in range(min(least - len(made), _LONGEST) if filler else 0):
                 made[f"other{index}"] = filler[0]
         return made
+
+
+def _patterns_of(atom: Atom | None) -> Iterator[str]:
+    for table in atom.node.values("patternProperties") if atom else ():
+        yield from table if isinstance(table, dict) else ()
 
 
 def _sizes(kind: str, atom: Atom, other: Atom | None) -> list[int]:

@@ -10,7 +10,8 @@ import pytest
 from a2a_gen.diff.baseline import side
 from a2a_gen.diff.formats.text import told
 from a2a_gen.diff.gate import Report, Wish, compare
-from a2a_gen.diff.rules.rule import Level
+from a2a_gen.diff.rules.document import document
+from a2a_gen.diff.rules.rule import Level, Rule
 from a2a_gen.diff.rules.table import TABLE
 from a2a_gen.source.blobs import folder_blobs
 
@@ -58,7 +59,7 @@ def test_every_rule_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("rule", TABLE.values(), ids=lambda rule: rule.id)
-def test_a_rule_has_a_mirror_or_says_why_not(rule: object) -> None:
+def test_a_rule_has_a_mirror_or_says_why_not(rule: Rule) -> None:
     """What can be done can be undone, and that has a rule too, which leads back; or a sentence says why there is none."""
     assert bool(rule.mirror) != bool(rule.waiver)
     assert not rule.mirror or TABLE[rule.mirror].mirror or TABLE[rule.mirror].waiver
@@ -72,7 +73,12 @@ def test_codes_and_ids_are_stable_names() -> None:
 
 
 @pytest.mark.parametrize("rule", [rule for rule in TABLE.values() if rule.area != "policy"], ids=lambda rule: rule.id)
-def test_levels_follow_from_effects(rule: object) -> None:
+def test_levels_follow_from_effects(rule: Rule) -> None:
     """What only narrows harms no reader of what is written, and what only widens harms nobody whose documents are read."""
     assert rule.effect.widens or rule.effect.value == "none" or rule.levels.write < Level.ERROR or rule.area in {"agent", "operation", "property"}
     assert rule.effect.narrows or rule.effect.value == "none" or rule.levels.read < Level.ERROR
+
+
+def test_the_page_of_rules_is_written_from_the_table() -> None:
+    """`docs/rules.md` says what the table says; `python -m a2a_gen.diff.rules.document > docs/rules.md` writes it anew."""
+    assert (TESTS.parent / "docs" / "rules.md").read_text(encoding="utf-8") == document()

@@ -18,8 +18,10 @@ PROTO_TYPE_CHANGED = rule(
     "A2A092", "proto-type-changed", "proto none E E E", "the protocol buffer type of {name} went from {old} to {new}", mirror=SAME
 )
 NOT_RESERVED = rule(
-    "A2A093", "number-deleted-not-reserved", "proto none E E E", "{name} was removed, and nothing keeps its number {old} from being used again",
-    'add "x-reserved": {"properties": [name], "numbers": [number]} to the type', waiver="a number that is no longer reserved is proto-reserve-removed",
+    "A2A093", "number-deleted-not-reserved", "proto none E E E",
+    "{name} was removed, and nothing keeps its number {old} from being used again",
+    'add "x-reserved": {"properties": [name], "numbers": [number]} to the type',
+    waiver="a number that is no longer reserved is told by reserve-removed",
 )  # fmt: skip
 RESERVE_REMOVED = rule(
     "A2A094", "reserve-removed", "proto none E E I", "{name} is no longer reserved", "reserve it for ever", waiver="to reserve something harms nobody"
@@ -39,7 +41,9 @@ DEFAULT_CHANGED = rule(
 DEPRECATED = rule(
     "A2A110", "deprecated-added", "property none I I I", "{name} is on its way out{new}", waiver="to keep what was on its way out harms nobody"
 )
-AFTER_SUNSET = rule("A2A111", "removed-after-sunset", "property none I I I", "{name} was removed after its last day, {old}", waiver="see below")
+AFTER_SUNSET = rule(
+    "A2A111", "removed-after-sunset", "property none I I I", "{name} was removed after its last day, {old}", waiver="a day that is over stays over"
+)
 BEFORE_SUNSET = rule(
     "A2A112", "removed-before-sunset", "property narrows E E E", "{name} was removed, and was promised until {old}", "keep it until then",
     waiver="a day that has not come is all there is to say",

@@ -115,7 +115,7 @@ def _rows(old: Sequence[_R], new: Sequence[_R], rules: tuple[Rule, Rule]) -> Ite
     ends = ("", "")
     for name in before.keys() - after.keys():
         row = before[name]
-        yield Change(rules[0], (row.place.file, row.place.pointer), (row.place.file, ""), _words(name=name))
+        yield Change(rules[0], (row.place.file, row.place.pointer), (row.place.file, row.place.pointer.rpartition("/")[0]), _words(name=name))
     for name in after.keys() - before.keys():
         row = after[name]
         yield Change(rules[1], ends, (row.place.file, row.place.pointer), _words(name=name))

@@ -46,8 +46,8 @@ BECAME_REQUIRED = rule("A2A030", "became-required", "property narrows E I E", "{
 BECAME_OPTIONAL = rule("A2A031", "became-optional", "property widens I E E", "{name} may be missing now", mirror="became-required")
 
 RULES = (
-    ADDED_OPTIONAL, ADDED_TO_CLOSED, ADDED_REQUIRED, ADDED_WITH_DEFAULT, REMOVED_OPTIONAL, REMOVED_REQUIRED, REMOVED_FROM_CLOSED, RENAMED, RENAMED_ALIAS,
-    SHAPED, BECAME_REQUIRED, BECAME_OPTIONAL,
+    ADDED_OPTIONAL, ADDED_TO_CLOSED, ADDED_REQUIRED, ADDED_WITH_DEFAULT, REMOVED_OPTIONAL, REMOVED_REQUIRED,
+    REMOVED_FROM_CLOSED, RENAMED, RENAMED_ALIAS, SHAPED, BECAME_REQUIRED, BECAME_OPTIONAL,
 )  # fmt: skip
 
 
@@ -67,7 +67,9 @@ def compare_members(scene: Scene) -> Iterator[Found]:
             yield from _removed(scene, name)
     for name, now in renamed.items():
         kept = now in objects.names(new) and name in _aliases(scene, now)
-        yield scene.change(RENAMED_ALIAS if kept else RENAMED, "properties", now, focus=Focus(having=(name, now)), old=name, new=now)
+        yield scene.change(
+            RENAMED_ALIAS if kept else RENAMED, "properties", now, focus=Focus(having=(name, now), without=(now, name)), old=name, new=now
+        )
     yield from _required(scene, renamed)
 
 
@@ -79,10 +81,10 @@ def _required(scene: Scene, renamed: Mapping[str, str]) -> Iterator[Change]:
         was, must = name in objects.required(old), name in objects.required(new)
         if must and not was:
             filled = objects.fact(new, "x-a2a-read", name)
-            yield scene.change(BECAME_REQUIRED, "required", name=name, levels=Levels.of("W I W") if filled else None, focus=Focus(without=name))
+            yield scene.change(BECAME_REQUIRED, "required", name=name, levels=Levels.of("W I W") if filled else None, focus=_lacking(name))
         elif was and not must:
             filled = objects.fact(old, "x-a2a-read", name)
-            yield scene.change(BECAME_OPTIONAL, "required", name=name, levels=Levels.of("I W W") if filled else None, focus=Focus(without=name))
+            yield scene.change(BECAME_OPTIONAL, "required", name=name, levels=Levels.of("I W W") if filled else None, focus=_lacking(name))
 
 
 def _descend(scene: Scene, name: str) -> Found:
@@ -96,11 +98,11 @@ def _added(scene: Scene, name: str) -> Iterator[Found]:
     must, knew = name in objects.required(scene.new.node), name in objects.required(scene.old.node)
     if must and not knew:
         filled = objects.fact(scene.new.node, "x-a2a-read", name)
-        yield scene.change(ADDED_WITH_DEFAULT if filled else ADDED_REQUIRED, "properties", name, name=name, focus=Focus(without=name))
+        yield scene.change(ADDED_WITH_DEFAULT if filled else ADDED_REQUIRED, "properties", name, name=name, focus=_lacking(name))
     if knew and not must:
-        yield scene.change(BECAME_OPTIONAL, "required", name=name, focus=Focus(without=name))
+        yield scene.change(BECAME_OPTIONAL, "required", name=name, focus=_lacking(name))
     if before.is_impossible:
-        yield scene.change(ADDED_TO_CLOSED, "properties", name, name=name, focus=Focus(having=(name, name)))
+        yield scene.change(ADDED_TO_CLOSED, "properties", name, name=name, focus=_holding(name))
     elif not before.is_anything:
         yield _descend(scene, name)
     elif not objects.names(scene.old.node):
@@ -111,7 +113,7 @@ def _added(scene: Scene, name: str) -> Iterator[Found]:
 
 def _shaped(scene: Scene, name: str) -> Iterator[Change]:
     if not objects.member(scene.trees[1], scene.new.node, name).is_anything:
-        yield scene.change(SHAPED, "properties", name, name=name, focus=Focus(having=(name, name)))
+        yield scene.change(SHAPED, "properties", name, name=name, focus=_holding(name))
 
 
 def _removed(scene: Scene, name: str) -> Iterator[Found]:
@@ -119,16 +121,21 @@ def _removed(scene: Scene, name: str) -> Iterator[Found]:
     was, must = name in objects.required(scene.old.node), name in objects.required(scene.new.node)
     softer = _softened(scene, name)
     if must and not was:
-        yield scene.change(BECAME_REQUIRED, "required", name=name, focus=Focus(without=name))
+        yield scene.change(BECAME_REQUIRED, "required", name=name, focus=_lacking(name))
     if after.is_impossible:
         levels = Levels(Level.ERROR, Level.ERROR if was else Level.WARNING, Level.ERROR)
-        yield scene.change(REMOVED_FROM_CLOSED, "properties", name, name=name, levels=softer or levels, focus=Focus(having=(name, name)))
+        yield scene.change(REMOVED_FROM_CLOSED, "properties", name, name=name, levels=softer or levels, focus=_holding(name))
         if was:
-            yield scene.change(REMOVED_REQUIRED, "properties", name, name=name, levels=softer, focus=Focus(without=name))
+            yield scene.change(REMOVED_REQUIRED, "properties", name, name=name, levels=softer, focus=_lacking(name))
     elif was and not must:
         filled = objects.fact(scene.old.node, "x-a2a-read", name)
         yield scene.change(
-            REMOVED_REQUIRED, "properties", name, name=name, levels=softer or (Levels.of("I W E") if filled else None), focus=Focus(without=name)
+            REMOVED_REQUIRED,
+            "properties",
+            name,
+            name=name,
+            levels=softer or (Levels.of("I W E") if filled else None),
+            focus=_lacking(name),
         )
     elif after.is_anything and not must:
         yield scene.change(REMOVED_OPTIONAL, "properties", name, name=name, levels=softer)
@@ -136,6 +143,14 @@ def _removed(scene: Scene, name: str) -> Iterator[Found]:
         yield _descend(scene, name)
     elif after.is_anything and not objects.names(scene.new.node) and not objects.member(scene.trees[0], scene.old.node, name).is_anything:
         yield scene.change(REMOVED_OPTIONAL, "properties", name, name=name, levels=Levels.of("W E E"))
+
+
+def _lacking(name: str) -> Focus:
+    return Focus(without=(name, name))
+
+
+def _holding(name: str) -> Focus:
+    return Focus(having=(name, name))
 
 
 def _softened(scene: Scene, name: str) -> Levels | None:

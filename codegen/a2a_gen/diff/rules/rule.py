@@ -88,9 +88,12 @@ def rule(  # noqa: PLR0913 - the columns of the table of rules
     """Write a rule down: ``facts`` are its area, its effect and its three letters, as in ``"property narrows E I E"``."""
     area, effect, letters = facts.split(" ", 2)
     mirror = identity if mirror == SAME else mirror
-    return Rule(code, identity, area, Effect(effect), Levels.of(letters), says, cure or _CURES[Effect(effect)], mirror, waiver)
+    levels = Levels.of(letters)
+    usual = _KEPT if Effect(effect) is Effect.NONE and max(levels.read, levels.write, levels.source) > Level.INFO else _CURES[Effect(effect)]
+    return Rule(code, identity, area, Effect(effect), levels, says, cure or usual, mirror, waiver)
 
 
+_KEPT = "keep it as it was, or make a new version of the contract"
 _CURES = {
     Effect.NONE: "nothing needs to be done",
     Effect.NARROWS: "keep taking what was taken, or make a new version of the contract",
