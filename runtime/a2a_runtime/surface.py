@@ -14,6 +14,7 @@ from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityScheme
 from a2a_runtime.agent import Agent, DeclaredSkill
 from a2a_runtime.auth.gate import DescribingGate, Gate
+from a2a_runtime.auth.rates import Rates
 from a2a_runtime.execution.runner import Skills
 
 COMBINED = "combined"
@@ -36,6 +37,16 @@ class Limits:
 
     body: int = 10 * 1024 * 1024
     """Bytes of a request."""
+    parts: int = 1000
+    """Parts of a message."""
+    part_bytes: int | None = None
+    """Bytes of one part as JSON; ``None`` for as many as a request has."""
+    depth: int | None = None
+    """Levels of nesting in data and metadata; ``None`` for as many as can be kept at all."""
+    history: int | None = None
+    """The most messages of a task's history in one answer; ``None`` for all."""
+    concurrency: int | None = None
+    """Requests that are served at the same time, streams included; ``None`` for any number."""
     keep_alive: float = 15.0
     """Seconds between the comments that keep a silent stream open."""
     card_age: int = 300
@@ -54,6 +65,8 @@ class Surface:
     gate: Gate | None = None
     """Who may come in; ``None`` for everybody."""
     limits: Limits = Limits()
+    rates: Rates | None = None
+    """How often each caller may ask; ``None`` for as often as they like."""
     only: frozenset[str] | None = None
     """The ids of the skills that are offered here; ``None`` for all."""
     cancel_on_disconnect: bool = False

@@ -18,6 +18,7 @@ from a2a_contract.dialects import MESH
 from a2a_contract.errors import UnavailableError
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
+from a2a_contract.v1_0 import CancelTaskRequest
 from a2a_runtime.auth.credentials import Credentials
 from a2a_runtime.auth.gate import ANYONE
 from a2a_runtime.caller import Caller
@@ -32,6 +33,7 @@ from a2a_runtime.exchange.question import Question
 from a2a_runtime.exchange.rendering import Shown, show
 from a2a_runtime.exchange.reply import JSON, Header, reply
 from a2a_runtime.exchange.stream import EventStream
+from a2a_runtime.exchange.turnstile import Turnstile, note_cancel, note_refusal
 from a2a_runtime.service.call import BindingKind, Call
 from a2a_runtime.surface import Surface
 
@@ -78,7 +80,7 @@ class Counter:
         surface.check_protection()
         self.surface = surface
         self.spoken = Spoken(surface.dialects)
-        self._gate = surface.gate
+        self._gate, self._turnstile = surface.gate, Turnstile(surface)
         self._patrol = Patrol()
         self._operations: Mapping[str, Operations] = {}
         self._home: Home = _nowhere
@@ -111,6 +113,7 @@ class Counter:
             await self._refuse(question, error, send)
 
     async def _refuse(self, question: Question, error: Exception, send: Send) -> None:
+        note_refusal(question, error)
         status, body, headers = self.shown(question, error)
         await reply(send, body, question.media_type(), status, headers)
 
@@ -118,8 +121,10 @@ class Counter:
         """Let the sender of a request in, or raise why they may not come in."""
         if self._gate is None:
             return ANYONE
-        caller = self._gate.admit(Credentials(question.scope))
-        return caller if isinstance(caller, Caller) else await caller
+        admitted = self._gate.admit(Credentials(question.scope))
+        caller = admitted if isinstance(admitted, Caller) else await admitted
+        question.caller = caller.owner
+        return caller
 
     def call(self, question: Question, caller: Caller, binding: AnyBinding) -> Call:
         """Put together what the service knows of a request besides the request."""
@@ -136,16 +141,27 @@ class Counter:
             address,
         )
 
-    def asked(self, binding: AnyBinding, request: WireModel, call: Call) -> Any:  # noqa: ANN401 - as the table of operations
+    async def asked(self, question: Question, binding: AnyBinding, request: WireModel, call: Call) -> Any:  # noqa: ANN401 - as the table of operations
         """Ask the service what a binding stands for."""
-        return self._operations[binding.dialect][binding.operation.service_method](request, call)
+        await self._turnstile.count(question, binding.operation, call.caller)
+        with self._turnstile.inside():
+            return await self._operations[binding.dialect][binding.operation.service_method](request, call)
 
     async def serve(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:
         """Ask the service, and send what it says."""
+        if self._turnstile.is_open:
+            return await self._serve(question, inquiry, receive, send)
+        await self._turnstile.count(question, inquiry.binding.operation, inquiry.call.caller)
+        with self._turnstile.inside():
+            return await self._serve(question, inquiry, receive, send)
+
+    async def _serve(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:
         binding, request, call, head, tail, nothing, media_type = inquiry
         operation = binding.operation
         if operation.streams:
             return await self._stream(question, inquiry, receive, send)
+        if isinstance(request, CancelTaskRequest):
+            note_cancel(question, call.caller, request)
         asked = self._operations[binding.dialect][operation.service_method](request, call)
         answer = await (_while_there(receive, asked) if self.surface.cancel_on_disconnect else self._patrol.wait(receive, asked))
         body = nothing if binding.write is None else binding.write(answer)

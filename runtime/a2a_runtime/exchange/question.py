@@ -35,6 +35,7 @@ class Question:
     __slots__ = (
         "binding",
         "call_id",
+        "caller",
         "dialect",
         "echo",
         "extensions",
@@ -50,6 +51,8 @@ class Question:
         self.scope, self.binding, self.dialect = scope, binding, dialect
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         self.call_id: CallId = None
+        self.caller = ""
+        """To whom the tasks of the sender belong, once they were let in."""
         self.is_answered = False
         self.version: str | None = None
         self.extensions: tuple[str, ...] = ()

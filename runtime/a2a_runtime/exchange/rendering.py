@@ -18,6 +18,7 @@ from a2a_contract.calls import CallId
 from a2a_contract.dialects import DIALECTS
 from a2a_contract.errors import DOMAIN, ERRORS, A2AError, ErrorRow, MethodNotAllowedError
 from a2a_runtime.auth.gate import ChallengeError, ScopeError
+from a2a_runtime.auth.rates import TooOftenError
 from a2a_runtime.exchange.failure import row_class
 from a2a_runtime.service.call import BindingKind
 
@@ -49,6 +50,8 @@ def show(error: A2AError, dialect: str, binding: BindingKind, call_id: CallId = 
 def _headers(error: A2AError) -> list[tuple[bytes, bytes]]:
     if isinstance(error, ChallengeError | ScopeError):
         return [(b"www-authenticate", error.challenge.encode("latin-1", "replace"))]
+    if isinstance(error, TooOftenError):
+        return [(b"retry-after", str(error.after).encode())]
     if isinstance(error, MethodNotAllowedError):
         return [(b"allow", error.details.get("allow", "").encode("latin-1", "replace"))]
     return []

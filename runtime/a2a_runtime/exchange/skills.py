@@ -96,15 +96,17 @@ class Entrance:
             raise MethodNotAllowedError(details={"allow": self._method})
         names: Mapping[str, str] = scope["path_params"]
         skill = self._counter.surface.skills.get(names["skill"])
-        if skill is None or skill.contract is None:
+        if self._method == "GET" and skill is not None and skill.contract is not None and not skill.only_extended:
+            return await reply(send, _schema(skill, names["file"]), headers=(_KEPT,))
+        caller = await self._counter.admit(question)  # before it is said which skills there are: some are not for everybody to know
+        if skill is None or skill.contract is None or (skill.only_extended and not skill.may_use(caller)):
             raise MethodNotFoundError
         if self._method == "GET":
-            return await reply(send, _schema(skill, names["file"]), headers=(_KEPT,))
-        caller = await self._counter.admit(question)
+            return await reply(send, _schema(skill, names["file"]))
         body = await read_body(receive, question.headers, self._counter.surface.limits.body)
         binding = self._binding()
         call = self._counter.call(question, caller, binding)
-        answer = await self._counter.asked(binding, _request(skill, question, scope, body), call)
+        answer = await self._counter.asked(question, binding, _request(skill, question, scope, body), call)
         status, written = _written(skill, answer.model.task, answer.model.message)
         return await reply(send, written, status=status)
 

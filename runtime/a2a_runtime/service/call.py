@@ -39,6 +39,11 @@ class Call(NamedTuple):
         """The extensions that are in effect for this call."""
         return self.surface.activated(self.extensions)
 
+    def history(self, length: int | None) -> int | None:
+        """Say how much of a task's history an answer has: as much as was asked for, and no more than the surface gives."""
+        most = self.surface.limits.history
+        return length if most is None else most if length is None else min(length, most)
+
     def scope(self, tenant: str | None = None) -> Scope:
         """Say whose tasks the call is about.
 

@@ -18,6 +18,7 @@ from a2a_runtime.auth.gate import ScopeError
 from a2a_runtime.caller import Scope
 from a2a_runtime.service import modes
 from a2a_runtime.service.call import Call
+from a2a_runtime.service.sizes import check_sizes
 from a2a_runtime.stores.port import Idempotency
 from a2a_runtime.surface import Surface
 
@@ -48,6 +49,7 @@ def order_of(request: SendMessageRequest, call: Call) -> Order:
     if not surface.required_extensions.issubset(call.extensions):
         missing = ", ".join(sorted(surface.required_extensions.difference(call.extensions)))
         raise ExtensionSupportRequiredError(f"Extension support is required: {missing}", details={"extensions": missing})
+    check_sizes(request.message, surface.limits)
     said = request.configuration or _NOTHING_SAID
     push = said.task_push_notification_config
     if push is not None:
@@ -57,7 +59,7 @@ def order_of(request: SendMessageRequest, call: Call) -> Order:
         request.message,
         _named_skill(request),
         said.accepted_output_modes,
-        said.history_length,
+        call.history(said.history_length),
         bool(said.return_immediately),
         push,
         _promise(request, call),

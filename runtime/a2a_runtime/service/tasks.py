@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from json import dumps
 
 from a2a_contract.base import Encoded
@@ -25,13 +26,13 @@ class Tasks(ServiceBase):
 
     async def get_task(self, request: GetTaskRequest, call: Call) -> Encoded[Task]:
         """Read a task as it is now."""
-        stored = await self._engine.load(call.scope(request.tenant), request.id, request.history_length)
+        stored = await self._engine.load(call.scope(request.tenant), request.id, call.history(request.history_length))
         return stored.task
 
     async def list_tasks(self, request: ListTasksRequest, call: Call) -> Encoded[ListTasksResponse]:
         """List the caller's tasks, the most recently changed first."""
         scope, query = call.scope(request.tenant), query_of(request)
-        page = await self._engine.list(scope, query)
+        page = await self._engine.list(scope, replace(query, history_length=call.history(query.history_length)))
         if not page.total_size and query.context_id and call.dialect in _CONTEXT_MUST_EXIST:
             await self._need_context(scope, query.context_id)
         return Encoded.raw(ListTasksResponse, page_json(page, query.page_size))

@@ -1,0 +1,65 @@
+"""What a request passes once it is known who asks what, and before it costs anything: rates, room, and a line in the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from a2a_contract.errors import PermissionDeniedError, RateLimitedError, UnauthenticatedError, UnavailableError
+from a2a_contract.operation import Operation
+from a2a_contract.v1_0 import CancelTaskRequest
+from a2a_runtime.auth.audit import record
+from a2a_runtime.caller import Caller
+from a2a_runtime.exchange.question import Question
+from a2a_runtime.surface import Surface
+
+_EVENTS = {UnauthenticatedError: "refused", PermissionDeniedError: "denied", RateLimitedError: "limited"}
+
+
+class Turnstile:
+    """The turnstile of a surface."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._path, self._rates, self._room = surface.path, surface.rates, surface.limits.concurrency
+        self._inside = 0
+        self.is_open = self._rates is None and self._room is None
+        """Whether there is nothing to be counted here."""
+
+    async def count(self, question: Question, operation: Operation, caller: Caller) -> None:
+        """Count a request, and refuse one that is too many."""
+        if self._rates is not None:
+            who = f"{caller.tenant}\0{caller.owner}" if caller.owner else address_of(question)
+            await self._rates.spend(self._path, who, operation.name)
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Take up room as long as a request is served, if there is any left."""
+        if self._room is not None and self._inside >= self._room:
+            raise UnavailableError
+        self._inside += 1
+        try:
+            yield
+        finally:
+            self._inside -= 1
+
+
+def note_cancel(question: Question, caller: Caller, request: CancelTaskRequest) -> None:
+    """Remember who has asked for an end of what."""
+    record("cancel", **_where(question), caller=caller.owner, tenant=caller.tenant, task=request.id)
+
+
+def note_refusal(question: Question, error: Exception) -> None:
+    """Remember who was not let in, and why."""
+    event = next((name for kind, name in _EVENTS.items() if isinstance(error, kind)), None)
+    if event is not None:
+        record(event, **_where(question), caller=question.caller, reason=str(error))
+
+
+def address_of(question: Question) -> str:
+    """Say where a request comes from, as the server tells it."""
+    client = question.scope.get("client")
+    return client[0] if client else ""
+
+
+def _where(question: Question) -> dict[str, str]:
+    return {"client": address_of(question), "method": question.scope["method"], "path": question.scope["path"]}

@@ -1,0 +1,113 @@
+"""How much and how often: rates, room, sizes, and what is written about those who are refused."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from conformance.security.guarded import ISSUER, Person, checkpoint, guarded_agent
+from integration.talking import VOICES, Voice, request_of
+from litestar.stores.memory import MemoryStore as LitestarStore
+from litestar.testing import TestClient
+
+from a2a_contract.dialects import V1_0
+from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE
+from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.audit import plain, record
+from a2a_runtime.auth.rates import ANY, LocalCounts, Rate, Rates, SharedCounts
+from a2a_runtime.surface import Limits, Surface
+from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.clock import FakeClock
+
+RPC = Voice(V1_0.name, is_jsonrpc=True)
+ADA, EVE = ISSUER.token("ada", org="acme"), ISSUER.token("eve", org="acme")
+
+
+@contextmanager
+def surface(**said: object) -> Iterator[TestClient[object]]:
+    """Serve a surface with some limits."""
+    with TestClient(create_app(Surface(guarded_agent(), gate=checkpoint(), **said), store="memory", settings=QUICK)) as client:  # type: ignore[arg-type]  # whatever a test says
+        yield client  # type: ignore[misc]  # an app of Litestar
+
+
+@pytest.mark.parametrize("is_shared", [False, True], ids=["this process", "all replicas"])
+@pytest.mark.parametrize("voice", VOICES, ids=str)
+def test_a_caller_asks_so_often_and_no_oftener(voice: Voice, is_shared: bool) -> None:  # noqa: FBT001 - a table
+    """Each caller and each operation has its own count; the refusal says when to come again."""
+    clock = FakeClock()
+    counts = SharedCounts(LitestarStore()) if is_shared else LocalCounts()
+    with surface(rates=Rates({SEND_MESSAGE.name: Rate(2, 60), ANY: Rate(3, 60)}, counts, clock)) as client:
+        ada, eve = (Person(client, voice, token=token) for token in (ADA, EVE))
+        assert [ada.raw(SEND_MESSAGE, request_of("x")).status_code for _ in range(3)] == [200, 200, 429]
+        refused = ada.raw(SEND_MESSAGE, request_of("x"))
+        assert 1 <= int(refused.headers["retry-after"]) <= 61
+        assert eve.raw(SEND_MESSAGE, request_of("x")).status_code == 200
+        found = [ada.raw(GET_TASK, GetTaskRequest(id="nope")).status_code for _ in range(4)]
+        assert found[-1] == 429
+        assert 429 not in found[:3]
+        clock.advance(61)
+        assert ada.raw(SEND_MESSAGE, request_of("x")).status_code == 200
+
+
+def test_an_agent_serves_so_many_at_once() -> None:
+    """A request beyond that is told to come again."""
+    with surface(limits=Limits(concurrency=0)) as client:
+        assert "temporarily unavailable" in Person(client, RPC, token=ADA).raw(SEND_MESSAGE, request_of("x")).text
+        assert client.get("/.well-known/agent-card.json").status_code == 200
+    with surface(limits=Limits(concurrency=1)) as client:
+        ada = Person(client, RPC, token=ADA)
+        assert [ada.raw(SEND_MESSAGE, request_of("x")).status_code for _ in range(3)] == [200] * 3
+
+
+SIZES = {
+    "too many parts": (["a", "b", "c", "d"], "at most 3 parts"),
+    "a part too large": (["x" * 2000], "more than 1000 bytes"),
+    "data too deep": ([{"a": [{"b": [1]}]}], "deeper than 3 levels"),
+}
+
+
+@pytest.mark.parametrize(("values", "said"), SIZES.values(), ids=SIZES.keys())
+@pytest.mark.parametrize("voice", VOICES, ids=str)
+def test_a_message_is_so_large_and_no_larger(voice: Voice, values: list[object], said: str) -> None:
+    """Parts, bytes and nesting, with the place."""
+    with surface(limits=Limits(parts=3, part_bytes=1000, depth=3)) as client:
+        ada = Person(client, voice, token=ADA)
+        answer = ada.raw(SEND_MESSAGE, request_of(*values, skill="echo"))
+        assert said in answer.text
+        assert "message.parts" in answer.text
+        assert ada.task({"a": [1]}, "x", skill="echo").id
+
+
+def test_an_answer_has_so_much_history_and_no_more() -> None:
+    """Whatever the client asks for."""
+    with surface(limits=Limits(history=1)) as client:
+        ada = Person(client, RPC, token=ADA)
+        task = ada.task("x", skill="ask")
+        ada.task("y", task_id=task.id)
+        assert len(ada.get(task.id, history_length=100).history or ()) == 1
+        assert [len(each.history or ()) for each in ada.list(history_length=50).tasks] == [1]
+
+
+def test_refusals_denials_and_cancels_are_on_record(caplog: pytest.LogCaptureFixture) -> None:
+    """One line of JSON each, with who and why, and without credentials."""
+    caplog.set_level(logging.INFO, "a2a_runtime.audit")
+    with surface() as client:
+        Person(client, RPC, token="wrong").raw(SEND_MESSAGE, request_of("x"))  # noqa: S106 - of this test
+        Person(client, RPC, token=ADA).raw(SEND_MESSAGE, request_of("x", tenant="umbrella"))
+        Person(client, RPC, token=ADA).raw(CANCEL_TASK, CancelTaskRequest(id="evil\n\x1b[31m" + "x" * 5000))
+    lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
+    assert [(each["event"], each["caller"]) for each in lines] == [("refused", ""), ("denied", "ada"), ("cancel", "ada")]
+    assert lines[0]["reason"] == "The token is not valid"
+    assert "\x1b" not in lines[2]["task"]
+    assert len(lines[2]["task"]) <= 1000
+    assert not [each for each in caplog.records if "wrong" in each.getMessage() or ADA in each.getMessage()]
+
+
+def test_what_clients_say_controls_no_terminal() -> None:
+    """Cut at a thousand characters, without control characters; line breaks and tabs are kept, as JSON escapes."""
+    assert plain("a\x00b\x1b[0m\u202ec\n\td" + "x" * 2000) == "ab[0mc\n\td" + "x" * 988
+    record("test", said="a\nb")  # nobody listens: nothing is written
