@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 UV     := $(shell command -v uv 2>/dev/null)
 BIN    := .venv/bin
 SELF   := '.[auth,build,serve]'
-PEERS  := .venv-peers/a2a-sdk-1.3.0/.installed .venv-peers/a2a-sdk-0.3.26/.installed
+PEERS  := .venv-peers/a2a-sdk-1.3.0/.installed .venv-peers/a2a-sdk-0.3.26/.installed .venv-peers/mcp-mesh-3.8.0/.installed
 # The other interpreters of this machine on which the tests run too, on the path or under pyenv; a shim that does not start is no interpreter.
 starts  = $(if $(shell $(1) -c 'print(1)' 2>/dev/null),$(1))
 other   = $(firstword $(foreach p,python$(1) $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python$(1)),$(call starts,$(p))))
@@ -70,6 +70,11 @@ clean: ## remove everything that these targets made
 .venv-3.%/.installed: pyproject.toml
 	$(call make_venv,.venv-3.$*,$(call other,3.$*))
 	$(call install,.venv-3.$*,--editable $(SELF) --group test)
+	@touch $@
+
+.venv-peers/mcp-mesh-%/.installed:
+	$(call make_venv,$(@D),$(PYTHON))
+	$(call install,$(@D),'mcp-mesh==$*')
 	@touch $@
 
 .venv-peers/a2a-sdk-%/.installed:
