@@ -1,7 +1,8 @@
 """Where the agent under test stands, and who talks to it how.
 
 A test takes ``asker`` (every dialect over every binding), ``asker_1_0`` or ``asker_0_3``, and runs in this process on the store in memory and on SQLite. One
-that takes ``everywhere`` too runs besides over a real socket, and on PostgreSQL.
+that takes ``everywhere`` too runs besides over a real socket, and on PostgreSQL. One that takes ``socket_only`` needs streams that run beside other calls:
+in process, a stream is read to its end at once.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ OF_0_3 = tuple(voice for voice in VOICES if voice.dialect != V1_0.name)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test wherever it is to run."""
     if "agent_place" in metafunc.fixturenames:
-        places = EVERYWHERE if "everywhere" in metafunc.fixturenames else USUAL
+        names = metafunc.fixturenames
+        places = EVERYWHERE if "everywhere" in names else ("socket",) if "socket_only" in names else USUAL
         metafunc.parametrize("agent_place", places, indirect=True, scope="session")
 
 
@@ -43,6 +45,11 @@ def anyio_backend() -> str:
 @pytest.fixture
 def everywhere() -> None:
     """Ask for all places."""
+
+
+@pytest.fixture
+def socket_only() -> None:
+    """Ask for a real socket."""
 
 
 @pytest.fixture(scope="session")
@@ -80,4 +87,4 @@ def asker_0_3(request: pytest.FixtureRequest, agent_place: httpx.Client) -> Aske
     return _asker(agent_place, request.param)
 
 
-__all__ = ["agent_place", "anyio_backend", "asker", "asker_0_3", "asker_1_0", "everywhere", "postgres_databases", "postgres_url"]
+__all__ = ["agent_place", "anyio_backend", "asker", "asker_0_3", "asker_1_0", "everywhere", "postgres_databases", "postgres_url", "socket_only"]
