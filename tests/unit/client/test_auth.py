@@ -1,0 +1,170 @@
+"""Proofs that a client shows, and how it chooses among them."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import parse_qs
+
+import httpx
+import pytest
+
+from a2a_contract.v1_0 import (
+    AgentCapabilities,
+    AgentCard,
+    APIKeySecurityScheme,
+    HTTPAuthSecurityScheme,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
+)
+from a2a_runtime.client.auth import ApiKeyAuth, ClientCredentials, NoProofError, Proof, TokenError, auth_for
+
+pytestmark = pytest.mark.anyio
+
+TOKENS = "https://id.example/token"
+AGENT = "https://agent.example/"
+
+
+class World:
+    """An authorization server and an agent behind one transport."""
+
+    def __init__(self, life: object = 3600) -> None:
+        self.life, self.given, self.good, self.now = life, 0, "", 0.0
+        self.asked: list[httpx.Request] = []
+        self.auth = ClientCredentials(TOKENS, "me", "s3cret", scopes=["a", "b"], now=lambda: self.now)
+
+    async def answer(self, request: httpx.Request) -> httpx.Response:
+        """Give a token, or look at one."""
+        await asyncio.sleep(0)
+        if request.url == TOKENS:
+            self.asked.append(request)
+            self.given += 1
+            self.good = f"t-{self.given}"
+            return httpx.Response(200, json={"access_token": self.good, "token_type": "Bearer", "expires_in": self.life})
+        return httpx.Response(200 if request.headers.get("authorization") == f"Bearer {self.good}" else 401)
+
+    def client(self, auth: httpx.Auth | None = None) -> httpx.AsyncClient:
+        """Make a client of this world."""
+        return httpx.AsyncClient(transport=httpx.MockTransport(self.answer), auth=auth or self.auth)
+
+
+async def test_one_token_is_for_all_requests() -> None:
+    """It is asked for once, with our name and secret in the header, and the scopes in the form."""
+    world = World()
+    async with world.client() as client:
+        answers = await asyncio.gather(*(client.get(AGENT) for _ in range(10)))
+    assert {each.status_code for each in answers} == {200}
+    (asked,) = world.asked
+    assert asked.headers["authorization"] == "Basic " + b64encode(b"me:s3cret").decode()
+    assert parse_qs(asked.content.decode()) == {"grant_type": ["client_credentials"], "scope": ["a b"]}
+
+
+@pytest.mark.parametrize(("life", "after", "count"), [(3600, 3500, 1), (3600, 3571, 2), (10, 6, 2), (None, 200, 1), ("x", 400, 2)])
+async def test_a_token_is_renewed_before_it_runs_out(life: object, after: float, count: int) -> None:
+    """Half a minute before, or half of a short life; five minutes when nobody says how long it lives."""
+    world = World(life)
+    async with world.client() as client:
+        await client.get(AGENT)
+        world.now = after
+        assert (await client.get(AGENT)).status_code == 200
+    assert world.given == count
+
+
+async def test_a_token_that_was_taken_back_is_replaced_once() -> None:
+    """However many requests find out at once; an agent that refuses every token is not asked for ever."""
+    world = World()
+    async with world.client() as client:
+        await client.get(AGENT)
+        world.good = "another"
+        answers = await asyncio.gather(*(client.get(AGENT) for _ in range(10)))
+        assert {each.status_code for each in answers} == {200}
+        assert world.given == 2
+
+
+REFUSALS: dict[str, tuple[Callable[[], httpx.Response], str]] = {
+    "refused": (lambda: httpx.Response(400, json={"error": "invalid_client"}), "invalid_client"),
+    "broken": (lambda: httpx.Response(500, text="oops"), "500"),
+    "no token": (lambda: httpx.Response(200, json=[]), "200"),
+    "empty token": (lambda: httpx.Response(200, json={"access_token": ""}), "200"),
+}
+
+
+@pytest.mark.parametrize(("answer", "said"), REFUSALS.values(), ids=REFUSALS.keys())
+async def test_a_server_without_a_token_is_an_error(answer: Callable[[], httpx.Response], said: str) -> None:
+    """With its reason, and without our secret."""
+    async with httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer()), auth=World().auth) as client:
+        with pytest.raises(TokenError, match=said) as raised:
+            await client.get(AGENT)
+    assert "s3cret" not in str(raised.value)
+
+
+def test_secrets_are_not_sent_in_the_open() -> None:
+    """Nor shown."""
+    with pytest.raises(ValueError, match="https only"):
+        ClientCredentials("http://id.example/token", "me", "s3cret")
+    assert "s3cret" not in repr(World().auth) + repr(ApiKeyAuth("s3cret"))
+
+
+@pytest.mark.parametrize(
+    ("place", "seen"),
+    [
+        ("header", lambda request: request.headers["X-K"]),
+        ("query", lambda request: request.url.params["X-K"]),
+        ("cookie", lambda request: request.headers["cookie"].removeprefix("a=b; X-K=")),
+    ],
+)
+def test_a_key_goes_where_the_card_says(place: str, seen: Callable[[httpx.Request], str]) -> None:
+    """Beside what is there already."""
+    request = httpx.Request("GET", f"{AGENT}?a=b", headers={"cookie": "a=b"})
+    shown = next(ApiKeyAuth("k", "X-K", place).auth_flow(request))
+    assert seen(shown) == "k"
+    assert shown.url.params["a"] == "b"
+
+
+SCHEMES = {
+    "bearer": SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer")),
+    "key": SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location="header", name="X-K")),
+    "basic": SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Basic")),
+}
+
+
+def card(*required: Sequence[str]) -> AgentCard:
+    """Make a card that asks for something."""
+    listed = [SecurityRequirement(schemes={name: StringList() for name in names}) for names in required]
+    return AgentCard(name="x", capabilities=AgentCapabilities(), security_schemes=SCHEMES, security_requirements=listed or None)
+
+
+CHOICES: dict[str, tuple[AgentCard, Mapping[str, Proof], dict[str, str]]] = {
+    "the only one": (card(["bearer"]), {"bearer": "t"}, {"authorization": "Bearer t"}),
+    "the first that is there": (card(["bearer"], ["key"]), {"key": "k"}, {"x-k": "k"}),
+    "a name and a password": (card(["basic"]), {"basic": ("a", "b")}, {"authorization": "Basic YTpi"}),
+    "both at once": (card(["bearer", "key"]), {"bearer": "t", "key": "k"}, {"authorization": "Bearer t", "x-k": "k"}),
+    "rather than as a stranger": (card([], ["key"]), {"key": "k"}, {"x-k": "k"}),
+    "as a stranger": (card([], ["key"]), {}, {}),
+    "nothing is asked": (card(), {"key": "k"}, {}),
+}
+
+
+@pytest.mark.parametrize(("asking", "proofs", "shown"), CHOICES.values(), ids=CHOICES.keys())
+async def test_a_card_chooses_among_our_proofs(asking: AgentCard, proofs: Mapping[str, Proof], shown: dict[str, str]) -> None:
+    """By the names of its schemes, and is shown no other one."""
+    async with httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200)), auth=auth_for(asking, proofs)) as client:
+        sent = (await client.get(AGENT)).request.headers
+    assert {name: value for name, value in sent.items() if name in {"authorization", "x-k"}} == shown
+
+
+async def test_a_key_goes_with_a_token_from_a_server() -> None:
+    """Where a card asks for both."""
+    world = World()
+    async with world.client(auth_for(card(["bearer", "key"]), {"bearer": world.auth, "key": "k"})) as client:
+        answer = await client.get(AGENT)
+    assert (answer.status_code, answer.request.headers["x-k"]) == (200, "k")
+    assert "x-k" not in world.asked[0].headers
+
+
+def test_what_is_missing_is_named() -> None:
+    """With what there is."""
+    with pytest.raises(NoProofError, match="bearer with key or basic; there are proofs for key"):
+        auth_for(card(["bearer", "key"], ["basic"]), {"key": "k"})
