@@ -1,0 +1,141 @@
+"""The gate: a token with a known key against a bare PyJWT decode of the same token, an API key, and a signed card.
+
+Rounds take turns, so that a busy machine hits all alike; what is compared is the median of the ratios of neighbours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jwt
+
+from a2a_runtime.agent import Agent
+from a2a_runtime.auth.api_keys import ApiKeys, digest
+from a2a_runtime.auth.checkpoint import Checkpoint
+from a2a_runtime.auth.credentials import Credentials
+from a2a_runtime.auth.gate import Gate
+from a2a_runtime.auth.identity import Identity
+from a2a_runtime.auth.keys import secret
+from a2a_runtime.auth.published import PublishedKeys
+from a2a_runtime.auth.tokens import Expected, JwtAuthenticator
+from a2a_runtime.caller import Caller
+from a2a_runtime.cards.cards import Cards
+from a2a_runtime.cards.documents import WRITERS
+from a2a_runtime.signing.cards import CardSigner
+from a2a_runtime.signing.keys import SigningKey
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.issuer import AUDIENCE, ISSUER, Issuer
+
+ROUNDS, CALLS = 60, 100
+RATIO, KEY_MICROSECONDS = 1.5, 10.0
+SECRET = "s" * 32
+USUAL = [
+    (b"host", b"agent.example"),
+    (b"accept", b"*/*"),
+    (b"accept-encoding", b"gzip"),
+    (b"user-agent", b"python-httpx/0.28"),
+    (b"content-length", b"200"),
+]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is measured, and what it is compared with."""
+
+    name: str
+    gate: Callable[[], object]
+    bare: Callable[[], object]
+
+
+def request(name: bytes, value: str) -> dict[str, object]:
+    """Make the scope of a request with a proof."""
+    return {
+        "type": "http",
+        "headers": [*USUAL, (b"content-type", b"application/json"), (name, value.encode())],
+        "query_string": b"",
+        "scheme": "https",
+    }
+
+
+def admitting(gate: Gate, name: bytes, value: str) -> Callable[[], object]:
+    """Ask a gate as the exchange does, and make sure that it lets in, at once."""
+    scope = request(name, value)
+    assert isinstance(gate.admit(Credentials(scope)), Caller)  # type: ignore[arg-type]  # as much of a scope as is read
+    return lambda: gate.admit(Credentials(scope))  # type: ignore[arg-type]  # as above
+
+
+async def pairs() -> list[Pair]:
+    """Make a pair for each kind of key: published and cached, and shared."""
+    issuer = Issuer()
+
+    async def fetch(_url: str) -> bytes:
+        return issuer.jwks()
+
+    keys = PublishedKeys(f"{ISSUER}/keys", fetch=fetch)
+    found = keys.find(issuer.key_id, "ES256")
+    key = found if isinstance(found, jwt.PyJWK) else await found
+    token = issuer.token("ada", scope="tasks", roles=["a"])
+    shared = jwt.encode({"sub": "ada", "iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 3600}, SECRET, "HS256")
+    return [
+        _pair("ES256, keys of an issuer", JwtAuthenticator(keys, issuer.expected()), token, key),
+        _pair(
+            "HS256, shared secret",
+            JwtAuthenticator(secret(SECRET), Expected(ISSUER, AUDIENCE, ("HS256",))),
+            shared,
+            secret(SECRET).find(None, "HS256"),
+        ),
+    ]
+
+
+def _pair(name: str, known: JwtAuthenticator, token: str, key: jwt.PyJWK) -> Pair:
+    options = {"require": ["exp", "iss", "aud", "sub"]}
+
+    def bare() -> object:
+        return jwt.decode(token, key, algorithms=[key.algorithm_name], options=options, audience=AUDIENCE, issuer=ISSUER)  # type: ignore[arg-type]  # a plain dict of options
+
+    return Pair(name, admitting(Checkpoint(known), b"authorization", f"Bearer {token}"), bare)
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Time some calls, and give the microseconds of one."""
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        work()
+    return (time.perf_counter() - start) / CALLS * 1e6
+
+
+def signed_card() -> Callable[[], object]:
+    """Serve a card that is signed by two keys."""
+    agent = Agent("signed")
+    agent.add("echo", lambda ctx: ctx.text)
+    cards = Cards(Surface(agent, signer=CardSigner([SigningKey.generate(), SigningKey.generate()])))
+    body = cards.get(None, "https://agent.example").body
+    assert body.count(b'"protected"') == 2 * len(WRITERS)
+    return lambda: cards.get(None, "https://agent.example")
+
+
+def main() -> int:
+    """Print the table; the exit code says whether the goals are kept."""
+    missed = False
+    print(f"\nThe gate\n{'':40} {'gate us':>9} {'bare us':>9} {'ratio':>7} {'goal':>7}")
+    for pair in asyncio.run(pairs()):
+        rounds = [(timed(pair.gate), timed(pair.bare)) for _ in range(ROUNDS)]
+        ratio = statistics.median(gate / bare for gate, bare in rounds)
+        gate, bare = (statistics.median(column) for column in zip(*rounds, strict=True))
+        missed |= ratio > RATIO
+        print(f"{pair.name:40} {gate:9.1f} {bare:9.1f} {ratio:7.2f} {RATIO:7.2f}  {'kept' if ratio <= RATIO else 'MISSED'}")
+    keys = ApiKeys({digest(f"k-{number}"): Identity(f"u-{number}") for number in range(1000)})
+    key = statistics.median(timed(admitting(Checkpoint(keys), b"x-api-key", "k-500")) for _ in range(ROUNDS))
+    missed |= key > KEY_MICROSECONDS
+    print(f"{'API key, one of 1,000':40} {key:9.1f} {'':9} {'':7} {KEY_MICROSECONDS:5.0f}us  {'kept' if key <= KEY_MICROSECONDS else 'MISSED'}")
+    print(f"{'signed card, from memory':40} {statistics.median(timed(signed_card()) for _ in range(5)):9.1f}")
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
