@@ -85,15 +85,20 @@ class MeshRegistry:
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer a request of HTTP."""
-        if scope["type"] != "http":
-            return
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+        else:
+            await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         body = b""
         while True:
             message = await receive()
             body += message.get("body", b"")
             if not message.get("more_body"):
                 break
-        await self._clock.sleep(self.delay) if self.delay else None
+        if self.delay:
+            await self._clock.sleep(self.delay)
         status, document = self.answer(scope["method"], scope["path"], body)
         sent = b"" if document is None else json.dumps(document).encode()
         await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"application/json")]})
@@ -242,6 +247,13 @@ def _wrong_names(said: Json) -> Iterator[str]:
         value = said.get(name)
         if value is not None and (len(value) > longest or not _LABEL.fullmatch(value)):
             yield f"{name} {value!r} is no label of at most {longest} characters"
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    """Begin and end as a server wants it."""
+    for word in ("startup", "shutdown"):
+        await receive()
+        await send({"type": f"lifespan.{word}.complete"})
 
 
 class _Wire(httpx.ASGITransport):

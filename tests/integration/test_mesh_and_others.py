@@ -1,0 +1,66 @@
+"""One surface, several dialects: all of them see the same tasks, each as it speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from conformance.mesh.producer import Consumer, message, producer, text_of
+from integration.serving import on_a_socket
+from integration.talking import Talker, Voice
+
+from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.v1_0 import TaskState
+
+PATH = "/agents/mixed"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    """A client of a producer with a surface that speaks mesh, 1.0 and 0.3, and asks something."""
+    with on_a_socket(producer()) as client:
+        yield client
+
+
+@pytest.fixture
+def mesh(client: httpx.Client) -> Consumer:
+    """Somebody who speaks mesh."""
+    return Consumer(client, PATH)
+
+
+@pytest.fixture(params=[V1_0.name, V0_3.name])
+def other(client: httpx.Client, request: pytest.FixtureRequest) -> Talker:
+    """Somebody who speaks something else."""
+    return Talker(client, Voice(request.param, is_jsonrpc=True), PATH)
+
+
+def test_a_task_of_mesh_is_there_for_others(mesh: Consumer, other: Talker) -> None:
+    """What waits is working in mesh; whoever speaks another dialect sees what it asks, and answers; mesh has the result."""
+    task_id = mesh.task("tasks/send", message=message("hello"))["id"]
+    assert mesh.task("tasks/get", id=task_id)["status"]["state"] == "working"
+    if other.voice.dialect == V1_0.name:  # the methods of 0.3 that mesh has too mean mesh here, unless a version is named
+        assert other.get(task_id).status.state == TaskState.INPUT_REQUIRED
+    answered = other.task("blue", task_id=task_id, message_id="m-2")
+    assert answered.status.state == TaskState.COMPLETED
+    assert text_of(mesh.task("tasks/get", id=task_id)) == "You said blue"
+
+
+def test_a_task_of_others_is_theirs(client: httpx.Client, mesh: Consumer, other: Talker) -> None:
+    """A method that dialects share speaks of a task as the dialect does in which it was created, or that of the first one."""
+    task = other.task("hello", message_id=f"m-{other.voice.dialect}")
+    told = mesh.post("tasks/get", {"id": task.id}).json()["result"]
+    assert (told["kind"], told["status"]["state"]) == ("task", "input-required")
+    unknown = mesh.post("tasks/get", {"id": "nobody"}).json()["error"]
+    assert unknown["code"] == -32001
+    named = client.post(
+        PATH, json={"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": task.id}}, headers={"A2A-Version": V0_3.version or ""}
+    )
+    assert named.json()["result"]["kind"] == "task"
+
+
+def test_a_version_excludes_mesh(client: httpx.Client) -> None:
+    """Whoever names a version does not mean this dialect, which has none."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/send", "params": {"message": message("x")}}
+    for version in (V0_3.version, V1_0.version):
+        assert client.post(PATH, json=body, headers={"A2A-Version": version or ""}).json()["error"]["code"] == -32601

@@ -1,0 +1,113 @@
+"""A producer of a mesh as processes see it: a registry on a socket, signals, crashes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from conformance.mesh.producer import Consumer, message, text_of, told
+from integration.serving import on_a_socket
+
+from a2a_runtime.testing.registry import MeshRegistry
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = Path(__file__).with_name("mesh_process.py")
+PREFIX = "https://agents.example.test/public"
+
+
+@contextmanager
+def producer(port: int, store: str, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], httpx.Client]]:
+    """Serve in a process, which is killed in the end if it still lives."""
+    quiet = {name: value for name, value in os.environ.items() if not name.startswith(("A2A_", "MCP_MESH_"))}
+    with subprocess.Popen([sys.executable, str(SCRIPT), str(port), store], env={**quiet, **environment}) as process:
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=10) as client:
+                eventually(lambda: client.get("/livez").is_success, httpx.TransportError)
+                yield process, client
+        finally:
+            process.kill()
+
+
+def eventually(holds: Callable[[], object], *excused: type[Exception], seconds: float = 15) -> None:
+    """Wait until something holds."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            if holds():
+                return
+        except excused:
+            pass
+        time.sleep(0.05)
+    raise AssertionError("it never came to that")
+
+
+@pytest.fixture
+def port() -> int:
+    """A port that is free."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        number: int = taken.getsockname()[1]
+        return number
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_producer_comes_and_goes(port: int, stop: signal.Signals) -> None:
+    """The registry knows it soon, its card then has the public address, and it says goodbye however it is told to stop."""
+    registry = MeshRegistry(prefix=PREFIX)
+    with on_a_socket(registry) as neighbour:
+        environment = {"MCP_MESH_REGISTRY_URL": str(neighbour.base_url), "A2A_HTTP_PORT": str(port), "A2A_HEALTH_INTERVAL": "0.1"}
+        with producer(port, "memory", **environment) as (process, client):
+            eventually(lambda: registry.rows)
+            (row,) = registry.rows.values()
+            assert (row.facts["agent_type"], row.facts["name"], row.facts["http_host"]) == ("a2a", "restarting-producer", "127.0.0.1")
+            eventually(lambda: client.get("/agents/report/.well-known/agent.json").json()["url"] == f"{PREFIX}/agents/report")
+            eventually(lambda: any(each.startswith("HEAD /heartbeat/") for each in registry.heard))
+            assert client.get("/health").json() == {"status": "healthy", "registry": "known"}
+            assert registry.surfaces()["surfaces"][0]["skill_id"] == "report"
+            process.send_signal(stop)
+            process.wait(15)
+        assert registry.heard[-1] == f"DELETE /agents/{row.facts['agent_id']}"
+        assert not row.is_healthy
+
+
+def test_a_producer_serves_without_its_registry(port: int) -> None:
+    """Nobody there is no reason not to start, not to be ready, or not to answer."""
+    with producer(port, "memory", A2A_REGISTRY_URL="http://127.0.0.1:9") as (_, client):
+        assert client.get("/ready").status_code == 200
+        assert text_of(Consumer(client, "/agents/report").task("tasks/send", message=message("x"))) == "x done"
+        assert client.get("/health").json() == {"status": "healthy", "registry": "unknown"}
+
+
+def test_tasks_outlive_their_producer(port: int, tmp_path: Path) -> None:
+    """After a crash tasks are read and followed as before: finished ones, those that go on, and those whose job is lost."""
+    store = f"sqlite:///{tmp_path}/tasks.db"
+    with producer(port, store) as (process, client):
+        report = Consumer(client, "/agents/report")
+        finished = report.task("tasks/send", id="finished", message=message("quick"))
+        assert report.task("tasks/send", id="lost", message=message("job"))["status"]["state"] == "working"
+        with report.streaming("tasks/sendSubscribe", id="long", message=message("long")) as response:
+            assert response.status_code == 200
+            eventually(lambda: report.task("tasks/get", id="long").get("metadata"))
+            process.kill()
+            process.wait(5)
+    with producer(port, store) as (_, client):
+        report = Consumer(client, "/agents/report")
+        assert report.task("tasks/get", id="finished") == finished
+        assert [told(event)[0] for event in report.stream("tasks/resubscribe", id="finished")] == ["working", "artifact", "completed"]
+        assert [told(event)[0] for event in report.stream("tasks/resubscribe", id="long")][-2:] == ["artifact", "completed"]
+        assert text_of(report.task("tasks/get", id="long")) == "long done"
+        lost = report.until("lost", "failed")
+        assert lost["status"]["message"]["parts"][0]["text"] == "The background job of this task was lost"
+        (event,) = report.stream("tasks/resubscribe", id="lost")
+        assert told(event)[0::3] == ("failed", True)
+        assert report.error("tasks/send", {"id": "lost", "message": message("again")})["code"] == -32602

@@ -1,0 +1,113 @@
+"""What a mesh surface must be, and what its handler must not do."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncGenerator, Callable
+
+import pytest
+
+from a2a_contract.dialects import MESH, V1_0
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.mesh.asking import asks
+from a2a_runtime.mesh.checks import check_surface
+from a2a_runtime.surface import Surface
+
+ONLY_MESH = frozenset((MESH.name,))
+
+
+async def quiet(ctx: TaskContext) -> str:
+    """Ask nothing."""
+    return ctx.text
+
+
+async def curious(ctx: TaskContext) -> str:
+    """Ask something."""
+    return (await ctx.ask("What?")).text
+
+
+async def deep(ctx: TaskContext) -> AsyncGenerator[str, None]:
+    """Ask something in a function within."""
+
+    async def inner() -> str:
+        return (await ctx.require_auth("Please.")).text
+
+    yield await inner()
+
+
+class Asking:
+    """Asks something when it is called."""
+
+    async def __call__(self, ctx: TaskContext) -> str:
+        """Ask."""
+        return (await ctx.ask("What?")).text
+
+    async def method(self, ctx: TaskContext) -> str:
+        """Ask."""
+        return (await ctx.ask("What?")).text
+
+
+@functools.wraps(curious)
+async def wrapped(ctx: TaskContext) -> str:
+    """Ask what is asked elsewhere."""
+    return await curious(ctx)
+
+
+ASKING = {
+    "function": (curious, True),
+    "function within": (deep, True),
+    "object": (Asking(), True),
+    "method": (Asking().method, True),
+    "partial": (functools.partial(curious), True),
+    "wrapped": (wrapped, True),
+    "quiet": (quiet, False),
+    "built in": (print, False),
+}
+
+
+@pytest.mark.parametrize(("handler", "does"), ASKING.values(), ids=ASKING.keys())
+def test_questions_are_seen_in_the_code(handler: Callable[..., object], does: bool) -> None:  # noqa: FBT001 - a row of the table
+    """A handler that asks shows it, however it is made."""
+    assert asks(handler) is does
+
+
+def agent(*handlers: tuple[str, Callable[..., object]], **facts: object) -> Agent:
+    """Make an agent of some handlers."""
+    made = Agent("strict")
+    for skill_id, handler in handlers:
+        made.add(skill_id, handler, **facts)  # type: ignore[arg-type]  # whatever a test says
+    return made
+
+
+REFUSED = {
+    "several skills": (Surface(agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH), "a mesh surface has one skill, and this has 2"),
+    "a question": (Surface(agent(("a", curious)), "/x", ONLY_MESH), "asks its caller something, which nobody can answer"),
+    "a question that is declared": (Surface(agent(("a", quiet), asks=True), "/x", ONLY_MESH), "asks its caller something"),
+    "capitals": (Surface(agent(("MySkill", quiet)), "/x", ONLY_MESH), "skill ids are small letters"),
+    "underscores": (Surface(agent(("my_skill", quiet)), "/x", ONLY_MESH), "skill ids are small letters"),
+}
+
+
+@pytest.mark.parametrize(("surface", "words"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_surface_is_refused_with_the_cure(surface: Surface, words: str) -> None:
+    """The app does not start with it."""
+    with pytest.raises(ValueError, match=words):
+        create_app(surface)
+
+
+TAKEN = {
+    "one skill": Surface(agent(("a-1", quiet)), "/x", ONLY_MESH),
+    "one of several": Surface(agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH, only=frozenset("b")),
+    "at the root": Surface(agent(("a", quiet)), "", ONLY_MESH),
+    "a question that is none": Surface(agent(("a", curious), asks=False), "/x", ONLY_MESH),
+    "a question that others answer": Surface(agent(("a", curious)), "/x", frozenset((MESH.name, V1_0.name))),
+    "another dialect": Surface(agent(("My_Skill", curious), ("b", quiet)), "/x", frozenset((V1_0.name,))),
+}
+
+
+@pytest.mark.parametrize("surface", TAKEN.values(), ids=TAKEN.keys())
+def test_a_surface_that_consumers_can_use_is_taken(surface: Surface) -> None:
+    """Nothing is said of it."""
+    check_surface(surface)
