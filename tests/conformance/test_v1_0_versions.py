@@ -1,0 +1,133 @@
+"""A2A 1.0, sections 3.6, 5.1, 5.2 and 5.3: which version answers, and that all bindings do the same."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from conformance.agent import ADA
+from conformance.asking import Asker, check_refusal, reason_of
+from integration.talking import VOICES, Talker, request_of
+
+from a2a_contract.operations import OPERATIONS, SEND_MESSAGE
+from a2a_contract.v1_0 import TaskState
+
+CARD = "/.well-known/agent-card.json"
+MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
+OLD_MESSAGE = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}
+
+
+def test_v1_0_3_6_patch_numbers_make_no_difference(asker_1_0: Asker) -> None:
+    """In requests; and cards of 1.0 name none."""
+    assert asker_1_0.but(a2a_version="1.0.9").task("x").status.state == TaskState.COMPLETED
+    card = asker_1_0.client.get(CARD, headers={"A2A-Version": "1.0"}).json()
+    assert {each["protocolVersion"] for each in card["supportedInterfaces"]} == {"1.0", "0.3"}
+
+
+def test_v1_0_3_6_1_the_version_may_stand_in_the_query(agent_place: httpx.Client) -> None:
+    """As in the header."""
+    for version, status in (("1.0", 200), ("0.5", 400)):
+        for name in ("A2A-Version", "OPVS-Version"):
+            response = agent_place.post("/message:send", params={name: version}, json={"message": MESSAGE}, headers=ADA)
+            assert response.status_code == status
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_v1_0_3_6_2_a_version_that_is_not_spoken_is_refused(asker: Asker) -> None:
+    """With its own error, and with those that are."""
+    for version in ("0.5", "2.0", "1.7", "nonsense"):
+        response = asker.but(a2a_version=version).raw(SEND_MESSAGE, request_of("x"))
+        if asker.voice.dialect == "v1_0":
+            check_refusal(response, asker.voice, "VersionNotSupportedError")
+            assert "1.0" in reason_of(response, asker.voice)["metadata"]["supportedVersions"]
+        else:
+            assert "-32009" in response.text or "VERSION_NOT_SUPPORTED" in response.text
+
+
+def test_v1_0_3_6_2_the_version_decides_how_a_request_is_read(agent_place: httpx.Client) -> None:
+    """One method that only one of the versions has is not found in the other, and answers have the form of their version."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": OLD_MESSAGE}}
+    old = agent_place.post("/", json=call, headers={**ADA, "A2A-Version": "0.3"}).json()
+    assert old["result"]["kind"] == "task"
+    new = agent_place.post("/", json=call, headers={**ADA, "A2A-Version": "1.0"}).json()
+    assert new["error"]["code"] == -32601
+    current = {**call, "method": "SendMessage", "params": {"message": MESSAGE}}
+    assert set(agent_place.post("/", json=current, headers={**ADA, "A2A-Version": "1.0"}).json()["result"]) == {"task"}
+
+
+@pytest.mark.parametrize("said", [{}, {"A2A-Version": ""}, {"A2A-Version": "  "}], ids=["none", "empty", "blank"])
+def test_v1_0_3_6_2_no_version_means_0_3_where_0_3_has_the_name(agent_place: httpx.Client, said: dict[str, str]) -> None:
+    """Methods and paths of 0.3 are 0.3; those that only 1.0 has are 1.0, since nobody else can mean them."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": OLD_MESSAGE}}
+    assert agent_place.post("/", json=call, headers={**ADA, **said}).json()["result"]["kind"] == "task"
+    rest = agent_place.post("/v1/message:send", json={"message": OLD_MESSAGE}, headers={**ADA, **said}).json()
+    assert rest["task"]["kind"] == "task"
+    new = {**call, "method": "SendMessage", "params": {"message": MESSAGE}}
+    assert "task" in agent_place.post("/", json=new, headers={**ADA, **said}).json()["result"]
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_v1_0_5_1_every_way_of_talking_does_the_same(agent_place: httpx.Client) -> None:
+    """One scenario over all dialects and bindings gives the same tasks, but for their ids and times."""
+    seen = [_scenario(Asker(agent_place, voice, "/kind" if str(voice) == "v0_3-http" else "")) for voice in VOICES]
+    assert all(each == seen[0] for each in seen)
+
+
+def _scenario(talker: Talker) -> list[object]:
+    done, failed, refused = talker.task("hello"), talker.task("x", skill="break"), talker.task("x", skill="refuse")
+    asking = talker.task("hi", skill="ask")
+    answered = talker.task("yes", task_id=asking.id, message_id="m-2")
+    results = [
+        [task.status.state, [part.text for artifact in task.artifacts or [] for part in artifact.parts], len(task.history or [])]
+        for task in (done, failed, refused, asking, answered)
+    ]
+    kinds = ["task" if event.task else "status" if event.status_update else "artifact" for event in talker.stream("3", skill="count")]
+    return [*results, [kind for kind in kinds if kind != "status"]]
+
+
+def test_v1_0_5_1_every_operation_is_there_over_every_binding(asker_1_0: Asker) -> None:
+    """All that the specification has."""
+    assert [name for name, operation in OPERATIONS.items() if "v1_0" in operation.calls and not asker_1_0.voice.has(operation)] == []
+
+
+@pytest.mark.usefixtures("socket_only")
+def test_v1_0_5_2_every_interface_on_the_card_answers(agent_place: httpx.Client) -> None:
+    """In its binding and its version, at its address; and the first one is 1.0."""
+    card = agent_place.get(CARD, headers={"A2A-Version": "1.0"}).json()
+    said = [(each["protocolBinding"], each["protocolVersion"]) for each in card["supportedInterfaces"]]
+    assert said == [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"), ("HTTP+JSON", "0.3")]
+    for each in card["supportedInterfaces"]:
+        new = each["protocolVersion"] == "1.0"
+        message = {"message": MESSAGE if new else OLD_MESSAGE}
+        headers = {**ADA, "A2A-Version": each["protocolVersion"]}
+        if each["protocolBinding"] == "JSONRPC":
+            call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage" if new else "message/send", "params": message}
+            assert "result" in agent_place.post(each["url"], json=call, headers=headers).json()
+        else:
+            assert agent_place.post(f"{each['url']}{'' if new else '/v1'}/message:send", json=message, headers=headers).status_code == 200
+
+
+METHODS = {
+    "SendMessage": ("POST", "/message:send"),
+    "SendStreamingMessage": ("POST", "/message:stream"),
+    "GetTask": ("GET", "/tasks/nobody"),
+    "ListTasks": ("GET", "/tasks"),
+    "CancelTask": ("POST", "/tasks/nobody:cancel"),
+    "SubscribeToTask": ("POST", "/tasks/nobody:subscribe"),
+    "CreateTaskPushNotificationConfig": ("POST", "/tasks/nobody/pushNotificationConfigs"),
+    "GetTaskPushNotificationConfig": ("GET", "/tasks/nobody/pushNotificationConfigs/p"),
+    "ListTaskPushNotificationConfigs": ("GET", "/tasks/nobody/pushNotificationConfigs"),
+    "DeleteTaskPushNotificationConfig": ("DELETE", "/tasks/nobody/pushNotificationConfigs/p"),
+    "GetExtendedAgentCard": ("GET", "/extendedAgentCard"),
+}
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("method", METHODS)
+def test_v1_0_5_3_every_operation_has_its_method_and_its_path(agent_place: httpx.Client, method: str) -> None:
+    """What is refused is refused for what was asked, not for where."""
+    called = agent_place.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}, headers={**ADA, "A2A-Version": "1.0"})
+    assert called.json().get("error", {}).get("code") != -32601
+    verb, path = METHODS[method]
+    asked = agent_place.request(verb, path, headers={**ADA, "A2A-Version": "1.0"}, **({"json": {}} if verb == "POST" else {}))  # type: ignore[arg-type]
+    assert asked.status_code != 405
+    assert asked.status_code in {200, 400} or asked.json()["error"]["details"][0]["reason"] == "TASK_NOT_FOUND"
