@@ -4,6 +4,9 @@ Any number of agents and surfaces, each at its own path, beside whatever the app
 are; what stands in the way of a surface is refused when the app starts.
 """
 
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# Litestar's own types leave the parameters of its requests, responses and guards open.
+
 from __future__ import annotations
 
 import os

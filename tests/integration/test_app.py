@@ -106,7 +106,7 @@ def test_a_project_is_read(folder: Path) -> None:
         ("[agent]", "[agent", "a2a.toml: "),
         ('"shouting:shout"', '"shouting:whisper"', "skills.shout: .*whisper"),
         ('"shouting:shout"', '"whispering:whisper"', "skills.shout: .*whispering"),
-        ('"shouting:shout"', '"shouting:nothing"', "skills.shout: shouting:nothing is no function"),
+        ('"shouting:shout"', '"shouting:nothing"', "skills.shout: shouting:nothing is neither a function nor a class"),
         ('handler = "shouting:shout"\n', "", r"skills.shout: there is no function to run; name it: handler = "),
         ('skills = ["shout"]', 'skills = ["sing"]', "no skill sing"),
         ('dialects = ["0.3"]', 'dialects = ["0.9"]', "'0.9' is not known; there are 1.0, 0.3, mesh"),

@@ -283,6 +283,6 @@ def test_a_bug_of_ours_tells_nobody_anything(caplog: pytest.LogCaptureFixture) -
 
 def test_mesh_alone_has_no_versions() -> None:
     """A surface that speaks mesh only has no list to offer, and answers errors as mesh does."""
-    with TestClient(busy_app(Surface(busy_agent(), dialects=frozenset((MESH.name,)), card=MESH.name))) as mesh:
+    with TestClient(busy_app(Surface(busy_agent(), dialects=frozenset((MESH.name,)), card=MESH.name, only=frozenset(("echo",))))) as mesh:
         assert mesh.post("/", content=b"{", headers=JSON).status_code == 400
         assert error_of(mesh.post("/", json=CALL))["message"] == "Method not implemented: SendMessage"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from litestar.types import Receive
+from litestar.types import HTTPRequestEvent, Receive
 
 from a2a_contract.errors import PayloadTooLargeError
 
@@ -21,8 +21,8 @@ async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limit: int
     message = await receive()
     if message["type"] != "http.request":
         raise GoneError
-    body = message["body"]
-    if message["more_body"]:
+    body, is_whole = _piece(message)
+    if not is_whole:
         return await _rest(receive, headers, limit, body)
     if len(body) > limit:
         raise _too_large(limit)
@@ -41,11 +41,21 @@ async def _rest(receive: Receive, headers: Mapping[bytes, bytes], limit: int, fi
         message = await receive()
         if message["type"] != "http.request":
             raise GoneError
-        body += message["body"]
-        more = message["more_body"]
+        piece, is_last = _piece(message)
+        body += piece
+        more = not is_last
     if len(body) > limit:
         raise _too_large(limit)
     return bytes(body)
+
+
+def _piece(message: HTTPRequestEvent) -> tuple[bytes, bool]:
+    """Read a piece of a body, and whether it is the last; a server may leave out what is usual, though hardly one does."""
+    try:
+        return message["body"], not message["more_body"]
+    except KeyError:
+        whole: HTTPRequestEvent = {"type": "http.request", "body": b"", "more_body": False, **message}
+        return whole["body"], not whole["more_body"]
 
 
 def _too_large(limit: int) -> PayloadTooLargeError:

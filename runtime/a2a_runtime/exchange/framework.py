@@ -3,6 +3,9 @@
 Below the path of a surface every answer is the protocol's. Everywhere else a host's handlers of exceptions decide as if nothing of this was there.
 """
 
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# Litestar's own types leave the parameters of its requests, responses and guards open.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

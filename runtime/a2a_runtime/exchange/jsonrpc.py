@@ -1,7 +1,9 @@
 """The JSON-RPC endpoint of a surface, for all of its dialects at once.
 
-    -32700  the body is not JSON                     -32601  no dialect that may answer has the method
-    -32600  it is JSON, but no call, or several      -32602  the method is known, its params are wrong
+    ParseError            the body is not JSON
+    InvalidRequestError   it is JSON, but no call, or several
+    MethodNotFoundError   no dialect that may answer has the method
+    InvalidParamsError    the method is known, its params are wrong
 
 A call without an id is answered all the same, with ``null`` for it.
 """

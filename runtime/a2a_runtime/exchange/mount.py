@@ -1,5 +1,9 @@
 """Where a surface stands in an app of Litestar: its routes, and what must not stand in their way."""
 
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUnknownLambdaType=false
+# Litestar's own types leave the parameters of its requests, responses and guards open.
+
 from __future__ import annotations
 
 import re

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from unit.exchange.connection import Connection
 
@@ -46,3 +48,12 @@ async def test_a_client_that_leaves_is_not_answered() -> None:
     connection.left.set()
     with pytest.raises(GoneError):
         await read_body(connection.receive, {}, 5)
+
+
+async def test_what_a_server_leaves_out_is_what_is_usual() -> None:
+    """A message without a body has none, and one that does not say that there is more is the last."""
+
+    async def receive() -> Any:  # noqa: ANN401 - an ASGI message
+        return {"type": "http.request"}
+
+    assert await read_body(receive, {}, 5) == b""
