@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
@@ -39,6 +40,9 @@ class Conversation:
 
 
 Promise = tuple[Scope, str, str]
+
+when = itemgetter(0)
+"""When a message came: what a conversation is sorted by."""
 
 
 class MemoryBase:
@@ -103,10 +107,10 @@ class MemoryBase:
     def _outlive(self, row: Row) -> None:
         """Let a task go, but keep those of its messages that its conversation still needs."""
         recent = self._options.expired(self._options.conversation)
-        kept = [said for said in row.content.history if said.at > recent]
+        kept = [(at, body) for at, body in row.history if at > recent]
         if kept:
             conversation = self._touched(row.scope, row.context_id)
-            conversation.turns = sorted([*conversation.turns, *kept], key=lambda said: said.at)[-self._options.conversation_limit :]
+            conversation.turns = sorted([*conversation.turns, *kept], key=when)[-self._options.conversation_limit :]
         self._drop(row)
 
     def _touched(self, scope: Scope, context_id: str) -> Conversation:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Scope
 from a2a_runtime.stores import fragments
-from a2a_runtime.stores.memory.base import Conversation, MemoryBase
+from a2a_runtime.stores.memory.base import Conversation, MemoryBase, when
 
 
 class MemoryContexts(MemoryBase):
@@ -40,9 +40,9 @@ class MemoryContexts(MemoryBase):
         before = self._conversations.get((scope, context_id))
         said = [] if before is None else list(before.turns)
         for row in self._shelf.in_context(scope, context_id):
-            said += row.content.history
-        newest = sorted((each for each in said if each.at > recent), key=lambda each: each.at)
-        return [Message.model_validate_json(each.body) for each in newest[max(0, len(newest) - limit) :]]
+            said += row.history
+        newest = sorted(((at, body) for at, body in said if at > recent), key=when)
+        return [Message.model_validate_json(body) for _, body in newest[max(0, len(newest) - limit) :]]
 
     async def scopes(self) -> Sequence[Scope]:
         """Say whose tasks and conversations there are."""
@@ -63,7 +63,7 @@ class MemoryContexts(MemoryBase):
             swept += 1
         for (scope, context_id), conversation in list(self._conversations.items()):
             recent = self._options.expired(self._options.conversation)
-            conversation.turns = [said for said in conversation.turns if said.at > recent]
+            conversation.turns = [(at, body) for at, body in conversation.turns if at > recent]
             if self._is_over(conversation, scope, context_id):
                 conversation.data = None
             if not conversation.turns and conversation.data is None:

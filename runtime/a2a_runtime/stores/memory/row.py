@@ -1,17 +1,17 @@
 """A task in memory.
 
-While a task lives, its content is cheap to add to: lists of messages and chunks. When it ends, the content is packed: tuples, one chunk for each
-artifact. So the many tasks that are over are a few byte strings each, with nothing for the garbage collector to walk through.
+While a task lives, its artifacts are cheap to add to: lists of chunks. When it ends, they are packed: one byte string for each. What is left of the
+many tasks that are over are tuples of plain values, at which the garbage collector soon stops to look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import INITIAL, State
-from a2a_contract.v1_0 import Task
+from a2a_contract.v1_0 import Artifact, Task
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import moment
 from a2a_runtime.stores import fragments
@@ -19,74 +19,35 @@ from a2a_runtime.stores.fragments import NO_MEMBERS, Chunk, Pieces
 from a2a_runtime.stores.plan import ChunkRow
 from a2a_runtime.stores.values import LoggedEvent, NewTask, StoredTask
 
-
-class Said(NamedTuple):
-    """A message, and when it came."""
-
-    at: int
-    body: bytes
-
-
-class Live:
-    """The content of a task that grows."""
-
-    __slots__ = ("artifacts", "history", "metadata", "status")
-
-    def __init__(self, status: bytes, metadata: bytes, history: Iterable[Said], artifacts: Iterable[tuple[str, Chunk]] = ()) -> None:
-        self.status = status
-        self.metadata = metadata
-        self.history = list(history)
-        self.artifacts = {artifact_id: [chunk] for artifact_id, chunk in artifacts}
-
-    def write(self, row: ChunkRow) -> None:
-        """Put a chunk where it belongs; an artifact that is replaced keeps its place."""
-        if row.replaces:
-            self.artifacts[row.artifact_id] = [row.chunk]
-        else:
-            self.artifacts.setdefault(row.artifact_id, []).append(row.chunk)
-
-    def packed(self) -> Packed:
-        """Make it small."""
-        artifacts = tuple((artifact_id, fragments.join_chunks(chunks)) for artifact_id, chunks in self.artifacts.items())
-        return Packed(self.status, self.metadata, tuple(self.history), artifacts)
-
-
-class Packed(NamedTuple):
-    """The content of a task that has ended."""
-
-    status: bytes
-    metadata: bytes
-    history: Sequence[Said]
-    artifacts: Sequence[tuple[str, Chunk]]
-
-    def unpacked(self) -> Live:
-        """Make it ready for more."""
-        return Live(*self)
-
-
-GONE = Packed(b"", NO_MEMBERS, (), ())
+Said: TypeAlias = tuple[int, bytes]
+"""A message, and before it when it came."""
 
 
 class Row:
-    """One task.
+    """One task. ``older`` and ``newer`` are its neighbours in its conversation.
 
     ``moved`` is the number of its last change of state among those of all tasks: negative when a newer task has its wire id, 0 when the task is gone.
     """
 
     __slots__ = (
+        "artifacts",
         "cancel_requested",
-        "content",
         "context_id",
         "dialect",
         "epoch",
         "events",
+        "history",
         "key",
         "last_seq",
+        "metadata",
         "moved",
+        "newer",
+        "older",
         "process",
         "scope",
         "skill",
         "state",
+        "status",
         "status_at",
         "version",
         "wire_id",
@@ -97,19 +58,34 @@ class Row:
         self.context_id, self.skill, self.dialect = new.context_id, new.skill, new.dialect
         self.state: State = INITIAL
         self.status_at = self.moved = 0
+        self.older: Row | None = None
+        self.newer: Row | None = None
         self.version = self.last_seq = 1
         self.process = new.process
         self.epoch = 0 if new.process is None else 1
         self.cancel_requested = False
-        self.content: Live | Packed = GONE
         self.events: list[LoggedEvent] | None = []  # None: no longer kept
+        self.status, self.metadata = b"", NO_MEMBERS
+        self.history: tuple[Said, ...] = ()
+        self.artifacts: dict[str, list[Chunk]] | tuple[bytes, ...] = {}  # packed: each of them whole
 
-    def live(self) -> Live:
-        """Get the content as something that can grow."""
-        content = self.content
-        if isinstance(content, Packed):
-            content = self.content = content.unpacked()
-        return content
+    def write(self, chunk: ChunkRow) -> None:
+        """Put a chunk where it belongs; an artifact that is replaced keeps its place."""
+        artifacts = self.artifacts
+        if isinstance(artifacts, tuple):
+            artifacts = self.artifacts = dict(map(_unpacked, artifacts))
+        if chunk.replaces:
+            artifacts[chunk.artifact_id] = [chunk.chunk]
+        else:
+            artifacts.setdefault(chunk.artifact_id, []).append(chunk.chunk)
+
+    def pack(self) -> None:
+        """Make the content small: it will hardly change any more."""
+        self.artifacts = tuple(self._whole_artifacts())
+
+    def forget(self) -> None:
+        """Let go of the content."""
+        self.history, self.artifacts, self.events = (), (), None
 
     def view(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Show the task as it is now."""
@@ -131,11 +107,15 @@ class Row:
         )
 
     def _body(self, history_length: int | None, *, include_artifacts: bool) -> bytes:
-        content = self.content
-        history = fragments.newest([said.body for said in content.history], history_length)
-        artifacts: list[bytes] = []
-        if include_artifacts and isinstance(content, Packed):
-            artifacts = [fragments.artifact(artifact_id, (chunk,)) for artifact_id, chunk in content.artifacts]
-        elif include_artifacts and isinstance(content, Live):
-            artifacts = [fragments.artifact(artifact_id, chunks) for artifact_id, chunks in content.artifacts.items()]
-        return fragments.task(fragments.ids(self.wire_id, self.context_id), Pieces(content.status, artifacts, history, content.metadata))
+        history = fragments.newest([body for _, body in self.history], history_length)
+        artifacts = self._whole_artifacts() if include_artifacts else ()
+        return fragments.task(fragments.ids(self.wire_id, self.context_id), Pieces(self.status, artifacts, history, self.metadata))
+
+    def _whole_artifacts(self) -> Sequence[bytes]:
+        artifacts = self.artifacts
+        return artifacts if isinstance(artifacts, tuple) else [fragments.artifact(name, chunks) for name, chunks in artifacts.items()]
+
+
+def _unpacked(whole: bytes) -> tuple[str, list[Chunk]]:
+    artifact = Artifact.model_validate_json(whole)
+    return artifact.artifact_id, [fragments.chunk(artifact)]

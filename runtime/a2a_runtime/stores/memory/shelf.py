@@ -13,7 +13,7 @@ from a2a_contract.lifecycle import State
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import Clock
-from a2a_runtime.stores.memory.row import GONE, Row
+from a2a_runtime.stores.memory.row import Row
 from a2a_runtime.stores.memory.timeline import Timeline
 
 
@@ -25,7 +25,7 @@ class Room:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.by_wire_id: dict[str, Row] = {}
-        self.by_context: dict[str, list[Row]] = {}
+        self.by_context: dict[str, Row] = {}  # the newest task; the others follow from it
         self.by_state: dict[State, Timeline] = {}
         self.timeline = Timeline()
 
@@ -49,12 +49,16 @@ class Shelf:
         self._finished_logs = finished_logs
         self._clock = clock
         self._now = 0
-        self._moves = count(1)
+        self._moves, self._keys = count(1), count(1)
 
     def now(self) -> int:
         """Say what time it is, and never an earlier one than before: the order of moves is the order of times."""
         self._now = max(self._now, self._clock.millis())
         return self._now
+
+    def new_key(self) -> str:
+        """Make the key of a new task: it is good for this process only, and sorts by age."""
+        return f"{next(self._keys):012x}"
 
     def find(self, scope: Scope, wire_id: str) -> Row | None:
         """Find a task by what its client calls it."""
@@ -64,7 +68,13 @@ class Shelf:
     def in_context(self, scope: Scope, context_id: str) -> list[Row]:
         """Find the tasks of a conversation, oldest first."""
         room = self.rooms.get(scope)
-        return [] if room is None else room.by_context.get(context_id, [])
+        row = None if room is None else room.by_context.get(context_id)
+        found = []
+        while row is not None:
+            found.append(row)
+            row = row.older
+        found.reverse()
+        return found
 
     def add(self, row: Row, at: int) -> None:
         """Put a new task on the shelf; one that had its wire id before is found by its key only."""
@@ -78,7 +88,10 @@ class Shelf:
             before.moved = -before.moved
         self.rows[row.key] = row
         room.by_wire_id[row.wire_id] = row
-        room.by_context.setdefault(row.context_id, []).append(row)
+        row.older = room.by_context.get(row.context_id)
+        if row.older is not None:
+            row.older.newer = row
+        room.by_context[row.context_id] = row
         self.active[row.key] = row
         row.moved, row.status_at = next(self._moves), at
         room.timeline.add(row)
@@ -111,15 +124,26 @@ class Shelf:
         self.active.pop(row.key, None)
         if room.by_wire_id.get(row.wire_id) is row:
             del room.by_wire_id[row.wire_id]
-        beside = room.by_context[row.context_id]
-        beside.remove(row)
-        if not beside:
-            del room.by_context[row.context_id]
+        self._leave_context(room, row)
         if row.moved > 0:
             self._leave_lists(room, row)
-        row.moved, row.content, row.events = 0, GONE, None
+        row.moved = 0
+        row.forget()
         if not room.by_context:
             del self.rooms[row.scope]
+
+    @staticmethod
+    def _leave_context(room: Room, row: Row) -> None:
+        older, newer = row.older, row.newer
+        row.older = row.newer = None
+        if older is not None:
+            older.newer = newer
+        if newer is not None:
+            newer.older = older
+        elif older is not None:
+            room.by_context[row.context_id] = older
+        else:
+            del room.by_context[row.context_id]
 
     @staticmethod
     def _leave_lists(room: Room, row: Row) -> None:

@@ -12,7 +12,7 @@ from a2a_runtime.clock import millis_of
 from a2a_runtime.errors import EventsGoneError, StoreFullError
 from a2a_runtime.stores import cursor, fragments, plan
 from a2a_runtime.stores.memory.base import MemoryBase
-from a2a_runtime.stores.memory.row import Live, Row, Said
+from a2a_runtime.stores.memory.row import Row
 from a2a_runtime.stores.memory.timeline import Timeline
 from a2a_runtime.stores.values import Change, Created, LoggedEvent, NewTask, StoredTask, TaskPage, TaskQuery, Written
 
@@ -30,12 +30,12 @@ class MemoryTasks(MemoryBase):
         at = self._shelf.now()
         if new.wire_id is not None:
             self._check_free(scope, new.wire_id, at)
-        key, wire_id = self._ids.new(), new.wire_id or self._ids.new()
+        key, wire_id = self._shelf.new_key(), new.wire_id or self._ids.new()
         rows = plan.new_rows(new, wire_id, at)
         created = rows.created(scope, new, key, wire_id, at)
         self._make_room()
         row = Row(scope, key, wire_id, new)
-        row.content = Live(rows.status, rows.metadata, (Said(at, rows.message),))
+        row.status, row.metadata, row.history = rows.status, rows.metadata, ((at, rows.message),)
         row.events = [*created.events]
         self._shelf.add(row, at)
         if new.idempotency is not None:
@@ -68,18 +68,18 @@ class MemoryTasks(MemoryBase):
         plan.refuse(row, change)
         at = self._shelf.now()
         rows = plan.change_rows(change, row.wire_id, row.context_id, at)
-        metadata = fragments.merged(row.content.metadata, change.metadata) if change.metadata else None
+        metadata = fragments.merged(row.metadata, change.metadata) if change.metadata else None
         return self._apply(row, change, rows, metadata, at)
 
     def _apply(self, row: Row, change: Change, rows: plan.ChangeRows, metadata: bytes | None, at: int) -> Written:
         """Write what was worked out: from here on nothing may fail."""
         events = rows.numbered(row.last_seq, row.state)
-        live = row.live()
-        live.status = rows.status or live.status
-        live.metadata = metadata or live.metadata
+        row.status = rows.status or row.status
+        row.metadata = metadata or row.metadata
         for chunk in rows.chunks:
-            live.write(chunk)
-        live.history += [Said(at, body) for body in rows.messages]
+            row.write(chunk)
+        if rows.messages:
+            row.history = (*row.history, *((at, body) for body in rows.messages))
         row.version += 1
         row.last_seq += len(events)
         if row.events is not None:
@@ -89,7 +89,7 @@ class MemoryTasks(MemoryBase):
         if change.state is not None:
             self._shelf.move(row, change.state, at)
         if row.state in lifecycle.TERMINAL:
-            self._finish(row, live)
+            self._finish(row)
         elif change.records:
             self._records.setdefault(row.key, {}).update({(record.kind, record.key): record for record in change.records})
         if change.idempotency is not None:
@@ -98,8 +98,8 @@ class MemoryTasks(MemoryBase):
             self._post(row, events)
         return Written(row.version, row.state, tuple(events))
 
-    def _finish(self, row: Row, live: Live) -> None:
-        row.content = live.packed()
+    def _finish(self, row: Row) -> None:
+        row.pack()
         row.process = None
         self._records.pop(row.key, None)
         self._cancels.pop(row.key, None)
