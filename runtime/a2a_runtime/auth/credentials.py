@@ -31,7 +31,13 @@ class Credentials(Mapping[str, str]):
 
     def header(self, name: str) -> str | None:
         """Give the value of a header, or refuse one that comes twice."""
-        return _only(self.every(name), "header", name)
+        wanted, found = name.lower().encode("latin-1"), None
+        for key, value in self._scope["headers"]:
+            if key == wanted:
+                if found is not None:
+                    raise _twice("header", name)
+                found = value
+        return None if found is None else found.decode("latin-1")
 
     def parameter(self, name: str) -> str | None:
         """Give the value of a parameter of the query, or refuse one that comes twice."""
@@ -61,6 +67,11 @@ class Credentials(Mapping[str, str]):
         pairs = (pair.partition("=") for line in self.every("cookie") for pair in line.split(";"))
         return [(name.strip(), value.strip().removeprefix('"').removesuffix('"')) for name, _, value in pairs]
 
+    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]  # a default is a text here
+        """Give the value of a header, as ``header`` does, or something else."""
+        found = self.header(key)
+        return default if found is None else found
+
     def __getitem__(self, name: str) -> str:
         value = self.header(name)
         if value is None:
@@ -85,5 +96,9 @@ def authorization(headers: Mapping[str, str], scheme: str) -> str | None:
 
 def _only(values: Sequence[str], place: str, name: str) -> str | None:
     if len(values) > 1:
-        raise RefusedError(f"The {place} {name} comes more than once")
+        raise _twice(place, name)
     return values[0] if values else None
+
+
+def _twice(place: str, name: str) -> RefusedError:
+    return RefusedError(f"The {place} {name} comes more than once")

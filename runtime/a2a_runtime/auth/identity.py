@@ -48,7 +48,7 @@ class Identity:
 
     def __post_init__(self) -> None:
         # An empty subject would own what belongs to all strangers.
-        if not self.subject or self.subject.startswith(TEAM) or max(map(len, (self.subject, self.tenant, self.team))) > _LONGEST:
+        if not self.subject or self.subject.startswith(TEAM) or len(self.subject) + len(self.tenant) + len(self.team) > _LONGEST:
             raise RefusedError("The proof names nobody who could be a caller")
 
 
