@@ -10,6 +10,8 @@ from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.mesh.asking import asks
 from a2a_runtime.surface import Surface
 
+_ALONE = frozenset((MESH.name,))
+
 
 def check_surface(surface: Surface) -> None:
     """Refuse a surface that consumers could not use."""
@@ -26,7 +28,7 @@ def check_surface(surface: Surface) -> None:
         raise ValueError(
             f"{name}: its {wrong} ({surface.path or '/'}, {skill.id}) is none; skill ids are small letters and digits with hyphens"
         ) from None
-    if surface.dialects == {MESH.name} and (asks(skill.run.handler) if skill.asks is None else skill.asks):
+    if surface.dialects == _ALONE and (asks(skill.run.handler) if skill.asks is None else skill.asks):
         raise ValueError(
             f"{name}: skill {skill.id!r} asks its caller something, which nobody can answer in the mesh dialect; "
             f"add another dialect to the surface, or say asks=False if the skill does not"

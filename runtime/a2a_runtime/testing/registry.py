@@ -204,6 +204,7 @@ class MeshRegistry:
 
 def _read(body: bytes) -> Json:
     """Read an announcement, as strictly as a language does whose types are those of the struct that it is read into."""
+    said: Json | list[Any] | str | float | None
     try:
         said = json.loads(body)
     except ValueError:
@@ -216,7 +217,8 @@ def _read(body: bytes) -> Json:
     _check_types(said, ("tools", "surfaces"), list)
     if not said.get("agent_id"):
         raise BadRequestError("agent_id is required")
-    for surface in said.get("surfaces") or ():
+    surfaces: list[Json | str] = said.get("surfaces") or []
+    for surface in surfaces:
         if not isinstance(surface, dict):
             raise BadRequestError("json: cannot unmarshal into Go struct field surfaces")
         _check_types(surface, ("path", "skill_id", "name", "description"), str)
