@@ -140,6 +140,10 @@ def test_the_card_the_gate_and_the_errors_say_the_same(client: httpx.Client) -> 
     older = client.get("/.well-known/agent-card.json", headers={"a2a-version": "0.3"}).json()
     assert older["security"] == [{"bearer": ["tasks"]}, {"apiKey": []}]
     assert [each["id"] for each in card["skills"]] == ["who", "pay"]
+    document = client.get("/schema/openapi.json").json()
+    assert document["components"]["securitySchemes"] == older["securitySchemes"]
+    assert document["paths"]["/"]["post"]["security"] == document["paths"]["/message:send"]["post"]["security"] == older["security"]
+    assert document["paths"]["/.well-known/agent-card.json"]["get"]["security"] == []
 
 
 PROMISES: dict[str, tuple[dict[str, object], str]] = {

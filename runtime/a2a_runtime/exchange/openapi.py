@@ -23,6 +23,7 @@ from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
 from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.exchange.dialect import Spoken
+from a2a_runtime.exchange.protection import protected, schemes_of
 from a2a_runtime.exchange.skills import SKILLS
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.surface import Surface
@@ -38,8 +39,10 @@ def add_paths(app: Litestar, surfaces: Sequence[Surface]) -> None:
     if app.openapi_config is None:
         return
     document: Any = app.openapi_schema  # its classes know no paths that are plain JSON, but write them as they are
-    document.paths = {**(document.paths or {}), **{path: item for surface in surfaces for path, item in paths_of(surface)}}
+    document.paths = {**(document.paths or {}), **{path: item for surface in surfaces for path, item in protected(surface, paths_of(surface))}}
     document.components.schemas = {**document.components.schemas, **schemas_of(surfaces)}
+    if schemes := schemes_of(surfaces):
+        document.components.security_schemes = {**(document.components.security_schemes or {}), **schemes}
 
 
 def schemas_of(surfaces: Sequence[Surface]) -> Json:

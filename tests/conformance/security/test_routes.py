@@ -16,11 +16,13 @@ from a2a_contract.controllers import AgentController
 from a2a_contract.dialects import VERSION
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import OPERATIONS
+from a2a_runtime.keyring import JWKS_PATH
+from a2a_runtime.probes import HEALTH, LIVE, READY
 
 HTTP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 CARDS = re.compile(r".*/\.well-known/agent(-card)?\.json")
-PUBLIC = re.compile(rf"{HOST_PATH}|/explorer|/schema(/.*)?")
-"""What is public besides the cards: the host's own pages, and the documents about the app."""
+PUBLIC = re.compile(rf"{HOST_PATH}|/explorer|/schema(/.*)?|{JWKS_PATH}|{LIVE}|{READY}|{HEALTH}")
+"""What is public besides the cards: the host's own pages, the documents about the app, its public keys, and probes."""
 
 VERSIONS = (None, "", "1.0", "0.3", "0.3.0", "9.9", "nonsense")
 TOKEN = {"authorization": f"Bearer {ISSUER.token(org='acme')}"}
