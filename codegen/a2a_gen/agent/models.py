@@ -104,12 +104,16 @@ def _definition(definition: Definition, module: str, modules: Mapping[str, str])
     if not isinstance(definition, Record):
         return _written(definition.shape, module, modules) | described
     nullable: list[Json] = [each.name for each in definition.members if not each.is_required and is_nullable(each.shape)]
+    tags: list[Json] = [
+        each.name for each in definition.members if each.is_required and isinstance(each.shape, Words) and len(each.shape.values) == 1
+    ]
     return {
         "type": "object",
         "properties": {each.name: _member(each, module, modules) for each in definition.members},
         "required": [each.name for each in definition.members if each.is_required],
         "customBasePath": f"{_BASES}.{definition.extra.value}",
         "x-a2a-nullable": nullable,
+        "x-a2a-tags": tags,
         **described,
     }
 

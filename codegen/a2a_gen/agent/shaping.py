@@ -11,6 +11,7 @@ from a2a_gen.agent.library import PROTOCOL, Target
 from a2a_gen.agent.shape import Alias, Definition, Extra, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, either
 from a2a_gen.agent.views import Source, View, views
 from a2a_gen.source.json_text import Json
+from a2a_gen.source.positions import escaped
 
 _SCALARS: Mapping[str, Scalar] = {
     "null": Scalar.NULL,
@@ -137,7 +138,7 @@ class Shaper:
         found = views([source], self._catalogue)
         if any(view.schema.get("properties") for view in found):
             return None
-        values = [source.part(f"/patternProperties/{key}", each) for key, each in keywords.members(schema, "patternProperties").items()]
+        values = [source.part(f"/patternProperties/{escaped(key)}", each) for key, each in keywords.members(schema, "patternProperties").items()]
         others = schema.get("additionalProperties")
         if isinstance(others, dict) or (not values and others is None):
             values.append(source.part("/additionalProperties", others))
@@ -179,16 +180,30 @@ class Shaper:
         return Named(name)
 
     def _member(self, wire: str, found: Sequence[View], name: str, *, is_required: bool) -> Member:
-        sources = {True: list[Source](), False: list[Source]()}
-        for view in found:
-            if wire in (listed := keywords.members(view.schema, "properties")):
-                sources[view.is_sure].append(Source({}, view.place).part(f"/properties/{wire}", listed[wire]))
-        shape = self._shape(sources[True], name)
-        if shape is Scalar.ANY and not sources[True]:
-            shape = either([self._shape([each], name) for each in sources[False]])
-        said = next((each.schema for each in (*sources[True], *sources[False]) if isinstance(each.schema, dict)), {})
+        saying = [view for view in found if wire in keywords.members(view.schema, "properties")]
+        sure = [_member_source(view, wire) for view in saying if view.is_sure]
+        maybe = [_member_source(view, wire) for view in saying if not view.is_sure]
+        shape = self._shape(sure, name)
+        if not sure and (_is_sealed(found) or _is_in_every_branch(saying)):
+            shape = either([self._shape([each], name) for each in maybe])
+        said = next((each.schema for each in (*sure, *maybe) if isinstance(each.schema, dict)), {})
         default = None if is_required else said.get("default")
         return Member(wire, shape, is_required, keywords.text(said, "description"), default if _fits(shape, default) else None)
+
+
+def _member_source(view: View, wire: str) -> Source:
+    return Source({}, view.place).part(f"/properties/{escaped(wire)}", keywords.members(view.schema, "properties")[wire])
+
+
+def _is_sealed(found: Sequence[View]) -> bool:
+    """Whether a member that is there is one that some schema speaks of."""
+    return any(view.is_sure and view.schema.get("unevaluatedProperties") is False for view in found)
+
+
+def _is_in_every_branch(saying: Sequence[View]) -> bool:
+    """Whether every branch of one union speaks of a member: then it is as one of them says. Where one is silent, it may be anything there."""
+    branches = {view.branch for view in saying if view.branch}
+    return len({branch.union for branch in branches}) == 1 and len(branches) == next(iter(branches)).count
 
 
 def _fits(shape: Shape, default: Json) -> bool:

@@ -29,34 +29,50 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """One of the alternatives of a union, of which one applies: where the union stands, which one this is, and how many there are."""
+
+    union: Target
+    number: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class View:
-    """A schema among those that are combined, and whether it always applies."""
+    """A schema among those that are combined; it applies always, in one branch of a union, or under some other condition."""
 
     schema: Schema
     place: Target
     is_sure: bool
+    branch: Branch | None = None
 
 
 def views(sources: Sequence[Source], catalogue: Catalogue) -> list[View]:
     """Take some schemas apart that all apply."""
     seen: set[Target] = set()
-    return [view for source in sources for view in _views(source, catalogue, seen, is_sure=True)]
+    return [view for source in sources for view in _views(source, catalogue, seen, (True, None))]
 
 
-def _views(source: Source, catalogue: Catalogue, seen: set[Target], *, is_sure: bool) -> Iterator[View]:
+def _views(source: Source, catalogue: Catalogue, seen: set[Target], when: tuple[bool, Branch | None]) -> Iterator[View]:
     schema = source.schema
     if not isinstance(schema, dict):
         return
-    yield View(schema, source.place, is_sure)
+    yield View(schema, source.place, *when)
     text = keywords.reference(schema)
     target = catalogue.follow(source.place, text) if text is not None else None
     if target is not None and target not in seen:
         seen.add(target)
-        yield from _views(Source(catalogue.library.value(target), target), catalogue, seen, is_sure=is_sure)
+        yield from _views(Source(catalogue.library.value(target), target), catalogue, seen, when)
     for pointer, part in keywords.parts(schema):
-        keyword = pointer.split("/")[1]
+        keyword, _, number = pointer[1:].partition("/")
         if keyword == "allOf":
-            yield from _views(source.part(pointer, part), catalogue, seen, is_sure=is_sure)
+            yield from _views(source.part(pointer, part), catalogue, seen, when)
         elif keyword in {"anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies"}:
+            is_union = when == _ALWAYS and keyword in {"anyOf", "oneOf"}
+            union = Target(source.place.file, f"{source.place.pointer}/{keyword}")
+            branch = Branch(union, int(number), len(keywords.items(schema, keyword))) if is_union else None
             # A schema that is seen here in one branch may also be the one that always applies.
-            yield from _views(source.part(pointer, part), catalogue, set(seen), is_sure=False)
+            yield from _views(source.part(pointer, part), catalogue, set(seen), (False, branch))
+
+
+_ALWAYS = (True, None)

@@ -4,7 +4,8 @@
     ├── OpenModel    unknown members are kept, in ``model_extra``
     └── ClosedModel  unknown members are refused
 
-A member that is absent is ``None``. Where a schema also allows null, a ``None`` that was set is null, and one that was not is absent.
+A member that is absent is ``None``, or has the default of its schema; one that nobody has set is not written. Where a schema also allows null, a
+``None`` that was set is null.
 """
 
 from __future__ import annotations
@@ -30,24 +31,26 @@ class SkillModel(BaseModel):
 
     __nullable__: ClassVar[frozenset[str]] = frozenset()
     """The optional members that may be null, by their names in Python."""
-    __absent__: ClassVar[Mapping[str, str]] = {}
+    __tags__: ClassVar[frozenset[str]] = frozenset()
+    """The required members that have one value only, by their names in Python: always written, and never need to be set."""
+    __optional__: ClassVar[Mapping[str, str]] = {}
     """The members that may be absent, by their names in Python, with those on the wire."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_facts: object) -> None:
-        """Find the members that are left out when they are None."""
-        cls.__absent__ = {
+        """Find the members that may be absent."""
+        cls.__optional__ = {
             name: field.serialization_alias or field.alias or name
             for name, field in cls.model_fields.items()
-            if not field.is_required() and field.default is None and field.default_factory is None
+            if not field.is_required() and name not in cls.__tags__
         }
 
     @model_serializer(mode="wrap")
     def _without_absent(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, object]:
         written: dict[str, object] = write(self)
-        for name, wire in self.__absent__.items():
+        for name, wire in self.__optional__.items():
             key = name if info.by_alias is False else wire
-            if key in written and written[key] is None and not (name in self.__nullable__ and name in self.model_fields_set):
+            if key in written and (name not in self.model_fields_set or (written[key] is None and name not in self.__nullable__)):
                 del written[key]
         return written
 
