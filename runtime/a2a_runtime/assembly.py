@@ -40,11 +40,16 @@ class Assembly:
     """The parts of one process."""
 
     def __init__(
-        self, surfaces: Sequence[Surface], store: Store | str | None = None, settings: Settings | None = None, clock: Clock | None = None
+        self,
+        surfaces: Sequence[Surface],
+        store: Store | str | None = None,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        keyring: Keyring | None = None,
     ) -> None:
         settings = settings or Settings()
         clock = clock or SystemClock()
-        keyring = Keyring.of(settings, surfaces)
+        keyring = keyring or Keyring.of(settings, surfaces)
         address = store if isinstance(store, str) else settings.store if store is None else ""
         self.store = complete(store) if address == "" else open_store(address)
         self._dialler = LateDialler(settings)

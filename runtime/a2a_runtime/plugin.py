@@ -72,7 +72,7 @@ class A2APlugin(InitPlugin):
         async def running(app: Litestar) -> AsyncGenerator[None, None]:
             check_guards(app.guards)  # another plugin may have added some
             add_paths(app, self.surfaces)
-            async with Assembly(self.surfaces, self._store, self._settings) as assembly:
+            async with Assembly(self.surfaces, self._store, self._settings, keyring=keyring) as assembly:
                 self.assembly = assembly
                 for counter in counters:
                     counter.open(assembly.service, assembly.of_dialect, assembly.service.home)

@@ -50,8 +50,8 @@ class SigningKey:
         """Read a key from a file of PEM."""
         try:
             return cls.of_pem(path.read_bytes(), key_id, jku, password)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path}: {error.strerror if isinstance(error, OSError) else error}") from None
 
     @classmethod
     def of_pem(cls, pem: str | bytes, key_id: str | None = None, jku: str | None = None, password: str | None = None) -> SigningKey:

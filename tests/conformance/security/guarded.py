@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from tempfile import NamedTemporaryFile
 from typing import Any
 
-from integration.serving import busy_agent
+from integration.serving import busy_agent, echo
 from integration.talking import Talker
 from litestar import Litestar, get
 from litestar.config.app import AppConfig
 from litestar.plugins import InitPlugin
 
 from a2a_contract.base import WireModel
-from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.operation import Operation
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
@@ -22,12 +23,16 @@ from a2a_runtime.auth.gate import Gate, PresenceGate
 from a2a_runtime.auth.tokens import Claims, JwtAuthenticator
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.signing.keys import SigningKey
+from a2a_runtime.skills.contract import SkillContract
+from a2a_runtime.skills.form import Form
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.issuer import Issuer
 
 ISSUER = Issuer()
 HOST_PATH = "/health"
+WORD: Form[str] = Form(str, {"$id": "https://example.org/word.json", "type": "string"})
 
 
 def checkpoint() -> Gate:
@@ -48,6 +53,8 @@ def guarded_agent() -> Agent:
     """Make an agent with a skill for every way in which a task can go, and one that remembers."""
     agent = busy_agent()
     agent.add("recall", recall)
+    agent.add("shout", echo, contract=SkillContract("shout", WORD, WORD))
+    agent.add("hidden", echo, contract=SkillContract("hidden", WORD, WORD), only_extended=True)
     return agent
 
 
@@ -81,6 +88,13 @@ def _beside_the_host() -> Litestar:
     return Litestar([health], plugins=[plugin, Explorer()], logging_config=None)
 
 
+def _with_keys() -> Litestar:
+    with NamedTemporaryFile("w", suffix=".pem") as file:
+        file.write(SigningKey.generate().to_pem())
+        file.flush()
+        return create_app(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=replace(QUICK, signing_keys=file.name))
+
+
 APPS: Mapping[str, Callable[[], Litestar]] = {
     "root": lambda: create_app(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=QUICK),
     "1.0 only": lambda: create_app(
@@ -93,6 +107,12 @@ APPS: Mapping[str, Callable[[], Litestar]] = {
     "surfaces within surfaces": lambda: create_app(
         *(Surface(guarded_agent(), path, gate=checkpoint()) for path in ("", "/v1x", "/a", "/a/b")), store="memory", settings=QUICK
     ),
+    "mesh": lambda: create_app(
+        Surface(guarded_agent(), "/agents/m", dialects=frozenset((V1_0.name, V0_3.name, MESH.name)), only=frozenset(("shout",)), gate=checkpoint()),
+        store="memory",
+        settings=QUICK,
+    ),
+    "with keys of its own": _with_keys,
     "beside a host": _beside_the_host,
     "hosted": _hosted,
 }

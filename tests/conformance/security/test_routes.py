@@ -73,6 +73,19 @@ def test_what_is_public_does_not_belong_to_an_agent(app: MakeApp) -> None:
         assert owned is not bool(PUBLIC.fullmatch(route.path))
 
 
+@pytest.mark.parametrize("skill", ["shout", "hidden", "nope"])
+def test_skills_as_plain_http_are_gated_alike(app: MakeApp, skill: str) -> None:
+    """Whoever has no token cannot tell a hidden skill from one that is not there; the schemas of the others are as public as the card."""
+    served = app()
+    surfaces = {path.rpartition("/skills/")[0] for path in paths_of(served) if "/skills/" in path}
+    assert surfaces == surfaces_of(served)
+    with TestClient(served) as client:
+        for surface in surfaces:
+            assert client.post(f"{surface}/skills/{skill}", json="x").status_code == REFUSED
+            schema = client.get(f"{surface}/schemas/{skill}/input.json").status_code
+            assert schema == (200 if skill == "shout" else REFUSED)
+
+
 def operations_below(prefixes: set[str]) -> Iterator[tuple[str, str]]:
     """Write every operation over HTTP below some prefixes, in every dialect."""
     for operation in OPERATIONS.values():
