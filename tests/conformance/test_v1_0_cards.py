@@ -1,0 +1,114 @@
+"""A2A 1.0, sections 3.1.11, 4.4, 4.6.1, 8 and 13.3: the card, and the one for known callers."""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+import pytest
+from conformance.agent import ADA, BOB, STRICT
+from conformance.asking import Asker
+from integration.serving import EXTENSION
+
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
+from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest
+
+CARD = "/.well-known/agent-card.json"
+REQUIRED = {"name", "description", "version", "supportedInterfaces", "capabilities", "defaultInputModes", "defaultOutputModes", "skills"}
+
+
+def card(client: httpx.Client, path: str = "") -> dict[str, Any]:
+    """Read the card of 1.0."""
+    response = client.get(f"{path}{CARD}", headers={"A2A-Version": "1.0"})
+    assert response.status_code == 200
+    return response.json()  # type: ignore[no-any-return]  # JSON
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_v1_0_8_1_there_is_a_card(agent_place: httpx.Client) -> None:
+    """At the well-known path (8.2, 14.3), for everybody, with everything that a card must have."""
+    assert set(card(agent_place)) >= REQUIRED
+    assert AgentCard.model_validate(card(agent_place)).name == "busy"
+    assert agent_place.get(CARD).headers["content-type"] == "application/json"
+
+
+def test_v1_0_8_2_every_agent_has_its_own_card(agent_place: httpx.Client) -> None:
+    """Below its path."""
+    assert card(agent_place, "/plain")["capabilities"]["streaming"] is False
+    assert card(agent_place)["capabilities"]["streaming"] is True
+
+
+def test_v1_0_8_3_1_interfaces_are_declared_as_they_are(agent_place: httpx.Client) -> None:
+    """Each with its binding, its version and its address, what is preferred first."""
+    interfaces = card(agent_place, "/plain")["supportedInterfaces"]
+    assert interfaces[0]["protocolVersion"] == "1.0"
+    assert {(each["protocolBinding"], each["protocolVersion"]) for each in interfaces} == {
+        (binding, version) for binding in ("JSONRPC", "HTTP+JSON") for version in ("1.0", "0.3")
+    }
+    assert all(each["url"].endswith("/plain") for each in interfaces)
+
+
+def test_v1_0_8_3_1_the_first_interface_is_read_by_all(agent_place: httpx.Client) -> None:
+    """Also on the card for clients of several versions, which has the members of each."""
+    both = agent_place.get(CARD).json()
+    assert both["supportedInterfaces"] == card(agent_place)["supportedInterfaces"]
+    assert {"url", "preferredTransport", "protocolVersion"} <= set(both)
+
+
+def test_v1_0_8_6_1_a_card_says_how_long_it_is_good(agent_place: httpx.Client) -> None:
+    """With max-age, an entity tag and a date, which are answered when they come back."""
+    first = agent_place.get(CARD)
+    assert "max-age=" in first.headers["cache-control"]
+    parsedate_to_datetime(first.headers["last-modified"])
+    for said in ({"If-None-Match": first.headers["etag"]}, {"If-Modified-Since": first.headers["last-modified"]}):
+        again = agent_place.get(CARD, headers=said)
+        assert (again.status_code, again.content) == (304, b"")
+    assert agent_place.get(CARD, headers={"If-None-Match": '"other"'}).content == first.content
+
+
+def test_v1_0_4_4_3_capabilities_are_declared_as_they_are(agent_place: httpx.Client) -> None:
+    """What is not there is not promised."""
+    assert card(agent_place)["capabilities"] | {"extensions": []} == {
+        "streaming": True, "pushNotifications": True, "extendedAgentCard": True, "extensions": [],
+    }  # fmt: skip
+    assert not any(card(agent_place, "/plain")["capabilities"].get(name) for name in ("streaming", "pushNotifications", "extendedAgentCard"))
+
+
+def test_v1_0_4_5_1_ways_to_prove_oneself_are_declared(agent_place: httpx.Client) -> None:
+    """Each scheme as exactly one thing, and the requirement names it."""
+    (name, scheme), *_ = card(agent_place)["securitySchemes"].items()
+    assert len(scheme) == 1
+    assert [list(each["schemes"]) for each in card(agent_place)["securityRequirements"]] == [[name]]
+
+
+def test_v1_0_4_6_1_extensions_are_declared(agent_place: httpx.Client) -> None:
+    """Those that may be named, and those that must."""
+    assert [each["uri"] for each in card(agent_place)["capabilities"]["extensions"]] == [EXTENSION]
+    strict = {each["uri"]: each.get("required", False) for each in card(agent_place, "/strict")["capabilities"]["extensions"]}
+    assert strict == {EXTENSION: False, STRICT: True}
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_v1_0_3_1_11_known_callers_see_more(asker: Asker) -> None:
+    """The extended card has what the public one has, and skills besides."""
+    seen = asker.wire(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+    public = {each["id"] for each in card(asker.client)["skills"]}
+    assert {each["id"] for each in seen["skills"]} == public | {"secret"}
+
+
+def test_v1_0_13_3_the_extended_card_wants_to_know_who_asks(asker: Asker) -> None:
+    """By one of the schemes of the public card."""
+    method, url, options = asker.question(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+    headers = {name: value for name, value in options["headers"].items() if name != "Authorization"}
+    refused = asker.client.request(method, url, **{**options, "headers": headers})
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"].startswith("Bearer")
+    assert "secret" not in refused.text
+
+
+def test_v1_0_13_3_public_cards_show_no_hidden_skill(agent_place: httpx.Client) -> None:
+    """To nobody, with a token or without."""
+    for said in ({}, ADA, BOB):
+        for path in (CARD, "/.well-known/agent.json"):
+            assert '"secret"' not in agent_place.get(path, headers=said).text

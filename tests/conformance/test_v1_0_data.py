@@ -1,0 +1,168 @@
+"""A2A 1.0, sections 4 and 5.5 to 5.7: how data looks in JSON, and what must be there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from conformance.agent import ADA
+from conformance.asking import Asker, check_refusal, fields_of
+from integration.talking import request_of
+
+from a2a_contract.operations import GET_TASK, LIST_TASKS, SEND_MESSAGE, SEND_STREAMING_MESSAGE
+from a2a_contract.v1_0 import GetTaskRequest, ListTasksRequest
+
+MESSAGE: dict[str, Any] = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
+MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z")
+CONTENT = {"text", "raw", "url", "data"}
+
+
+def post(asker: Asker, message: object, **more: object) -> httpx.Response:
+    """Send a message as it stands here."""
+    if asker.voice.is_jsonrpc:
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message, **more}}
+        return asker.client.post("/", json=call, headers=ADA)
+    return asker.client.post("/message:send", json={"message": message, **more}, headers=ADA)
+
+
+def members(value: object) -> Iterator[tuple[str, object]]:
+    """Go through all members of a document, but for those that clients choose."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield name, each
+            if name not in {"metadata", "data"}:
+                yield from members(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from members(each)
+
+
+def documents(asker: Asker) -> list[object]:
+    """Collect one answer of every kind."""
+    asking = asker.task("hi", skill="ask")
+    return [
+        asker.wire(GET_TASK, GetTaskRequest(id=asking.id)),
+        asker.wire(LIST_TASKS, ListTasksRequest(context_id=asking.context_id, include_artifacts=True)),
+        asker.wire(SEND_MESSAGE, request_of("Ada", skill="greet")),
+        *asker.frames(SEND_STREAMING_MESSAGE, request_of("3", skill="count")),
+    ]
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_v1_0_5_5_names_are_in_camel_case(asker_1_0: Asker) -> None:
+    """Every member of every answer."""
+    names = {name for document in documents(asker_1_0) for name, _ in members(document)}
+    assert {"contextId", "messageId", "artifactUpdate", "nextPageToken"} <= names
+    assert [name for name in names if not re.fullmatch(r"[a-z][a-zA-Z0-9]*", name)] == []
+
+
+def test_v1_0_5_5_enums_are_the_names_of_their_values(asker_1_0: Asker) -> None:
+    """States and roles."""
+    found = [(name, value) for document in documents(asker_1_0) for name, value in members(document) if name in {"state", "role"}]
+    assert found
+    assert all(re.fullmatch(r"(TASK_STATE|ROLE)_[A-Z_]+", str(value)) for _, value in found)
+
+
+def test_v1_0_5_6_1_moments_are_utc_with_milliseconds(asker_1_0: Asker) -> None:
+    """And every status has one."""
+    found = [value for document in documents(asker_1_0) for name, value in members(document) if name == "timestamp"]
+    assert found
+    assert all(MOMENT.fullmatch(str(value)) for value in found)
+
+
+@pytest.mark.parametrize("moment", ["2020-01-01T00:00:00Z", "2020-01-01T00:00:00.5Z", "2020-01-01T02:00:00+02:00", "2020-01-01T00:00:00.123456789Z"])
+def test_v1_0_5_6_1_moments_are_read_in_every_form(asker_1_0: Asker, moment: str) -> None:
+    """That the form of protocol buffers allows."""
+    params = {"statusTimestampAfter": moment}
+    if asker_1_0.voice.is_jsonrpc:
+        call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params}
+        assert "result" in asker_1_0.client.post("/", json=call, headers=ADA).json()
+    else:
+        assert asker_1_0.client.get("/tasks", params=params, headers=ADA).status_code == 200
+
+
+LACKING = {
+    "no message id": ({"messageId": None}, "message.messageId"),
+    "an empty message id": ({"messageId": ""}, "message.messageId"),
+    "no role": ({"role": None}, "message.role"),
+    "no role that says something": ({"role": "ROLE_UNSPECIFIED"}, "message.role"),
+    "no parts": ({"parts": None}, "message.parts"),
+    "not one part": ({"parts": []}, "message.parts"),
+}
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(("change", "place"), LACKING.values(), ids=LACKING.keys())
+def test_v1_0_5_7_what_is_required_must_be_there(asker_1_0: Asker, change: dict[str, object], place: str) -> None:
+    """Arrays that are required have at least one element."""
+    message = {name: value for name, value in {**MESSAGE, **change}.items() if value is not None}
+    response = post(asker_1_0, message)
+    check_refusal(response, asker_1_0.voice, "InvalidParamsError")
+    assert fields_of(response, asker_1_0.voice) == [place]
+
+
+def test_v1_0_5_7_members_that_are_not_known_are_ignored(asker_1_0: Asker) -> None:
+    """Wherever they stand."""
+    future = {**MESSAGE, "mood": "good", "parts": [{"text": "hi", "color": "red"}]}
+    response = post(asker_1_0, future, configuration={"urgency": 7}, horizon={"a": [1]})
+    body = response.json()
+    assert (body.get("result") or body)["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+@pytest.mark.parametrize("part", [{}, {"text": "a", "url": "https://example.org"}, {"text": "a", "data": 1}, {"raw": "AA==", "url": "https://e.org"}])
+def test_v1_0_4_1_6_a_part_is_exactly_one_thing(asker_1_0: Asker, part: object) -> None:
+    """Neither two nor none."""
+    check_refusal(post(asker_1_0, {**MESSAGE, "parts": [part]}), asker_1_0.voice, "InvalidParamsError")
+
+
+PARTS: dict[str, dict[str, Any]] = {
+    "text": {"text": "ü\u2028\u0000 \U0001f600", "mediaType": "text/plain"},
+    "empty text": {"text": ""},
+    "bytes": {"raw": "AP8=", "filename": "f.bin", "mediaType": "application/x-f"},
+    "address": {"url": "https://example.org/f?a=b#c", "mediaType": "image/png"},
+    "object": {"data": {"z": 1, "a": [None, True, {"b": 1.5}]}, "metadata": {"x-y": {"deep": [1]}}},
+    "list": {"data": [1, "two", None]},
+    "number": {"data": 12345678901234567890123456789012345678901234567890},
+    "null": {"data": None},
+}
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS.keys())
+def test_v1_0_4_1_6_every_kind_of_part_survives(asker_1_0: Asker, part: dict[str, Any]) -> None:
+    """There and back, with its media type, its name and its metadata."""
+    body = post(asker_1_0, {**MESSAGE, "parts": [part]}, metadata={"skillId": "mirror"}).json()
+    task = (body.get("result") or body)["task"]
+    (back,) = task["artifacts"][0]["parts"]
+    assert back == part
+    assert len(CONTENT & set(back)) == 1
+
+
+def test_v1_0_4_1_7_artifacts_have_ids_and_parts(asker_1_0: Asker) -> None:
+    """Two artifacts that come in pieces are two, each whole."""
+    task = asker_1_0.task("x", skill="several")
+    assert [(each.artifact_id, [part.text for part in each.parts]) for each in task.artifacts or []] == [("one", ["a", "b"]), ("two", ["a", "b"])]
+
+
+def test_v1_0_4_2_2_pieces_of_an_artifact_say_that_they_are(asker_1_0: Asker) -> None:
+    """The first begins it, the others go on; one that comes whole says that there is no more."""
+    pieces, (whole,) = [
+        [event["artifactUpdate"] for event in asker_1_0.frames(SEND_STREAMING_MESSAGE, request_of("3", skill=skill)) if "artifactUpdate" in event]
+        for skill in ("count", "echo")
+    ]
+    assert [update.get("append", False) for update in pieces] == [False, True, True]
+    assert len({update["artifact"]["artifactId"] for update in pieces}) == 1
+    assert (whole.get("append", False), whole["lastChunk"]) == (False, True)
+    assert all(update["taskId"] and update["contextId"] for update in (*pieces, whole))
+
+
+def test_v1_0_3_7_results_are_artifacts_and_words_are_messages(asker_1_0: Asker) -> None:
+    """What a handler gives is an artifact; what it says is the message of the status."""
+    assert asker_1_0.task("hello").artifacts
+    spoken = asker_1_0.task("x", skill="comment")
+    assert spoken.artifacts is None
+    assert spoken.status.message is not None
+    assert spoken.status.message.parts[0].text == "Done"
