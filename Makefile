@@ -4,7 +4,9 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 UV     := $(shell command -v uv 2>/dev/null)
 BIN    := .venv/bin
+# In variables of their own, because a comma ends an argument of a call.
 SELF   := '.[auth,build,serve]'
+SDK    := 'a2a-sdk[http-server,signing]'
 PEERS  := .venv-peers/a2a-sdk-1.3.0/.installed .venv-peers/a2a-sdk-0.3.26/.installed .venv-peers/mcp-mesh-3.8.0/.installed
 # The other interpreters of this machine on which the tests run too, on the path or under pyenv; a shim that does not start is no interpreter.
 starts  = $(if $(shell $(1) -c 'print(1)' 2>/dev/null),$(1))
@@ -79,5 +81,5 @@ clean: ## remove everything that these targets made
 
 .venv-peers/a2a-sdk-%/.installed:
 	$(call make_venv,$(@D),$(PYTHON))
-	$(call install,$(@D),'a2a-sdk[http-server,signing]==$*' fastapi uvicorn)
+	$(call install,$(@D),$(SDK)==$* fastapi uvicorn)
 	@touch $@
