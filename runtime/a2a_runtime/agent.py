@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypedDict, TypeVar, Unpack
 
 from a2a_contract.base import JsonObject
@@ -85,6 +85,28 @@ class DeclaredSkill:
         """Whether a caller satisfies one of its requirements, or it has none."""
         needs = [{name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()} for each in self.security_requirements]
         return not needs or any(caller.satisfies(each) for each in needs)
+
+
+@dataclass(frozen=True, slots=True)
+class SkillView:
+    """How a skill is shown in one place, where that differs from what is declared; what is ``None`` or empty does not."""
+
+    name: str | None = None
+    description: str | None = None
+    tags: Sequence[str] = ()
+    input_modes: Sequence[str] = ()
+    output_modes: Sequence[str] = ()
+
+    def of(self, skill: DeclaredSkill) -> DeclaredSkill:
+        """Show a skill."""
+        return replace(
+            skill,
+            name=self.name or skill.name,
+            description=self.description or skill.description,
+            tags=self.tags or skill.tags,
+            input_modes=self.input_modes or skill.input_modes,
+            output_modes=self.output_modes or skill.output_modes,
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -36,7 +36,7 @@ def create_app(
 @cache
 def _app_of_project() -> Litestar:
     project = load_project(Path.cwd(), os.environ)
-    return create_app(*project.surfaces, store=project.settings.store, settings=project.settings)
+    return create_app(*project.surfaces, store=project.settings.store, settings=project.settings, mesh=project.membership)
 
 
 def __getattr__(name: str) -> Litestar:

@@ -18,9 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from a2a_contract.places import places
 from a2a_contract.v1_0 import AgentExtension, AgentProvider
-from a2a_runtime.agent import DEFAULT_MODES, Agent, Capabilities
+from a2a_runtime.agent import DEFAULT_MODES, Agent, Capabilities, SkillView
 from a2a_runtime.auth.gate import PresenceGate
 from a2a_runtime.execution.skill import Answers
+from a2a_runtime.heartbeat.membership import Membership
 from a2a_runtime.mounting import dialects_of, function_of
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
@@ -77,6 +78,11 @@ class _Surface(_Table):
     dialects: list[str] | None = None
     skills: list[str] | None = None
     skill_id: str | None = None
+    name: str | None = None
+    description: str | None = None
+    tags: list[str] = []
+    input_modes: list[str] = []
+    output_modes: list[str] = []
     auth: str | None = None
     cancel_on_disconnect: bool = False
     deduplicate_messages: bool = False
@@ -112,6 +118,15 @@ class _Outputs(_Table):
     folder: str = "."
 
 
+class _Registry(_Table):
+    url: Text
+    agent_id: str = ""
+    namespace: str = "default"
+    host: str = ""
+    port: int = 8080
+    heartbeat: float = 5.0
+
+
 class _File(_Table):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -124,6 +139,7 @@ class _File(_Table):
     capabilities: _Capabilities = _Capabilities()
     surfaces: list[_Surface] = [_Surface(path="/")]
     limits: _Limits = _Limits()
+    registry: _Registry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +148,7 @@ class Project:
 
     surfaces: Sequence[Surface]
     settings: Settings
+    membership: Membership
 
 
 def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
@@ -142,6 +159,7 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
     try:
         file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         given = Settings.from_environment(environment)
+        membership = Membership.from_environment(environment, _membership(file.registry))
     except ValidationError as error:
         raise ProjectError("\n".join(f"{path}: {place}: {text}" for place, text in places(error))) from error
     except ValueError as error:  # no TOML, or a setting that cannot be read
@@ -151,7 +169,13 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
         surfaces = tuple(_surface(each, agent, file) for each in file.surfaces)
     except ValueError as error:
         raise ProjectError(f"{path}: {error}") from error
-    return Project(surfaces, _settings(file, given))
+    return Project(surfaces, _settings(file, given), membership)
+
+
+def _membership(said: _Registry | None) -> Membership:
+    if said is None:
+        return Membership()
+    return Membership(said.url, said.agent_id, "", said.namespace, said.host, said.port, said.heartbeat)
 
 
 def _settings(file: _File, given: Settings) -> Settings:
@@ -242,6 +266,12 @@ def _surface(said: _Surface, agent: Agent, file: _File) -> Surface:
         gate=PresenceGate() if said.auth else None,
         limits=Limits(body=file.limits.body_bytes),
         only=None if only is None else frozenset(only),
+        shown_as=_view(said),
         cancel_on_disconnect=said.cancel_on_disconnect,
         deduplicate_messages=said.deduplicate_messages,
     )
+
+
+def _view(said: _Surface) -> SkillView | None:
+    view = SkillView(said.name, said.description, tuple(said.tags), tuple(said.input_modes), tuple(said.output_modes))
+    return None if view == SkillView() else view

@@ -6,21 +6,26 @@ dialect. A task belongs to the surface on which it was created and does not exis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
-from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityScheme
-from a2a_runtime.agent import Agent, DeclaredSkill
+from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityScheme, Task
+from a2a_runtime.agent import Agent, DeclaredSkill, SkillView
 from a2a_runtime.auth.gate import DescribingGate, Gate
 from a2a_runtime.auth.rates import Rates
+from a2a_runtime.caller import Caller
 from a2a_runtime.execution.runner import Skills
 
 COMBINED = "combined"
 """The card that clients of several dialects can read."""
 
 _OWN = frozenset(dialect.name for dialect in DIALECTS.values() if dialect.form_of is None)
+
+
+Policy: TypeAlias = Callable[[Caller, str, Task | None], bool | Awaitable[bool]]
+"""Whether a caller may do something (the name of an operation) with a task of theirs, or with none."""
 
 
 class Signer(Protocol):
@@ -64,11 +69,15 @@ class Surface:
     """The dialects that are spoken here, each with the dialects that are only a form of it."""
     gate: Gate | None = None
     """Who may come in; ``None`` for everybody."""
+    policy: Policy | None = None
+    """What else each caller may do, asked as ``service.policed`` says; ``None`` for everything with what is theirs."""
     limits: Limits = Limits()
     rates: Rates | None = None
     """How often each caller may ask; ``None`` for as often as they like."""
     only: frozenset[str] | None = None
     """The ids of the skills that are offered here; ``None`` for all."""
+    shown_as: SkillView | None = None
+    """How the only skill of the surface is shown here."""
     cancel_on_disconnect: bool = False
     """Whether the task is canceled of a caller that goes away while it waits for it."""
     deduplicate_messages: bool = False
@@ -100,6 +109,10 @@ class Surface:
         offered = {key: skill for key, skill in self.agent.skills.items() if self.only is None or key in self.only}
         if not offered:
             raise ValueError(f"{name}: there is no skill; add its skills before mounting it")
+        if self.shown_as is not None:
+            if len(offered) != 1:
+                raise ValueError(f"{name}: shown_as is for a surface with one skill, and this has {len(offered)}; choose one with only=")
+            offered = {key: self.shown_as.of(skill) for key, skill in offered.items()}
         required = frozenset(each.uri for each in self.agent.capabilities.extensions if each.uri and each.required)
         object.__setattr__(self, "skills", offered)  # frozen for everyone else
         object.__setattr__(self, "required_extensions", required)

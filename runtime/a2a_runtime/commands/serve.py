@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Any
 
 import click
 
+from a2a_runtime.heartbeat.membership import NAMES
 from a2a_runtime.project import ProjectError
 
 _PROJECT = "a2a_runtime.app:app"
@@ -36,6 +38,7 @@ def command(app: str, host: str, port: int, drain: int, tune_gc: bool) -> None: 
         import uvicorn  # noqa: PLC0415 - an extra: everything else works without a server
     except ModuleNotFoundError:
         raise _failure("there is no server to run; install it: pip install 'a2a-gen[serve]'", _BAD_CONFIGURATION) from None
+    os.environ.setdefault(NAMES["http_port"][0], str(port))  # whoever tells others of this agent has to know it
     server = uvicorn.Server(uvicorn.Config(_loaded(app), host=host, port=port, lifespan="on", timeout_graceful_shutdown=drain))
     if tune_gc:
         _tune_gc()

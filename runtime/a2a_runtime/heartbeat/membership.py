@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import TypeAlias
 
@@ -58,24 +58,24 @@ class Membership:
         return bool(verdict)
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Membership:
-        """Read what the environment says, and say what of it cannot be read."""
-        said = {setting: next((environment[name] for name in names if environment.get(name)), "") for setting, names in NAMES.items()}
-        try:
-            return cls(
-                said["registry_url"],
-                said["agent_id"],
-                said["name"],
-                said["namespace"] or "default",
-                said["http_host"],
-                int(said["http_port"] or 8080),
-                float(said["health_interval"] or 5.0),
-                standalone=said["standalone"].lower() not in _FALSE,
-            )
-        except ValueError as error:
-            raise ValueError(f"{' or '.join((*NAMES['http_port'], *NAMES['health_interval']))} is no number: {error}") from None
+    def from_environment(cls, environment: Mapping[str, str], otherwise: Membership | None = None) -> Membership:
+        """Read what the environment says, which goes before what is said elsewhere; and say what of it cannot be read."""
+        said: dict[str, str | int | float | bool] = {}
+        for setting, names in NAMES.items():
+            name = next((name for name in names if environment.get(name)), None)
+            if name is not None:
+                try:
+                    said[setting] = _KINDS.get(setting, str)(environment[name])
+                except ValueError:
+                    raise ValueError(f"{name}={environment[name]!r} is no number") from None
+        return replace(otherwise or cls(), **said)  # type: ignore[arg-type]  # each value was made by its own kind
 
 
+def _truth(text: str) -> bool:
+    return text.lower() not in _FALSE
+
+
+_KINDS: Mapping[str, Callable[[str], str | int | float | bool]] = {"http_port": int, "health_interval": float, "standalone": _truth}
 NAMES: Mapping[str, tuple[str, ...]] = {
     "registry_url": ("A2A_REGISTRY_URL", "MCP_MESH_REGISTRY_URL"),
     "agent_id": ("A2A_AGENT_ID", "MCP_MESH_AGENT_ID"),

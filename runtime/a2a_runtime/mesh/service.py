@@ -36,6 +36,7 @@ from a2a_runtime.mesh.showing import WORKING, shown, text_of
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.order import need_permission
+from a2a_runtime.service.sizes import check_sizes
 from a2a_runtime.stores.port import NewTask, StoredTask
 
 _LONGEST_ID = 256
@@ -106,6 +107,7 @@ class MeshService(ServiceBase, AgentService[Call]):
     async def _begin(self, request: SendMessageRequest, call: Call) -> Accepted:
         skill, scope = skill_of(call.surface), call.scope(request.tenant)
         need_permission(skill, call)
+        check_sizes(request.message, call.surface.limits)
         wire_id = request.message.task_id or fresh_id()
         if len(wire_id) > _LONGEST_ID or not wire_id.isprintable():
             raise InvalidParamsError(fields=((TaskSendParams.wire_name("id"), f"is not one line of at most {_LONGEST_ID} characters"),))
