@@ -130,3 +130,11 @@ async def test_an_address_of_our_own_is_found() -> None:
     """It is the one on the way to the registry; nothing has to be there."""
     assert await own_host("http://127.0.0.1:1") == "127.0.0.1"
     assert await own_host("http://nobody.invalid") == "127.0.0.1"
+
+
+def test_the_environment_goes_before_a_file() -> None:
+    """What a project says of its registry holds where the environment says nothing."""
+    file = Membership("http://file:8000", "pinned", namespace="tests", http_port=9000)
+    assert Membership.from_environment({}, file) == file
+    membership = Membership.from_environment({"MCP_MESH_REGISTRY_URL": "http://other", "A2A_HTTP_PORT": "9001"}, file)
+    assert (membership.registry_url, membership.agent_id, membership.http_port) == ("http://other", "pinned", 9001)

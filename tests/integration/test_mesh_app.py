@@ -1,0 +1,113 @@
+"""Mesh surfaces in apps: probes, hosts with routes of their own, projects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conformance.mesh.producer import ONLY_MESH, agent_of, echo
+from litestar import Litestar, get
+from litestar.testing import TestClient
+
+from a2a_contract.dialects import V1_0
+from a2a_runtime.agent import SkillView
+from a2a_runtime.app import create_app
+from a2a_runtime.heartbeat.membership import Membership
+from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.project import load_project
+from a2a_runtime.surface import Surface
+
+SURFACE = Surface(agent_of("echo", echo), "/agents/echo", ONLY_MESH)
+PROJECT = """
+[agent]
+name = "reports"
+description = "Writes."
+version = "1.0.0"
+
+[skills.report]
+description = "Writes a report."
+handler = "handlers:report"
+
+[[surfaces]]
+path = "/agents/report-generator/"
+skill_id = "report"
+dialects = ["mesh"]
+auth = "bearer"
+name = "Report Generator"
+tags = ["reports"]
+input_modes = ["application/json"]
+
+[registry]
+url = "http://registry:8000"
+agent_id = "reports-1"
+"""
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient[Litestar]]:
+    """A client of an app with one mesh surface and no registry."""
+    with TestClient(create_app(SURFACE, mesh=Membership())) as client:
+        yield client
+
+
+def test_probes_are_answered(client: TestClient[Litestar]) -> None:
+    """The process lives, is ready and is well."""
+    assert [client.get(path).status_code for path in ("/livez", "/ready", "/health")] == [200, 200, 200]
+    assert client.get("/health").json() == {"status": "healthy", "registry": "none"}
+
+
+def test_a_verdict_stops_nobody_from_serving() -> None:
+    """An agent that is not well says so, and is ready all the same."""
+    with TestClient(create_app(SURFACE, mesh=Membership(health=lambda: False))) as client:
+        assert [client.get(path).status_code for path in ("/livez", "/ready", "/health")] == [200, 200, 503]
+        assert client.get("/agents/echo/.well-known/agent.json").status_code == 200
+
+
+def test_a_hosts_own_route_wins() -> None:
+    """A path that the app has is not taken from it; an app that starts twice has its probes once."""
+
+    @get("/health")
+    async def health() -> dict[str, str]:
+        return {"host": "fine"}
+
+    app = Litestar([health], plugins=[A2APlugin(SURFACE, mesh=Membership())])
+    for _ in range(2):
+        with TestClient(app) as client:
+            assert client.get("/health").json() == {"host": "fine"}
+            assert client.get("/livez").status_code == 200
+
+
+def test_apps_without_mesh_have_no_probes() -> None:
+    """Nothing is mounted that nobody asked for."""
+    with TestClient(create_app(Surface(agent_of("echo", echo), "/a", frozenset((V1_0.name,))))) as client:
+        assert client.get("/livez").status_code == 404
+
+
+def test_a_skill_is_shown_in_the_words_of_its_surface() -> None:
+    """What a surface says about its one skill goes before what the agent says; a surface with more cannot mean any."""
+    shown = Surface(agent_of("echo", echo), "/x", ONLY_MESH, shown_as=SkillView("Echo", tags=("a",)))
+    (skill,) = shown.skills.values()
+    assert (skill.name, skill.description, skill.tags) == ("Echo", "Say the same.", ("a",))
+    agent = agent_of("echo", echo)
+    agent.add("other", echo)
+    with pytest.raises(ValueError, match="shown_as is for a surface with one skill"):
+        Surface(agent, "/x", shown_as=SkillView("Echo"))
+
+
+def test_a_project_has_mesh_surfaces(tmp_path: Path) -> None:
+    """Path, skill, words, gate and registry come from the file."""
+    (tmp_path / "a2a.toml").write_text(PROJECT)
+    (tmp_path / "handlers.py").write_text("async def report(ctx):\n    return ctx.text\n")
+    project = load_project(tmp_path, {"MCP_MESH_NAMESPACE": "tests"})
+    expected = Membership("http://registry:8000", "reports-1", namespace="tests")
+    assert project.membership == expected
+    with TestClient(create_app(*project.surfaces, mesh=Membership())) as client:
+        card = client.get("/agents/report-generator/.well-known/agent.json").json()
+        assert (card["skills"][0]["name"], card["skills"][0]["tags"], card["defaultInputModes"]) == (
+            "Report Generator",
+            ["reports"],
+            ["application/json"],
+        )
+        assert card["authentication"] == {"schemes": ["bearer"]}
+        assert client.post("/agents/report-generator", json={}).status_code == 401

@@ -1,0 +1,87 @@
+"""The small registry answers as registry 3.7.1 of mcp-mesh was seen to answer, in this order."""
+
+from __future__ import annotations
+
+import json
+
+from unit.heartbeat.conftest import PREFIX
+
+from a2a_runtime.testing.clock import FakeClock
+from a2a_runtime.testing.registry import MeshRegistry
+
+STAMPED = {
+    "path": "/agents/r",
+    "skill_id": "gen-r",
+    "public_url": f"{PREFIX}/agents/r",
+    "agent_card_url": f"{PREFIX}/agents/r/.well-known/agent.json",
+}
+TAKEN, REFUSED = {"status": "success"}, {"status": "error"}
+SEEN: list[tuple[str, str, object, int, object]] = [
+    ("HEAD", "/heartbeat/one", None, 410, None),
+    ("POST", "/heartbeat", {"agent_id": "one", "agent_type": "a2a", "surfaces": [{"path": "/agents/r", "skill_id": "gen-r"}]}, 200, [STAMPED]),
+    ("HEAD", "/heartbeat/one", None, 200, None),
+    ("POST", "/heartbeat", {"agent_id": "one", "tools": []}, 200, [STAMPED]),
+    ("POST", "/heartbeat", {"agent_id": "one", "tools": None, "a2a_surfaces": []}, 200, [STAMPED]),
+    ("GET", "/a2a/agents", None, 200, [STAMPED]),
+    ("POST", "/heartbeat", {"agent_id": "one", "surfaces": [{"path": "", "skill_id": "x"}, {"path": "/y"}]}, 200, TAKEN),
+    ("POST", "/heartbeat", {"agent_id": "one", "surfaces": []}, 200, TAKEN),
+    ("POST", "/heartbeat", {"agent_id": "My_Agent"}, 200, REFUSED),
+    ("POST", "/heartbeat", {"agent_id": "two", "name": "My Name"}, 200, REFUSED),
+    ("POST", "/heartbeat", {"agent_id": "one", "name": "My Name"}, 200, TAKEN),
+    ("POST", "/heartbeat", {"agent_id": "one", "agent_type": "weird"}, 200, REFUSED),
+    ("POST", "/heartbeat", {"agent_id": "one", "runtime": "litestar"}, 200, REFUSED),
+    ("POST", "/heartbeat", {"agent_id": "one", "timestamp": "notatime"}, 400, None),
+    ("POST", "/heartbeat", {"tools": []}, 400, None),
+    ("POST", "/heartbeat", [], 400, None),
+    ("POST", "/heartbeat", {"agent_id": "one", "surfaces": [{"path": 5, "skill_id": "x"}]}, 400, None),
+    ("POST", "/heartbeat", {"agent_id": "one", "surfaces": ["x"]}, 400, None),
+    ("HEAD", "/heartbeat/one", None, 200, None),
+    ("POST", "/heartbeat", {"agent_id": "two", "description": "d" * 300}, 200, TAKEN),
+    ("HEAD", "/heartbeat/one", None, 202, None),
+    ("HEAD", "/heartbeat/two", None, 200, None),
+    ("POST", "/heartbeat", {"agent_id": "one"}, 200, TAKEN),
+    ("HEAD", "/heartbeat/one", None, 200, None),
+    ("POST", "/admin/rotate", None, 200, None),
+    ("HEAD", "/heartbeat/one", None, 202, None),
+    ("DELETE", "/agents/one", None, 204, None),
+    ("DELETE", "/agents/nobody", None, 204, None),
+    ("HEAD", "/heartbeat/one", None, 410, None),
+    ("POST", "/agents/register", {}, 404, None),
+    ("GET", "/health", None, 200, None),
+]
+
+
+def test_it_answers_like_the_real_one() -> None:
+    """Status by status; of the bodies, what a producer reads."""
+    registry = MeshRegistry(FakeClock(), prefix=PREFIX + "/")
+    for method, path, body, status, told in SEEN:
+        answer = registry.answer(method, path, json.dumps(body).encode())
+        assert answer.status == status, (method, path, body)
+        said = answer.body or {}
+        if isinstance(told, list):
+            assert said["surfaces"] == told, (method, path, body)
+        elif isinstance(told, dict):
+            assert not said.get("surfaces")
+            assert told.items() <= said.items(), (method, path, body)
+    assert registry.answer("GET", "/agents").body is not None
+    assert MeshRegistry().answer("GET", "/agents").body == {"agents": None}
+
+
+def test_it_cuts_long_descriptions_and_tells_fine_times() -> None:
+    """A text that is too long is taken, with a warning; times have nine digits."""
+    said = MeshRegistry(FakeClock()).answer("POST", "/heartbeat", json.dumps({"agent_id": "a", "description": "d" * 300}).encode()).body or {}
+    assert said["warnings"] == ["description truncated from 300 to 256 chars"]
+    assert len(said["timestamp"].partition(".")[2]) == len("267479956Z")
+
+
+def test_it_takes_the_silent_for_dead() -> None:
+    """Twenty seconds without a beat are too long; a new announcement is enough to be back."""
+    clock = FakeClock()
+    registry = MeshRegistry(clock)
+    registry.answer("POST", "/heartbeat", b'{"agent_id": "a"}')
+    clock.advance(20)
+    assert registry.answer("HEAD", "/heartbeat/a").status == 200
+    clock.advance(20.5)
+    assert registry.answer("HEAD", "/heartbeat/a").status == 410
+    registry.answer("POST", "/heartbeat", b'{"agent_id": "a"}')
+    assert registry.answer("HEAD", "/heartbeat/a").status == 200
