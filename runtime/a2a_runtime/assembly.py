@@ -24,6 +24,7 @@ from a2a_runtime.net.policy import Policy
 from a2a_runtime.push.bell import OverheardBell
 from a2a_runtime.service.base import Means
 from a2a_runtime.service.call import Call
+from a2a_runtime.service.policed import PolicedService
 from a2a_runtime.service.service import Service
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.opening import complete, open_store
@@ -64,6 +65,14 @@ class Assembly:
         self.of_dialect: Mapping[str, AgentService[Call]] = {MESH.name: MeshService(means)}
         """The services of dialects that have rules of their own."""
         self._opened = AsyncExitStack()
+
+    def services(self, surface: Surface) -> tuple[AgentService[Call], Mapping[str, AgentService[Call]]]:
+        """Give the service of a surface, and those of dialects with rules of their own, behind its policy if it has one."""
+        policy = surface.policy
+        if policy is None:
+            return self.service, self.of_dialect
+        others = {name: PolicedService(each, self.store, policy) for name, each in self.of_dialect.items()}
+        return PolicedService(self.service, self.store, policy), others
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:

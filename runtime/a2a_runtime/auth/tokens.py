@@ -79,6 +79,8 @@ class Claims:
     tenant: str | None = None
     scopes: Iterable[str] = ("scope", "scp")
     roles: Iterable[str] = ("roles",)
+    team: str | None = None
+    """The claim that names the team whose tasks the caller shares; a token without it is that of somebody on their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,8 @@ class JwtAuthenticator:
             "" if names.tenant is None else _text(said, names.tenant),
             _words(said, names.scopes),
             _words(said, names.roles),
-            claims=said,
+            "" if names.team is None or names.team not in said else _text(said, names.team),
+            said,
         )
 
 
