@@ -97,6 +97,7 @@ def error_of_http(dialect: str, operation: Operation, status: int, body: bytes) 
     told = refusal(inner if is_object(inner) else said)
     details, fields, reason = _details(_data(inner if is_object(inner) else said))
     kind = _REASONS.get(reason or "") or _codes(dialect).get(told.code or 0) or _by_status(operation, status)
+    kind = InvalidParamsError if kind is InvalidRequestError and fields else kind  # of the two, this one names places
     return kind(told.message or _text(said), details=details, fields=fields)
 
 
