@@ -38,7 +38,9 @@ def test_v1_0_9_1_answers_are_those_of_json_rpc(agent_place: httpx.Client) -> No
 def test_v1_0_9_2_service_parameters_come_in_headers(agent_place: httpx.Client) -> None:
     """Several extensions in one header, or in several."""
     named = {"A2A-Extensions": "https://example.org/other, https://example.org/extensions/poems/v1"}
-    response = agent_place.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": MESSAGE}}, headers={**ADA, **named})
+    response = agent_place.post(
+        "/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": MESSAGE}}, headers={**ADA, **named}
+    )
     assert response.headers["a2a-extensions"] == "https://example.org/extensions/poems/v1"
 
 

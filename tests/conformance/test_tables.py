@@ -1,0 +1,52 @@
+"""The tables of what the specifications say: every row has a test or a reason, and every test is in a row."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+TABLES = {path.stem: tomllib.loads(path.read_text(encoding="utf-8"))["row"] for path in sorted(HERE.glob("*.toml"))}
+ROWS = [pytest.param(row, id=f"{name}-{row['section']}-{number}") for name, rows in TABLES.items() for number, row in enumerate(rows)]
+ALL = "*"
+
+
+def names_of(path: Path) -> set[str]:
+    """List the tests of a file."""
+    return {
+        node.name
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    }
+
+
+OURS = {name for path in HERE.glob("test_v*.py") for name in names_of(path)}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_has_tests_or_a_reason(row: dict[str, Any]) -> None:
+    """Never both, and the tests exist."""
+    assert row["level"] in {"MUST", "SHOULD"}
+    assert row["says"]
+    assert bool(row.get("tests")) != bool(row.get("gap"))
+    for name in row.get("tests", ()):
+        path, _, test = name.rpartition("::")
+        known = names_of(ROOT / path) if path else OURS
+        assert known if test == ALL else test in known, name
+
+
+def test_every_test_is_in_a_row() -> None:
+    """A reader who starts from the specification finds all of them."""
+    named = {name for rows in TABLES.values() for row in rows for name in row.get("tests", ())}
+    assert sorted(OURS - named) == []
+
+
+def test_a_test_is_named_by_a_section_of_its_table() -> None:
+    """So that one finds the way back, too."""
+    sections = {f"test_{name}_{row['section'].replace('.', '_')}_" for name, rows in TABLES.items() for row in rows}
+    assert [test for test in sorted(OURS) if not any(test.startswith(section) for section in sections)] == []

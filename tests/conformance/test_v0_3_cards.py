@@ -1,0 +1,92 @@
+"""A2A 0.3, sections 4 and 5: the card of 0.3, and proving who one is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from conformance.agent import ADA
+from conformance.asking import Asker
+
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
+from a2a_contract.v0_3 import AgentCard
+from a2a_contract.v1_0 import GetExtendedAgentCardRequest
+
+WELL_KNOWN = ("/.well-known/agent-card.json", "/.well-known/agent.json")
+MESSAGE = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}
+REQUIRED = {
+    "name", "description", "url", "version", "protocolVersion", "preferredTransport",
+    "capabilities", "defaultInputModes", "defaultOutputModes", "skills",
+}  # fmt: skip
+
+
+def card(client: httpx.Client, path: str = "") -> dict[str, Any]:
+    """Read the card of 0.3."""
+    response = client.get(f"{path}{WELL_KNOWN[0]}", headers={"A2A-Version": "0.3"})
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+    return response.json()  # type: ignore[no-any-return]  # JSON
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_v0_3_5_there_is_a_card(agent_place: httpx.Client) -> None:
+    """With everything that a card must have, also where older clients look."""
+    assert set(card(agent_place)) >= REQUIRED
+    assert AgentCard.model_validate(card(agent_place)).name == "busy"
+    assert agent_place.get(WELL_KNOWN[1]).json() == card(agent_place)
+    assert set(agent_place.get(WELL_KNOWN[0]).json()) >= REQUIRED
+
+
+@pytest.mark.usefixtures("socket_only")
+def test_v0_3_5_6_1_the_main_address_speaks_the_preferred_transport(agent_place: httpx.Client) -> None:
+    """And every other interface the one that it declares; the main one is among them, and no address contradicts itself."""
+    seen = card(agent_place)
+    pairs = {(each["url"], each["transport"]) for each in seen["additionalInterfaces"]}
+    assert (seen["url"], seen["preferredTransport"]) in pairs
+    assert {transport for _, transport in pairs} == {"JSONRPC", "HTTP+JSON"}
+    for url, transport in pairs:
+        if transport == "JSONRPC":
+            call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": MESSAGE}}
+            assert agent_place.post(url, json=call, headers=ADA).json()["result"]["kind"] == "task"
+        else:
+            assert agent_place.post(f"{url}/v1/message:send", json={"message": MESSAGE}, headers=ADA).status_code == 200
+
+
+def test_v0_3_5_5_the_card_declares_what_there_is(agent_place: httpx.Client) -> None:
+    """Capabilities, schemes, and whether there is an extended card."""
+    full, plain = card(agent_place), card(agent_place, "/plain")
+    assert (full["capabilities"]["streaming"], full["capabilities"]["pushNotifications"]) == (True, True)
+    assert not plain["capabilities"].get("streaming")
+    assert (full["supportsAuthenticatedExtendedCard"], bool(plain.get("supportsAuthenticatedExtendedCard"))) == (True, False)
+    assert full["securitySchemes"]["token"] == {"type": "http", "scheme": "Bearer"}
+    assert full["security"] == [{"token": []}]
+
+
+def test_v0_3_4_4_every_request_is_authenticated(agent_place: httpx.Client) -> None:
+    """With 401 and the scheme that is wanted; 403 for who may not."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": MESSAGE}}
+    for verb, path, body in (
+        ("POST", "/", call),
+        ("POST", "/v1/message:send", {"message": MESSAGE}),
+        ("GET", "/v1/tasks/t", None),
+        ("GET", "/v1/card", None),
+    ):
+        sent = {} if body is None else {"json": body}
+        refused = agent_place.request(verb, path, **sent)  # type: ignore[arg-type]  # what httpx takes
+        assert (refused.status_code, refused.headers["www-authenticate"].split()[0]) == (401, "Bearer")
+        assert agent_place.request(verb, path, headers={"Authorization": "Bearer eve"}, **sent).status_code == 403  # type: ignore[arg-type]  # as above
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_v0_3_7_10_known_callers_see_more(asker_0_3: Asker) -> None:
+    """The card of 0.3 with all skills, in the documented form over every transport."""
+    seen = asker_0_3.wire(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+    assert AgentCard.model_validate(seen)
+    public = {each["id"] for each in card(asker_0_3.client)["skills"]}
+    assert {each["id"] for each in seen["skills"]} == public | {"secret"}
+
+
+def test_v0_3_8_2_a_card_that_is_not_there_has_its_own_error(asker_0_3: Asker) -> None:
+    """Whether it was promised or not."""
+    for path in ("/promised", "/plain"):
+        asker_0_3.at(path).refused(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), "ExtendedAgentCardNotConfiguredError")
