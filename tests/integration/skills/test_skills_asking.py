@@ -1,0 +1,93 @@
+"""Questions with typed replies: refused while the task stays open, and there after a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+from integration.skills.conftest import REPORT, URL
+from report_agent.contract import Approval, ReportAgentClient, make_surfaces
+from report_agent.handlers import ReportAgent
+
+from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.errors import InvalidParamsError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Message, Part, Role, Task
+from a2a_runtime.app import create_app
+from a2a_runtime.client import A2AClient, ClientOptions, Pin
+from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.serving import served
+from a2a_runtime.typed_client import Asked, RejectedError, UnansweredError
+from a2a_runtime.typed_client.question import asked
+
+pytestmark = pytest.mark.anyio
+
+PUBLISH = Message(
+    message_id="m-1",
+    role=Role.USER,
+    parts=[Part(data={"title": "Tea", "chapters": [{"title": "a", "text": "b"}]})],
+    metadata={"skillId": "publish"},
+)
+
+
+@pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
+async def test_wrong_answers_leave_the_task_open(transport: httpx.AsyncBaseTransport, dialect: str) -> None:
+    """An answer that does not fit is refused with its places, what models cannot say included; the right one goes on."""
+    async with A2AClient(URL, transport=transport, options=ClientOptions(pin=Pin(dialect))) as client:
+        task = await client.send(PUBLISH)
+        assert isinstance(task, Task)
+        for wrong, place in (({"approved": 1, "by": "Ada"}, "approved"), ({"approved": False, "by": "Ada"}, "remark")):
+            with pytest.raises(InvalidParamsError) as refused:
+                await client.send(wrong, task=task)
+            assert [each for each, _ in refused.value.fields] == [f"message.parts[0].data.{place}"]
+            assert (await client.get(task)).status.state == State.INPUT_REQUIRED
+        done = await client.send('{"approved": true, "by": "Ada"}', task=task)
+        assert isinstance(done, Task)
+        assert done.status.state == State.COMPLETED
+
+
+async def test_a_question_survives_a_restart(tmp_path: Path) -> None:
+    """The agent is stopped after it has asked; the next one checks the answer by the same schema, and goes on."""
+    store = f"sqlite:///{tmp_path / 'tasks.db'}"
+    async with (
+        served(create_app(*make_surfaces(ReportAgent()), store=store, settings=QUICK)) as transport,
+        A2AClient(URL, transport=transport) as client,
+    ):
+        task = await client.send(PUBLISH)
+        assert isinstance(task, Task)
+    async with (
+        served(create_app(*make_surfaces(ReportAgent()), store=store, settings=QUICK)) as transport,
+        A2AClient(URL, transport=transport) as client,
+    ):
+        assert asked(await client.get(task)).schema is not None
+        with pytest.raises(InvalidParamsError):
+            await client.send({"approved": "yes"}, task=task)
+        done = await client.send({"approved": True, "by": "Ada"}, task=task)
+        assert isinstance(done, Task)
+        assert done.status.state == State.COMPLETED
+
+
+async def test_a_client_hears_the_question(transport: httpx.AsyncBaseTransport) -> None:
+    """The callback gets the words, what there is to look at, and the schema; its answer may be a model or JSON."""
+    heard: list[Asked] = []
+
+    async def approve(question: Asked) -> object:
+        heard.append(question)
+        return {"approved": True, "by": "Ada"}
+
+    async with ReportAgentClient(URL, transport=transport) as client:
+        assert (await client.publish(REPORT, on_ask=approve)).approved_by == "Ada"
+        assert (heard[0].text, heard[0].detail) == ("May “Tea” be published?", {"chapters": 1})
+        with pytest.raises(RejectedError, match="Ada has not approved: no"):
+            await client.publish(REPORT, on_ask=lambda _: Approval(approved=False, by="Ada", remark="no"))
+
+
+async def test_a_question_that_nobody_answers(transport: httpx.AsyncBaseTransport) -> None:
+    """Without a callback the call says that it was asked; with an answer that does not fit, it says what is wrong before it is sent."""
+    async with ReportAgentClient(URL, transport=transport) as client:
+        with pytest.raises(UnansweredError, match="May “Tea” be published"):
+            await client.publish(REPORT)
+        with pytest.raises(InvalidParamsError) as refused:
+            await client.publish(REPORT, on_ask=lambda _: {"approved": False, "by": "Ada"})
+        assert [place for place, _ in refused.value.fields] == ["remark"]
