@@ -67,6 +67,10 @@ class Settings:
 
     signing_keys: str = field(default="", repr=False)
     """Files with private keys (PEM), separated by commas, with which cards and webhooks are signed."""
+    cors_origins: str = ""
+    """The origins, separated by commas, whose pages may call the agent from a browser; empty: none but its own."""
+    hsts: int = 0
+    """For how many seconds browsers are told to come over TLS only; 0: they are told nothing."""
     vault_keys: str = field(default="", repr=False)
     """Keys, separated by commas, with which the secrets of webhooks are sealed in the store: 32 bytes each, as base64."""
 

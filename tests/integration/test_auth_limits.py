@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from conformance.security.guarded import ISSUER, Person, checkpoint, guarded_agent
@@ -111,3 +112,36 @@ def test_what_clients_say_controls_no_terminal() -> None:
     """Cut at a thousand characters, without control characters; line breaks and tabs are kept, as JSON escapes."""
     assert plain("a\x00b\x1b[0m\u202ec\n\td" + "x" * 2000) == "ab[0mc\n\td" + "x" * 988
     record("test", said="a\nb")  # nobody listens: nothing is written
+
+
+def preflight(client: TestClient[object], path: str, origin: str) -> dict[str, str]:
+    """Ask as a browser does before it asks."""
+    asked = {"origin": origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
+    return dict(client.options(path, headers=asked).headers)
+
+
+PAGE = "https://app.example"
+
+
+def test_pages_of_others_may_not_call_unless_named(caplog: pytest.LogCaptureFixture) -> None:
+    """By default nobody's; then those who are named; everybody's only with a warning."""
+    for origins, allowed in (("", {}), (PAGE, {PAGE: PAGE}), ("*", {PAGE: "*", "https://evil.example": "*"})):
+        caplog.clear()
+        app = create_app(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=replace(QUICK, cors_origins=origins))
+        with TestClient(app) as client:
+            for origin in (PAGE, "https://evil.example"):
+                for path in ("/", "/message:send", "/.well-known/agent-card.json"):
+                    assert preflight(client, path, origin).get("access-control-allow-origin") == allowed.get(origin)
+                    answer = client.post(path, json={}, headers={"origin": origin})
+                    assert answer.headers.get("access-control-allow-origin") == allowed.get(origin)
+                    assert "access-control-allow-credentials" not in answer.headers
+        assert bool([each for each in caplog.records if "every page" in each.getMessage()]) is (origins == "*")
+
+
+def test_browsers_may_be_told_to_come_over_tls() -> None:
+    """On every answer of the app, refusals and cards included."""
+    for seconds, said in ((0, None), (60, "max-age=60; includeSubDomains")):
+        app = create_app(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=replace(QUICK, hsts=seconds))
+        with TestClient(app) as client:
+            for path in ("/.well-known/agent-card.json", "/tasks", "/nothing/at/all/here"):
+                assert client.get(path).headers.get("strict-transport-security") == said
