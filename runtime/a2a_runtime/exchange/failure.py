@@ -23,13 +23,11 @@ from a2a_contract.errors import (
     ParseError,
     UnavailableError,
 )
-from a2a_contract.places import places
+from a2a_contract.places import MANY, places
 
 log = logging.getLogger(__name__)
 
 _NOT_JSON = "json_invalid"  # Pydantic's name for it
-_MANY = 1000
-"""How many wrong places are looked at: a request of ten megabytes can have five million, and each costs memory and time."""
 _METHOD = "method"
 _FAULTS: dict[Fault, type[A2AError]] = {
     Fault.NOT_JSON: ParseError,
@@ -79,8 +77,8 @@ def _without_secrets(error: A2AError) -> A2AError:
 
 def unreadable(error: ValidationError, request: type[WireModel] | None = None) -> A2AError:
     """Say what is wrong with a request that is not what its type wants."""
-    if error.error_count() > _MANY:
-        return InvalidParamsError(f"Invalid parameters, in more than {_MANY} places")
+    if error.error_count() > MANY:
+        return InvalidParamsError(fields=places(error))
     found = error.errors(include_url=False, include_context=False, include_input=False)
     if found and found[0]["type"] == _NOT_JSON:
         return ParseError()

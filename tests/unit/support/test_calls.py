@@ -33,6 +33,12 @@ class GetElsewhere(WireModel):
     reason: str | None = None
 
 
+class Many(WireModel):
+    """A request with any number of things that can be wrong."""
+
+    items: list[int]
+
+
 class Empty(WireModel):
     """A request that needs nothing."""
 
@@ -43,7 +49,12 @@ def binding(dialect: str, request: type[WireModel], *, forgives: bool = False) -
     return Binding(operation, dialect, request, same, as_it_is, forgives_envelope=forgives)
 
 
-STRICT: Mapping[str, AnyBinding] = {"Send": binding("strict", Send), "get": binding("strict", Get), "Card": binding("strict", Empty)}
+STRICT: Mapping[str, AnyBinding] = {
+    "Send": binding("strict", Send),
+    "get": binding("strict", Get),
+    "Card": binding("strict", Empty),
+    "Many": binding("strict", Many),
+}
 FORGIVING: Mapping[str, AnyBinding] = {"get": binding("loose", GetElsewhere, forgives=True), "send": binding("loose", Empty, forgives=True)}
 BOTH = CallReader([STRICT, FORGIVING])
 ONE = CallReader([STRICT])
@@ -175,3 +186,10 @@ def test_a_binding_without_a_request_makes_one() -> None:
     assert card.take(Nothing()) == Empty()
     assert card.write is not None
     assert card.write(Encoded.of(Empty())) == b"{}"
+
+
+def test_a_body_with_countless_faults_costs_no_more_than_it_weighs() -> None:
+    """A hundred thousand wrong items are one fault with one place, not a hundred thousand."""
+    with pytest.raises(UnreadableCallError) as refused:
+        read(ONE, method="Many", params={"items": [None] * 100_000})
+    assert (refused.value.fault, refused.value.call_id, len(refused.value.fields)) == (Fault.WRONG_PARAMS, 1, 1)

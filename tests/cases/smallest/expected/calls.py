@@ -20,7 +20,7 @@ from pydantic_core import CoreSchema, core_schema, from_json, to_json
 from .base import WireModel
 from .binding import AnyBinding
 from .kinds import is_object
-from .places import places
+from .places import MANY, places
 
 CallId: TypeAlias = object  # text, an integer or null; anything at all in a dialect that forgives its envelope
 
@@ -92,6 +92,8 @@ class CallReader:
             raise UnreadableCallError(Fault.NOT_A_CALL, call_id) from None
         if method not in self._methods:
             raise UnreadableCallError(Fault.UNKNOWN_METHOD, call_id, method) from None
+        if error.error_count() > MANY:
+            raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error)) from None
         if method in self._forgiving:
             params = call.get("params", {})
             if not is_object(params):
