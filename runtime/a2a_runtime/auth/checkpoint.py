@@ -53,7 +53,8 @@ class Checkpoint:
             self._add(place, each)
         if not authenticators:
             raise ValueError("there is nobody who would know any caller; name an authenticator, or use OpenGate() to let everybody in")
-        self._required = [{name: []} for name in self._places] if require is None else require
+        anything: Sequence[Requirement] = [{name: ()} for name in self._places]
+        self._required = anything if require is None else require
         needs = [self._needs(each) for each in self._required]
         self._strangers = () in needs
         self._needs_of = [each for each in needs if each]
@@ -79,10 +80,10 @@ class Checkpoint:
         told = [each for each in self._required if self._schemes.keys() >= each.keys()]
         return [SecurityRequirement(schemes={name: StringList(list_=list(scopes) or None) for name, scopes in each.items()}) for each in told]
 
-    def _add(self, place: int, authenticator: Authenticator) -> None:
+    def _add(self, place: int, authenticator: object) -> None:
         if not isinstance(authenticator, Authenticator):
             raise TypeError(f"{authenticator!r} is no authenticator: it has no method authenticate(headers)")
-        described = authenticator.security_schemes() if isinstance(authenticator, Describing) else {}
+        described: Mapping[str, SecurityScheme] = authenticator.security_schemes() if isinstance(authenticator, Describing) else {}
         for name in described or (type(authenticator).__name__,):
             if name in self._places:
                 raise ValueError(f"two authenticators are called {name!r}; give one of them another name")

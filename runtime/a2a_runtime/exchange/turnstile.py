@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from a2a_contract.errors import PermissionDeniedError, RateLimitedError, UnauthenticatedError, UnavailableError
@@ -32,7 +32,7 @@ class Turnstile:
             await self._rates.spend(self._path, who, operation.name)
 
     @contextmanager
-    def inside(self) -> Iterator[None]:
+    def inside(self) -> Generator[None, None, None]:
         """Take up room as long as a request is served, if there is any left."""
         if self._room is not None and self._inside >= self._room:
             raise UnavailableError
@@ -57,7 +57,7 @@ def note_refusal(question: Question, error: Exception) -> None:
 
 def address_of(question: Question) -> str:
     """Say where a request comes from, as the server tells it."""
-    client = question.scope.get("client")
+    client = question.scope["client"]
     return client[0] if client else ""
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from inspect import isawaitable
 
 import jwt
+from jwt.utils import base64url_decode
 from pydantic_core import from_json
 
 from a2a_contract.kinds import is_object
@@ -67,7 +68,7 @@ async def verify(headers: Mapping[str, str], body: bytes, sender: Sender) -> Pro
 
 async def _claims(token: str, sender: Sender) -> Mapping[str, object]:
     try:
-        head: object = from_json(jwt.utils.base64url_decode(token.partition(".")[0]))
+        head: object = from_json(base64url_decode(token.partition(".")[0]))
     except ValueError:
         head = None
     algorithm = head.get("alg") if is_object(head) else None

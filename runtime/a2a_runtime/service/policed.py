@@ -133,8 +133,9 @@ class PolicedService(AgentService[Call]):
 
 async def _passed(events: AsyncIterator[Event[StreamResponse]]) -> AsyncGenerator[Event[StreamResponse], None]:
     """Pass events on, and end with whoever reads them."""
-    if not isinstance(events, AsyncGenerator):
-        raise TypeError("a service streams by async generators")
-    async with aclosing(events):
+    try:
         async for event in events:
             yield event
+    finally:
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
