@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -84,7 +85,7 @@ def _card(where: str, http: httpx.Client) -> tuple[Schema, str]:
     tried = [where, *(where.rstrip("/") + path for path in _CARDS)]
     for url in tried:
         answer = _get(url, http)
-        if answer.status_code == httpx.codes.OK and "json" in answer.headers.get("content-type", ""):
+        if answer.status_code == HTTPStatus.OK and "json" in answer.headers.get("content-type", ""):
             card = _object(answer.content, url)
             if "skills" in card:
                 return card, url
@@ -93,14 +94,17 @@ def _card(where: str, http: httpx.Client) -> tuple[Schema, str]:
 
 def _described(card: Schema) -> Mapping[str, Schema]:
     extensions = keywords.items(keywords.members(card, "capabilities"), "extensions")
-    params = next((keywords.members(each, "params") for each in extensions if isinstance(each, dict) and each.get("uri") == EXTENSION), {})
-    return {skill: facts for skill, facts in keywords.members(params, "skills").items() if isinstance(facts, dict)}
+    for each in extensions:
+        if isinstance(each, dict) and each.get("uri") == EXTENSION:
+            skills = keywords.members(keywords.members(each, "params"), "skills")
+            return {skill: facts for skill, facts in skills.items() if isinstance(facts, dict)}
+    return {}
 
 
 def _fetched(skill: str, use: str, said: Json, address: str, http: httpx.Client) -> Served:
     url, expected = urljoin(address, keywords.text(said, "url")), keywords.text(said, "sha256")
     answer = _get(url, http)
-    if answer.status_code != httpx.codes.OK:
+    if answer.status_code != HTTPStatus.OK:
         raise ProjectError(f"{url} answers {answer.status_code}: the {use} of {skill} has no schema", "ask whoever runs the agent")
     if expected and sha256(answer.content).hexdigest() != expected:
         raise ProjectError(f"{url} is not the schema that the card names: its hash differs", "try again; the agent may just have been replaced")

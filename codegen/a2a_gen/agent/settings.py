@@ -84,18 +84,17 @@ class AgentSettings:
 
 def read_settings(config: Path) -> AgentSettings:
     """Read the file of an agent, or raise ``ContractError`` with everything that is wrong with it."""
-    data: Json = tomllib.loads(config.read_text(encoding="utf-8"))
+    data: dict[str, Json] = tomllib.loads(config.read_text(encoding="utf-8"))
     problems = [*_wrong(data)]
-    members = data if isinstance(data, dict) else {}
     skills = tuple(
         SkillSettings(name, SkillSettings.method_of(name), facts)
-        for name, facts in keywords.members(members, "skills").items()
+        for name, facts in keywords.members(data, "skills").items()
         if isinstance(facts, dict)
     )
     problems += _clashes(skills)
     if problems:
         raise ContractError(problems)
-    return AgentSettings(members, skills)
+    return AgentSettings(data, skills)
 
 
 def _wrong(data: Json) -> Iterator[Problem]:

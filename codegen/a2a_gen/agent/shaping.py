@@ -173,7 +173,7 @@ class Shaper:
         wires = dict.fromkeys(wire for view in found for wire in keywords.members(view.schema, "properties"))
         self.definitions[name] = (file, Record(name, (), Extra.IGNORED))  # holds the place, so that it comes before what stands in it
         members = tuple(
-            self._member(wire, found, f"{name}{pascal(wire)}", is_required=wire in required) for wire in (*wires, *sorted(required - wires.keys()))
+            self._member(wire, found, f"{name}{pascal(wire)}", is_required=wire in required) for wire in (*wires, *sorted(required - set(wires)))
         )
         description = next((text for view in sure if (text := keywords.text(view.schema, "description"))), "")
         self.definitions[name] = (file, Record(name, members, _extra(sure), description))
@@ -186,7 +186,8 @@ class Shaper:
         shape = self._shape(sure, name)
         if not sure and (_is_sealed(found) or _is_in_every_branch(saying)):
             shape = either([self._shape([each], name) for each in maybe])
-        said = next((each.schema for each in (*sure, *maybe) if isinstance(each.schema, dict)), {})
+        nothing: Schema = {}
+        said = next((each.schema for each in (*sure, *maybe) if isinstance(each.schema, dict)), nothing)
         default = None if is_required else said.get("default")
         return Member(wire, shape, is_required, keywords.text(said, "description"), default if _fits(shape, default) else None)
 

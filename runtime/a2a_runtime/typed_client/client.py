@@ -98,7 +98,7 @@ class SkillClient:
                 if isinstance(event, TaskArtifactUpdateEvent) and is_result(event.artifact):
                     seen, parts = seen if event.append else 0, event.artifact.parts
                 elif isinstance(event, Task):
-                    seen, parts = 0, next((each.parts for each in event.artifacts or [] if is_result(each)), [])
+                    seen, parts = 0, _chunks(event)
                 for part in parts:
                     seen += 1
                     if seen > given:
@@ -159,6 +159,11 @@ def _message(skill: SkillContract[Any, Any], request: object, asking: Asking) ->
         raise InvalidParamsError(f"The input does not fit the schema of {skill.id}", fields=error.fields) from error
     part = Part(text=value) if isinstance(value, str) else Part(data=JSON_NULL if value is None else value)
     return Message(message_id=str(uuid4()), role=Role.USER, context_id=asking.get("context_id"), parts=[part], metadata={_SKILL: skill.id})
+
+
+def _chunks(task: Task) -> list[Part]:
+    """Find the chunks that a task holds."""
+    return [part for each in task.artifacts or () if is_result(each) for part in each.parts]
 
 
 async def _tell(event: TaskStatusUpdateEvent, asking: Asking) -> None:
