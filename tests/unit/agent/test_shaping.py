@@ -1,0 +1,122 @@
+"""What of a schema becomes a type, as the type is written."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from a2a_gen.agent import models
+from a2a_gen.agent.catalogue import Catalogue
+from a2a_gen.agent.grouping import modules_of
+from a2a_gen.agent.library import Library, Target
+from a2a_gen.agent.shaping import Shaper
+from a2a_gen.source.json_text import Json
+
+OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+
+
+def members(folder: Path, schema: Json) -> dict[str, str]:
+    """Make the types of a schema, and give the annotations of every class, and the types of every alias."""
+    (folder / "made.json").write_text(json.dumps(schema))
+    library = Library(folder)
+    target = library.resolve("made.json", Target("made.json"))
+    assert target is not None
+    definitions = Shaper(Catalogue(library, {target: "Made"})).definitions
+    found: dict[str, str] = {}
+    for code in models.emit(definitions, modules_of(definitions)).values():
+        for node in ast.parse(code).body:
+            match node:
+                case ast.ClassDef(name=name, body=body, bases=[ast.Name(id=base)]):
+                    found[name] = base
+                    found |= {f"{name}.{ast.unparse(each.target)}": ast.unparse(each.annotation) for each in body if isinstance(each, ast.AnnAssign)}
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[_, value])):
+                    found[name] = ast.unparse(value)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("schema", "written"),
+    [
+        ({"type": "string", "format": "date-time"}, "AwareDatetime"),
+        ({"type": "string", "format": "email", "pattern": "@"}, "str"),
+        ({"type": "number", "multipleOf": 0.1}, "Number"),
+        ({"enum": ["x", "y"]}, "Literal['x', 'y']"),
+        ({"enum": ["x", None]}, "Literal['x'] | None"),
+        ({"enum": [1, 2]}, "int"),
+        ({"const": "x"}, "Literal['x']"),
+        ({"type": ["integer", "null"]}, "int | None"),
+        ({"type": "array", "items": {"type": "boolean"}}, "list[bool]"),
+        ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False, "minItems": 2}, "tuple[str, int]"),
+        ({"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "integer"}}, "list[str | int]"),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, "dict[str, int]"),
+        ({"type": "object", "patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False}, "dict[str, str]"),
+        ({"type": "object"}, "dict[str, object]"),
+        ({}, "Json"),
+        (True, "Json"),
+        ({"not": {"type": "string"}}, "Json"),
+        ({"minLength": 3}, "Json"),
+        ({"anyOf": [{"type": "string"}, {"minimum": 3}]}, "Json"),
+        ({"oneOf": [{"type": "string"}, {"const": None}]}, "str | None"),
+        ({"allOf": [{"type": "string"}, {"maxLength": 3}]}, "str"),
+        ({"$ref": "a2a:v1_0#/$defs/Part"}, "Part"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else json.dumps(value),
+)
+def test_types_say_what_types_can_say(tmp_path: Path, schema: Json, written: str) -> None:
+    """A member's type takes everything that its schema takes, and as little more as Python allows."""
+    found = members(tmp_path, {"type": "object", "properties": {"member": schema}, "required": ["member"]})
+    assert found["Made.member"] == written
+
+
+@pytest.mark.parametrize(
+    ("rest", "member", "written"),
+    [
+        ({"allOf": [{"properties": {"b": {"type": "integer"}}, "required": ["b"]}]}, "b", "int"),
+        ({"if": {"required": ["a"]}, "then": {"properties": {"b": {"type": "integer"}}}}, "b", "Json | None"),
+        ({"oneOf": [{"properties": {"b": {"const": "x"}}}, {"properties": {"b": {"const": "y"}}}]}, "b", "Literal['x', 'y'] | None"),
+        ({"oneOf": [{"properties": {"b": {"const": "x"}}}, {"required": ["c"]}]}, "b", "Json | None"),
+        ({"if": {"required": ["a"]}, "then": {"properties": {"b": {"type": "integer"}}}, "unevaluatedProperties": False}, "b", "int | None"),
+        ({"required": ["a", "c"]}, "c", "Json"),
+    ],
+    ids=["allOf", "then", "every branch", "one branch", "then, sealed", "required alone"],
+)
+def test_what_is_combined_is_one_class(tmp_path: Path, rest: dict[str, Json], member: str, written: str) -> None:
+    """Keywords that add members to an object add them to its class; what only holds sometimes has a type only where nothing else can stand there."""
+    found = members(tmp_path, {**OBJECT, **rest})
+    assert {name for name in found if "." not in name} == {"Made"}
+    assert found[f"Made.{member}"] == written
+
+
+def test_recursion_ends(tmp_path: Path) -> None:
+    """A type may hold itself, also in the midst of what it is combined with."""
+    schema = {**OBJECT, "properties": {"a": {"type": "string"}, "next": {"allOf": [{"$ref": "#"}, {"properties": {"b": {"type": "string"}}}]}}}
+    found = members(tmp_path, schema)
+    assert found["Made.next"].startswith("MadeNext")
+    assert found["MadeNext.next"].startswith(("MadeNext", "'MadeNext", "Optional['MadeNext"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"$ref": "nowhere.json"}, "nowhere.json cannot be read"),
+        ({"$ref": "#/$defs/Nothing"}, "leads nowhere"),
+        ({"$ref": "https://example.com/x.json"}, "is not in this project"),
+        ({"$ref": "#nothing"}, "has no anchor"),
+        ({"$ref": "../../outside.json"}, "outside the project"),
+        ({"$ref": "a2a:v9#/$defs/Part"}, "no dialect of the protocol"),
+    ],
+    ids=["no file", "no definition", "elsewhere", "no anchor", "outside", "no dialect"],
+)
+def test_references_that_lead_nowhere_are_told(tmp_path: Path, schema: dict[str, Json], text: str) -> None:
+    """Each says where it stands and what is wrong with it."""
+    (tmp_path / "made.json").write_text(json.dumps(schema))
+    library = Library(tmp_path)
+    target = library.resolve("made.json", Target("made.json"))
+    assert target is not None
+    Catalogue(library, {target: "Made"})
+    (problem,) = library.problems
+    assert text in problem.text
+    assert problem.place.file == "made.json"

@@ -1,0 +1,125 @@
+"""Values that cross the boundary of a skill: read by the schema first, written so that absent stays absent."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import AwareDatetime, Field
+
+from a2a_contract.base import JSON_NULL, JsonObject
+from a2a_runtime.skills.form import TEXT, Form, WrongValueError
+from a2a_runtime.skills.model import ClosedModel, Number, OpenModel, SkillModel
+
+
+class Order(SkillModel):
+    """What a schema with every kind of member becomes."""
+
+    __nullable__ = frozenset({"note"})
+    __tags__ = frozenset({"kind"})
+
+    kind: Literal["order"] = "order"
+    item: str
+    item_count: Annotated[int, Field(alias="itemCount")] = 1
+    price: Number | None = None
+    note: str | None = None
+    due: AwareDatetime | None = None
+
+
+SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "kind": {"const": "order"},
+        "item": {"type": "string", "minLength": 1},
+        "itemCount": {"type": "integer", "minimum": 1, "default": 1},
+        "price": {"type": "number"},
+        "note": {"type": ["string", "null"]},
+        "due": {"type": "string", "format": "date-time"},
+    },
+    "required": ["kind", "item"],
+    "if": {"required": ["price"]},
+    "then": {"required": ["due"]},
+}
+FORM: Form[Order] = Form(Order, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (Order(item="a"), {"kind": "order", "item": "a"}),
+        (Order(item="a", item_count=1), {"kind": "order", "item": "a", "itemCount": 1}),
+        (Order(item="a", note=None, price=None), {"kind": "order", "item": "a", "note": None}),
+        (Order(item="a", due=datetime(2024, 5, 1, tzinfo=UTC)), {"kind": "order", "item": "a", "due": "2024-05-01T00:00:00Z"}),
+    ],
+    ids=["nothing set", "a default set", "null where it may be", "a point in time"],
+)
+def test_what_nobody_has_set_is_not_written(value: Order, written: JsonObject) -> None:
+    """Tags are always written, other members when they were set, and None only where null is a value."""
+    assert FORM.write(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "places"),
+    [
+        ({"kind": "order"}, ["item"]),
+        ({"kind": "order", "item": "", "itemCount": 0}, ["item", "itemCount"]),
+        ({"kind": "order", "item": "a", "price": 1}, ["due"]),
+        ({"kind": "order", "item": "a", "due": "tomorrow"}, ["due"]),
+        ({"kind": "order", "item": "a", "price": None}, ["price", "due"]),
+        ([], [""]),
+        (JSON_NULL, [""]),
+    ],
+    ids=["missing", "two at once", "a keyword that types lack", "format", "null", "another type", "nothing"],
+)
+def test_what_does_not_fit_is_refused_with_its_places(value: object, places: list[str]) -> None:
+    """The schema decides, with every place, before any model is made."""
+    with pytest.raises(WrongValueError) as refused:
+        FORM.read(value)
+    assert [place for place, _ in refused.value.fields] == places
+    assert str(refused.value)
+
+
+def test_names_of_python_are_no_names_of_the_wire() -> None:
+    """A member that happens to have the Python name of another is unknown, whatever it holds."""
+    assert FORM.read({"kind": "order", "item": "a", "item_count": "many"}).item_count == 1
+
+
+@pytest.mark.parametrize("number", [10**30, 1.5, -0.0, 2**63], ids=str)
+def test_numbers_keep_their_digits(number: float) -> None:
+    """Integers of any length stay integers, beside members that take fractions."""
+    read = FORM.read({"kind": "order", "item": "a", "price": number, "due": "2024-05-01T00:00:00Z"})
+    assert (read.price, type(read.price)) == (number, type(number))
+
+
+def test_a_value_of_another_type_is_not_written() -> None:
+    """What no type checker has seen is found when it is written."""
+    with pytest.raises(WrongValueError):
+        FORM.write("a text")  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(WrongValueError) as refused:
+        FORM.write(Order(item=""))
+    assert [place for place, _ in refused.value.fields] == ["item"]
+
+
+def test_unknown_members_are_ignored_kept_or_refused() -> None:
+    """As the base of the model says."""
+    assert SkillModel.model_validate({"a": 1}).model_dump() == {}
+    assert OpenModel.model_validate({"a": 1}).model_dump() == {"a": 1}
+    with pytest.raises(ValueError, match="Extra inputs"):
+        ClosedModel.model_validate({"a": 1})
+
+
+def test_places_are_named_from_outside() -> None:
+    """A place in a value is told as a place in the message that carried it."""
+    error = WrongValueError((("", "a"), ("b.c", "d"), ("[0]", "e")))
+    assert error.at("message.parts[0].data") == (
+        ("message.parts[0].data", "a"),
+        ("message.parts[0].data.b.c", "d"),
+        ("message.parts[0].data[0]", "e"),
+    )
+
+
+def test_text_needs_no_schema() -> None:
+    """A skill without schemas takes and gives any text."""
+    assert (TEXT.read("a"), TEXT.write("a"), TEXT.law.is_text, TEXT.id) == ("a", "a", True, "")
+    assert len(TEXT.digest) == 64
