@@ -17,6 +17,7 @@ from a2a_runtime.auth.gate import DescribingGate, Gate
 from a2a_runtime.auth.rates import Rates
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.runner import Skills
+from a2a_runtime.execution.skill import Skill
 
 COMBINED = "combined"
 """The card that clients of several dialects can read."""
@@ -152,6 +153,12 @@ def skills_of(surfaces: Iterable[Surface]) -> Skills:
     """Collect what an engine needs to run the skills of some surfaces."""
     skills = Skills()
     for surface in surfaces:
-        outspoken = MESH.name in surface.dialects  # consumers of mesh read what went wrong, and a text of whatever was returned
-        skills.add(surface.path, *(replace(skill.run, outspoken=True) if outspoken else skill.run for skill in surface.skills.values()))
+        skills.add(surface.path, *(_run_of(surface, skill.run) for skill in surface.skills.values()))
     return skills
+
+
+def _run_of(surface: Surface, skill: Skill) -> Skill:
+    """Have consumers of mesh read what went wrong, and a text of whatever was returned; where they are alone, nobody can answer a question."""
+    if MESH.name not in surface.dialects:
+        return skill
+    return replace(skill, outspoken=True, may_ask=len(surface.dialects) > 1)

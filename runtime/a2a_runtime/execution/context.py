@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
 from a2a_contract.base import JsonAny, JsonObject
-from a2a_contract.errors import InvalidParamsError
+from a2a_contract.errors import InvalidParamsError, UnsupportedOperationError
 from a2a_contract.kinds import is_object
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
@@ -169,6 +169,8 @@ class Context:
 class TaskContext(Context):
     """What a handler has that works on a task."""
 
+    may_ask: bool = True
+
     def __init__(self, world: World, caller: Caller, run: Run, desk: Desk, message: Message) -> None:
         super().__init__(world, run.stored.scope, caller, run.stored.context_id, message)
         self._task_id = run.stored.wire_id
@@ -231,6 +233,8 @@ class TaskContext(Context):
         answer = self._replay.answer(key, wanted)
         if answer is not None:
             return Answer(answer)
+        if not self.may_ask:
+            raise UnsupportedOperationError("The skill asks something, and nobody can answer here")
         message = self.bound(question) if isinstance(question, Message) else self.reply(question)
         asked: dict[str, object] = {"key": key} if schema is None else {"key": key, "schema": schema}
         message = message.model_copy(update={"metadata": {**(message.metadata or {}), QUESTION: asked}})

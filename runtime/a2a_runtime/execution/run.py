@@ -96,6 +96,7 @@ class TaskRun:
 
     def __init__(self, skill: Skill, context: TaskContext, desk: Desk, rules: Rules, instead: End | None = None) -> None:
         self.skill, self.context, self.desk, self._rules, self._instead = skill, context, desk, rules, instead
+        context.may_ask = skill.may_ask
         self.reason: Interruption | None = None
         self.interrupted_at = 0.0
         self._deaf = True  # not in the handler: an interruption is only noted

@@ -44,7 +44,7 @@ class Skill:
     """A skill of an agent: its handler, what it answers with, how many seconds one run may take, and whether it may run again after a crash.
 
     ``restarts`` is how often: a handler that takes its process along every time must not do so for ever. Callers of an ``outspoken`` skill read the
-    text of what its handler raises, and whatever it returns that is no JSON as text.
+    text of what its handler raises, and whatever it returns that is no JSON as text. One that may not ask is called where nobody can answer.
     """
 
     id: str
@@ -54,6 +54,7 @@ class Skill:
     restartable: bool = True
     restarts: int = 10
     outspoken: bool = False
+    may_ask: bool = True
     style: Style = field(init=False)
 
     def __post_init__(self) -> None:

@@ -102,6 +102,11 @@ async def asks(ctx: TaskContext) -> str:
     return f"You said {(await ctx.ask('What?')).text}"
 
 
+async def sly(ctx: TaskContext) -> str:
+    """Ask in a way that no code shows."""
+    return str(await getattr(ctx, "as" + "k")("What?"))
+
+
 class StubbornJob:
     """A foreign handle that can do nothing right."""
 
@@ -133,7 +138,7 @@ def agent_of(skill_id: str, handler: Any, **facts: Any) -> Agent:  # noqa: ANN40
 def surfaces() -> list[Surface]:
     """Make every surface."""
     quiet = Limits(keep_alive=0.05)
-    only = {"echo": echo, "values": values, "fails": fails, "counts": counts, "tells": tells, "spells": spells, "stubborn": stubborn}
+    only = {"echo": echo, "values": values, "fails": fails, "counts": counts, "tells": tells, "spells": spells, "stubborn": stubborn, "sly": sly}
     everything = {"name": "Report Generator", "description": "Writes reports.", "tags": ("reports", "v1"), "input_schema": SCHEMA}
     return [
         *(Surface(agent_of(name, handler), f"/agents/{name}", ONLY_MESH) for name, handler in only.items()),

@@ -102,6 +102,13 @@ def test_a_handler_that_raises_fails_its_task(client: httpx.Client) -> None:
     assert task["history"] == [message("x")]
 
 
+def test_a_question_that_nobody_can_answer_fails_its_task(client: httpx.Client) -> None:
+    """A handler that asks, though nothing showed it at the start, does not leave its task working for ever."""
+    task = Consumer(client, "/agents/sly").task("tasks/send", message=message("x"))
+    text = "The skill asks something, and nobody can answer here"
+    assert (task["status"]["state"], task["status"]["message"]["parts"][0]["text"]) == ("failed", text)
+
+
 def test_a_job_is_parked(report: Consumer) -> None:
     """The answer comes at once; the task can be read, with its progress as a number, until it has its result."""
     task_id = str(uuid4())
