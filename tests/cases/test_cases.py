@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import tomllib
 from pathlib import Path
 
 import pytest
 from cases.case import CASES, Case, Step, read_case, tree
 
 from a2a_gen.entry import main
+from a2a_gen.source.project import find_project
 
 ALL = [read_case(path.parent) for path in sorted(CASES.glob("*/case.toml"))]
 
@@ -41,7 +41,7 @@ def take(step: Step, case: Case, project: Path) -> None:
 
 def output_of(project: Path) -> Path:
     """Find the folder of generated files in a project."""
-    return project / tomllib.loads((project / "pyproject.toml").read_text())["tool"]["a2a-gen"]["out"]
+    return find_project(project).out
 
 
 def compare(file: Path, text: str, *, update: bool) -> None:
