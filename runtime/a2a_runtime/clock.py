@@ -51,7 +51,7 @@ class SystemClock:
 
 def moment(millis: int) -> datetime:
     """Make a ``datetime`` in UTC of milliseconds since 1970."""
-    return _EPOCH + timedelta(milliseconds=millis)
+    return _EPOCH + timedelta(0, 0, 0, millis)  # by place: by name it takes twice as long
 
 
 def millis_of(at: datetime) -> int:

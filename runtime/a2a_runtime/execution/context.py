@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import NoReturn, TypeVar
 
 from pydantic import TypeAdapter
@@ -176,7 +177,11 @@ class TaskContext(Context):
         self._task_id = run.stored.wire_id
         self.attempt = run.attempt
         self._desk = desk
-        self._replay = replay.Replay.of(run.records)
+        self._records = run.records
+
+    @cached_property
+    def _replay(self) -> replay.Replay:
+        return replay.Replay.of(self._records)
 
     @property
     def task_id(self) -> str:

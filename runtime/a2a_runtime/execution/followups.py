@@ -11,7 +11,7 @@ A message that comes with an idempotency key is taken once. Whoever repeats it g
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from a2a_contract.lifecycle import State
@@ -30,11 +30,12 @@ from a2a_runtime.execution.desk import Teller
 from a2a_runtime.execution.runner import Runner
 from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED, accepts_messages, is_terminal
 from a2a_runtime.stores.port import Change, Idempotency, Record, RecordKind, StoredTask, TaskStore
+from a2a_runtime.value import value
 
 _TRIES = 8
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Accepted:
     """A message that is now part of a task: the task as it was found, and the number of the last event that belongs to the message."""
 

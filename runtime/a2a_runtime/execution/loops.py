@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Generic, TypeVar
 
@@ -54,24 +53,35 @@ class Loops:
 
 
 class Later(Generic[T]):
-    """Does the same for each of many objects, a fixed time after it was added: with one timer for all, because most need nothing by then."""
+    """Does something with each of many objects that stays for a while: when it has stayed for a period, and before it has stayed for two.
+
+    Most do not stay so long. They cost next to nothing, and nothing of them is kept: there is one timer for all, which looks only at what is left.
+    """
 
     def __init__(self, seconds: float, act: Callable[[T], object]) -> None:
         self._seconds, self._act = seconds, act
-        self._waiting: deque[tuple[float, T]] = deque()
+        self._young: dict[T, None] = {}
+        self._old: dict[T, None] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, item: T) -> None:
         """Take an object."""
-        loop = asyncio.get_running_loop()
-        self._waiting.append((loop.time() + self._seconds, item))
+        self._young[item] = None
         if self._timer is None:
-            self._timer = loop.call_later(self._seconds, self._look)
+            self._wait()
+
+    def drop(self, item: T) -> None:
+        """Let go of an object that does not stay."""
+        self._young.pop(item, None)
+        self._old.pop(item, None)
+
+    def _wait(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
 
     def _look(self) -> None:
-        loop, self._timer = asyncio.get_running_loop(), None
-        now = loop.time()
-        while self._waiting and self._waiting[0][0] <= now:
-            self._act(self._waiting.popleft()[1])
-        if self._waiting:
-            self._timer = loop.call_at(self._waiting[0][0], self._look)
+        due, self._old, self._young = self._old, self._young, {}
+        self._timer = None
+        for item in due:
+            self._act(item)
+        if self._old:
+            self._wait()

@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 
 from a2a_contract.lifecycle import State
@@ -33,6 +32,7 @@ from a2a_runtime.execution.job import Job, JobCanceledError, Progress, await_job
 from a2a_runtime.execution.signals import Ended, HandlerChangedError, Parked, RunOver, signal_in
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.port import Record, RecordKind
+from a2a_runtime.value import value
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Interruption(StrEnum):
     SHUTDOWN = "shutdown"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class End:
     """How a run ends; without a state the task is handed over as it is."""
 
@@ -66,7 +66,7 @@ class End:
     artifact: Artifact | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rules:
     """What runs of a process have in common."""
 

@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Protocol
 
 from a2a_contract.errors import UnavailableError
@@ -203,9 +204,10 @@ class EmbeddedRunner:
             task_run.interrupt(Interruption.CANCEL)
         self._running[key] = task_run
         self._begun.add(task_run)
-        task_run.task.add_done_callback(lambda _: self._forget(key, task_run))
+        task_run.task.add_done_callback(partial(self._forget, key, task_run))
 
-    def _forget(self, key: str, run: TaskRun) -> None:
+    def _forget(self, key: str, run: TaskRun, _task: asyncio.Task[None]) -> None:
+        self._begun.drop(run)
         self._left_behind.discard(run.task)
         if self._running.get(key) is run:
             del self._running[key]

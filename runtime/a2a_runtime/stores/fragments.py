@@ -23,7 +23,8 @@ from a2a_runtime.clock import timestamp
 
 NO_MEMBERS = b"{}"
 
-_MEMBERS, _MESSAGE, _ARTIFACT = TypeAdapter(dict[str, object]), TypeAdapter(Message), TypeAdapter(Artifact)
+_MEMBERS = TypeAdapter(dict[str, object])
+_write_message, _write_artifact = TypeAdapter(Message).serializer.to_json, TypeAdapter(Artifact).serializer.to_json
 _free = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _NOTHING = (None, None, None, None)
 _IDS, _EVERY_PART = {"message_id", "context_id", "task_id"}, {"parts": {"__all__"}}
@@ -55,7 +56,7 @@ def members_of(text: bytes) -> dict[str, object]:
 
 def message(said: Message, wire_id: str, context_id: str) -> bytes:
     """Write a message as one of this task; the one that was passed in stays as it is."""
-    rest = _MESSAGE.dump_json(said, exclude_none=True, exclude=_IDS)  # never empty: it begins with the role
+    rest = _write_message(said, exclude_none=True, exclude=_IDS)  # never empty: it begins with the role
     return b'{"messageId":%b,"contextId":%b,"taskId":%b,%b' % (to_json(said.message_id), to_json(context_id), to_json(wire_id), rest[1:])
 
 
@@ -70,7 +71,7 @@ def chunk(artifact: Artifact) -> Chunk:
     parts = b",".join([part.to_json() for part in artifact.parts])
     if (artifact.name, artifact.description, artifact.metadata, artifact.extensions) == _NOTHING:
         return Chunk(b"", parts)
-    return Chunk(_ARTIFACT.dump_json(artifact, exclude_none=True, exclude=_EVERY_PART), parts)
+    return Chunk(_write_artifact(artifact, exclude_none=True, exclude=_EVERY_PART), parts)
 
 
 def join_chunks(chunks: Sequence[Chunk]) -> Chunk:

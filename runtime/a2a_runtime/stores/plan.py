@@ -8,7 +8,6 @@ and asks ``refuse`` afterwards, to say why nothing was changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from a2a_contract.base import Encoded
@@ -22,6 +21,7 @@ from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, Ta
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.fragments import Chunk, Pieces
 from a2a_runtime.stores.values import ArtifactWrite, Change, Created, Idempotency, LoggedEvent, NewTask, StoredTask
+from a2a_runtime.value import value
 
 
 class Head(Protocol):
@@ -48,7 +48,7 @@ class Head(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChunkRow:
     """A chunk for one artifact, after what it held or in its place."""
 
@@ -57,7 +57,7 @@ class ChunkRow:
     chunk: Chunk
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NewRows:
     """The first rows of a task; its status is the initial one."""
 
@@ -88,7 +88,7 @@ class NewRows:
         return Created(stored, is_new=True, events=(LoggedEvent(1, self.event, INITIAL),))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChangeRows:
     """The rows of a change. An event without a state of its own keeps the task's."""
 

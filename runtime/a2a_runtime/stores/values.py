@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
@@ -11,9 +11,10 @@ from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Task, TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
+from a2a_runtime.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Idempotency:
     """A promise to do something once: the same key with the same request stands for the same task, with another request it is an error.
 
@@ -26,7 +27,7 @@ class Idempotency:
     context_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NewTask:
     """A task to be created, with the message that asks for it; the message gets the ids of the task and its conversation."""
 
@@ -41,7 +42,7 @@ class NewTask:
     push: TaskPushNotificationConfig | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ArtifactWrite:
     """Parts for one artifact: appended to it, or in place of what it held.
 
@@ -61,7 +62,7 @@ class RecordKind(StrEnum):
     ONCE = "once"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Record:
     """Something that a re-run must find again instead of doing it twice; ``body`` is JSON. One of the same kind and key takes its place."""
 
@@ -71,7 +72,7 @@ class Record:
     fingerprint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Change:
     """One atomic change of a task. What is ``None`` or empty stays as it is.
 
@@ -93,7 +94,7 @@ class Change:
     release: bool = False  # the process gives the task up (parked, handed over)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TaskQuery:
     """Which tasks to list: filters, page, and how much of each."""
 
@@ -106,7 +107,7 @@ class TaskQuery:
     include_artifacts: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LoggedEvent:
     """One event of a task: its number, its canonical StreamResponse as JSON, and the state the task was in after it.
 
@@ -118,7 +119,7 @@ class LoggedEvent:
     state: State
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Written:
     """What a change made of the task: its new version, its state, and the events it appended, so that readers in this process need no second look.
 
@@ -131,7 +132,7 @@ class Written:
     is_new: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StoredTask:
     """A task as it was at one moment, with what the protocol does not show."""
 
@@ -151,7 +152,7 @@ class StoredTask:
     task: Encoded[Task]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Created:
     """The task that a create call stands for; not ``is_new`` when its idempotency key had one already."""
 
@@ -160,7 +161,7 @@ class Created:
     events: Sequence[LoggedEvent] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TaskPage:
     """One page of tasks, newest status first. A task that changes meanwhile moves to the front, before the page; ``changed_after`` finds those."""
 
@@ -169,7 +170,7 @@ class TaskPage:
     total_size: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Run:
     """What a runner needs to run a task's handler: the task as it is, and what earlier runs recorded, oldest first."""
 
@@ -182,7 +183,7 @@ class Run:
         return self.stored.epoch
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PushFailure:
     """Since when a configuration hears nothing any more, and why; the reason may be shown to whoever made the configuration."""
 
@@ -190,7 +191,7 @@ class PushFailure:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Delivery:
     """One webhook call that is due: the event, where it goes and in which dialect, and how often it was tried, this time included."""
 

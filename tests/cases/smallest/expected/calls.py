@@ -66,16 +66,16 @@ class CallReader:
                 methods[method] += (binding,)
         self._methods = dict(methods)
         self._forgiving = frozenset(method for method, bindings in methods.items() if any(binding.forgives_envelope for binding in bindings))
-        self._calls = TypeAdapter(Annotated[dict[str, Any], _AnyCall(self._methods, self._forgiving)])
+        self._read_call = TypeAdapter(Annotated[dict[str, Any], _AnyCall(self._methods, self._forgiving)]).validator.validate_json
 
     def read(self, body: bytes) -> ReadCall:
         """Read a body, or raise what is wrong with it."""
         try:
-            call = self._calls.validate_json(body)
+            call = self._read_call(body)
         except ValidationError as error:
             return self._read_again(body, error)
         bindings = self._methods[call["method"]]
-        return ReadCall(call["id"], bindings, tuple(call[binding.dialect] for binding in bindings))
+        return ReadCall(call["id"], bindings, tuple([call[binding.dialect] for binding in bindings]))
 
     def _read_again(self, body: bytes, error: ValidationError) -> ReadCall:
         call: dict[str, object] | list[object] | str | float | None
