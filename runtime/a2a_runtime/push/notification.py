@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
-from uuid import UUID, uuid5
+from uuid import NAMESPACE_OID, uuid5
 
 from pydantic_core import to_json
 
@@ -77,7 +77,7 @@ def _headers(delivery: Delivery) -> Mapping[str, str]:
 
 def id_of(delivery: Delivery) -> str:
     """Name a delivery to its receiver, without telling them our key of the task."""
-    return str(uuid5(UUID(delivery.stored.key), f"{delivery.event.seq} {delivery.config.id}"))
+    return str(uuid5(NAMESPACE_OID, f"{delivery.stored.key} {delivery.event.seq} {delivery.config.id}"))
 
 
 def _unsendable(config: TaskPushNotificationConfig) -> dict[str, str]:

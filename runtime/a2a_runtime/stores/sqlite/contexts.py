@@ -71,7 +71,7 @@ class SqliteContexts(SqliteBase):
         for row in expired:
             db.execute(SQL["keep_turns"], {**row, **recent})
             db.execute(SQL["trim_turns"], {**row, "keep": options.conversation_limit})
-        db.executemany(SQL["delete_by_key"], [(row["key"],) for row in expired])
+        db.executemany(SQL["delete_by_key"], [{"key": row["key"]} for row in expired])
         db.execute(SQL["delete_old_turns"], recent)
         db.execute(SQL["delete_old_contexts"], recent)
         db.execute(SQL["end_old_leases"], {"now": options.clock.millis()})
