@@ -19,7 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from a2a_contract.places import places
 from a2a_contract.v1_0 import AgentExtension, AgentProvider
 from a2a_runtime.agent import DEFAULT_MODES, Agent, Capabilities, SkillView
-from a2a_runtime.auth.gate import PresenceGate
+from a2a_runtime.auth.configured import gates_of
+from a2a_runtime.auth.gate import Gate, PresenceGate
 from a2a_runtime.execution.skill import Answers
 from a2a_runtime.heartbeat.membership import Membership
 from a2a_runtime.mounting import dialects_of, function_of
@@ -140,6 +141,7 @@ class _File(_Table):
     surfaces: list[_Surface] = [_Surface(path="/")]
     limits: _Limits = _Limits()
     registry: _Registry | None = None
+    auth: dict[str, object] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,8 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
         raise ProjectError(f"{path}: {error}") from error
     agent = _agent(file, path) if file.service is None else _typed(file, file.service, path)
     try:
-        surfaces = tuple(_surface(each, agent, file) for each in file.surfaces)
+        gates = gates_of(file.auth, path.parent, environment)
+        surfaces = tuple(_surface(each, agent, file, gates) for each in file.surfaces)
     except ValueError as error:
         raise ProjectError(f"{path}: {error}") from error
     return Project(surfaces, _settings(file, given), membership)
@@ -255,15 +258,16 @@ def _add(agent: Agent, skill_id: str, skill: _Skill, timeout: float) -> None:
     )
 
 
-def _surface(said: _Surface, agent: Agent, file: _File) -> Surface:
+def _surface(said: _Surface, agent: Agent, file: _File, made: Mapping[str, Gate]) -> Surface:
     only = said.skills if said.skill_id is None else [said.skill_id]
-    if said.auth not in {None, _BEARER}:
-        raise ValueError(f"surfaces: auth = {said.auth!r} is not known; there is {_BEARER!r}, and none")
+    gates: Mapping[str, Gate] = {_BEARER: PresenceGate(), **made}
+    if said.auth is not None and said.auth not in gates:
+        raise ValueError(f"surfaces: auth = {said.auth!r} is not known; there is {', '.join(gates)}, and none")
     return Surface(
         agent,
         said.path.rstrip("/"),
         dialects=dialects_of(*(said.dialects or file.dialects)),
-        gate=PresenceGate() if said.auth else None,
+        gate=gates[said.auth] if said.auth else None,
         limits=Limits(body=file.limits.body_bytes),
         only=None if only is None else frozenset(only),
         shown_as=_view(said),
