@@ -1,0 +1,88 @@
+"""A store that is away while consumers of mesh ask: nobody is told that a task is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from conformance.mesh.producer import Consumer, job, producer, told
+from integration.serving import on_a_socket
+
+from a2a_runtime.caller import Scope
+from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.port import LoggedEvent, StoredTask
+
+
+class Absent(MemoryStore):
+    """A store that cannot be read as long as it is away."""
+
+    is_away = False
+
+    async def load_task(self, scope: Scope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask | None:
+        """Read, or fail."""
+        self._be_there()
+        return await super().load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
+
+    async def read_events(self, key: str, after: int, limit: int = 256) -> tuple[LoggedEvent, ...]:
+        """Read, or fail."""
+        self._be_there()
+        return tuple(await super().read_events(key, after, limit))
+
+    def _be_there(self) -> None:
+        if self.is_away:
+            raise StoreUnavailableError("the disk is on fire")
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Be away for a while."""
+        self.is_away = True
+        try:
+            yield
+        finally:
+            self.is_away = False
+
+
+@pytest.fixture
+def store() -> Absent:
+    """A store that can be away."""
+    return Absent()
+
+
+@pytest.fixture
+def report(store: Absent) -> Iterator[Consumer]:
+    """Somebody who talks to a surface on that store."""
+    with on_a_socket(producer(store)) as client:
+        yield Consumer(client, "/agents/report")
+
+
+def test_a_task_that_cannot_be_read_is_working(report: Consumer, store: Absent) -> None:
+    """A consumer gives a task up at the first error: it reads that the task goes on, and why there is no more to say, but not where the disk is."""
+    task_id = report.task("tasks/send", message=job(end="forever"))["id"]
+    with store.away():
+        task = report.task("tasks/get", id=task_id)
+    assert (task["id"], task["status"]["state"], task["artifacts"]) == (task_id, "working", [])
+    text = task["status"]["message"]["parts"][0]["text"]
+    assert text == "status unavailable: Service is temporarily unavailable"
+    assert report.task("tasks/get", id=task_id)["history"] != []
+    report.task("tasks/cancel", id=task_id)
+
+
+def test_a_task_that_cannot_be_read_was_sent_all_the_same(report: Consumer, store: Absent) -> None:
+    """What was taken is answered, and can be read when the store is back."""
+    with store.away():
+        task = report.task("tasks/send", id="sent", message=job())
+        assert (task["id"], task["status"]["state"]) == ("sent", "working")
+    assert report.until("sent", "completed")["artifacts"]
+
+
+def test_a_stream_outlives_an_outage(report: Consumer, store: Absent) -> None:
+    """It waits for the store, and tells the end."""
+    with report.streaming("tasks/sendSubscribe", id="told", message=job((0.5, None), (0.6, None), (0.7, None))) as response:
+        lines = (line for line in response.iter_lines() if line.startswith("data: "))
+        next(lines)
+        with store.away():
+            next(lines)
+        assert '"completed"' in list(lines)[-1]
+    assert told(report.stream("tasks/resubscribe", id="told")[-1]) == ("completed", None, None, True)
