@@ -109,20 +109,21 @@ class Comparison:
 
     def _look(self, pair: Pair) -> Expansion:
         old, new = self.shape(0, pair.old), self.shape(1, pair.new)
+        overlaps = old.overlaps or new.overlaps
         found: list[Found] = list(compare_kinds(pair, old, new))
         for kind in old.atoms.keys() & new.atoms.keys():
-            found.extend(self._kind(pair, old.atoms[kind], new.atoms[kind]))
+            found.extend(self._kind(pair, old.atoms[kind], new.atoms[kind], overlaps=overlaps))
         changes = tuple(unclaimed(each for each in found if isinstance(each, Change)))
         children = tuple(each for each in found if isinstance(each, Child))
-        if old.overlaps or new.overlaps:
+        if overlaps and (old.overlaps != new.overlaps or changes or self.has(Effect.BOTH, (child.pair for child in children))):
             changes = (*changes, undecided_union(pair))
         return Expansion(changes, children)
 
-    def _kind(self, pair: Pair, old: tuple[Atom, ...], new: tuple[Atom, ...]) -> Iterator[Found]:
-        if old == new and self.trees[0] is self.trees[1]:
-            return
+    def _kind(self, pair: Pair, old: tuple[Atom, ...], new: tuple[Atom, ...], *, overlaps: bool) -> Iterator[Found]:
         found = match(old, new, self._covers)
         yield from compare_alternatives(pair, found, old, new, self._covers)
+        if overlaps and (found.gone or found.added):
+            yield undecided_union(pair)
         for before, after in found.together:
             if before.node.name and after.node.name and pair.old.name != before.node.name:
                 yield _definitions(before, after)

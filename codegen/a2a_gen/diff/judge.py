@@ -1,18 +1,25 @@
-"""A real validator for each side: whether a document is what a node asks for. Every witness has to convince two of them."""
+"""A real validator for each side: whether a document is what a node asks for. Every witness has to convince two of them.
+
+A place is compiled with everything that it refers to. Where that is a great deal, only with what a document can touch: what is said about a member that
+occurs nowhere in the document can neither take nor refuse it.
+"""
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterator
 
 import jsonschema_rs
 
 from a2a_gen.diff.node import Node
+from a2a_gen.diff.pattern import OPTIONS
 from a2a_gen.diff.tree import Spot, Tree
 from a2a_gen.source.json_text import Json
+from a2a_gen.source.positions import escaped
 
-_HOME = "contract:///"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000, size_limit=2_000_000)
+_DATA = frozenset({"const", "default", "enum", "example", "examples"})
+_NAMES_OF_FILES = frozenset({"$id", "$schema", "$anchor"})
+_MANY = 120
 
 
 class Judge:
@@ -20,38 +27,83 @@ class Judge:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._made: dict[tuple[Spot, ...], jsonschema_rs.Validator | None] = {}
+        self._large: set[Spot] = set()
+        self._made: dict[tuple[Spot, frozenset[str] | None], jsonschema_rs.Validator | None] = {}
 
     def accepts(self, node: Node, value: Json) -> bool | None:
-        """Ask; without an answer when the schema cannot be made into a validator, or a pattern takes too long."""
-        validator = self._validator(node.spots)
-        if validator is None:
-            return None
+        """Ask; without an answer when a schema cannot be made into a validator, or a pattern takes too long."""
+        answers = [self._one(spot, value) for spot in node.spots]
+        return False if False in answers else None if None in answers else True
+
+    def _one(self, spot: Spot, value: Json) -> bool | None:
+        validator = self._validator(spot, value)
         try:
-            return validator.is_valid(value)
+            return None if validator is None else validator.is_valid(value)
         except (ValueError, jsonschema_rs.ValidationError):
             return None
 
-    @cached_property
-    def _registry(self) -> jsonschema_rs.Registry:
-        return jsonschema_rs.Registry([(_HOME + path, _schema(document.data)) for path, document in self._tree.documents.items()])
-
-    def _validator(self, spots: tuple[Spot, ...]) -> jsonschema_rs.Validator | None:
-        if spots not in self._made:
-            asked: dict[str, Json] = {"$schema": _DRAFT, "allOf": [{"$ref": f"{_HOME}{spot.file}#{_fragment(spot.pointer)}"} for spot in spots]}
+    def _validator(self, spot: Spot, value: Json) -> jsonschema_rs.Validator | None:
+        touched = frozenset(_names(value)) if spot in self._large else None
+        if (spot, touched) not in self._made:
+            schema = _Bundle(self._tree, touched).of(spot)
+            if schema is None:
+                self._large.add(spot)
+                return self._validator(spot, value)
             try:
-                self._made[spots] = jsonschema_rs.validator_for(
-                    asked if spots else True, registry=self._registry, validate_formats=True, pattern_options=_PATTERNS, offline=True
-                )
+                made = jsonschema_rs.validator_for(schema, validate_formats=True, pattern_options=OPTIONS, offline=True)
             except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
-                self._made[spots] = None
-        return self._made[spots]
+                made = None
+            self._made[spot, touched] = made
+        return self._made[spot, touched]
 
 
-def _schema(data: Json) -> Json:
-    """Take the identifier from a file: it is found by its path here."""
-    return {word: value for word, value in data.items() if word != "$id"} if isinstance(data, dict) else data
+class _Bundle:
+    """One place and all that it refers to, as a schema of its own."""
+
+    def __init__(self, tree: Tree, touched: frozenset[str] | None) -> None:
+        self._tree = tree
+        self._touched = touched
+        self._numbers: dict[Spot, int] = {}
+
+    def of(self, spot: Spot) -> dict[str, Json] | None:
+        """Write the schema; nothing when it becomes large and nobody has said what a document touches."""
+        waiting, definitions = [spot], dict[str, Json]()
+        self._numbers[spot] = 0
+        while waiting:
+            current = waiting.pop()
+            known = len(self._numbers)
+            definitions[str(self._numbers[current])] = self._moved(current)
+            if self._touched is None and len(self._numbers) > _MANY:
+                return None
+            waiting += list(self._numbers)[known:]
+        root = self._tree.documents[spot.file].data
+        draft = root.get("$schema", _DRAFT) if isinstance(root, dict) else _DRAFT
+        return {"$schema": draft, "allOf": [{"$ref": "#/$defs/0"}], "$defs": definitions}
+
+    def _moved(self, spot: Spot) -> Json:
+        data = spot.data
+        if isinstance(data, list):
+            return [self._moved(Spot(spot.file, f"{spot.pointer}/{index}", each)) for index, each in enumerate(data)]
+        return {word: each for word, each in self._members(spot, data)} if isinstance(data, dict) else data
+
+    def _members(self, spot: Spot, data: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+        for word, value in data.items():
+            if word == "$ref" and isinstance(value, str):
+                target = self._tree.target(spot, value)
+                yield word, value if target is None else f"#/$defs/{self._numbers.setdefault(target, len(self._numbers))}"
+            elif word in _DATA:
+                yield word, value
+            elif word == "properties" and isinstance(value, dict) and self._touched is not None:
+                yield word, {name: self._moved(Spot(spot.file, "", each)) if name in self._touched else True for name, each in value.items()}
+            elif not (word in _NAMES_OF_FILES and isinstance(value, str)):
+                yield word, self._moved(Spot(spot.file, f"{spot.pointer}/{escaped(word)}", value))
 
 
-def _fragment(pointer: str) -> str:
-    return "".join(each if each.isalnum() or each in "/~$-._" else "".join(f"%{byte:02X}" for byte in each.encode()) for each in pointer)
+def _names(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        for each in value.values():
+            yield from _names(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _names(each)

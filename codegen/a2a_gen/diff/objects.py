@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from a2a_gen.diff.keywords import OPAQUE, WITH_IF
 from a2a_gen.diff.node import Node, node
+from a2a_gen.diff.pattern import matches
 from a2a_gen.diff.shape import presence_groups
 from a2a_gen.diff.tree import Spot, Tree
 from a2a_gen.source.json_text import Json
@@ -99,7 +98,7 @@ def _member(whole: Node, name: str) -> Iterator[Spot]:
         matched = below is not None
         said = spot.members.get("patternProperties")
         for pattern in said if isinstance(said, dict) else ():
-            if matches(pattern, name):
+            if matches(pattern, name) is not False:
                 matched = True
                 inner = spot.below("patternProperties", pattern)
                 if inner is not None:
@@ -112,15 +111,6 @@ def _member(whole: Node, name: str) -> Iterator[Spot]:
 
 def _rest(spot: Spot) -> str:
     return next((keyword for keyword in ("additionalProperties", "unevaluatedProperties") if keyword in spot.members), "")
-
-
-@lru_cache(maxsize=4096)
-def matches(pattern: str, name: str) -> bool:
-    """Match a name, which is short; a pattern that is no Python matches nothing."""
-    try:
-        return len(name) <= 100 and re.search(pattern, name) is not None  # noqa: PLR2004 - a longer name is no name
-    except re.error:
-        return False
 
 
 def member_fact(whole: Node, name: str, keyword: str) -> Json:

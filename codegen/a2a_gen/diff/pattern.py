@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator
+from functools import lru_cache
+
+import jsonschema_rs
 
 _CLASSES = {"d": "0", "w": "a", "s": " ", "D": "a", "W": "-", "S": "a", "n": "\n", "t": "\t"}
 _ANY = string.ascii_letters + string.digits + string.punctuation + " "
@@ -15,6 +18,29 @@ _MOST = 300
 
 class _NotUnderstoodError(ValueError):
     """The pattern has something in it that is not followed here."""
+
+
+OPTIONS = jsonschema_rs.FancyRegexOptions(backtrack_limit=50_000, size_limit=2_000_000)
+"""How far validators go with a pattern; Python's own search has no limit at all."""
+
+
+def matches(pattern: str, text: str) -> bool | None:
+    """Tell whether a text matches; without an answer when the pattern is none, or takes too long."""
+    validator = _validator(pattern)
+    if validator is None:
+        return None
+    try:
+        return validator.is_valid(text)
+    except (ValueError, jsonschema_rs.ValidationError):
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _validator(pattern: str) -> jsonschema_rs.Validator | None:
+    try:
+        return jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=OPTIONS)
+    except (ValueError, jsonschema_rs.ValidationError):
+        return None
 
 
 def matching(pattern: str) -> Iterator[str]:

@@ -27,7 +27,7 @@ class Sameness:
         while waiting:
             left, right = waiting.pop()
             pairs: list[tuple[Spot, Spot]] = []
-            if not self._texts(left.data, right.data, (left, right), pairs):
+            if not self._agree(left, right, pairs):
                 self._known[old, new] = False
                 return False
             for pair in pairs:
@@ -39,6 +39,12 @@ class Sameness:
                     waiting.append(pair)
         self._known.update(dict.fromkeys(assumed, True))
         return True
+
+    def _agree(self, left: Spot, right: Spot, pairs: list[tuple[Spot, Spot]]) -> bool:
+        try:
+            return self._texts(left.data, right.data, (left, right), pairs)
+        except RecursionError:
+            return False  # what is nested so deeply is compared step by step
 
     def _texts(self, old: Json, new: Json, spots: tuple[Spot, Spot], pairs: list[tuple[Spot, Spot]], under: str = "") -> bool:
         if isinstance(old, dict) and isinstance(new, dict):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 
 from a2a_gen.diff.node import Node
+from a2a_gen.diff.pattern import matches
 from a2a_gen.source.json_text import Json
 
-_LONGEST_TEXT = 200
-_LONGEST_PATTERN = 500
 SIZES = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItems"), "object": ("minProperties", "maxProperties")}
 
 
@@ -105,19 +103,4 @@ def satisfies(whole: Node, value: Json) -> bool:
         most = largest(whole, kind)
         if len(value) < smallest(whole, kind) or (most is not None and len(value) > most):
             return False
-    return not isinstance(value, str) or all(_may_match(pattern, value) for pattern in patterns(whole))
-
-
-def _may_match(pattern: str, value: str) -> bool:
-    """Match, unless the pattern is no Python or could take for ever: then the value is kept, as if it matched."""
-    if len(value) > _LONGEST_TEXT or is_slow(pattern):
-        return True
-    try:
-        return re.search(pattern, value) is not None
-    except re.error:
-        return True
-
-
-def is_slow(pattern: str) -> bool:
-    """Whether a pattern repeats a repetition, which may take time that doubles with every character."""
-    return len(pattern) > _LONGEST_PATTERN or re.search(r"[+*}]\)?[^()|]{0,3}\)[+*{]", pattern) is not None
+    return not isinstance(value, str) or all(matches(pattern, value) is not False for pattern in patterns(whole))

@@ -64,8 +64,9 @@ def shape(tree: Tree, whole: Node) -> Shape:
             values = _values(alternative, kind)
             if (values is None or values) and not scalars.is_empty(alternative, kind):
                 found.setdefault(kind, []).append(Atom(kind, alternative, values))
-    atoms = {kind: _merged(found[kind]) for kind in KINDS if kind in found}
-    return Shape(atoms, overlaps=_overlaps(tree, whole))
+    overlaps = _overlaps(tree, whole)
+    atoms = {kind: tuple(found[kind]) if overlaps else _merged(found[kind]) for kind in KINDS if kind in found}
+    return Shape(atoms, overlaps)
 
 
 def presence_groups(spot: Spot) -> Iterator[tuple[str, tuple[frozenset[str], ...]]]:

@@ -12,7 +12,7 @@ REMOVED = rule(
     "keep it, deprecated, as long as somebody imports it",
     mirror="definition-added",
 )
-RENAMED = rule("A2A011", "definition-renamed", "definition none I I E", "{old} is called {new} now, and is what it was", mirror=SAME)
+RENAMED = rule("A2A011", "definition-renamed", "definition none - - E", "{old} is called {new} now, and is what it was", mirror=SAME)
 MOVED = rule("A2A012", "module-moved", "definition none - - W", "{name} moved from {old} to {new}; the package still has it", mirror=SAME)
 ADDED = rule("A2A013", "definition-added", "definition none I I I", "{name} was added", mirror="definition-removed")
 

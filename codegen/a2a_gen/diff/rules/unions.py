@@ -32,28 +32,30 @@ class Match:
 
 def match(old: Sequence[Atom], new: Sequence[Atom], covers: Covers) -> Match:
     """Pair alternatives: by what they are, by their tag, by their name, and last by who can stand in for whom."""
-    left, right = list(old), list(new)
+    if len(old) == len(new) == 1:
+        return Match(((old[0], new[0]),), (), ())
+    left, right = dict.fromkeys(range(len(old))), dict.fromkeys(range(len(new)))
     together: list[tuple[Atom, Atom]] = []
-    for key in (_tags(old, new), lambda atom: atom.node.name, lambda atom: ("listed",) if atom.values is not None else ""):
-        by_key = {key(atom): atom for atom in reversed(right) if key(atom)}
-        for atom in list(left):
-            other = by_key.pop(key(atom), None) if key(atom) else None
+
+    def join(one: int, other: int) -> None:
+        together.append((old[one], new[other]))
+        del left[one], right[other]
+
+    for key in (_tags(old, new), lambda atom: atom.node.name, lambda atom: "listed" if atom.values is not None else ""):
+        by_key = {word: index for index in reversed(right) if (word := key(new[index]))}
+        for index in list(left):
+            other = by_key.pop(key(old[index]), None)
             if other is not None:
-                together.append((atom, other))
-                left.remove(atom)
-                right.remove(other)
+                join(index, other)
     if len(left) * len(right) <= _MOST_TRIALS:
-        for atom in list(left):
-            other = next((each for each in right if covers(atom, each, Effect.BOTH)), None)
+        for index in list(left):
+            other = next((each for each in right if covers(old[index], new[each], Effect.BOTH)), None)
             if other is not None:
-                together.append((atom, other))
-                left.remove(atom)
-                right.remove(other)
-    if len(old) == len(new) == 1 and left and right:
-        return Match((*together, (left[0], right[0])), (), ())
-    if len(left) == len(right) == 1 and not (left[0].node.name and right[0].node.name):
-        return Match((*together, (left[0], right[0])), (), ())
-    return Match(tuple(together), tuple(left), tuple(right))
+                join(index, other)
+    gone, added = [old[index] for index in left], [new[index] for index in right]
+    if len(gone) == len(added) == 1 and not (gone[0].node.name and added[0].node.name):
+        return Match((*together, (gone[0], added[0])), (), ())
+    return Match(tuple(together), tuple(gone), tuple(added))
 
 
 def compare_alternatives(pair: Pair, found: Match, old: Sequence[Atom], new: Sequence[Atom], covers: Covers) -> Iterator[Change]:
@@ -81,9 +83,11 @@ def tag(atoms: Sequence[Atom]) -> str:
     return ""
 
 
-def _tags(old: Sequence[Atom], new: Sequence[Atom]) -> Callable[[Atom], object]:
+def _tags(old: Sequence[Atom], new: Sequence[Atom]) -> Callable[[Atom], str]:
     name = tag(old)
-    return lambda atom: tag_values(atom.node).get(name, "") if name and name == tag(new) else ""
+    if not name or name != tag(new):
+        return lambda _: ""
+    return lambda atom: " ".join(tag_values(atom.node).get(name, ""))
 
 
 def _is_open(pair: Pair) -> bool:

@@ -1,0 +1,160 @@
+"""Changes of our own schemas that change nothing: no finding."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from unit.diff.sides import diff, files, ids
+
+SCHEMA = Path(__file__).parents[3] / "schema"
+TREE = {path.relative_to(SCHEMA).as_posix(): json.loads(path.read_bytes()) for path in SCHEMA.rglob("*.json") if "examples" not in path.parts}
+Tree = dict[str, dict]
+
+
+def types(tree: Tree, file: str) -> dict:
+    """The definitions of a file."""
+    return tree[file]["$defs"]
+
+
+def inline_a_reference(tree: Tree) -> None:
+    """Write the state of a task where it is used, instead of referring to it."""
+    task = types(tree, "v1_0/task.json")
+    task["TaskStatus"]["properties"]["state"] = {**task["TaskState"], "x-proto": {"number": 1}, "description": "The state itself."}
+    task["TaskStatus"]["properties"]["state"].pop("x-proto")
+    task["TaskStatus"]["properties"]["state"]["x-proto"] = {"number": 1}
+
+
+def extract_a_definition(tree: Tree) -> None:
+    """Name what stood inside another definition."""
+    task = types(tree, "v1_0/task.json")
+    history = task["Task"]["properties"]["history"]
+    proto = history.pop("x-proto")
+    task["History"] = history
+    task["Task"]["properties"]["history"] = {"$ref": "#/$defs/History", "x-proto": proto}
+
+
+def split_into_all_of(tree: Tree) -> None:
+    """Say the members of a task in two halves that both must hold."""
+    task = types(tree, "v1_0/task.json")
+    whole = task["Task"]
+    names = list(whole["properties"])
+    halves = [{"properties": {name: whole["properties"][name] for name in half}} for half in (names[:3], names[3:])]
+    task["Task"] = {**{word: value for word, value in whole.items() if word != "properties"}, "allOf": halves}
+
+
+def flatten_all_of(tree: Tree) -> None:
+    """Refer to a definition through an allOf of one."""
+    for definition in types(tree, "v1_0/message.json").values():
+        for name, value in definition.get("properties", {}).items():
+            if "$ref" in value:
+                definition["properties"][name] = {
+                    **{word: each for word, each in value.items() if word != "$ref"},
+                    "allOf": [{"$ref": value["$ref"]}],
+                }
+
+
+def turn_everything_round(tree: Tree) -> None:
+    """Write every object of every file in the opposite order."""
+
+    def turned(data: object) -> object:
+        if isinstance(data, dict):
+            return {key: turned(data[key]) for key in reversed(data)}
+        return [turned(each) for each in data] if isinstance(data, list) else data
+
+    for path in tree:
+        if "/" in path:
+            tree[path] = turned(tree[path])
+
+
+def reorder_sets(tree: Tree) -> None:
+    """List required members and branches of unions the other way round."""
+    for path, data in tree.items():
+        for definition in data.get("$defs", {}).values() if not path.startswith("meta") else ():
+            for word in ("required", "oneOf", "anyOf"):
+                if isinstance(definition.get(word), list):
+                    definition[word].reverse()
+
+
+def constants_as_enumerations(tree: Tree) -> None:
+    """Write every constant as an enumeration of one."""
+
+    def written(data: object) -> object:
+        if isinstance(data, dict):
+            return {("enum" if key == "const" else key): ([value] if key == "const" else written(value)) for key, value in data.items()}
+        return [written(each) for each in data] if isinstance(data, list) else data
+
+    for path in tree:
+        if path.startswith("v0_3/"):
+            tree[path] = written(tree[path])
+
+
+def rename_a_definition(tree: Tree) -> None:
+    """Call a definition by another name, everywhere."""
+    text = json.dumps(tree["v1_0/task.json"]).replace('"TaskStatus"', '"Status"')
+    tree["v1_0/task.json"] = json.loads(text)
+    for path in tree:
+        if path.startswith("v1_0/"):
+            tree[path] = json.loads(json.dumps(tree[path]).replace('#/$defs/TaskStatus"', '#/$defs/Status"'))
+
+
+def move_a_definition(tree: Tree) -> None:
+    """Put a definition into a file of its own."""
+    moved = types(tree, "v1_0/task.json").pop("Artifact")
+    tree["v1_0/artifact.json"] = {"$defs": {"Artifact": moved}}
+    for path in tree:
+        if path.startswith("v1_0/"):
+            text = json.dumps(tree[path]).replace('task.json#/$defs/Artifact"', 'artifact.json#/$defs/Artifact"')
+            tree[path] = json.loads(text.replace('"#/$defs/Artifact"', '"artifact.json#/$defs/Artifact"') if path == "v1_0/task.json" else text)
+
+
+def new_words(tree: Tree) -> None:
+    """Describe everything anew."""
+    for path in tree:
+        if "/" in path and not path.startswith("meta"):
+            tree[path] = json.loads(re.sub(r'"description": "(?=[^"])', '"description": "Now: ', json.dumps(tree[path])))
+
+
+def null_in_other_words(tree: Tree) -> None:
+    """Say that an id may be null in each of the other spellings."""
+    for definition in types(tree, "v0_3/jsonrpc.json").values():
+        spelled = definition.get("properties", {}).get("id", {})
+        if isinstance(spelled.get("type"), list):
+            kinds = spelled.pop("type")
+            spelled["anyOf"] = [{"type": kind} for kind in kinds if kind != "null"] + ([{"enum": [None]}] if "null" in kinds else [])
+
+
+def say_what_goes_without_saying(tree: Tree) -> None:
+    """Add keywords that ask for nothing."""
+    for path, data in tree.items():
+        for definition in data.get("$defs", {}).values() if not path.startswith("meta") else ():
+            if definition.get("type") == "object" and "additionalProperties" not in definition:
+                definition |= {"additionalProperties": True, "minProperties": 0}
+
+
+REFACTORINGS = [
+    inline_a_reference, extract_a_definition, split_into_all_of, flatten_all_of, turn_everything_round, reorder_sets, constants_as_enumerations,
+    rename_a_definition, move_a_definition, new_words, null_in_other_words, say_what_goes_without_saying,
+]  # fmt: skip
+KEEP_NAMES = [each for each in REFACTORINGS if each not in {extract_a_definition, rename_a_definition, move_a_definition, split_into_all_of}]
+
+
+@pytest.mark.parametrize("refactoring", REFACTORINGS, ids=lambda each: each.__name__)
+def test_a_refactoring_is_no_change(refactoring: Callable[[Tree], None]) -> None:
+    """What is written differently and says the same harms nobody on the wire, and is not mentioned."""
+    tree = copy.deepcopy(TREE)
+    refactoring(tree)
+    assert tree != TREE or json.dumps(tree) != json.dumps(TREE)
+    assert ids(diff(files(TREE, is_plain=False), files(tree, is_plain=False))) == []
+
+
+@pytest.mark.parametrize("refactoring", [each for each in KEEP_NAMES if each is not inline_a_reference], ids=lambda each: each.__name__)
+def test_most_refactorings_keep_python_too(refactoring: Callable[[Tree], None]) -> None:
+    """As long as names stay where they are, nothing is found in any profile."""
+    tree = copy.deepcopy(TREE)
+    refactoring(tree)
+    assert ids(diff(files(TREE, is_plain=False), files(tree, is_plain=False), "FULL")) == []
