@@ -24,8 +24,12 @@ Messages: TypeAlias = "asyncio.Queue[HTTPSendMessage | BaseException | None]"
 @asynccontextmanager
 async def served(app: Litestar) -> AsyncGenerator[httpx.AsyncBaseTransport, None]:
     """Start an app, give a transport that leads to it, and stop it."""
-    async with app.lifespan():
+    running = app.lifespan()
+    await running.__aenter__()
+    try:
         yield _Transport(app)
+    finally:
+        await running.__aexit__(None, None, None)  # what a test raises is not the app's: it would come back as a group of exceptions
 
 
 class _Transport(httpx.AsyncBaseTransport):
