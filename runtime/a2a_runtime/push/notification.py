@@ -76,9 +76,8 @@ def _headers(delivery: Delivery) -> Mapping[str, str]:
 
 
 def id_of(delivery: Delivery) -> str:
-    """Name a delivery to its receiver, without telling them our key of the task; a key alone may come again after a restart, with another task."""
-    stored = delivery.stored
-    return str(uuid5(NAMESPACE_OID, f"{stored.key} {stored.wire_id} {delivery.event.seq} {delivery.config.id}"))
+    """Name a delivery to its receiver, without telling them our key of the task."""
+    return str(uuid5(NAMESPACE_OID, f"{delivery.stored.key} {delivery.event.seq} {delivery.config.id}"))
 
 
 def _unsendable(config: TaskPushNotificationConfig) -> dict[str, str]:

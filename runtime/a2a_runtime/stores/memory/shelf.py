@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from itertools import count
+from secrets import randbits
 
 from a2a_contract.lifecycle import State
 from a2a_runtime import lifecycle
@@ -15,6 +16,8 @@ from a2a_runtime.caller import Scope
 from a2a_runtime.clock import Clock
 from a2a_runtime.stores.memory.row import Row
 from a2a_runtime.stores.memory.timeline import Timeline
+
+_KEY_BITS = 60  # four less than a key has room for, which no process counts through
 
 
 class Room:
@@ -49,7 +52,7 @@ class Shelf:
         self._finished_logs = finished_logs
         self._clock = clock
         self._now = 0
-        self._moves, self._keys = count(1), count(1)
+        self._moves, self._keys = count(1), count(randbits(_KEY_BITS))
 
     def now(self) -> int:
         """Say what time it is, and never an earlier one than before: the order of moves is the order of times."""
@@ -57,8 +60,8 @@ class Shelf:
         return self._now
 
     def new_key(self) -> str:
-        """Make the key of a new task: it is good for this process only, and sorts by age."""
-        return f"{next(self._keys):012x}"
+        """Make the key of a new task: it sorts by age, and is not one of an earlier life of this process."""
+        return f"{next(self._keys):016x}"
 
     def find(self, scope: Scope, wire_id: str) -> Row | None:
         """Find a task by what its client calls it."""
