@@ -224,6 +224,14 @@ def test_keys_are_read_over_http_and_rotated() -> None:
             assert status(unknown) == 401
 
 
+def test_an_answer_for_one_caller_is_kept_by_no_cache(client: httpx.Client) -> None:
+    """A cache in between knows nothing of keys in headers of our own."""
+    key = {"X-API-Key": "k"}
+    for path in ("/tasks", "/extendedAgentCard", "/v1/card"):
+        answer = client.get(path, headers=key)
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+
+
 def test_talkers_without_a_token_are_still_talkers(client: httpx.Client) -> None:
     """The public card needs no token, also on a guarded surface."""
     assert client.get("/.well-known/agent-card.json").status_code == 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,8 +19,9 @@ from a2a_contract.dialects import V1_0
 from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE
 from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.audit import plain, record
+from a2a_runtime.auth.audit import record
 from a2a_runtime.auth.rates import ANY, LocalCounts, Rate, Rates, SharedCounts
+from a2a_runtime.logs import CleanFormatter, plain
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.clock import FakeClock
@@ -112,6 +114,14 @@ def test_what_clients_say_controls_no_terminal() -> None:
     """Cut at a thousand characters, without control characters; line breaks and tabs are kept, as JSON escapes."""
     assert plain("a\x00b\x1b[0m\u202ec\n\td" + "x" * 2000) == "ab[0mc\n\td" + "x" * 988
     record("test", said="a\nb")  # nobody listens: nothing is written
+    try:
+        int("boom\x1b[31m" + "x" * 5000)
+    except ValueError:
+        evil = logging.LogRecord("a", logging.ERROR, __file__, 1, "said %s", ("hi\nFAKE line\x1b[31m",), sys.exc_info())
+    written = CleanFormatter("%(levelname)s %(message)s").format(evil).splitlines()
+    assert written[0] == "ERROR said hi\\nFAKE line[31m"
+    assert max(map(len, written)) <= 1000
+    assert not [line for line in written if "\x1b" in line]
 
 
 def preflight(client: TestClient[object], path: str, origin: str) -> dict[str, str]:

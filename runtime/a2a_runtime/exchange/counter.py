@@ -44,6 +44,7 @@ Operations: TypeAlias = Mapping[str, Callable[[Any, Call], Any]]
 Home: TypeAlias = Callable[[str, Call], Awaitable[str | None]]
 
 _KEEP_ALIVE: Header = (b"connection", b"keep-alive")
+_NOT_KEPT = (b"cache-control", b"no-store")  # an answer is for one caller, and no cache knows which
 
 
 def _closed(_request: object, _call: Call) -> NoReturn:
@@ -165,7 +166,9 @@ class Counter:
         asked = self._operations[binding.dialect][operation.service_method](request, call)
         answer = await (_while_there(receive, asked) if self.surface.cancel_on_disconnect else self._patrol.wait(receive, asked))
         body = nothing if binding.write is None else binding.write(answer)
-        headers = _echo(question, call) if question.extensions else ()
+        headers = _echo(question, call) if question.extensions else []
+        if question.scope["method"] == "GET":
+            headers.append(_NOT_KEPT)
         return await reply(send, head + body + tail if head else body, media_type, headers=headers)
 
     async def _stream(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:

@@ -1,0 +1,33 @@
+"""What may stand in a log: what clients have said is cut, and stripped of what controls a terminal or forges a line. Pure.
+
+    handler.setFormatter(CleanFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+
+``a2a-gen serve`` logs that way; a host that has handlers of its own can.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+
+LENGTH = 1000
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    """Make a client's text fit for a log: at most 1,000 characters, and none that controls a terminal."""
+    return _CONTROL.sub("", text[:LENGTH])
+
+
+class CleanFormatter(logging.Formatter):
+    """Writes records without control characters; line breaks of a message are shown as such, those of a traceback stay."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - as logging has it
+        """Write the message."""
+        record.message = plain(record.message).replace("\n", "\\n")
+        return super().formatMessage(record)
+
+    def formatException(self, ei: object) -> str:  # noqa: N802 - as above
+        """Write a traceback, each of its lines cut."""
+        lines = super().formatException(ei).splitlines()  # type: ignore[arg-type]  # what logging itself hands over
+        return "\n".join(plain(line) for line in lines)
