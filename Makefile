@@ -32,7 +32,7 @@ help: ## show this list
 test: .venv/.installed $(PEERS) $(OTHERS:=/.installed) ## set everything up and run the tests, on every Python from 3.11 that is here
 	$(BIN)/python -m pytest --cov --cov-report=term --cov-report=json:.venv/coverage.json
 	$(BIN)/python tests/coverage_floor.py .venv/coverage.json
-	@for v in $(OTHERS); do echo "--- $$($$v/bin/python --version), the quick tests"; $$v/bin/python -m pytest -q -m 'not slow and not peer' || exit 1; done
+	@for v in $(OTHERS); do echo "--- $$($$v/bin/python --version), the quick tests"; $$v/bin/python -m pytest -q -m 'not slow and not peer' tests/unit tests/contract || exit 1; done
 
 check: .venv/.installed ## lint, types, import directions, and that generated code is fresh
 	$(BIN)/ruff check .
@@ -59,6 +59,7 @@ bench: .venv/.installed ## measure the generator and the generated code, and pri
 
 soak: test ## the tests, long: many more generated examples
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest
+	@for v in $(OTHERS); do echo "--- $$($$v/bin/python --version), all tests"; $$v/bin/python -m pytest -q -m 'not peer' || exit 1; done
 
 clean: ## remove everything that these targets made
 	rm -rf .venv .venv-peers $(OTHERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
