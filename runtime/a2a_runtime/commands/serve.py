@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import sys
@@ -12,7 +13,9 @@ from typing import Any
 
 import click
 
+import a2a_runtime
 from a2a_runtime.heartbeat.membership import NAMES
+from a2a_runtime.logs import CleanFormatter
 from a2a_runtime.project import ProjectError
 
 _PROJECT = "a2a_runtime.app:app"
@@ -40,6 +43,7 @@ def command(app: str, host: str, port: int, drain: int, tune_gc: bool) -> None: 
         raise _failure("there is no server to run; install it: pip install 'a2a-gen[serve]'", _BAD_CONFIGURATION) from None
     os.environ.setdefault(NAMES["http_port"][0], str(port))  # whoever tells others of this agent has to know it
     server = uvicorn.Server(uvicorn.Config(_loaded(app), host=host, port=port, lifespan="on", timeout_graceful_shutdown=drain))
+    _log()
     if tune_gc:
         _tune_gc()
     for stop in (signal.SIGINT, signal.SIGTERM):  # the server has its own way with them, and raises them again when it is done
@@ -66,6 +70,14 @@ def _loaded(name: str) -> Any:  # noqa: ANN401 - whatever the name leads to, uvi
 def _failure(text: str, code: int) -> SystemExit:
     click.echo(f"error: {text}", err=True)
     return SystemExit(code)
+
+
+def _log() -> None:
+    """Let the runtime say what it has to say, in lines that no client can forge."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(CleanFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger(a2a_runtime.__name__).setLevel(logging.INFO)
 
 
 def _tune_gc() -> None:

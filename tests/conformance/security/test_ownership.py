@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from inspect import iscoroutinefunction
+from typing import Any
 
 import httpx
 import pytest
@@ -39,6 +41,7 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
 )
 from a2a_runtime.app import create_app
+from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 
@@ -201,3 +204,37 @@ def test_a_tenant_is_what_the_token_says(client: httpx.Client, operation: str) -
             assert answer.status_code == 403
             assert task.id not in answer.text
     assert victim.seen() == before
+
+
+class WatchedStore(MemoryStore):
+    """A store that remembers what it was asked to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever a store has
+        found = super().__getattribute__(name)
+        if not name.startswith("_") and iscoroutinefunction(found):
+            self.asked.append(name)
+        return found
+
+
+@pytest.mark.parametrize("attempt", ATTACKS)
+def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(voice: Voice, attempt: str) -> None:
+    """The store is asked the same things in the same order: how long that takes says nothing."""
+    operation, request = ATTACKS[attempt]
+    if not voice.has(operation):
+        pytest.skip(f"{voice} has no {operation.name}")
+    store = WatchedStore()
+    surfaces = (Surface(guarded_agent(), path, gate=checkpoint(), bare_form=form) for path, form in (("", "v0_3_proto"), ("/kind", V0_3.name)))
+    with TestClient(create_app(*surfaces, store=store, settings=replace(QUICK, beat=60, sweep=60, retention_sweep=60, push_poll=60))) as client:
+        task = Person(client, Voice(V1_0.name, is_jsonrpc=True), path_of(voice), ADA).task("secret", skill="ask")
+        intruder = Person(client, voice, path_of(voice), INTRUDERS["another user"])
+        asked = []
+        for task_id in ("no-such-task", task.id):
+            store.asked.clear()
+            intruder.raw(operation, request(task_id))
+            asked.append([name for name in store.asked if name != "due"])
+    assert asked[0] == asked[1]
+    assert asked[0]

@@ -1,0 +1,59 @@
+"""Whatever a request says: a gate lets in or refuses, and never breaks."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from a2a_contract.errors import AccessError
+from a2a_runtime.auth.api_keys import ApiKeys, Place, digest
+from a2a_runtime.auth.certificates import Certificates
+from a2a_runtime.auth.checkpoint import Checkpoint
+from a2a_runtime.auth.credentials import Credentials
+from a2a_runtime.auth.gate import Gate, PresenceGate
+from a2a_runtime.auth.identity import Identity
+from a2a_runtime.auth.tokens import JwtAuthenticator
+from a2a_runtime.caller import Caller
+from a2a_runtime.testing.issuer import Issuer
+
+pytestmark = pytest.mark.anyio
+
+ISSUER = Issuer()
+KEY = {digest("k"): Identity("ada")}
+GATES: dict[str, Gate] = {
+    "checkpoint": Checkpoint(
+        JwtAuthenticator(ISSUER.keys(), ISSUER.expected()),
+        ApiKeys(KEY),
+        ApiKeys(KEY, "key", Place.QUERY, scheme="query"),
+        ApiKeys(KEY, "key", Place.COOKIE, scheme="cookie"),
+        Certificates(["192.0.2.1"]),
+    ),
+    "presence": PresenceGate(),
+}
+NAMES = st.sampled_from([b"authorization", b"x-api-key", b"cookie", b"x-ssl-client-verify", b"x-ssl-client-s-dn", b"host", b""]) | st.binary(
+    max_size=8
+)
+VALUES = (
+    st.binary(max_size=60)
+    | st.binary(max_size=40).map(lambda raw: b"Bearer " + raw)
+    | st.binary(max_size=40).map(lambda raw: b"key=" + raw)
+    | st.sampled_from([f"Bearer {ISSUER.token()}".encode()[:-1], b"SUCCESS", b"CN=a", b"Bearer a.b.c", b"bearer", b"Basic Og=="])
+)
+
+
+@pytest.mark.parametrize("gate", GATES.values(), ids=GATES.keys())
+@given(
+    headers=st.lists(st.tuples(NAMES, VALUES), max_size=6),
+    query=st.binary(max_size=40),
+    client=st.none() | st.tuples(st.text(max_size=9), st.just(1)),
+)
+def test_a_gate_never_breaks(gate: Gate, headers: list[tuple[bytes, bytes]], query: bytes, client: tuple[str, int] | None) -> None:
+    """Bytes of every kind, names twice, clients without an address."""
+    scope = {"type": "http", "headers": headers, "query_string": query, "scheme": "http", "client": client}
+    try:
+        caller = gate.admit(Credentials(scope))  # type: ignore[arg-type]  # as much of a scope as is read
+    except AccessError:
+        return
+    assert isinstance(caller, Caller)
+    assert caller.is_known
