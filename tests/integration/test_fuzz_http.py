@@ -28,6 +28,9 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 
+# The agent runs in a thread of this process and draws its random numbers while hypothesis looks after those of strategies.
+pytestmark = pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
+
 INSIDE = re.compile(r"Traceback|File \\?\"|site-packages|a2a_runtime|a2a_contract|pydantic|litestar|asyncio|\.py\b", re.IGNORECASE)
 EVERY_METHOD = sorted({method for name in (V1_0.name, V0_3.name) for method in METHODS[name]})
 VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND"]

@@ -1,0 +1,34 @@
+"""Runs in a process of its own: the agent under test on a Postgres that it shares with others.
+
+    replica.py URL [LEASE]
+
+Says at which port it listens. With a lease, in seconds, it is missed soon when it dies, but has no doorbell and looks by itself.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+import uvicorn
+from conformance.agent import app_under_test
+
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores.options import StoreOptions
+from a2a_runtime.stores.postgres import PostgresStore
+
+SETTINGS = Settings(shutdown_grace=0, stubborn_after=1, cancel_wait=5, beat=0.2, sweep=0.2, tick=0.05, working_after=0.005)
+
+
+def main(url: str, lease: str | None = None) -> None:
+    """Serve until killed."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    sys.stdout.write(f"{listener.getsockname()[1]}\n")
+    sys.stdout.flush()
+    app = app_under_test(PostgresStore(url, options=StoreOptions(lease=float(lease))) if lease else url, SETTINGS)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=2))
+    server.run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
