@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from a2a_gen import pipeline
+from a2a_gen.agent import build as agent
+from a2a_gen.agent import show as show_agent
 from a2a_gen.ir import show
 from a2a_gen.source.project import find_project
 
@@ -21,9 +23,13 @@ Examples:
 def command(family: str | None) -> None:
     """Show what the generator understood, as JSON on stdout.
 
-    This is the intermediate form: everything that templates and rules see, with every name and type decided.
+    This is the intermediate form: everything that templates and rules see, with every name and type decided. Of an agent, its skills and their types.
     """
-    contract = pipeline.load(find_project(Path.cwd())).contract
+    project = find_project(Path.cwd())
+    if project.kind == "agent":
+        click.echo(show_agent.to_json(agent.read(project).agent), nl=False)
+        return
+    contract = pipeline.load(project).contract
     if family is None:
         click.echo(show.to_json(contract), nl=False)
         return
