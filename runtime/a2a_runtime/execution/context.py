@@ -112,6 +112,11 @@ class Context:
         return answers.data_of(self._message.parts)
 
     @property
+    def scope(self) -> Scope:
+        """Whose room this is. With it and the id of the task, ``Engine.message`` answers from elsewhere what the task asks its caller."""
+        return self._scope
+
+    @property
     def state(self) -> ContextState:
         """What the tasks of the conversation remember together."""
         return ContextState(self._world.store, self._scope, self.context_id)
