@@ -32,8 +32,8 @@ _NOT_LOOKED_AT = frozenset({"__pycache__", "node_modules"})
 def command(host: str, port: int) -> None:
     """Serve the agent of this project while you work on it.
 
-    A change of a2a.toml or of a schema builds the package anew; a change of any Python file starts the server again. While something is wrong, it says
-    what, and what ran before goes on. Every request is logged.
+    A change of a2a.toml or of a schema builds the package anew; a change of any Python file starts the server again. While something is wrong, it
+    says what, and what ran before goes on. Every request is logged.
     """
     project = find_project(Path.cwd())
     if project.kind != "agent":
