@@ -1,8 +1,8 @@
 """Where the agent under test stands, and who talks to it how.
 
 A test takes ``asker`` (every dialect over every binding), ``asker_1_0`` or ``asker_0_3``, and runs in this process on the store in memory and on
-SQLite. One that takes ``everywhere`` too runs besides over a real socket, and on PostgreSQL. One that takes ``socket_only`` needs streams that run beside
-other calls: in process, a stream is read to its end at once.
+SQLite. One that takes ``everywhere`` too runs besides over a real socket, and on PostgreSQL. One that takes ``socket_only`` needs streams that run
+beside other calls: in process, a stream is read to its end at once.
 """
 
 from __future__ import annotations

@@ -1,0 +1,137 @@
+"""The agent under other ASGI servers: what is asked of all of them, over a socket, in every dialect over every binding."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from conformance.agent import ADA
+from conformance.asking import Asker
+from integration.serving import LINE_ENDS
+from integration.talking import VOICES, Voice, request_of
+
+from a2a_contract.dialects import V0_3
+from a2a_contract.operations import SEND_STREAMING_MESSAGE
+from a2a_contract.v1_0 import TaskState
+
+APP = "integration.served_by:app"
+COMMANDS = {
+    "uvicorn": ("uvicorn", "--host", "127.0.0.1", "--port", "{port}", "--log-level", "error", APP),
+    "granian": ("granian", "--interface", "asgi", "--host", "127.0.0.1", "--port", "{port}", "--log-level", "error", APP),
+    "hypercorn": ("hypercorn", "--bind", "127.0.0.1:{port}", "--log-level", "error", APP),
+}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def client(request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
+    """A client of a server in a process of its own, which stops when it is told to."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [each.format(port=port) for each in COMMANDS[request.param]]
+    paths = [str(Path(each).resolve()) for each in sys.path if each]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    process = subprocess.Popen([sys.executable, "-m", *command], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=15, trust_env=False) as client:
+            _wait_until_it_answers(client, process)
+            yield client
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+
+
+def _wait_until_it_answers(client: httpx.Client, process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            pytest.fail(f"the server did not start: {process.communicate()[1][-2000:]}")
+        try:
+            if client.get("/.well-known/agent-card.json").status_code == httpx.codes.OK:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    pytest.fail("the server does not answer")
+
+
+@pytest.fixture(params=VOICES, ids=str)
+def asker(request: pytest.FixtureRequest, client: httpx.Client) -> Asker:
+    """Somebody who talks in one of the dialects over one of the bindings."""
+    voice: Voice = request.param
+    return Asker(client, voice, "/kind" if voice == Voice(V0_3.name, is_jsonrpc=False) else "")
+
+
+def test_a_conversation_takes_place(asker: Asker) -> None:
+    """Sending, asking, answering, reading and canceling."""
+    assert asker.task("hello").status.state == TaskState.COMPLETED
+    asking = asker.task("hi", skill="ask")
+    assert asker.task("yes", task_id=asking.id, message_id="m-2").status.state == TaskState.COMPLETED
+    running = asker.task("x", skill="wait", configuration={"return_immediately": True})
+    assert asker.cancel(running.id).status.state == TaskState.CANCELED
+    assert asker.get(running.id).status.state == TaskState.CANCELED
+
+
+def test_a_stream_comes_as_it_happens(asker: Asker) -> None:
+    """Not all at the end, whole, and gone on with after a break."""
+    moments, events = [], []
+    for event in asker.events(SEND_STREAMING_MESSAGE, request_of("4", skill="tick")):
+        moments.append(time.monotonic())
+        events.append(event)
+    assert moments[-1] - moments[0] > 0.1
+    first = events[0][1].task
+    assert first is not None
+    assert list(asker.subscribe(first.id, last_event_id=str(events[1][0]))) == events[2:]
+    lines = [event.artifact_update.artifact.parts[0].text for event in asker.stream("x", skill="lines") if event.artifact_update]
+    assert lines == [LINE_ENDS]
+
+
+def test_a_client_that_leaves_disturbs_nobody(client: httpx.Client) -> None:
+    """Its stream is over, its task is not."""
+    asker = Asker(client, VOICES[1])
+    for _, event in asker.events(SEND_STREAMING_MESSAGE, request_of("6", skill="tick")):
+        assert event.task is not None
+        task_id = event.task.id
+        break
+    end = time.monotonic() + 10
+    while asker.get(task_id).status.state != TaskState.COMPLETED and time.monotonic() < end:
+        time.sleep(0.05)
+    assert asker.get(task_id).status.state == TaskState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "body", "status"),
+    [
+        ("POST", "/message:send", b"x" * 200_000, 413),
+        ("POST", "/message:send", b"{", 400),
+        ("POST", "/", b"\xff", 200),
+        ("GET", "/message:send", None, 405),
+        ("GET", "/nothing/at/all", None, 404),
+        ("GET", "/tasks/a%2Fb", None, 404),
+        ("GET", "/tasks/a%3Ab", None, 404),
+        ("HEAD", "/.well-known/agent-card.json", None, 200),
+        ("OPTIONS", "/tasks", None, 204),
+    ],
+)
+def test_what_is_refused_is_refused_alike(client: httpx.Client, verb: str, path: str, body: bytes | None, status: int) -> None:
+    """By the agent, whichever server stands before it."""
+    response = client.request(verb, path, content=body, headers={**ADA, "content-type": "application/json"})
+    assert response.status_code == status
+    assert "Traceback" not in response.text
+    assert verb in {"HEAD", "OPTIONS"} or "error" in response.json()
+
+
+def test_a_card_is_not_sent_twice(client: httpx.Client) -> None:
+    """Who has it is told so, without a body."""
+    first = client.get("/.well-known/agent-card.json")
+    again = client.get("/.well-known/agent-card.json", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert first.json()["supportedInterfaces"][0]["url"].startswith(str(client.base_url).rstrip("/"))
