@@ -7,7 +7,9 @@ BIN    := .venv/bin
 # In variables of their own, because a comma ends an argument of a call.
 SELF   := '.[auth,build,serve]'
 SDK    := 'a2a-sdk[http-server,signing]'
+SDK_DB := 'a2a-sdk[sqlite,postgresql]'
 PEERS  := .venv-peers/a2a-sdk-1.3.0/.installed .venv-peers/a2a-sdk-0.3.26/.installed .venv-peers/mcp-mesh-3.8.0/.installed
+RIVALS := .venv-peers/a2a-sdk-1.3.0/.rival .venv-peers/fasta2a-2.1.1/.installed
 # The other interpreters of this machine on which the tests run too, on the path or under pyenv; a shim that does not start is no interpreter.
 starts  = $(if $(shell $(1) -c 'print(1)' 2>/dev/null),$(1))
 other   = $(firstword $(foreach p,python$(1) $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python$(1)),$(call starts,$(p))))
@@ -54,7 +56,7 @@ demo: .venv/.installed ## set everything up and run a small agent that keeps its
 	@sed -n '/^```sh/,/^```$$/p' examples/hello/README.md | sed '/^```/d'
 	cd examples/hello && ../../$(BIN)/a2a-gen serve app:app
 
-bench: .venv/.installed ## measure the generator and the generated code, and print the tables
+bench: .venv/.installed $(RIVALS) ## measure everything, beside others where there are some, and print the tables
 	$(BIN)/python bench/run.py
 
 soak: test ## the tests, long: many more generated examples
@@ -83,4 +85,14 @@ clean: ## remove everything that these targets made
 .venv-peers/a2a-sdk-%/.installed:
 	$(call make_venv,$(@D),$(PYTHON))
 	$(call install,$(@D),$(SDK)==$* fastapi uvicorn)
+	@touch $@
+
+# What only `make bench` needs: the SDK with its databases, and servers as fast as ours.
+.venv-peers/a2a-sdk-1.3.0/.rival: .venv-peers/a2a-sdk-1.3.0/.installed
+	$(call install,$(@D),$(SDK_DB)==1.3.0 'uvicorn[standard]')
+	@touch $@
+
+.venv-peers/fasta2a-%/.installed:
+	$(call make_venv,$(@D),$(PYTHON))
+	$(call install,$(@D),'fasta2a==$*' 'uvicorn[standard]')
 	@touch $@

@@ -1,0 +1,263 @@
+"""What serving costs: this server on each store, beside a2a-sdk, fasta2a, and the limit: an app that parses and answers the same bytes.
+
+One worker of uvicorn for each (uvloop, httptools), the same handler, servers on one core and the load on the other. Each answer is looked at before
+anything is timed. Contestants take turns, and a ratio is the median of the ratios within the turns: rows compare, absolute numbers do not.
+
+    python bench/serving.py                all
+    python bench/serving.py send card      some of them
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+
+import uvloop
+from contest import CARD, LOAD_CORE, Server, bare, fasta2a, ours, pin, sdk, tuned
+from load import Load, ask, drive
+
+SECONDS, ROUNDS = 0.8, 5
+MANY, CROWD, TASKS = 32, 100, 10_000
+READERS, CHUNKS, PACE = 50, 10, 0.02
+WAIT = 0.05
+Loads = Mapping[str, Sequence[Load]]
+
+
+def post(call: Mapping[str, object], version: bytes = b"1.0") -> bytes:
+    """Write a request as official clients do, with the version of the protocol."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, **call}, separators=(",", ":")).encode()
+    head = b"POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\na2a-version: %b\r\ncontent-length: %d\r\n\r\n"
+    return head % (version, len(body)) + body
+
+
+def message(text: str, method: str = "SendMessage") -> bytes:
+    """Ask for what the first word of a text says."""
+    said = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": text}]}
+    return post({"method": method, "params": {"message": said, "metadata": {"skillId": text.split(maxsplit=1)[0]}}})
+
+
+def old_message(text: str) -> bytes:
+    """Ask in 0.3."""
+    said = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": text}]}
+    return post({"method": "message/send", "params": {"message": said, "metadata": {"skillId": text}}}, b"0.3")
+
+
+def look(wire_id: str) -> bytes:
+    """Ask for a task."""
+    return post({"method": "GetTask", "params": {"id": wire_id}})
+
+
+def stream(text: str) -> bytes:
+    """Ask for a stream."""
+    return message(text, "SendStreamingMessage")
+
+
+@asynccontextmanager
+async def serving(*servers: Server) -> AsyncGenerator[Sequence[Server]]:
+    """Run some servers at the same time; those that are not asked anything do nothing."""
+    async with AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(server) for server in servers]
+
+
+async def turns(servers: Sequence[Server], request: bytes, connections: int, *, rounds: int = ROUNDS, seconds: float = SECONDS) -> Loads:
+    """Let the servers take turns at the same work, after a short one to get warm."""
+    found: dict[str, list[Load]] = {server.name: [] for server in servers}
+    for server in servers:
+        await server.load(request, connections, seconds / 4)
+    for turn in range(rounds):
+        for server in servers if turn % 2 else reversed(servers):
+            found[server.name].append(await server.load(request, connections, seconds))
+    return found
+
+
+def ratio(found: Loads, one: str, other: str) -> float:
+    """How many times as much one server answers as another."""
+    return statistics.median(mine.rate / theirs.rate for mine, theirs in zip(found[one], found[other], strict=True))
+
+
+def middle(found: Loads, name: str, of: Callable[[Load], float]) -> float:
+    """The median over the turns."""
+    return statistics.median(of(load) for load in found[name])
+
+
+def row(what: str, seen: float, gate: float, goal: float, unit: str = "") -> None:
+    """Print a row; more is better where the goal is above the gate."""
+    better = 1 if goal > gate else -1
+    verdict = "goal" if seen * better >= goal * better else "gate" if seen * better >= gate * better else "MISSED"
+    print(f"{what:62} {seen:9.2f} {gate:9.2f} {goal:9.2f} {unit:11} {verdict}", flush=True)
+
+
+def note(what: str, seen: object) -> None:
+    """Print what has no goal."""
+    print(f"  {what:60} {seen:9.2f}" if isinstance(seen, float) else f"  {what:60} {seen}", flush=True)
+
+
+def rates(found: Loads) -> None:
+    """Print what everybody did."""
+    for name in found:
+        rate, cpu = middle(found, name, lambda load: load.rate), middle(found, name, lambda load: load.cost * 1e6)
+        p50, p99 = (middle(found, name, lambda load, part=part: load.percentile(load.took, part)) for part in (50, 99))
+        note(f"  {name}", f"{rate:8.0f}/s  {cpu:6.0f} µs of CPU  p50 {p50:6.1f} ms  p99 {p99:6.1f} ms")
+
+
+async def check(servers: Sequence[Server], *requests: bytes) -> None:
+    """See that everybody gives the answer that the others give."""
+    for server in servers:
+        for request in requests:
+            answer = await ask(server.port, request)
+            wanted = (b"TASK_STATE_", b'"submitted"') if server.name == "fasta2a" else (b"COMPLETED", b'"completed"')
+            assert any(word in answer for word in wanted), (server.name, answer)
+
+
+async def send() -> None:
+    """A message, and its answer when the task is done."""
+    async with serving(ours(), bare(), sdk(), fasta2a(), tuned()) as servers:
+        me, limit, official, rival, mine_tuned = (server.name for server in servers)
+        await check(servers, message("echo"))
+        found = await turns(servers, message("echo"), MANY)
+        row("send, 32 connections, of bare", ratio(found, me, limit), 0.33, 0.40)
+        row("send, 32 connections, times a2a-sdk", ratio(found, me, official), 10, 12)
+        row("send, 32 connections, 99th percentile", middle(found, me, lambda load: load.percentile(load.took)), 20, 12, "ms")
+        row("CPU of a send, times bare", middle(found, me, lambda load: load.cost) / middle(found, limit, lambda load: load.cost), 3.0, 2.4)
+        note("times fasta2a, whose answer does not wait for the task", f"{ratio(found, me, rival):.2f}")
+        note("with --tune-gc: of bare, times a2a-sdk", f"{ratio(found, mine_tuned, limit):.2f}   {ratio(found, mine_tuned, official):.1f}")
+        rates(found)
+
+
+async def older() -> None:
+    """The same in 0.3."""
+    async with serving(ours()) as (server,):
+        await check([server], old_message("echo"))
+        now, then = [], []
+        for _ in range(ROUNDS):
+            now.append(await server.load(message("echo"), MANY, SECONDS))
+            then.append(await server.load(old_message("echo"), MANY, SECONDS))
+        row("send in 0.3, of 1.0", statistics.median(b.rate / a.rate for a, b in zip(now, then, strict=True)), 0.75, 0.85)
+
+
+async def wait() -> None:
+    """A handler that waits."""
+    async with serving(ours(), bare()) as servers:
+        await check(servers, message("wait"))
+        found = await turns(servers, message("wait"), CROWD, rounds=3, seconds=2)
+        for server, show in zip(servers, (partial(row, gate=0.88, goal=0.93), note), strict=True):
+            share = middle(found, server.name, lambda load: load.rate) / (CROWD / WAIT)
+            show(f"{server.name}: handler that waits 50 ms, 100 connections, of 2000/s", share)
+
+
+async def get() -> None:
+    """One of many tasks."""
+    async with serving(ours(), bare()) as servers:
+        kept: dict[str, list[bytes]] = {}
+        for server in servers:
+            ids: list[bytes] = []
+            before = server.memory
+            await drive(server.port, Load(cycle([message("echo")]), keep=ids.append, most=TASKS), MANY, 120)
+            kept[server.name] = [look(json.loads(each)["result"]["task"]["id"]) for each in ids]
+            note(f"{server.name}: resident bytes of a finished task of {len(ids)}", f"{(server.memory - before) / len(ids):.0f}")
+            assert json.loads(await ask(server.port, kept[server.name][-1]))["result"]["status"]["state"] == "TASK_STATE_COMPLETED"
+        found: dict[str, list[Load]] = {server.name: [] for server in servers}
+        for _ in range(ROUNDS):
+            for server in servers:
+                found[server.name].append(await server.take(Load(cycle(kept[server.name])), MANY, SECONDS))
+        row(f"get of one of {TASKS}, of bare", ratio(found, servers[0].name, servers[1].name), 0.40, 0.60)
+        rates(found)
+
+
+async def card() -> None:
+    """The agent card."""
+    async with serving(ours(), bare(), sdk(), fasta2a()) as servers:
+        found = await turns(servers, CARD, MANY)
+        row("agent card, of bare", ratio(found, servers[0].name, servers[1].name), 0.50, 0.70)
+        rates(found)
+
+
+async def streams() -> None:
+    """Many streams at once: as fast as they go, and at a pace."""
+    async with serving(ours(), bare(), sdk()) as servers:
+        me, limit, official = (server.name for server in servers)
+        await check(servers, stream(f"count {CHUNKS}"))
+        found = await turns(servers, stream(f"count {CHUNKS}"), READERS)
+        row("50 streams of 10 chunks, of bare", ratio(found, me, limit), 0.25, 0.33)
+        row("50 streams of 10 chunks, times a2a-sdk", ratio(found, me, official), 7, 9)
+        row("50 streams of 10 chunks, first event, 99th percentile", middle(found, me, lambda load: load.percentile(load.first)), 15, 6, "ms")
+        rates(found)
+
+
+async def pace() -> None:
+    """Streams that take their time."""
+    async with serving(ours(), bare()) as servers:
+        for server, show in zip(servers, (partial(row, gate=4, goal=2, unit="ms"), note), strict=True):
+            load = await server.load(stream("pace 150"), READERS, 0.1)
+            late = load.percentile([max(gap - PACE, 0) for gap in load.gaps if gap > PACE / 2])
+            show(f"{server.name}: 50 streams paced at 20 ms, gap over it, 99th percentile", late)
+
+
+async def chunks() -> None:
+    """What a chunk costs in a short and in a long stream."""
+    async with serving(ours()) as (server,):
+        costs: dict[int, list[float]] = {100: [], 1000: []}
+        for _ in range(ROUNDS):
+            for number, seen in costs.items():
+                seen.append((await server.load(stream(f"count {number}"), 1, SECONDS)).cost / number)
+        row("CPU of a chunk of 1000", min(costs[1000]) * 1e6, 30, 20, "µs")
+        row("CPU of a chunk of 1000, times one of 100", statistics.median(b / a for a, b in zip(costs[100], costs[1000], strict=True)), 1.2, 1.05)
+
+
+async def start() -> None:
+    """A new process."""
+    found = []
+    for _ in range(ROUNDS):
+        async with serving(ours()) as (server,):
+            found.append((server.started, server.memory))
+    row("start to first card", min(seconds for seconds, _ in found), 0.6, 0.4, "s")
+    row("resident memory at start", statistics.median(memory for _, memory in found) / 1e6, 75, 65, "MB")
+
+
+async def durable(kind: str, mine: str, theirs: str, gates: tuple[float, float]) -> None:
+    """Messages on a store that keeps them."""
+    async with serving(ours(mine), sdk(theirs)) as servers:
+        await check(servers, message("echo"))
+        found = await turns(servers, message("echo"), MANY)
+        row(f"send on {kind}, 32 connections, times a2a-sdk", ratio(found, servers[0].name, servers[1].name), *gates)
+        rates(found)
+
+
+async def sqlite() -> None:
+    """Messages on SQLite files."""
+    with tempfile.TemporaryDirectory() as folder:
+        await durable("SQLite", f"sqlite:///{Path(folder) / 'ours.db'}", f"sqlite:///{Path(folder) / 'theirs.db'}", (12, 25))
+
+
+async def postgres() -> None:
+    """Messages on one Postgres server."""
+    from a2a_runtime.stores.postgres import upgrade  # noqa: PLC0415 - only here
+    from a2a_runtime.testing.embedded_postgres import Databases, PostgresServer  # noqa: PLC0415 - as above
+
+    with PostgresServer() as server:
+        mine, theirs = await Databases(server.url, upgrade).create(), await Databases(server.url, upgrade).create_empty()
+        await durable("Postgres", mine, theirs, (15, 30))
+
+
+ROWS: Mapping[str, Callable[[], Awaitable[None]]] = {
+    each.__name__: each for each in (send, older, wait, get, card, streams, pace, chunks, start, sqlite, postgres)
+}
+
+
+async def main(named: Sequence[str]) -> None:
+    """Print the table."""
+    pin(0, LOAD_CORE)
+    print(f"\n{'Serving':62} {'seen':>9} {'gate':>9} {'goal':>9}")
+    for name in named or ROWS:
+        await ROWS[name]()
+
+
+if __name__ == "__main__":
+    uvloop.run(main(sys.argv[1:]))

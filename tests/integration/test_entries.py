@@ -1,0 +1,24 @@
+"""What a send costs on any machine: how many functions it enters."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[2] / "bench" / "entries.py"
+GATE = 550
+
+# The number is exact for one interpreter and one set of libraries: that of the environment that `make` sets up first.
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="function entries are counted on CPython 3.11")]
+
+
+def test_a_send_enters_no_more_functions_than_it_may() -> None:
+    """A blocking send through the whole server, on the memory store, stays below the gate in both versions of the protocol."""
+    counted = subprocess.run([sys.executable, str(BENCH)], capture_output=True, text=True, check=True, timeout=120).stdout
+    entries = {title: int(number) for title, number in re.findall(r"^(A2A \S+): (\d+) function entries per send$", counted, re.MULTILINE)}
+    assert entries.keys() == {"A2A 1.0", "A2A 0.3"}
+    assert max(entries.values()) <= GATE
