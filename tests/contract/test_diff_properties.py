@@ -1,0 +1,126 @@
+"""The gate against the validators: what it calls compatible is, what it shows happens, and another tool agrees or is explained."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import islice
+
+import jsoncompat
+import jsonschema_rs
+import pytest
+from contract.random_schemas import VALUES, as_sent, pairs
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from a2a_gen.diff.compare import Comparison
+from a2a_gen.diff.gate import Wish, compare
+from a2a_gen.diff.node import node
+from a2a_gen.diff.roles import Role
+from a2a_gen.diff.rules.rule import Level
+from a2a_gen.diff.sample import Sampler
+from a2a_gen.diff.side import Side
+from a2a_gen.diff.witness import Witness
+from a2a_gen.source.documents import Document
+
+Bundle = dict[str, object]
+WAYS = {"read": ("BACKWARD", Role.READ), "written": ("FORWARD", Role.WRITTEN)}
+ROOT = ("schema.json", "/$defs/Root")
+
+
+def side(bundle: Bundle) -> Side:
+    """Make a side of one file."""
+    return Side({"schema.json": Document("schema.json", json.dumps(bundle, indent=1), bundle)}, "old", is_plain=True)
+
+
+def validator(bundle: Bundle, definition: str = "Root") -> jsonschema_rs.Validator:
+    """Make a validator of one definition; what is no schema is no example."""
+    try:
+        return jsonschema_rs.validator_for({**bundle, "$ref": f"#/$defs/{definition}"}, validate_formats=True)
+    except ValueError:
+        assume(condition=False)
+        raise
+
+
+def samples(old: Side, new: Side) -> list[object]:
+    """Make documents from both sides, which random ones seldom fit."""
+    comparison = Comparison(old.tree, new.tree)
+    made: list[object] = []
+    for number, tree in enumerate(comparison.trees):
+        sampler = Sampler(tree, lambda whole, number=number: comparison.shape(number, whole))
+        made += islice(sampler.values(node(tree, [tree.definitions[ROOT]])), 80)
+    return made
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(pair=pairs(), documents=st.lists(VALUES, max_size=40))
+def test_what_is_judged_compatible_is(way: str, pair: tuple[Bundle, Bundle], documents: list[object]) -> None:
+    """Where nothing worse than an information is found, no document that a good sender sends is taken by one side and refused by the other."""
+    profile, role = WAYS[way]
+    sides = [side(bundle) for bundle in pair]
+    sender, receiver = pair if role is Role.READ else pair[::-1]
+    sends, takes = validator(as_sent(sender), "Root%20sent"), validator(receiver)
+    if compare(*sides, Wish(profile, frozenset({role}), witnesses=False)).at_least(Level.WARNING):
+        return
+    refused = [each for each in [*documents, *samples(*sides)] if sends.is_valid(each) and not takes.is_valid(each)]
+    assert refused == []
+
+
+def is_confirmed(witness: Witness, old: Bundle, new: Bundle) -> bool:
+    """Ask two validators that know nothing of the comparison."""
+    taker, refuser = (old, new) if witness.was_taken else (new, old)
+    accepted = validator(taker, witness.definition).is_valid(witness.document)
+    return accepted and not validator(refuser, witness.definition).is_valid(witness.document)
+
+
+@given(pair=pairs())
+def test_every_witness_is_confirmed(pair: tuple[Bundle, Bundle]) -> None:
+    """Every document that is shown is taken by one side and refused by the other."""
+    for bundle in pair:
+        validator(bundle)
+    findings = compare(*map(side, pair), Wish("WIRE")).findings
+    witnesses = [witness for finding in findings for witness in finding.witnesses]
+    assert [each for each in witnesses if not is_confirmed(each, *pair)] == []
+
+
+def test_most_breaks_have_a_witness(record_property: pytest.RecordProperty) -> None:
+    """The share of breaks of random schemas without a witness is known, and small."""
+    count: Counter[str] = Counter()
+
+    @given(pair=pairs())
+    def gather(pair: tuple[Bundle, Bundle]) -> None:
+        for bundle in pair:
+            validator(bundle)
+        for finding in compare(*map(side, pair), Wish("WIRE")).at_least(Level.ERROR):
+            count["without" if finding.is_break_without_witness else "with"] += 1
+
+    gather()
+    share = count["without"] / max(1, count.total())
+    record_property("breaks without a witness", f"{count['without']} of {count.total()}")
+    assert share < 0.35
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(pair=pairs(), documents=st.lists(VALUES, max_size=20))
+def test_where_another_tool_disagrees_a_document_decides(way: str, pair: tuple[Bundle, Bundle], documents: list[object]) -> None:
+    """jsoncompat may warn of more; then every document that it could mean holds a member that nobody names, which the gate leaves out on purpose.
+
+    It may also warn of less: it looks at no patterns, and takes conditions and overlapping alternatives for what they most likely are. The gate's errors
+    have witnesses then, or say that they have none.
+    """
+    profile, role = WAYS[way]
+    sender, receiver = pair if role is Role.READ else pair[::-1]
+    takes, sends, as_good = validator(receiver), validator(sender), validator(as_sent(sender), "Root%20sent")
+    sides = [side(bundle) for bundle in pair]
+    report = compare(*sides, Wish(profile, frozenset({role})))
+    try:
+        words = [json.dumps({**bundle, "$ref": "#/$defs/Root"}) for bundle in pair]
+        agrees = jsoncompat.check_compat(*words, "deserializer" if role is Role.READ else "serializer")
+    except ValueError:
+        return  # it does not take every schema
+    if not agrees and not report.at_least(Level.WARNING):
+        meant = [each for each in [*documents, *samples(*sides)] if sends.is_valid(each) and not takes.is_valid(each)]
+        assert not any(as_good.is_valid(each) for each in meant)
+    if agrees:
+        errors = report.at_least(Level.ERROR)
+        assert all(finding.witnesses or finding.is_break_without_witness for finding in errors if finding.was_looked_for)
