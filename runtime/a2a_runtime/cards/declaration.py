@@ -65,10 +65,11 @@ def _interfaces(surface: Surface, url: str, reader: Dialect) -> Iterator[AgentIn
 
 
 def _capabilities(capabilities: Capabilities, schemas: AgentExtension | None) -> AgentCapabilities:
+    extensions = [*capabilities.extensions, *([schemas] if schemas else [])]
     return AgentCapabilities(
         streaming=capabilities.streaming,
         push_notifications=capabilities.push_notifications,
-        extensions=_listed([*capabilities.extensions, *([schemas] if schemas else [])]),
+        extensions=_listed(extensions),
         extended_agent_card=capabilities.extended_agent_card,
     )
 
