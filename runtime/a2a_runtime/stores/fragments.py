@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from itertools import groupby
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
@@ -78,7 +79,7 @@ def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Make one chunk of several: their parts in order, and what the later ones say about the artifact over what the earlier ones said."""
     if len(chunks) == 1:
         return chunks[0]
-    told = [facts for facts, _ in chunks if facts]
+    told = [facts for facts, _ in groupby([facts for facts, _ in chunks if facts])]  # mostly the same, again and again
     return Chunk(_joined_facts(told) if len(told) > 1 else b"".join(told), b",".join([parts for _, parts in chunks if parts]))
 
 
