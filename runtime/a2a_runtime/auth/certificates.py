@@ -3,7 +3,8 @@
     Certificates(trusted=["10.0.0.0/28"])                 nginx: X-SSL-Client-Verify: SUCCESS, X-SSL-Client-S-DN: CN=ada,O=Acme
 
 Anybody can send such headers. They are believed from the proxy's own addresses only, and the proxy must put its own in the place of those that a
-client sends. Who sends them from elsewhere is refused, and not just not believed: something is wrong with the network.
+client sends. Who sends them from elsewhere is refused, and not just not believed: something is wrong with the network. The address is the one of the
+connection: a server that puts a forwarded one in its place (``--proxy-headers``) would refuse every certificate.
 """
 
 from __future__ import annotations
