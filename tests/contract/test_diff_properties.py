@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import partial
 from itertools import islice
 
 import jsoncompat
@@ -47,7 +48,7 @@ def samples(old: Side, new: Side) -> list[object]:
     comparison = Comparison(old.tree, new.tree)
     made: list[object] = []
     for number, tree in enumerate(comparison.trees):
-        sampler = Sampler(tree, lambda whole, number=number: comparison.shape(number, whole))
+        sampler = Sampler(tree, partial(comparison.shape, number))
         made += islice(sampler.values(node(tree, [tree.definitions[ROOT]])), 80)
     return made
 
@@ -103,9 +104,9 @@ def test_most_breaks_have_a_witness(record_property: pytest.RecordProperty) -> N
 @pytest.mark.parametrize("way", WAYS)
 @given(pair=pairs(), documents=st.lists(VALUES, max_size=20))
 def test_where_another_tool_disagrees_a_document_decides(way: str, pair: tuple[Bundle, Bundle], documents: list[object]) -> None:
-    """jsoncompat may warn of more; then every document that it could mean holds a member that nobody names, which the gate leaves out on purpose.
+    """Jsoncompat may warn of more; then every document that it could mean holds a member that nobody names, which the gate leaves out on purpose.
 
-    It may also warn of less: it looks at no patterns, and takes conditions and overlapping alternatives for what they most likely are. The gate's errors
+    It may also warn of less: it looks at no patterns, and takes conditions and overlapping alternatives for what they most likely are. Errors
     have witnesses then, or say that they have none.
     """
     profile, role = WAYS[way]

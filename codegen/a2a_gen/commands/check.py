@@ -43,7 +43,7 @@ def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on:
         click.echo("the output is not what the schemas say\n    fix: a2a-gen build, and commit what it writes", err=True)
     is_broken = False
     if baselines:
-        outcome = run(Request(baselines, project.schema, profile=profile or "", ignore=project.root / ignore.NAME))
+        outcome = run(Request(baselines, diff.this_project(), profile=profile or "", ignore=project.root / ignore.NAME))
         diff.show(outcome, form)
         is_broken = fails(outcome.report, fail_on)
     raise SystemExit(bool(drift) or is_broken)

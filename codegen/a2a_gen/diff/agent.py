@@ -25,7 +25,7 @@ class Skill:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     security: Json = None
-    schemas: Mapping[str, str] = field(default_factory=dict)
+    schemas: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from a2a_gen.diff.agent import from_card, from_project
 from a2a_gen.diff.side import TABLES, Side
 from a2a_gen.output.lock import NAME as LOCK
 from a2a_gen.problems import ProjectError
-from a2a_gen.source.blobs import documents, folder_blobs
+from a2a_gen.source.blobs import documents, folder_blobs, is_read
 from a2a_gen.source.documents import Document
 from a2a_gen.source.git import BaselineError, find_repository
 from a2a_gen.source.json_text import Json, parse
@@ -82,7 +82,7 @@ def _commit(ref: str, home: Home) -> Side:
     repository = find_repository(home.folder)
     commit = repository.commit(ref)
     folder = home.folder.resolve().relative_to(repository.top.resolve()).as_posix()
-    return side(repository.files(commit, folder), said=ref, shown=_shown(home.folder), is_plain=home.is_plain)
+    return side(repository.files(commit, folder, is_read), said=ref, shown=_shown(home.folder), is_plain=home.is_plain)
 
 
 def _locked(path: Path, home: Home) -> Side:
@@ -132,7 +132,7 @@ def _toml(blob: bytes, name: str) -> dict[str, Json]:
 
 def _text(path: str, blob: bytes) -> Document:
     """Keep a file that is no JSON, so that findings can be placed in it."""
-    return Document(path, "{}", {"lines": blob.count(b"\n")})
+    return Document(path, blob.decode("utf-8"), {})
 
 
 def _shown(folder: Path) -> str:

@@ -67,7 +67,7 @@ def _elsewhere(comparison: Comparison, old: dict[At, Spot], new: dict[At, Spot])
 
 def _alone(found: Rule, spots: dict[At, Spot], tree: Tree) -> Iterator[Change]:
     """Tell of definitions that have no counterpart; those that others are made of matter only to whoever imports them."""
-    used = _used(tree) if spots else frozenset()
+    used = _used(tree) if spots else frozenset[At]()
     for at, spot in spots.items():
         places = (at, (at[0], at[1].rpartition("/")[0])) if found is REMOVED else (("", ""), at)
         levels = Levels(Level.NONE, Level.NONE, found.levels.source) if at in used else None

@@ -22,6 +22,7 @@ from pathlib import Path
 from a2a_gen.diff.finding import Finding
 from a2a_gen.diff.rules.table import TABLE
 from a2a_gen.problems import ProjectError
+from a2a_gen.support.kinds import is_list, is_object
 
 NAME = "a2a-gen.ignore.toml"
 _KEYS = frozenset({"rule", "path", "fingerprint", "reason", "until"})
@@ -62,18 +63,19 @@ def read(file: Path) -> tuple[Entry, ...]:
         return ()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ProjectError(f"{file.name} cannot be read: {error}", "correct the text, or delete the file") from error
-    rows = table.get("ignore", [])
-    if set(table) - {"ignore"} or not isinstance(rows, list):
+    rows = table.get("ignore")
+    listed: list[object] = [*rows] if is_list(rows) else []
+    if set(table) - {"ignore"} or (rows is not None and not is_list(rows)):
         raise ProjectError(f"{file.name} has keys beside [[ignore]]", _CURE)
-    return tuple(_entry(file, index, row) for index, row in enumerate(rows, 1))
+    return tuple(_entry(file, index, row) for index, row in enumerate(listed, 1))
 
 
 def _entry(file: Path, index: int, row: object) -> Entry:
     where = f"{file.name}: entry {index}"
-    if not isinstance(row, dict) or set(row) - _KEYS:
+    if not is_object(row) or row.keys() - _KEYS:
         raise ProjectError(f"{where} has keys that mean nothing here", _CURE)
-    words = {key: row.get(key, "") for key in ("rule", "path", "fingerprint", "reason")}
-    if not all(isinstance(word, str) for word in words.values()):
+    words = {key: word for key in ("rule", "path", "fingerprint", "reason") if isinstance(word := row.get(key, ""), str)}
+    if len(words) < 4:  # noqa: PLR2004 - all of the above
         raise ProjectError(f"{where}: rule, path, fingerprint and reason are texts", _CURE)
     if not words["reason"].strip():
         raise ProjectError(f"{where} has no reason", "say why the change is wanted, for whoever reads this in a year")

@@ -1,7 +1,7 @@
 """A real validator for each side: whether a document is what a node asks for. Every witness has to convince two of them.
 
-A place is compiled with everything that it refers to. Where that is a great deal, only with what a document can touch: what is said about a member that
-occurs nowhere in the document can neither take nor refuse it.
+A place is compiled with everything that it refers to. Where that is a great deal, only with what a document can touch: what is said about a member
+that occurs nowhere in the document can neither take nor refuse it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Bundle:
         data = spot.data
         if isinstance(data, list):
             return [self._moved(Spot(spot.file, f"{spot.pointer}/{index}", each)) for index, each in enumerate(data)]
-        return {word: each for word, each in self._members(spot, data)} if isinstance(data, dict) else data
+        return dict(self._members(spot, data)) if isinstance(data, dict) else data
 
     def _members(self, spot: Spot, data: dict[str, Json]) -> Iterator[tuple[str, Json]]:
         for word, value in data.items():

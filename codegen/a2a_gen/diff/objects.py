@@ -41,7 +41,7 @@ def with_dependents(whole: Node, wanted: set[str]) -> set[str]:
         name = waiting.pop()
         for table in whole.values("dependentRequired"):
             needed = table.get(name) if isinstance(table, dict) else None
-            more = {str(each) for each in needed} - found if isinstance(needed, list) else set()
+            more = {str(each) for each in (needed if isinstance(needed, list) else ())} - found
             found |= more
             waiting += more
     return found

@@ -38,8 +38,8 @@ class Root:
 class Roles:
     """The roles and users of every definition of a tree."""
 
-    roles: Mapping[At, frozenset[Role]] = field(default_factory=dict)
-    users: Mapping[At, frozenset[str]] = field(default_factory=dict)
+    roles: Mapping[At, frozenset[Role]] = field(default_factory=dict[At, frozenset[Role]])
+    users: Mapping[At, frozenset[str]] = field(default_factory=dict[At, frozenset[str]])
     otherwise: frozenset[Role] = BOTH
 
     def of(self, at: At) -> frozenset[Role]:

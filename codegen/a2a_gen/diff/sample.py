@@ -68,7 +68,7 @@ class Sampler:
     def of(self, atom: Atom, depth: int = 0, other: Atom | None = None) -> Iterator[Json]:
         """Make values of one alternative; those that may be on the other side of the border to another one come too."""
         if atom.values is not None:
-            listed = other.values if other and other.values is not None else {}
+            listed = (other.values if other else None) or dict[str, Json]()
             yield from (value for name, value in atom.values.items() if name not in listed)
             yield from (value for name, value in atom.values.items() if name in listed)
             return

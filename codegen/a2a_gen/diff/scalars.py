@@ -50,7 +50,7 @@ def is_integer(whole: Node) -> bool:
 def step(whole: Node) -> Fraction | None:
     """What a number must be a multiple of: the least common multiple of all that is said; whole numbers are multiples of 1."""
     steps = [each for each in _numbers(whole, "multipleOf") if each > 0]
-    said = [set(map(str, value)) if isinstance(value, list) else {value} for value in whole.values("type")]
+    said = [set(map(str, value)) if isinstance(value, list) else {str(value)} for value in whole.values("type")]
     if any("integer" in each and "number" not in each for each in said):
         steps.append(Fraction(1))
     if not steps:

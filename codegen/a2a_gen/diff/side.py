@@ -29,6 +29,11 @@ class Side:
     is_plain: bool = False
     agent: Agent | None = None
 
+    def says_the_same(self, other: Side) -> bool:
+        """Whether both have the same files, to the character."""
+        paths = self.documents.keys()
+        return paths == other.documents.keys() and all(self.documents[path].text == other.documents[path].text for path in paths)
+
     @property
     def is_contract(self) -> bool:
         """Whether the files make a contract with operations, and are not just schemas."""

@@ -70,7 +70,7 @@ class Tree:
     @cached_property
     def ids(self) -> Mapping[str, str]:
         """The files by the identifiers that they give themselves."""
-        found = {}
+        found: dict[str, str] = {}
         for path, document in self.documents.items():
             identity = document.data.get("$id") if isinstance(document.data, dict) else None
             if isinstance(identity, str):
@@ -123,7 +123,7 @@ class Tree:
         return known or (path if path in self.documents else None)
 
     def _anchors(self, path: str) -> Mapping[str, Spot]:
-        found = {}
+        found: dict[str, Spot] = {}
         for schema in schemas(self.documents[path].data):
             for keyword in ("$anchor", "$dynamicAnchor"):
                 name = schema.members.get(keyword)
@@ -135,5 +135,19 @@ class Tree:
         """Give a place its line, and the path that people know the file by."""
         file, pointer = at
         document = self.documents.get(file) or self.beside.get(file)
-        line = document.place(pointer).line if document else 1
+        line = 1
+        if document is not None:
+            line = document.place(pointer).line if file.endswith(".json") else _line_of_table(document.text, pointer)
         return Place(posixpath.join(self.shown, file) if self.shown else file, line, pointer)
+
+
+def _line_of_table(text: str, pointer: str) -> int:
+    """Find the table of a TOML file that a pointer leads to, or the first above it."""
+    steps = [unescaped(step) for step in pointer.split("/")[1:]]
+    while steps:
+        headers = {f"[{'.'.join(steps)}]", f"[[{'.'.join(steps)}]]"}
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.strip().replace('"', "") in headers:
+                return number
+        steps.pop()
+    return 1

@@ -40,7 +40,7 @@ def _reasons(wire: list[Finding]) -> str:
     calls = [each for each in wire if each.rule.area in _CALLS]
     documents = [each for each in wire if each.rule.area not in _CALLS]
     reading, writing = sum(each.breaks_reading for each in documents), sum(each.breaks_writing for each in documents)
-    reasons = []
+    reasons: list[str] = []
     if calls:
         reasons.append(f"what they call or rely on is not what it was ({_count(len(calls), 'change')})")
     if reading:

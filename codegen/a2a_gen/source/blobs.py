@@ -10,6 +10,14 @@ from a2a_gen.source.documents import Document, contract_files
 from a2a_gen.source.json_text import parse
 
 _NOT_READ = frozenset({"examples", "node_modules"})
+_BESIDE = frozenset({"a2a.toml"})
+
+
+def is_read(path: str) -> bool:
+    """Whether a file may belong to a contract or an agent: examples, hidden folders and other people's packages do not."""
+    *folders, name = PurePosixPath(path).parts
+    known = name.endswith(".json") or name in _BESIDE
+    return known and not any(part.startswith(".") or part in _NOT_READ for part in (*folders, name))
 
 
 def documents(blobs: Mapping[str, bytes], *, shown: str = "") -> dict[str, Document]:
@@ -17,8 +25,7 @@ def documents(blobs: Mapping[str, bytes], *, shown: str = "") -> dict[str, Docum
     found: dict[str, Document] = {}
     problems: list[Problem] = []
     for path, blob in sorted(blobs.items()):
-        parts = PurePosixPath(path).parts
-        if not path.endswith(".json") or any(part.startswith(".") or part in _NOT_READ for part in parts):
+        if not path.endswith(".json") or not is_read(path):
             continue
         name = f"{shown}{path}"
         try:

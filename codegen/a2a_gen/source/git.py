@@ -6,7 +6,7 @@ A ref that is not there, which is common in the shallow clones that CI makes, en
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -48,15 +48,16 @@ class Repository:
         """Find the commit that last changed a file; empty when none did."""
         return _git(self.top, "log", "-1", "--format=%H", "--", path).stdout.decode().strip()
 
-    def files(self, commit: str, folder: str) -> Mapping[str, bytes]:
-        """Read the files below a folder as a commit has them, by their path relative to it; a folder that is not there has none."""
+    def files(self, commit: str, folder: str, wanted: Callable[[str], bool]) -> Mapping[str, bytes]:
+        """Read the wanted files below a folder as a commit has them, by their path relative to it; a folder that is not there has none."""
         prefix = "" if folder in ("", ".") else f"{folder}/"
         listed = _git(self.top, "ls-tree", "-r", "-z", "--full-tree", commit, *(["--", folder] if prefix else []))
         if listed.returncode:
             raise BaselineError(f"the files of {commit[:12]} cannot be listed: {_said(listed)}", self._fetch(commit))
         names = dict(_names(listed.stdout))
-        wanted = {path.removeprefix(prefix): name for path, name in names.items() if path.startswith(prefix)}
-        return dict(zip(wanted, self._blobs(tuple(wanted.values())), strict=True))
+        below = {path.removeprefix(prefix): name for path, name in names.items() if path.startswith(prefix)}
+        read = {path: name for path, name in below.items() if wanted(path)}
+        return dict(zip(read, self._blobs(tuple(read.values())), strict=True))
 
     def _blobs(self, names: tuple[str, ...]) -> Iterator[bytes]:
         done = _git(self.top, "cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())

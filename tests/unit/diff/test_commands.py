@@ -63,7 +63,8 @@ def twins(rule: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("ref", ["HEAD", "v1.0.0", "main", "v*", "HEAD:schema"])
-def test_a_ref_is_read_without_a_checkout(run: Run, project: Path, ref: str) -> None:
+@pytest.mark.usefixtures("project")
+def test_a_ref_is_read_without_a_checkout(run: Run, ref: str) -> None:
     """A branch, an annotated tag, a pattern of tags and a path in a commit are baselines; relative references are followed inside the commit."""
     code, said, _ = run("diff", "--against", ref)
     assert code == 1
@@ -86,7 +87,8 @@ def test_the_lock_is_a_baseline(run: Run, project: Path) -> None:
     [("nothing", "git fetch origin nothing"), ("v9*", "git fetch --tags")],
     ids=["unknown", "no-tag"],
 )
-def test_a_baseline_that_is_not_there(run: Run, project: Path, ref: str, cure: str) -> None:
+@pytest.mark.usefixtures("project")
+def test_a_baseline_that_is_not_there(run: Run, ref: str, cure: str) -> None:
     """An unknown ref ends with 3 and the command to run, never with "no changes"."""
     code, said, complaint = run("diff", "--against", ref)
     assert (code, said) == (3, "")
@@ -128,7 +130,7 @@ def test_a_card_that_an_agent_answers(run: Run) -> None:
     body = (CARD / "previous" / "card.json").read_bytes()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 - as its base has it
+        def do_GET(self) -> None:
             found = self.path == "/.well-known/agent-card.json"
             self.send_response(200 if found else 404)
             self.end_headers()
@@ -174,9 +176,7 @@ def test_annotations_stand_at_the_line_of_the_new_file(run: Run) -> None:
     assert f"current/schema.json,line={line},title=A2A060 bound-tightened::minLength went from 1 to 3" in said
 
 
-@pytest.mark.parametrize(
-    ("level", "codes"), [("error", (1, 0, 0)), ("warning", (1, 1, 0)), ("info", (1, 1, 1)), ("none", (0, 0, 0))], ids=lambda each: str(each)
-)
+@pytest.mark.parametrize(("level", "codes"), [("error", (1, 0, 0)), ("warning", (1, 1, 0)), ("info", (1, 1, 1)), ("none", (0, 0, 0))], ids=str)
 def test_fail_on(run: Run, level: str, codes: tuple[int, ...]) -> None:
     """`--fail-on` is the mildest finding that ends with 1."""
     rules = ("bound-tightened", "bound-set", "property-added-optional")
@@ -186,7 +186,7 @@ def test_fail_on(run: Run, level: str, codes: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     ("profile", "code"),
     [("BACKWARD", 1), ("FORWARD", 0), ("WIRE", 1), ("SOURCE", 0), ("FULL", 1), ("BACKWARD_TRANSITIVE", 1)],
-    ids=lambda each: str(each),
+    ids=str,
 )
 def test_profiles(run: Run, profile: str, code: int) -> None:
     """A profile says who counts: what narrows hurts those whose documents are read."""
@@ -286,9 +286,12 @@ def test_an_agent_with_skills(run: Run, tmp_path: Path) -> None:
     assert "Concerned: bake." in said
     assert said.count("error: ") == 1
     assert "major-not-bumped" in said
+    (tmp_path / "new" / "a2a.toml").write_text((tmp_path / "new" / "a2a.toml").read_text() + '[skills.fry]\ndescription = "Fries."\ntags = ["}]"]\n')
+    assert "new/a2a.toml:9 #/skills/fry" in run("diff", tmp_path / "old", tmp_path / "new")[1]
 
 
-def test_check_is_stale_output_lint_and_gate_in_one(run: Run, project: Path) -> None:
+@pytest.mark.usefixtures("project")
+def test_check_is_stale_output_lint_and_gate_in_one(run: Run) -> None:
     """`check --against` ends with 1 for a break as for stale output, and with 0 when nothing is wrong."""
     assert run("build")[0] == 0
     assert run("check")[0] == 0

@@ -17,10 +17,10 @@ HISTORY = Path(__file__).parent / "history"
 # Which finding, as a pattern of its rule and definition and text, and why it is right.
 EXPLAINED = {
     ("0.2.1", "0.2.5"): {
-        r"union-branch-added A2ARequest: (Delete|List)TaskPushNotificationConfigRequest": "two new methods; a server of the old version refuses them",
+        r"union-branch-added A2ARequest: (Delete|List)TaskPushNotificationConfigRequest": "two new methods, which an old server refuses",
         r"union-branch-added JSONRPCResponse: (Delete|List)TaskPushNotificationConfigSuccessResponse": "the answers to the two new methods",
         r"property-added-required AgentCard: protocolVersion": "cards name the version since then; readers of new cards miss it in old ones",
-        r"became-required \w+Request: id": "a request without an id is a notification, which the protocol has none of; the old types forgot to say so",
+        r"became-required \w+Request: id": "a request without an id is a notification, of which there are none",
         r"became-required \w+(Success|Error)Response: id": "an answer always has an id",
         r"became-nullable \w+(Success|Error)Response: null": "an answer to a request that could not be read has the id null",
         r"became-nullable JSONRPC(Message|Request): null": "the base types got the id of answers too",
@@ -29,7 +29,7 @@ EXPLAINED = {
         r"property-added-optional \w+: (additionalInterfaces|extensions|iconUrl|id|preferredTransport)": "new members that may be missing",
     },
     ("0.2.5", "0.2.6"): {
-        r"became-optional MessageSendConfiguration: acceptedOutputModes": "a client need not say what it accepts any more; an old server still asks for it",
+        r"became-optional MessageSendConfiguration: acceptedOutputModes": "a client need not say what it accepts; an old server asks for it",
     },
     ("0.2.6", "0.3.0"): {
         r"union-branch-added A2AError: AuthenticatedExtendedCardNotConfiguredError": "a new error",

@@ -11,7 +11,8 @@ _HEAD = """# The rules of the gate
 
 Every kind of change that `a2a-gen diff` knows, with its level for what the agent **reads** (requests, a skill's input, stored state), for what it
 **writes** (responses, events, cards, a skill's output) and for the **source** that is generated. A definition that is used both ways takes the worse.
-E is an error, W a warning, I an information, – nothing. Some rules are milder or stricter in a case that their text names. The mirror is the rule for the way back.
+E is an error, W a warning, I an information, - nothing. Some rules are milder or stricter in a case that their text names. The mirror is the rule
+for the way back.
 
 This page is written from the table in `codegen/a2a_gen/diff/rules`; each rule has an example in `tests/rules/<id>`.
 """
@@ -27,7 +28,7 @@ def document() -> str:
 
 
 def _row(rule: Rule) -> str:
-    letters = " | ".join(rule.levels.letters.replace("-", "–").split())
+    letters = " | ".join(rule.levels.letters.split())
     says = rule.says.replace("{", "*").replace("}", "*").replace("|", "\\|")
     mirror = "itself" if rule.mirror == rule.id else f"`{rule.mirror}`" if rule.mirror else "none"
     return f"| {rule.code} | `{rule.id}` | {rule.area} | {rule.effect.value} | {letters} | {says} | {mirror} |"

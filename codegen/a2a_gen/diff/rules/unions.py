@@ -41,7 +41,7 @@ def match(old: Sequence[Atom], new: Sequence[Atom], covers: Covers) -> Match:
         together.append((old[one], new[other]))
         del left[one], right[other]
 
-    for key in (_tags(old, new), lambda atom: atom.node.name, lambda atom: "listed" if atom.values is not None else ""):
+    for key in (_tags(old, new), _definition, _listed):
         by_key = {word: index for index in reversed(right) if (word := key(new[index]))}
         for index in list(left):
             other = by_key.pop(key(old[index]), None)
@@ -88,6 +88,14 @@ def _tags(old: Sequence[Atom], new: Sequence[Atom]) -> Callable[[Atom], str]:
     if not name or name != tag(new):
         return lambda _: ""
     return lambda atom: " ".join(tag_values(atom.node).get(name, ""))
+
+
+def _definition(atom: Atom) -> str:
+    return atom.node.name
+
+
+def _listed(atom: Atom) -> str:
+    return "listed" if atom.values is not None else ""
 
 
 def _is_open(pair: Pair) -> bool:
