@@ -66,7 +66,8 @@ async def kill_all_others(url: str) -> None:
     """End every other session of the database."""
     connection = await asyncpg.connect(url)
     try:
-        await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+        others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        await connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
     finally:
         await connection.close()
 

@@ -91,18 +91,22 @@ class CallReader:
             raise UnreadableCallError(Fault.NOT_A_CALL, call_id) from None
         if method not in self._methods:
             raise UnreadableCallError(Fault.UNKNOWN_METHOD, call_id, method) from None
-        if error.error_count() > MANY:
-            raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error)) from None
-        if method in self._forgiving:
-            params = call.get("params", {})
-            if not is_object(params):
-                return self.read(to_json(call | {"params": {}}))
-            if (mended := _mended(params, error)) != params:
-                with suppress(UnreadableCallError):  # what else is wrong with it is said of the call as it came
-                    return self.read(to_json(call | {"params": mended}))
-        if any(each["loc"][1] in _ENVELOPE for each in error.errors()):
-            raise UnreadableCallError(Fault.NOT_A_CALL, call_id, method) from None
+        if error.error_count() <= MANY:
+            if method in self._forgiving and (forgiven := self._forgive(call, error)):
+                return forgiven
+            if any(each["loc"][1] in _ENVELOPE for each in error.errors()):
+                raise UnreadableCallError(Fault.NOT_A_CALL, call_id, method) from None
         raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error, skip=_MEMBER, of=self._methods[method][0].request)) from None
+
+    def _forgive(self, call: dict[str, object], error: ValidationError) -> ReadCall | None:
+        """Read a call without what a forgiving dialect overlooks; nothing when that does not help."""
+        params = call.get("params", {})
+        if not is_object(params):
+            return self.read(to_json(call | {"params": {}}))
+        mended = _mended(params, error)
+        with suppress(UnreadableCallError):  # what else is wrong with it is said of the call as it came
+            return self.read(to_json(call | {"params": mended})) if mended != params else None
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,5 +54,5 @@ def test_not_utf8(tmp_path: Path) -> None:
 def test_agent(tmp_path: Path) -> None:
     """The project of an agent is recognised, and must say which package is made of it."""
     (tmp_path / "a2a.toml").write_text("")
-    with pytest.raises(ProjectError, match="a2a.toml does not say which package"):
+    with pytest.raises(ProjectError, match="does not say which package"):
         find_project(tmp_path)

@@ -72,7 +72,7 @@ class Shelf:
         """Find the tasks of a conversation, oldest first."""
         room = self.rooms.get(scope)
         row = None if room is None else room.by_context.get(context_id)
-        found = []
+        found: list[Row] = []
         while row is not None:
             found.append(row)
             row = row.older
