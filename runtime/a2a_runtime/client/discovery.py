@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -91,7 +91,7 @@ class CardSource:
             tried.append(url)
             reply = await self._fetch(url, {})
             if reply.is_good:
-                found = self._read(reply)
+                found = await self._believed(self._read(reply))
                 if not at_root or _lists(found, self._url):
                     return self._keep(found, reply)
             elif reply.status not in _NOT_HERE:
@@ -102,7 +102,7 @@ class CardSource:
         reply = await self._fetch(kept.found.url, kept.conditions)
         if reply.status == HTTPStatus.NOT_MODIFIED:
             return self._keep(kept.found, reply, kept.conditions)
-        return self._keep(self._read(reply), reply) if reply.is_good else await self._discover()
+        return self._keep(await self._believed(self._read(reply)), reply) if reply.is_good else await self._discover()
 
     async def _ask_again_if_possible(self, kept: Kept) -> Kept:
         """Go on with the old card if the agent cannot be asked now: what is asked next will tell."""
@@ -120,6 +120,15 @@ class CardSource:
         said = {name: reply.headers[header] for name, header in tags.items() if header in reply.headers}
         age = _age(reply.headers, self._options.card_age)
         return Kept(found, self._options.clock.monotonic() + age, said or conditions or {})
+
+    async def _believed(self, found: Found) -> Found:
+        """Take of a card what is proven to be its agent's, where that is wanted."""
+        check = self._options.check_card
+        if check is None:
+            return found
+        body = await check.check(found.body, found.dialect.name, found.url)
+        hearing = next(hearing for dialect, hearing in _FORMS if dialect is found.dialect)
+        return replace(found, card=AnswerReader(hearing).read(body) or found.card)
 
     def _read(self, reply: Reply) -> Found:
         """Read a card in the first dialect in which it says where the agent is."""

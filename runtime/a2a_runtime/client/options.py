@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import TaskPushNotificationConfig
@@ -43,6 +44,14 @@ class Retries:
     """Also the longest that an agent may tell the client to wait."""
 
 
+class CardCheck(Protocol):
+    """Decides whether a card is believed."""
+
+    async def check(self, card: bytes, dialect: str, url: str) -> bytes:
+        """Give what is believed of a card as it came, or raise why nothing is."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
     """How a client finds an agent and talks to it."""
@@ -60,6 +69,8 @@ class ClientOptions:
     """After how long without a byte a stream is taken for broken, and taken up again; agents send a sign of life every 15 seconds."""
     card_age: float = 300.0
     """How long a card is good where the agent does not say."""
+    check_card: CardCheck | None = None
+    """Looks at the signatures of cards, as ``client.signatures.SignedBy`` does; ``None`` when nobody does."""
     clock: Clock = field(default_factory=SystemClock)
 
 
