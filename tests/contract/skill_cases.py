@@ -49,7 +49,8 @@ def cases() -> list[Case]:
 
 def _case(path: Path) -> Case:
     data, mistakes = parse(path.read_text(encoding="utf-8"))
-    assert mistakes == () and isinstance(data, dict), f"{path}: {mistakes}"
+    assert mistakes == (), path
+    assert isinstance(data, dict)
     files: dict[str, dict[str, Json]] = {"schema.json": data["schema"], **data.get("files", {})}  # type: ignore[dict-item]  # as every case has them
     return Case(path.stem, str(data["source"]), files, data["accepted"], data["refused"])  # type: ignore[arg-type]  # as above
 

@@ -8,7 +8,7 @@ from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import Catalogue, pascal
 from a2a_gen.agent.keywords import Schema
 from a2a_gen.agent.library import PROTOCOL, Target
-from a2a_gen.agent.shape import Alias, Definition, Extra, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, either
+from a2a_gen.agent.shape import Alias, Definition, Either, Extra, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, either
 from a2a_gen.agent.views import Source, View, views
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import escaped
@@ -40,11 +40,29 @@ class Shaper:
         self._combined: dict[tuple[object, ...], Named] = {}
         for target, name in catalogue.names.items():
             self._define(target, name)
+        self._break_circles()
+
+    def _break_circles(self) -> None:
+        """Let a type be anything that consists of nothing but itself: such a schema says nothing, and no type can."""
+        for name, (file, definition) in self.definitions.items():
+            if isinstance(definition, Alias) and self._leads_to(definition.shape, name, frozenset()):
+                self.definitions[name] = (file, Alias(name, Scalar.ANY, definition.description))
+
+    def _leads_to(self, shape: Shape, name: str, seen: frozenset[str]) -> bool:
+        match shape:
+            case Named(other):
+                definition = self.definitions[other][1]
+                deeper = isinstance(definition, Alias) and other not in seen and self._leads_to(definition.shape, name, seen | {other})
+                return other == name or deeper
+            case Either(options):
+                return any(self._leads_to(each, name, seen) for each in options)
+            case _:
+                return False
 
     def _define(self, target: Target, name: str) -> None:
         source = Source(self._catalogue.library.value(target), target)
         shape = self._shape([source], name, is_own=True)
-        if shape != Named(name):
+        if name not in self.definitions:
             self.definitions[name] = (target.file, Alias(name, shape, keywords.text(source.schema, "description")))
 
     def _shape(self, sources: Sequence[Source], name: str, *, is_own: bool = False) -> Shape:
