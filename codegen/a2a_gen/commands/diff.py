@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import click
 
@@ -33,6 +34,19 @@ Exit codes: 0 nothing that bad, 1 findings, 2 wrong use or a bad schema,
 3 the baseline is not there (the message says how to get it)."""
 
 
+class _Options(TypedDict):
+    """What can be said beside the sides."""
+
+    form: str
+    fail_on: str
+    profile: str | None
+    role: str
+    plain: bool
+    docs: bool
+    ignored: Path | None
+    write_ignore: bool
+
+
 @click.command(epilog=EXAMPLES)
 @click.argument("sides", nargs=-1, metavar="[OLD] [NEW]")
 @click.option("--against", "baselines", multiple=True, metavar="REF|DIR|LOCK|URL", help="What to compare with: a ref, a folder, a lock, a card.")
@@ -44,18 +58,7 @@ Exit codes: 0 nothing that bad, 1 findings, 2 wrong use or a bad schema,
 @click.option("--docs", is_flag=True, help="Tell of changed descriptions too.")
 @click.option("--ignore", "ignored", type=click.Path(path_type=Path, dir_okay=False), help=f"Approvals; {ignore.NAME} here when not given.")
 @click.option("--write-ignore", is_flag=True, help="Add what was found to the approvals, for somebody to give reasons.")
-def command(  # noqa: PLR0913, PLR0917 - one for every option
-    sides: tuple[str, ...],
-    baselines: tuple[str, ...],
-    form: str,
-    fail_on: str,
-    profile: str | None,
-    role: str,
-    plain: bool,  # noqa: FBT001 - click passes options by name
-    docs: bool,  # noqa: FBT001
-    ignored: Path | None,
-    write_ignore: bool,  # noqa: FBT001
-) -> None:
+def command(sides: tuple[str, ...], baselines: tuple[str, ...], **options: Unpack[_Options]) -> None:
     """Say what a change of schemas does to those who rely on them.
 
     Compares as sets of documents, not as texts, and shows a document for every break. NEW is this project when it is not given.
@@ -63,14 +66,13 @@ def command(  # noqa: PLR0913, PLR0917 - one for every option
     if len(sides) + bool(baselines) not in (1, 2) or (not baselines and not sides):
         raise click.UsageError("name what to compare with: a2a-gen diff OLD NEW, or a2a-gen diff --against REF")
     olds, new = (baselines, sides[0] if sides else "") if baselines else (sides[:1], sides[1] if len(sides) > 1 else "")
-    file = ignored or Path(ignore.NAME)
-    wish = Wish(roles=ROLES[role], docs=docs)
-    request = Request(olds, Path(new) if new else this_project(), plain, profile or "", wish, file)
-    outcome = run(request)
-    show(outcome, form)
-    if write_ignore:
-        _write(file, outcome.report, fail_on)
-    raise SystemExit(fails(outcome.report, fail_on))
+    file = options["ignored"] or Path(ignore.NAME)
+    wish = Wish(roles=ROLES[options["role"]], docs=options["docs"])
+    outcome = run(Request(olds, Path(new) if new else this_project(), options["plain"], options["profile"] or "", wish, file))
+    show(outcome, options["form"])
+    if options["write_ignore"]:
+        _write(file, outcome.report, options["fail_on"])
+    raise SystemExit(fails(outcome.report, options["fail_on"]))
 
 
 def this_project() -> Path:

@@ -11,32 +11,32 @@ from a2a_gen.diff.rules.rule import SAME, Rule, rule
 from a2a_gen.diff.tree import At
 from a2a_gen.source.json_text import Json
 
-SURFACE_REMOVED = rule("A2A001", "surface-removed", "agent narrows E E E", "nothing answers at {name} any more{old}", mirror="surface-added")
-SURFACE_ADDED = rule("A2A019", "surface-added", "agent none I I I", "the agent also answers at {name}{new}", mirror="surface-removed")
-SKILL_REMOVED = rule("A2A120", "skill-removed", "agent narrows E E E", "the skill {name} was removed", mirror="skill-added")
-SKILL_ADDED = rule("A2A125", "skill-added", "agent none I I I", "the skill {name} was added", mirror="skill-removed")
-SKILL_ID_CHANGED = rule("A2A121", "skill-id-changed", "agent both E E E", "the skill {old} has the id {new} now", mirror=SAME)
-MODE_REMOVED = rule("A2A122", "mode-removed", "agent narrows E E E", "{name} no longer {new} {old}", mirror="mode-added")
-MODE_ADDED = rule("A2A126", "mode-added", "agent none I I I", "{name} also {new} {old}", mirror="mode-removed")
+SURFACE_REMOVED = rule("A2A001 surface-removed", "agent narrows E E E", "nothing answers at {name} any more{old}", mirror="surface-added")
+SURFACE_ADDED = rule("A2A019 surface-added", "agent none I I I", "the agent also answers at {name}{new}", mirror="surface-removed")
+SKILL_REMOVED = rule("A2A120 skill-removed", "agent narrows E E E", "the skill {name} was removed", mirror="skill-added")
+SKILL_ADDED = rule("A2A125 skill-added", "agent none I I I", "the skill {name} was added", mirror="skill-removed")
+SKILL_ID_CHANGED = rule("A2A121 skill-id-changed", "agent both E E E", "the skill {old} has the id {new} now", mirror=SAME)
+MODE_REMOVED = rule("A2A122 mode-removed", "agent narrows E E E", "{name} no longer {new} {old}", mirror="mode-added")
+MODE_ADDED = rule("A2A126 mode-added", "agent none I I I", "{name} also {new} {old}", mirror="mode-removed")
 SECURITY_TIGHTENED = rule(
-    "A2A123", "security-tightened", "agent narrows E E E", "callers of {name} must prove more than before", mirror="security-loosened"
+    "A2A123 security-tightened", "agent narrows E E E", "callers of {name} must prove more than before", mirror="security-loosened"
 )
 SECURITY_LOOSENED = rule(
-    "A2A127", "security-loosened", "agent none I I I", "callers of {name} need to prove less than before", mirror="security-tightened"
+    "A2A127 security-loosened", "agent none I I I", "callers of {name} need to prove less than before", mirror="security-tightened"
 )
 CAPABILITY_WITHDRAWN = rule(
-    "A2A124", "capability-withdrawn", "agent narrows E E E", "the agent is no longer capable of {name}", mirror="capability-added"
+    "A2A124 capability-withdrawn", "agent narrows E E E", "the agent is no longer capable of {name}", mirror="capability-added"
 )
-CAPABILITY_ADDED = rule("A2A128", "capability-added", "agent none I I I", "the agent is capable of {name} now", mirror="capability-withdrawn")
+CAPABILITY_ADDED = rule("A2A128 capability-added", "agent none I I I", "the agent is capable of {name} now", mirror="capability-withdrawn")
 EXTENSION_DEMANDED = rule(
-    "A2A129", "extension-demanded", "agent narrows E E E", "callers must know the extension {name} now", waiver="to ask for less harms nobody"
+    "A2A129 extension-demanded", "agent narrows E E E", "callers must know the extension {name} now", waiver="to ask for less harms nobody"
 )
 VERSION_NOT_BUMPED = rule(
-    "A2A130", "version-not-bumped", "policy none I I I", "the agent changed, and its version is still {old}", "count its version up",
+    "A2A130 version-not-bumped", "policy none I I I", "the agent changed, and its version is still {old}", "count its version up",
     waiver="a policy has no way back",
 )  # fmt: skip
 MAJOR_NOT_BUMPED = rule(
-    "A2A131", "major-not-bumped", "policy none I I I", "the change breaks callers, and the version went only from {old} to {new}",
+    "A2A131 major-not-bumped", "policy none I I I", "the change breaks callers, and the version went only from {old} to {new}",
     "count the first part of the version up", waiver="a policy has no way back",
 )  # fmt: skip
 

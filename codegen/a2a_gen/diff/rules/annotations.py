@@ -12,43 +12,38 @@ from a2a_gen.diff.rules.properties import REMOVED_FROM_CLOSED, REMOVED_OPTIONAL,
 from a2a_gen.diff.rules.rule import SAME, rule
 from a2a_gen.source.json_text import Json
 
-NUMBER_CHANGED = rule("A2A090", "proto-number-changed", "proto none E E E", "the number of {name} went from {old} to {new}", mirror=SAME)
-NUMBER_REUSED = rule("A2A091", "proto-number-reused", "proto none E E E", "{new} has the number {name}, which was that of {old}", mirror=SAME)
-PROTO_TYPE_CHANGED = rule(
-    "A2A092", "proto-type-changed", "proto none E E E", "the protocol buffer type of {name} went from {old} to {new}", mirror=SAME
-)
+NUMBER_CHANGED = rule("A2A090 proto-number-changed", "proto none E E E", "the number of {name} went from {old} to {new}", mirror=SAME)
+NUMBER_REUSED = rule("A2A091 proto-number-reused", "proto none E E E", "{new} has the number {name}, which was that of {old}", mirror=SAME)
+PROTO_TYPE_CHANGED = rule("A2A092 proto-type-changed", "proto none E E E", "the protocol buffer type of {name} went from {old} to {new}", mirror=SAME)
 NOT_RESERVED = rule(
-    "A2A093", "number-deleted-not-reserved", "proto none E E E",
+    "A2A093 number-deleted-not-reserved", "proto none E E E",
     "{name} was removed, and nothing keeps its number {old} from being used again",
     'add "x-reserved": {"properties": [name], "numbers": [number]} to the type',
     waiver="a number that is no longer reserved is told by reserve-removed",
 )  # fmt: skip
 RESERVE_REMOVED = rule(
-    "A2A094", "reserve-removed", "proto none E E I", "{name} is no longer reserved", "reserve it for ever", waiver="to reserve something harms nobody"
+    "A2A094 reserve-removed", "proto none E E I", "{name} is no longer reserved", "reserve it for ever", waiver="to reserve something harms nobody"
 )
 ALIAS_REMOVED = rule(
-    "A2A095",
-    "alias-removed",
+    "A2A095 alias-removed",
     "property narrows E I I",
     "{name} is no longer read under its older name {old}",
     "go on reading it",
     mirror="alias-added",
 )
-ALIAS_ADDED = rule("A2A096", "alias-added", "property none I I I", "{name} is also read under the name {new}", mirror="alias-removed")
-DEFAULT_CHANGED = rule(
-    "A2A100", "default-changed", "property none W I W", "what is meant where {name} is missing went from {old} to {new}", mirror=SAME
-)
+ALIAS_ADDED = rule("A2A096 alias-added", "property none I I I", "{name} is also read under the name {new}", mirror="alias-removed")
+DEFAULT_CHANGED = rule("A2A100 default-changed", "property none W I W", "what is meant where {name} is missing went from {old} to {new}", mirror=SAME)
 DEPRECATED = rule(
-    "A2A110", "deprecated-added", "property none I I I", "{name} is on its way out{new}", waiver="to keep what was on its way out harms nobody"
+    "A2A110 deprecated-added", "property none I I I", "{name} is on its way out{new}", waiver="to keep what was on its way out harms nobody"
 )
 AFTER_SUNSET = rule(
-    "A2A111", "removed-after-sunset", "property none I I I", "{name} was removed after its last day, {old}", waiver="a day that is over stays over"
+    "A2A111 removed-after-sunset", "property none I I I", "{name} was removed after its last day, {old}", waiver="a day that is over stays over"
 )
 BEFORE_SUNSET = rule(
-    "A2A112", "removed-before-sunset", "property narrows E E E", "{name} was removed, and was promised until {old}", "keep it until then",
+    "A2A112 removed-before-sunset", "property narrows E E E", "{name} was removed, and was promised until {old}", "keep it until then",
     waiver="a day that has not come is all there is to say",
 )  # fmt: skip
-DOC_CHANGED = rule("A2A140", "doc-changed", "text none I I I", "what is said about {name} to people changed", mirror=SAME)
+DOC_CHANGED = rule("A2A140 doc-changed", "text none I I I", "what is said about {name} to people changed", mirror=SAME)
 
 RULES = (
     NUMBER_CHANGED, NUMBER_REUSED, PROTO_TYPE_CHANGED, NOT_RESERVED, RESERVE_REMOVED, ALIAS_REMOVED, ALIAS_ADDED, DEFAULT_CHANGED, DEPRECATED,

@@ -10,10 +10,10 @@ from a2a_gen.diff.node import Node
 from a2a_gen.diff.rules.rule import SAME, rule
 from a2a_gen.diff.tree import Spot, Tree
 
-ADDED = rule("A2A085", "applicator-added", "condition narrows E I I", "{name} was added, so that less is taken", mirror="applicator-removed")
-REMOVED = rule("A2A087", "applicator-removed", "condition widens I E I", "{name} was removed, so that more is taken", mirror="applicator-added")
+ADDED = rule("A2A085 applicator-added", "condition narrows E I I", "{name} was added, so that less is taken", mirror="applicator-removed")
+REMOVED = rule("A2A087 applicator-removed", "condition widens I E I", "{name} was removed, so that more is taken", mirror="applicator-added")
 UNDECIDABLE = rule(
-    "A2A086", "undecidable", "condition both W W I", "{name} changed; what that means for documents is not decided",
+    "A2A086 undecidable", "condition both W W I", "{name} changed; what that means for documents is not decided",
     "look at the two versions, and confirm the change in the ignore file", mirror=SAME,
 )  # fmt: skip
 

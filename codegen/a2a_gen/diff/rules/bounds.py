@@ -10,13 +10,13 @@ from a2a_gen.diff.change import Change, Scene
 from a2a_gen.diff.rules.rule import rule
 from a2a_gen.diff.rules.types import compare_integers
 
-TIGHTENED = rule("A2A060", "bound-tightened", "bound narrows E I I", "{name} went from {old} to {new}", mirror="bound-loosened")
-LOOSENED = rule("A2A061", "bound-loosened", "bound widens I E I", "{name} went from {old} to {new}", mirror="bound-tightened")
-SET = rule("A2A062", "bound-set", "bound narrows W I I", "there was no {name}, and it is {new} now", mirror="bound-lifted")
-LIFTED = rule("A2A065", "bound-lifted", "bound widens I E I", "{name} was {old}, and is gone", mirror="bound-set")
-MULTIPLE_CHANGED = rule("A2A066", "multiple-changed", "bound both E E I", "multiples of {old} became multiples of {new}", mirror="multiple-changed")
-UNIQUE_ON = rule("A2A064", "unique-items-on", "bound narrows E I I", "items may no longer repeat", mirror="unique-items-off")
-UNIQUE_OFF = rule("A2A067", "unique-items-off", "bound widens I E I", "items may repeat now", mirror="unique-items-on")
+TIGHTENED = rule("A2A060 bound-tightened", "bound narrows E I I", "{name} went from {old} to {new}", mirror="bound-loosened")
+LOOSENED = rule("A2A061 bound-loosened", "bound widens I E I", "{name} went from {old} to {new}", mirror="bound-tightened")
+SET = rule("A2A062 bound-set", "bound narrows W I I", "there was no {name}, and it is {new} now", mirror="bound-lifted")
+LIFTED = rule("A2A065 bound-lifted", "bound widens I E I", "{name} was {old}, and is gone", mirror="bound-set")
+MULTIPLE_CHANGED = rule("A2A066 multiple-changed", "bound both E E I", "multiples of {old} became multiples of {new}", mirror="multiple-changed")
+UNIQUE_ON = rule("A2A064 unique-items-on", "bound narrows E I I", "items may no longer repeat", mirror="unique-items-off")
+UNIQUE_OFF = rule("A2A067 unique-items-off", "bound widens I E I", "items may repeat now", mirror="unique-items-on")
 
 RULES = (TIGHTENED, LOOSENED, SET, LIFTED, MULTIPLE_CHANGED, UNIQUE_ON, UNIQUE_OFF)
 

@@ -9,14 +9,14 @@ from a2a_gen.diff.change import Found, Scene
 from a2a_gen.diff.node import Node
 from a2a_gen.diff.rules.rule import rule
 
-CLOSED = rule("A2A080", "additional-closed", "object narrows E I W", "members without a name here are refused now", mirror="additional-opened")
-OPENED = rule("A2A081", "additional-opened", "object widens I W W", "members without a name here are taken now", mirror="additional-closed")
+CLOSED = rule("A2A080 additional-closed", "object narrows E I W", "members without a name here are refused now", mirror="additional-opened")
+OPENED = rule("A2A081 additional-opened", "object widens I W W", "members without a name here are taken now", mirror="additional-closed")
 PATTERN_ADDED = rule(
-    "A2A082", "pattern-properties-added", "object both E E I", "members that match {name} have a schema of their own now",
+    "A2A082 pattern-properties-added", "object both E E I", "members that match {name} have a schema of their own now",
     mirror="pattern-properties-removed",
 )  # fmt: skip
 PATTERN_REMOVED = rule(
-    "A2A083", "pattern-properties-removed", "object both E E I", "members that match {name} have no schema of their own any more",
+    "A2A083 pattern-properties-removed", "object both E E I", "members that match {name} have no schema of their own any more",
     mirror="pattern-properties-added",
 )  # fmt: skip
 

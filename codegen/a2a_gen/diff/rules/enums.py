@@ -11,16 +11,16 @@ from a2a_gen.diff.node import Node
 from a2a_gen.diff.rules.rule import SAME, Level, Levels, Rule, rule
 from a2a_gen.source.json_text import Json
 
-VALUE_REMOVED = rule("A2A050", "enum-value-removed", "enum narrows E I E", "the value {name} is no longer allowed", mirror="enum-value-added")
+VALUE_REMOVED = rule("A2A050 enum-value-removed", "enum narrows E I E", "the value {name} is no longer allowed", mirror="enum-value-added")
 VALUE_ADDED = rule(
-    "A2A051", "enum-value-added", "enum widens I E I", "the value {name} is new, and readers that list all values refuse it",
+    "A2A051 enum-value-added", "enum widens I E I", "the value {name} is new, and readers that list all values refuse it",
     'mark an enumeration that may grow with "x-extensible-enum": true before it does', mirror="enum-value-removed",
 )  # fmt: skip
-ENUM_CLOSED = rule("A2A052", "enum-closed", "enum narrows E I W", "only listed values are allowed now", mirror="enum-opened")
-ENUM_OPENED = rule("A2A053", "enum-opened", "enum widens I E W", "values that are not listed are allowed now", mirror="enum-closed")
-CONST_CHANGED = rule("A2A054", "const-changed", "enum both E E E", "the constant {old} became {new}", mirror=SAME)
+ENUM_CLOSED = rule("A2A052 enum-closed", "enum narrows E I W", "only listed values are allowed now", mirror="enum-opened")
+ENUM_OPENED = rule("A2A053 enum-opened", "enum widens I E W", "values that are not listed are allowed now", mirror="enum-closed")
+CONST_CHANGED = rule("A2A054 const-changed", "enum both E E E", "the constant {old} became {new}", mirror=SAME)
 VALUE_RENAMED = rule(
-    "A2A055", "enum-value-renamed", "enum both E E E", "the value {old} is now called {new}; its number says that they are one", mirror=SAME
+    "A2A055 enum-value-renamed", "enum both E E E", "the value {old} is now called {new}; its number says that they are one", mirror=SAME
 )
 
 RULES = (VALUE_REMOVED, VALUE_ADDED, ENUM_CLOSED, ENUM_OPENED, CONST_CHANGED, VALUE_RENAMED)

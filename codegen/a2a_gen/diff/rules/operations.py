@@ -10,19 +10,19 @@ from a2a_gen.diff.rules.rule import SAME, Levels, Rule, rule
 from a2a_gen.ir.model import Call, Contract, ErrorRow, Operation, State
 from a2a_gen.problems import Place
 
-OPERATION_REMOVED = rule("A2A002", "operation-removed", "operation narrows E E E", "{name} was removed", mirror="operation-added")
-OPERATION_ADDED = rule("A2A009", "operation-added", "operation none I I I", "{name} was added", mirror="operation-removed")
-PATH_CHANGED = rule("A2A003", "operation-path-changed", "operation both E E E", "{name} no longer answers at {old}; it has {new}", mirror=SAME)
-METHOD_CHANGED = rule("A2A004", "method-name-changed", "operation both E E E", "{name} is no longer called as {old}; it has {new}", mirror=SAME)
-STREAMING_CHANGED = rule("A2A005", "streaming-changed", "operation both E E E", "{name} {new}", mirror=SAME)
-STATUS_CHANGED = rule("A2A006", "status-code-changed", "operation both E E E", "{name}: {old} became {new}", mirror=SAME)
-REQUEST_REPLACED = rule("A2A007", "request-type-replaced", "operation both E - E", "{name} takes {new} instead of {old}", mirror=SAME)
-RESPONSE_REPLACED = rule("A2A008", "response-type-replaced", "operation both - E E", "{name} gives {new} instead of {old}", mirror=SAME)
-ERROR_REMOVED = rule("A2A014", "error-removed", "operation none - W E", "the error {name} was removed", mirror="error-added")
-ERROR_ADDED = rule("A2A015", "error-added", "operation none - I I", "the error {name} was added", mirror="error-removed")
-STEP_REMOVED = rule("A2A016", "state-step-removed", "state narrows W I I", "a task in {old} can no longer become {new}", mirror="state-step-added")
-STEP_ADDED = rule("A2A017", "state-step-added", "state widens I W I", "a task in {old} can become {new} now", mirror="state-step-removed")
-STATE_CHANGED = rule("A2A018", "state-kind-changed", "state both E E E", "{name} was {old}, and is {new} now", mirror=SAME)
+OPERATION_REMOVED = rule("A2A002 operation-removed", "operation narrows E E E", "{name} was removed", mirror="operation-added")
+OPERATION_ADDED = rule("A2A009 operation-added", "operation none I I I", "{name} was added", mirror="operation-removed")
+PATH_CHANGED = rule("A2A003 operation-path-changed", "operation both E E E", "{name} no longer answers at {old}; it has {new}", mirror=SAME)
+METHOD_CHANGED = rule("A2A004 method-name-changed", "operation both E E E", "{name} is no longer called as {old}; it has {new}", mirror=SAME)
+STREAMING_CHANGED = rule("A2A005 streaming-changed", "operation both E E E", "{name} {new}", mirror=SAME)
+STATUS_CHANGED = rule("A2A006 status-code-changed", "operation both E E E", "{name}: {old} became {new}", mirror=SAME)
+REQUEST_REPLACED = rule("A2A007 request-type-replaced", "operation both E - E", "{name} takes {new} instead of {old}", mirror=SAME)
+RESPONSE_REPLACED = rule("A2A008 response-type-replaced", "operation both - E E", "{name} gives {new} instead of {old}", mirror=SAME)
+ERROR_REMOVED = rule("A2A014 error-removed", "operation none - W E", "the error {name} was removed", mirror="error-added")
+ERROR_ADDED = rule("A2A015 error-added", "operation none - I I", "the error {name} was added", mirror="error-removed")
+STEP_REMOVED = rule("A2A016 state-step-removed", "state narrows W I I", "a task in {old} can no longer become {new}", mirror="state-step-added")
+STEP_ADDED = rule("A2A017 state-step-added", "state widens I W I", "a task in {old} can become {new} now", mirror="state-step-removed")
+STATE_CHANGED = rule("A2A018 state-kind-changed", "state both E E E", "{name} was {old}, and is {new} now", mirror=SAME)
 
 RULES = (
     OPERATION_REMOVED, OPERATION_ADDED, PATH_CHANGED, METHOD_CHANGED, STREAMING_CHANGED, STATUS_CHANGED, REQUEST_REPLACED, RESPONSE_REPLACED,

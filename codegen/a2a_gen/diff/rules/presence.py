@@ -8,11 +8,11 @@ from a2a_gen.diff import objects
 from a2a_gen.diff.change import Change, Scene
 from a2a_gen.diff.rules.rule import SAME, rule
 
-MEMBER_REMOVED = rule("A2A073", "oneof-member-removed", "group narrows E I E", "{name} is no longer one of the choices", mirror="oneof-member-added")
-MEMBER_ADDED = rule("A2A074", "oneof-member-added", "group widens I W I", "{name} is a new choice", mirror="oneof-member-removed")
-REGROUPED = rule("A2A075", "oneof-regrouped", "group both E E E", "{name} was moved into or out of a group of choices", mirror=SAME)
-GROUP_ADDED = rule("A2A076", "oneof-added", "group narrows E I E", "one of {new} must be there now", mirror="oneof-removed")
-GROUP_REMOVED = rule("A2A077", "oneof-removed", "group widens I E E", "none of {old} need be there any more", mirror="oneof-added")
+MEMBER_REMOVED = rule("A2A073 oneof-member-removed", "group narrows E I E", "{name} is no longer one of the choices", mirror="oneof-member-added")
+MEMBER_ADDED = rule("A2A074 oneof-member-added", "group widens I W I", "{name} is a new choice", mirror="oneof-member-removed")
+REGROUPED = rule("A2A075 oneof-regrouped", "group both E E E", "{name} was moved into or out of a group of choices", mirror=SAME)
+GROUP_ADDED = rule("A2A076 oneof-added", "group narrows E I E", "one of {new} must be there now", mirror="oneof-removed")
+GROUP_REMOVED = rule("A2A077 oneof-removed", "group widens I E E", "none of {old} need be there any more", mirror="oneof-added")
 
 RULES = (MEMBER_REMOVED, MEMBER_ADDED, REGROUPED, GROUP_ADDED, GROUP_REMOVED)
 

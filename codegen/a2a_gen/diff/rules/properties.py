@@ -9,41 +9,39 @@ from a2a_gen.diff.change import Change, Focus, Found, Scene
 from a2a_gen.diff.rules.rule import SAME, Level, Levels, rule
 
 ADDED_OPTIONAL = rule(
-    "A2A020", "property-added-optional", "property none I I I", "{name} was added, and may be missing", mirror="property-removed-optional"
+    "A2A020 property-added-optional", "property none I I I", "{name} was added, and may be missing", mirror="property-removed-optional"
 )
 ADDED_TO_CLOSED = rule(
-    "A2A021", "property-added-optional-to-closed", "property widens I E I", "{name} was added, and readers that know all members refuse it",
+    "A2A021 property-added-optional-to-closed", "property widens I E I", "{name} was added, and readers that know all members refuse it",
     mirror="property-removed-from-closed",
 )  # fmt: skip
 ADDED_REQUIRED = rule(
-    "A2A022", "property-added-required", "property narrows E I E", "{name} was added, and must be there",
+    "A2A022 property-added-required", "property narrows E I E", "{name} was added, and must be there",
     "make it optional, or say what a reader puts in its place", mirror="property-removed-required",
 )  # fmt: skip
 ADDED_WITH_DEFAULT = rule(
-    "A2A023", "property-added-required-with-default", "property narrows W I W", "{name} was added; readers fill it in where it is missing",
+    "A2A023 property-added-required-with-default", "property narrows W I W", "{name} was added; readers fill it in where it is missing",
     "nothing, where readers are lenient; requests are read strictly", mirror="property-removed-required",
 )  # fmt: skip
 REMOVED_OPTIONAL = rule(
-    "A2A024", "property-removed-optional", "property none W W E", "{name} was removed; it is ignored when it is sent",
+    "A2A024 property-removed-optional", "property none W W E", "{name} was removed; it is ignored when it is sent",
     'mark it "deprecated" first, and reserve its name and number', mirror="property-added-optional",
 )  # fmt: skip
 REMOVED_REQUIRED = rule(
-    "A2A025", "property-removed-required", "property widens I E E", "{name} was removed, and was always there", mirror="property-added-required"
+    "A2A025 property-removed-required", "property widens I E E", "{name} was removed, and was always there", mirror="property-added-required"
 )
 REMOVED_FROM_CLOSED = rule(
-    "A2A026", "property-removed-from-closed", "property narrows E W E", "{name} was removed, and is refused now",
+    "A2A026 property-removed-from-closed", "property narrows E W E", "{name} was removed, and is refused now",
     mirror="property-added-optional-to-closed",
 )  # fmt: skip
-RENAMED = rule("A2A027", "property-renamed", "property both E E E", "{old} is called {new} now", 'keep the old name in "x-a2a-aliases"', mirror=SAME)
-RENAMED_ALIAS = rule(
-    "A2A028", "property-renamed-alias-kept", "property both I E E", "{old} is called {new} now; readers take both names", mirror=SAME
-)
+RENAMED = rule("A2A027 property-renamed", "property both E E E", "{old} is called {new} now", 'keep the old name in "x-a2a-aliases"', mirror=SAME)
+RENAMED_ALIAS = rule("A2A028 property-renamed-alias-kept", "property both I E E", "{old} is called {new} now; readers take both names", mirror=SAME)
 SHAPED = rule(
-    "A2A029", "free-object-shaped", "property narrows E I W", "{name} was added to an object that was free, so it may have held something else",
+    "A2A029 free-object-shaped", "property narrows E I W", "{name} was added to an object that was free, so it may have held something else",
     waiver="an object whose last named member goes takes more than before, which property-removed-optional says",
 )  # fmt: skip
-BECAME_REQUIRED = rule("A2A030", "became-required", "property narrows E I E", "{name} must be there now", mirror="became-optional")
-BECAME_OPTIONAL = rule("A2A031", "became-optional", "property widens I E E", "{name} may be missing now", mirror="became-required")
+BECAME_REQUIRED = rule("A2A030 became-required", "property narrows E I E", "{name} must be there now", mirror="became-optional")
+BECAME_OPTIONAL = rule("A2A031 became-optional", "property widens I E E", "{name} may be missing now", mirror="became-required")
 
 RULES = (
     ADDED_OPTIONAL, ADDED_TO_CLOSED, ADDED_REQUIRED, ADDED_WITH_DEFAULT, REMOVED_OPTIONAL, REMOVED_REQUIRED,

@@ -9,10 +9,10 @@ from a2a_gen.diff.rules.rule import SAME, Rule, rule
 from a2a_gen.ir.model import Contract, Enumeration, NamedType, Record
 from a2a_gen.problems import Place
 
-NAME_CHANGED = rule("A2A101", "python-name-changed", "source none - - E", "{name} is {new} in Python, and was {old}", mirror=SAME)
-TYPE_CHANGED = rule("A2A102", "python-type-changed", "source none - - E", "{name} is generated as {new}, and was {old}", mirror=SAME)
-PROTOCOL_CHANGED = rule("A2A103", "handler-protocol-changed", "source none - - E", "the method {name} went from {old} to {new}", mirror=SAME)
-CLIENT_CHANGED = rule("A2A104", "client-method-changed", "source none - - W", "{name} needs the capability {new}, and needed {old}", mirror=SAME)
+NAME_CHANGED = rule("A2A101 python-name-changed", "source none - - E", "{name} is {new} in Python, and was {old}", mirror=SAME)
+TYPE_CHANGED = rule("A2A102 python-type-changed", "source none - - E", "{name} is generated as {new}, and was {old}", mirror=SAME)
+PROTOCOL_CHANGED = rule("A2A103 handler-protocol-changed", "source none - - E", "the method {name} went from {old} to {new}", mirror=SAME)
+CLIENT_CHANGED = rule("A2A104 client-method-changed", "source none - - W", "{name} needs the capability {new}, and needed {old}", mirror=SAME)
 
 RULES = (NAME_CHANGED, TYPE_CHANGED, PROTOCOL_CHANGED, CLIENT_CHANGED)
 

@@ -82,10 +82,9 @@ SAME = "itself"
 """As a mirror: the rule for the way back is the same rule."""
 
 
-def rule(  # noqa: PLR0913 - the columns of the table of rules
-    code: str, identity: str, facts: str, says: str, cure: str = "", *, mirror: str = "", waiver: str = ""
-) -> Rule:
-    """Write a rule down: ``facts`` are its area, its effect and its three letters, as in ``"property narrows E I E"``."""
+def rule(label: str, facts: str, says: str, cure: str = "", *, mirror: str = "", waiver: str = "") -> Rule:
+    """Write a rule down: its code and id, and its area, its effect and its three letters, as in ``"property narrows E I E"``."""
+    code, identity = label.split()
     area, effect, letters = facts.split(" ", 2)
     mirror = identity if mirror == SAME else mirror
     levels = Levels.of(letters)

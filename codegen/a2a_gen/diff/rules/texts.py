@@ -8,17 +8,16 @@ from a2a_gen.diff import scalars
 from a2a_gen.diff.change import Change, Scene
 from a2a_gen.diff.rules.rule import SAME, Levels, rule
 
-PATTERN_ADDED = rule("A2A063", "pattern-added", "text narrows E I I", "texts must match {new} now", mirror="pattern-removed")
-PATTERN_REMOVED = rule("A2A068", "pattern-removed", "text widens I E I", "texts need not match {old} any more", mirror="pattern-added")
+PATTERN_ADDED = rule("A2A063 pattern-added", "text narrows E I I", "texts must match {new} now", mirror="pattern-removed")
+PATTERN_REMOVED = rule("A2A068 pattern-removed", "text widens I E I", "texts need not match {old} any more", mirror="pattern-added")
 PATTERN_CHANGED = rule(
-    "A2A069",
-    "pattern-changed",
+    "A2A069 pattern-changed",
     "text both E E I",
     "the pattern {old} became {new}; whether one takes what the other takes is not decided",
     mirror=SAME,
 )
-FORMAT_CHANGED = rule("A2A043", "format-changed", "text both W W W", "the format {old} became {new}", mirror=SAME)
-ENCODING_CHANGED = rule("A2A044", "content-encoding-changed", "text both E E E", "the encoding {old} became {new}", mirror=SAME)
+FORMAT_CHANGED = rule("A2A043 format-changed", "text both W W W", "the format {old} became {new}", mirror=SAME)
+ENCODING_CHANGED = rule("A2A044 content-encoding-changed", "text both E E E", "the encoding {old} became {new}", mirror=SAME)
 
 RULES = (PATTERN_ADDED, PATTERN_REMOVED, PATTERN_CHANGED, FORMAT_CHANGED, ENCODING_CHANGED)
 

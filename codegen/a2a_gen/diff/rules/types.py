@@ -9,11 +9,11 @@ from a2a_gen.diff.change import Change, Focus, Pair, Scene
 from a2a_gen.diff.rules.rule import SAME, rule
 from a2a_gen.diff.shape import Shape
 
-BECAME_NULLABLE = rule("A2A032", "became-nullable", "type widens I E E", "null is now allowed", mirror="became-non-nullable")
-BECAME_NON_NULLABLE = rule("A2A033", "became-non-nullable", "type narrows E I E", "null is no longer allowed", mirror="became-nullable")
-TYPE_NARROWED = rule("A2A040", "type-narrowed", "type narrows E I E", "{old} became {new}", mirror="type-widened")
-TYPE_WIDENED = rule("A2A041", "type-widened", "type widens I E E", "{old} became {new}", mirror="type-narrowed")
-TYPE_CHANGED = rule("A2A042", "type-changed", "type both E E E", "{old} became {new}", mirror=SAME)
+BECAME_NULLABLE = rule("A2A032 became-nullable", "type widens I E E", "null is now allowed", mirror="became-non-nullable")
+BECAME_NON_NULLABLE = rule("A2A033 became-non-nullable", "type narrows E I E", "null is no longer allowed", mirror="became-nullable")
+TYPE_NARROWED = rule("A2A040 type-narrowed", "type narrows E I E", "{old} became {new}", mirror="type-widened")
+TYPE_WIDENED = rule("A2A041 type-widened", "type widens I E E", "{old} became {new}", mirror="type-narrowed")
+TYPE_CHANGED = rule("A2A042 type-changed", "type both E E E", "{old} became {new}", mirror=SAME)
 
 RULES = (BECAME_NULLABLE, BECAME_NON_NULLABLE, TYPE_NARROWED, TYPE_WIDENED, TYPE_CHANGED)
 

@@ -9,9 +9,9 @@ from a2a_gen.diff.change import Change, Focus, Pair, Words
 from a2a_gen.diff.rules.rule import SAME, Effect, Levels, Rule, rule
 from a2a_gen.diff.shape import Atom, tag_values
 
-BRANCH_REMOVED = rule("A2A070", "union-branch-removed", "union narrows E I E", "{name} is no longer an alternative", mirror="union-branch-added")
-BRANCH_ADDED = rule("A2A071", "union-branch-added", "union widens I E I", "{name} is a new alternative", mirror="union-branch-removed")
-TAG_CHANGED = rule("A2A072", "discriminator-changed", "union both E E E", "alternatives are told apart by {new} instead of {old}", mirror=SAME)
+BRANCH_REMOVED = rule("A2A070 union-branch-removed", "union narrows E I E", "{name} is no longer an alternative", mirror="union-branch-added")
+BRANCH_ADDED = rule("A2A071 union-branch-added", "union widens I E I", "{name} is a new alternative", mirror="union-branch-removed")
+TAG_CHANGED = rule("A2A072 discriminator-changed", "union both E E E", "alternatives are told apart by {new} instead of {old}", mirror=SAME)
 
 RULES = (BRANCH_REMOVED, BRANCH_ADDED, TAG_CHANGED)
 
