@@ -147,7 +147,7 @@ def _written(skill: DeclaredSkill, task: Task | None, message: Message | None) -
     """Write what came of the call, or raise it."""
     if task is None:
         parts = message.parts if message else []
-        return Answer(200, to_json(_value(parts)))
+        return Answer(200, to_json(_value(skill, parts)))
     state = State(task.status.state) if task.status.state.is_known else State.FAILED
     said = task.status.message.parts if task.status.message else []
     if state in INTERRUPTED:
@@ -158,13 +158,17 @@ def _written(skill: DeclaredSkill, task: Task | None, message: Message | None) -
         raise _ENDS.get(state, InternalError)(text_of(said), details={"task_id": task.id})
     results = next((each.parts for each in task.artifacts or [] if RESULT in (each.artifact_id, each.name)), said)
     if skill.contract is not None and skill.contract.streams:
-        return Answer(200, to_json([_value([part]) for part in results]))
-    return Answer(200, to_json(_value(results)))
+        return Answer(200, to_json([_value(skill, [part]) for part in results]))
+    return Answer(200, to_json(_value(skill, results)))
 
 
-def _value(parts: list[Part]) -> object:
+def _value(skill: DeclaredSkill, parts: list[Part]) -> object:
+    """Find the output among parts; a dialect that has no data has JSON in a text."""
     data = data_of(parts)
-    return text_of(parts) if data is None else None if data is JSON_NULL else data
+    if data is not None:
+        return None if data is JSON_NULL else data
+    is_text = skill.contract is None or skill.contract.output.law.is_text
+    return text_of(parts) if is_text else from_json(text_of(parts), allow_inf_nan=False)
 
 
 _IDS = Ids(SystemClock())

@@ -108,6 +108,8 @@ class MeshService(ServiceBase, AgentService[Call]):
         skill, scope = skill_of(call.surface), call.scope(request.tenant)
         need_permission(skill, call)
         check_sizes(request.message, call.surface.limits)
+        if skill.contract is not None:
+            skill.contract.check(request.message)
         wire_id = request.message.task_id or fresh_id()
         if len(wire_id) > _LONGEST_ID or not wire_id.isprintable():
             raise InvalidParamsError(fields=((TaskSendParams.wire_name("id"), f"is not one line of at most {_LONGEST_ID} characters"),))
