@@ -56,8 +56,8 @@ class Witnesses:
             found = None
         if found is None:
             return None
-        name = (root.old if was_taken else root.new).name or root.new.name
-        return Witness(found[0], name, was_taken)
+        definition = self._comparison.trees[taker].definitions.get((root.old_at, root.new_at)[taker])
+        return Witness(found[0], definition.name if definition else "", was_taken)
 
     def shows(self, pair: Pair, value: Json, taker: int) -> bool:
         """Whether one side takes a value and the other refuses it."""
