@@ -10,8 +10,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -44,12 +44,12 @@ def run(folder: Path, *words: str, code: int = 0) -> str:
 
 
 @contextmanager
-def serving(project: Path) -> Iterator[str]:
+def serving(project: Path, word: str = "serve") -> Iterator[str]:
     """Serve a project as its README says."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [str(BIN / "a2a-gen"), "serve", "--port", str(port)]
+    command = [str(BIN / "a2a-gen"), word, "--port", str(port)]
     with subprocess.Popen(command, cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             yield _ready(f"http://127.0.0.1:{port}")
@@ -119,3 +119,31 @@ def test_a_breaking_edit_is_noticed_everywhere(project: Path, tmp_path: Path) ->
         schema.write_text(before)
         run(project, "a2a-gen", "build")
     run(project, "mypy")
+
+
+def test_changes_are_served_while_one_works(project: Path) -> None:
+    """`dev` builds and serves what has changed in a schema, and goes on with the old when the new cannot be built."""
+    schema = project / "schema" / "greeting.json"
+    before = schema.read_text()
+    body = {"name": "Ada", "language": "fr", "loud": True}
+    with serving(project, "dev") as url:
+        try:
+            assert httpx.post(f"{url}/skills/greet", json=body, trust_env=False).status_code == 400
+            schema.write_text("{")
+            time.sleep(1)
+            assert httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).status_code == 200
+            schema.write_text(before.replace('"language":', '"loud": {"type": "boolean"},\n        "language":'))
+            assert _in_time(lambda: httpx.post(f"{url}/skills/greet", json=body, trust_env=False).status_code == 200)
+        finally:
+            schema.write_text(before)
+    run(project, "a2a-gen", "build")
+
+
+def _in_time(holds: Callable[[], bool]) -> bool:
+    """Say whether something comes true; a server that starts again is away for a moment."""
+    for _ in range(100):
+        with suppress(httpx.TransportError):
+            if holds():
+                return True
+        time.sleep(0.1)
+    return False
