@@ -11,7 +11,7 @@ import jsoncompat
 import jsonschema_rs
 import pytest
 from contract.random_schemas import VALUES, as_sent, pairs
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from a2a_gen.diff.compare import Comparison
@@ -75,6 +75,7 @@ def is_confirmed(witness: Witness, old: Bundle, new: Bundle) -> bool:
 
 
 @given(pair=pairs())
+@example(pair=({"$defs": {"Root": {}, "One": {"type": "number"}, "Two": {}}}, {"$defs": {"Root": {}, "One": {"$ref": "#/$defs/Two"}, "Two": {}}}))
 def test_every_witness_is_confirmed(pair: tuple[Bundle, Bundle]) -> None:
     """Every document that is shown is taken by one side and refused by the other."""
     for bundle in pair:
@@ -98,7 +99,7 @@ def test_most_breaks_have_a_witness(record_property: pytest.RecordProperty) -> N
     gather()
     share = count["without"] / max(1, count.total())
     record_property("breaks without a witness", f"{count['without']} of {count.total()}")
-    assert share < 0.35
+    assert share < 0.25
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -136,7 +136,7 @@ class _Teller:
         if worst is Level.NONE:
             return None
         home = owner(self._trees[1], change.new)
-        users = self._roles[1].who(home) | self._roles[0].who(owner(self._trees[0], change.old))
+        users = _called(change) | self._roles[1].who(home) | self._roles[0].who(owner(self._trees[0], change.old))
         reads = Role.READ in roles and self._wish.profile in {"WIRE", "FULL", "BACKWARD"} and change.levels.read >= Level.WARNING
         writes = Role.WRITTEN in roles and self._wish.profile in {"WIRE", "FULL", "FORWARD"} and change.levels.write >= Level.WARNING
         looks = self._wish.witnesses and reached is not None and change.pair is not None
@@ -162,6 +162,16 @@ class _Teller:
                 found = self._witnesses.find(change, reached.path, reached.root, was_taken=was_taken)
                 if found is not None:
                     yield found
+
+
+def _called(change: Change) -> frozenset[str]:
+    """Name the operation or skill that a change of a table or a card is about."""
+    words = dict(change.words)
+    name = words.get("name") or words.get("old", "")
+    if change.rule.area == "operation" and " of " not in name:
+        return frozenset({name.partition(" in ")[0]})
+    is_skill = change.rule.id.startswith("skill-") or name.startswith("the skill ")
+    return frozenset({f"skill {name.removeprefix('the skill ')}"}) if change.rule.area == "agent" and is_skill else frozenset()
 
 
 def _name(home: At, reached: _Reached | None) -> str:

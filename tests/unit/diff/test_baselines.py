@@ -1,0 +1,109 @@
+"""Where baselines come from: refs, locks, folders, cards; and what is said when one is not there."""
+
+from __future__ import annotations
+
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from unit.diff.sides import CARD, Run, git
+
+
+@pytest.mark.parametrize("ref", ["HEAD", "v1.0.0", "main", "v*", "HEAD:schema"])
+@pytest.mark.usefixtures("project")
+def test_a_ref_is_read_without_a_checkout(run: Run, ref: str) -> None:
+    """A branch, an annotated tag, a pattern of tags and a path in a commit are baselines; relative references are followed inside the commit."""
+    code, said, _ = run("diff", "--against", ref)
+    assert code == 1
+    assert "schema/v1_0/request.json:10 #/$defs/GetTaskRequest/properties/id/minLength" in said
+    assert 'was accepted of GetTaskRequest and is refused now: {"id": "a"}' in said
+    assert "Concerned: GetTask." in said
+
+
+def test_the_lock_is_a_baseline(run: Run, project: Path) -> None:
+    """The lock means the commit that last wrote it; one that nobody committed is no baseline."""
+    (project / "a2a-gen.lock").write_text("{}")
+    assert run("diff", "--against", "a2a-gen.lock")[0] == 3
+    git(project, "add", "a2a-gen.lock")
+    git(project, "commit", "-q", "-m", "Built")
+    assert run("diff", "--against", "a2a-gen.lock")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("ref", "cure"),
+    [("nothing", "git fetch origin nothing"), ("v9*", "git fetch --tags")],
+    ids=["unknown", "no-tag"],
+)
+@pytest.mark.usefixtures("project")
+def test_a_baseline_that_is_not_there(run: Run, ref: str, cure: str) -> None:
+    """An unknown ref ends with 3 and the command to run, never with "no changes"."""
+    code, said, complaint = run("diff", "--against", ref)
+    assert (code, said) == (3, "")
+    assert f"fix: {cure}" in complaint
+
+
+def test_a_shallow_clone(run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a shallow clone, as CI makes them, the message says how to get what is missing."""
+    git(project, "commit", "-q", "-a", "-m", "Second")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{project}", "shallow")
+    monkeypatch.chdir(tmp_path / "shallow")
+    assert "fix: git fetch --unshallow" in run("diff", "--against", "HEAD~1")[2]
+    code, _, complaint = run("diff", "--against", "origin/other")
+    assert code == 3
+    assert "fix: git fetch --depth=1 origin other:refs/remotes/origin/other" in complaint
+
+
+def test_a_folder_that_the_commit_has_not(run: Run, project: Path) -> None:
+    """A baseline without the folder is no failure: everything is new."""
+    (project / "more").mkdir()
+    (project / "more" / "thing.json").write_text('{"$defs": {"Thing": {"type": "string"}}}')
+    code, said, notes = run("diff", "--against", "HEAD", "more", "--plain")
+    assert (code, "definition-added" in said) == (0, True)
+    assert "HEAD has nothing at more: everything is new" in notes
+
+
+def test_outside_of_a_repository(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ref needs a repository."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    (tmp_path / "thing.json").write_text("{}")
+    code, _, complaint = run("diff", "--against", "main", ".", "--plain")
+    assert code == 3
+    assert "is in no Git repository" in complaint
+
+
+def test_a_card_that_an_agent_answers(run: Run) -> None:
+    """The address of an agent is a baseline: its card is compared with a file."""
+    body = (CARD / "previous" / "card.json").read_bytes()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == "/.well-known/agent-card.json"
+            self.send_response(200 if found else 404)
+            self.end_headers()
+            self.wfile.write(body if found else b"{}")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        code, said, _ = run("diff", "--against", address, CARD / "current" / "card.json")
+        missing, _, complaint = run("diff", "--against", f"{address}/other", CARD / "current" / "card.json")
+        server.shutdown()
+    assert (code, missing) == (1, 3)
+    assert "the skill fry was removed" in said
+    assert "Concerned: skill fry." in said
+    assert "there is no card at" in complaint
+
+
+def test_a_transitive_profile_looks_at_every_tag(run: Run, project: Path) -> None:
+    """What was widened and narrowed again is only seen by whoever compares with the first version too."""
+    git(project, "commit", "-q", "-a", "-m", "Narrower")
+    git(project, "tag", "v2.0.0")
+    assert run("diff", "--against", "v*", "--profile", "BACKWARD")[0] == 0
+    code, said, _ = run("diff", "--against", "v*", "--profile", "BACKWARD_TRANSITIVE")
+    assert code == 1
+    assert "clients of v1.0.0, v2.0.0" in said
