@@ -96,13 +96,14 @@ def error_of_http(dialect: str, operation: Operation, status: int, body: bytes) 
     inner = said.get("error")
     told = refusal(inner if is_object(inner) else said)
     details, fields, reason = _details(_data(inner if is_object(inner) else said))
-    kind = _REASONS.get(reason or "") or _codes(dialect).get(told.code or 0) or _by_status(operation, status)
-    kind = InvalidParamsError if kind is InvalidRequestError and fields else kind  # of the two, this one names places
+    kind = _REASONS.get(reason or "") or _codes(dialect).get(told.code or 0) or _by_status(operation, status, names_places=bool(fields))
     return kind(told.message or _text(said), details=details, fields=fields)
 
 
-def _by_status(operation: Operation, status: int) -> type[A2AError]:
-    """Choose by what was asked where a status has several meanings."""
+def _by_status(operation: Operation, status: int, *, names_places: bool) -> type[A2AError]:
+    """Choose by what was asked, and by what is said of it, where a status has several meanings."""
+    if status == HTTPStatus.BAD_REQUEST and names_places:
+        return InvalidParamsError
     if status == HTTPStatus.NOT_FOUND and operation.name == GET_EXTENDED_AGENT_CARD.name:
         return ExtendedAgentCardNotConfiguredError
     if status == HTTPStatus.NOT_FOUND and operation.name != LIST_TASKS.name:
