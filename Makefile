@@ -43,7 +43,7 @@ check: .venv/.installed ## lint, types, import directions, and that generated co
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing
 	$(BIN)/basedpyright
-	$(BIN)/a2a-gen check
+	@if git rev-parse --quiet --verify origin/main >/dev/null; then set -x; $(BIN)/a2a-gen check --against origin/main; else set -x; $(BIN)/a2a-gen check; fi
 
 fmt: .venv/.installed ## format the code and mend what can be mended
 	$(BIN)/ruff check --fix-only .
