@@ -52,6 +52,7 @@ SHOWN: dict[tuple[str, str, str], list[object]] = {
     ("v0_3_proto", "CreateTaskPushNotificationConfigRequest", "config.name"): [CREATE],
     ("mesh", "AgentCard", "securitySchemes"): [CARD],
     ("mesh", "AgentCard", "securityRequirements"): [CARD],
+    ("mesh", "AgentCard", "signatures"): [{**CARD, "signatures": [{"protected": "e30", "signature": "c2ln"}]}],
 }
 
 

@@ -25,7 +25,7 @@ from a2a_runtime.testing.issuer import AUDIENCE, ISSUER, Issuer
 TRUSTED = Issuer()
 STRANGER = Issuer()
 KNOWN = JwtAuthenticator(TRUSTED.keys(), TRUSTED.expected())
-NOW = int(time.time())
+NOW, DAY = int(time.time()), 86_400  # a whole run of the tests fits into a day
 SECRET = "s" * 32
 
 
@@ -36,7 +36,7 @@ def part(value: object) -> str:
 
 def payload(**changes: object) -> dict[str, object]:
     """Say what a good token says."""
-    return {"sub": "ada", "iss": ISSUER, "aud": AUDIENCE, "exp": NOW + 3600, **changes}
+    return {"sub": "ada", "iss": ISSUER, "aud": AUDIENCE, "exp": NOW + DAY, **changes}
 
 
 def confused() -> str:
@@ -55,8 +55,8 @@ def tampered() -> str:
 
 REFUSED: dict[str, tuple[Callable[[], str], str]] = {
     "expired": (lambda: TRUSTED.token(exp=NOW - 1), "The token has expired"),
-    "not valid yet": (lambda: TRUSTED.token(nbf=NOW + 600), "The token is not valid yet"),
-    "issued in the future": (lambda: TRUSTED.token(iat=NOW + 600), "The token is not valid yet"),
+    "not valid yet": (lambda: TRUSTED.token(nbf=NOW + DAY), "The token is not valid yet"),
+    "issued in the future": (lambda: TRUSTED.token(iat=NOW + DAY), "The token is not valid yet"),
     "another audience": (lambda: TRUSTED.token(aud="others"), "The token is meant for somebody else"),
     "no audience": (lambda: TRUSTED.token(aud=None), "The token does not say its aud"),
     "another issuer": (lambda: TRUSTED.token(iss="https://evil.example"), "The token is of another issuer"),
@@ -140,7 +140,7 @@ def test_a_tenant_that_is_wanted_must_be_there() -> None:
 def test_a_clock_may_differ_by_what_was_said() -> None:
     """And by no more."""
     patient = JwtAuthenticator(TRUSTED.keys(), Expected(ISSUER, AUDIENCE, ("ES256",), leeway=60))
-    assert isinstance(patient.authenticate(bearer(TRUSTED.token(exp=NOW - 5))), Identity)
+    assert isinstance(patient.authenticate(bearer(TRUSTED.token(exp=int(time.time()) - 5))), Identity)
 
 
 def test_a_shared_secret_is_a_key_too() -> None:
