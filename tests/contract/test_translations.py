@@ -43,6 +43,15 @@ CARD = {
     "securitySchemes": {"key": {"apiKeySecurityScheme": {"location": "header", "name": "k"}}},
     "securityRequirements": [{"schemes": {"key": {}}}],
 }
+INTERFACES = [
+    {"url": "https://one.example.com", "protocolBinding": "JSONRPC", "protocolVersion": "1.0", "tenant": "acme"},
+    {"url": "https://two.example.com", "protocolBinding": "HTTP+JSON", "protocolVersion": "0.3"},
+]
+CARDS = [
+    {**CARD, "iconUrl": "https://example.com/icon.png"},
+    {**CARD, "signatures": [{"protected": "e30", "signature": "c2ln"}]},
+    {**CARD, "supportedInterfaces": INTERFACES},
+]
 CONFIG: dict[str, object] = {"name": "tasks/1/pushNotificationConfigs/2", "pushNotificationConfig": {"id": "3", "url": "u"}}
 CREATE = {"parent": "tasks/1", "configId": "4", "config": CONFIG}
 # Documents that show a loss where luck would have to be great to make one.
@@ -52,7 +61,13 @@ SHOWN: dict[tuple[str, str, str], list[object]] = {
     ("v0_3_proto", "CreateTaskPushNotificationConfigRequest", "config.name"): [CREATE],
     ("mesh", "AgentCard", "securitySchemes"): [CARD],
     ("mesh", "AgentCard", "securityRequirements"): [CARD],
-    ("mesh", "AgentCard", "signatures"): [{**CARD, "signatures": [{"protected": "e30", "signature": "c2ln"}]}],
+    ("mesh", "AgentCard", "iconUrl"): CARDS,
+    ("mesh", "AgentCard", "signatures"): CARDS,
+    ("mesh", "AgentCard", "supportedInterfaces"): CARDS,
+    ("v0_3", "AgentCard", "supportedInterfaces.tenant"): CARDS,
+    ("v0_3", "AgentCard", "supportedInterfaces.protocolVersion"): CARDS,
+    ("v0_3_proto", "AgentCard", "supportedInterfaces.tenant"): CARDS,
+    ("v0_3_proto", "AgentCard", "supportedInterfaces.protocolVersion"): CARDS,
 }
 
 
