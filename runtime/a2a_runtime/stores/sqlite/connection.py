@@ -33,10 +33,14 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         raise UnsupportedStoreError(f"SQLite {sqlite3.sqlite_version} is too old: {'.'.join(map(str, _OLDEST))} is needed")
     try:
         connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=_STATEMENTS)
-        connection.row_factory = sqlite3.Row
+    except sqlite3.Error as error:
+        raise unavailable(path, error) from error
+    connection.row_factory = sqlite3.Row
+    try:
         for setting in ("journal_mode", "synchronous", "foreign_keys", *(["read_only"] if read_only else [])):
             connection.execute(SQL[setting])
     except sqlite3.Error as error:
+        connection.close()
         raise unavailable(path, error) from error
     return connection
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from a2a_runtime.errors import StoreUnavailableError
@@ -39,15 +40,14 @@ class SqliteStore(SqliteTasks, SqliteContexts, SqliteRuns, SqlitePushes):
             raise StoreUnavailableError(f"{self.path}: its folder does not exist. Make it, or name another file")
         if self._lock is not None:
             self._lock.take()
-        try:
-            writer = connect(self.path)
+        with ExitStack() as undo:
+            if self._lock is not None:
+                undo.callback(self._lock.release)
+            writer = undo.enter_context(closing(connect(self.path)))
             migrations.upgrade(writer, self.path)
             self._check(writer)
             reader = connect(self.path, read_only=True)
-        except BaseException:
-            if self._lock is not None:
-                self._lock.release()
-            raise
+            undo.pop_all()
         self._writer = Lane(self.path, writer, writes=True, fault=self._options.fault)
         self._reader = Lane(self.path, reader, writes=False)
 
