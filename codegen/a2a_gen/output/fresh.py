@@ -42,7 +42,8 @@ def sources_digest() -> str:
     files = [home / "pipeline.py"]
     for folder in SHAPING:
         for parent, folders, names in os.walk(home / folder):
-            folders[:] = [name for name in folders if name != "__pycache__"]
+            # Caches of tools are no sources: ruff keeps one beside every configuration, and there is one among these files.
+            folders[:] = [name for name in folders if name != "__pycache__" and not name.startswith(".")]
             files += [Path(parent, name) for name in names]
     return digest("".join(f"{path} {content}\n" for path, content in sorted(digests(home, files).items())).encode())
 
