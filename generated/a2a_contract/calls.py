@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
+from json import loads
+from math import isfinite
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
@@ -22,12 +24,19 @@ from .binding import AnyBinding
 from .kinds import is_object
 from .places import MANY, places
 
-CallId: TypeAlias = object  # text, an integer or null; anything at all in a dialect that forgives its envelope
+CallId: TypeAlias = bytes
+"""The id of a call as JSON, to be given back as it came: text, a number or null; anything at all in a dialect that forgives its envelope."""
+
+NO_ID: CallId = b"null"
 
 _VERSION = "2.0"
 _MEMBER = 2  # the place in an error's path of the name of a member of the params: after the method, and "params"
 _ENVELOPE = frozenset({"jsonrpc", "id", "method"})
-_STRICT_ID = core_schema.nullable_schema(core_schema.union_schema([core_schema.str_schema(strict=True), core_schema.int_schema(strict=True)]))
+_STRICT_ID = core_schema.nullable_schema(
+    core_schema.union_schema(
+        [core_schema.str_schema(strict=True), core_schema.int_schema(strict=True), core_schema.float_schema(strict=True, allow_inf_nan=False)]
+    )
+)
 
 
 class Fault(Enum):
@@ -43,7 +52,7 @@ class Fault(Enum):
 class UnreadableCallError(Exception):
     """A body is no call of a known method with the right params; ``call_id`` and ``method`` as far as they could be read."""
 
-    def __init__(self, fault: Fault, call_id: CallId = None, method: str | None = None, fields: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(self, fault: Fault, call_id: CallId = NO_ID, method: str | None = None, fields: tuple[tuple[str, str], ...] = ()) -> None:
         super().__init__(fault.name)
         self.fault, self.call_id, self.method, self.fields = fault, call_id, method, fields
 
@@ -75,7 +84,9 @@ class CallReader:
         except ValidationError as error:
             return self._read_again(body, error)
         bindings = self._methods[call["method"]]
-        return ReadCall(call["id"], bindings, tuple([call[binding.dialect] for binding in bindings]))
+        given = call["id"]
+        call_id = _digits(body, given) if given.__class__ is float else to_json(given, inf_nan_mode="null")
+        return ReadCall(call_id, bindings, tuple([call[binding.dialect] for binding in bindings]))
 
     def _read_again(self, body: bytes, error: ValidationError) -> ReadCall:
         call: dict[str, object] | list[object] | str | float | None
@@ -85,19 +96,23 @@ class CallReader:
             raise UnreadableCallError(Fault.NOT_JSON) from None
         if not isinstance(call, dict):
             raise UnreadableCallError(Fault.NOT_AN_OBJECT) from None
-        method, call_id = call.get("method"), call.get("id")
-        if not (self._forgiving or _is_strict_id(call_id)):
-            call_id = None
+        method, call_id = call.get("method"), self._id_of(call.get("id"), body)
         if not isinstance(method, str):
             raise UnreadableCallError(Fault.NOT_A_CALL, call_id) from None
         if method not in self._methods:
             raise UnreadableCallError(Fault.UNKNOWN_METHOD, call_id, method) from None
         if error.error_count() <= MANY:
             if method in self._forgiving and (forgiven := self._forgive(call, error)):
-                return forgiven
+                return forgiven._replace(call_id=call_id)
             if any(each["loc"][1] in _ENVELOPE for each in error.errors()):
                 raise UnreadableCallError(Fault.NOT_A_CALL, call_id, method) from None
         raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error, skip=_MEMBER, of=self._methods[method][0].request)) from None
+
+    def _id_of(self, given: object, body: bytes) -> CallId:
+        """Write an id as far as it is one: a call that cannot be read has none otherwise."""
+        if isinstance(given, float):
+            return _digits(body, given)
+        return to_json(given, inf_nan_mode="null") if self._forgiving or _is_strict_id(given) else NO_ID
 
     def _forgive(self, call: dict[str, object], error: ValidationError) -> ReadCall | None:
         """Read a call without what a forgiving dialect overlooks; nothing when that does not help."""
@@ -143,6 +158,12 @@ def _mended(params: dict[str, object], error: ValidationError) -> dict[str, obje
     """Leave out the members of params that are of a kind which no reader can take; what is wrong deeper inside stays wrong."""
     unreadable = {each["loc"][_MEMBER] for each in error.errors() if len(each["loc"]) == _MEMBER + 1}
     return {name: value for name, value in params.items() if name not in unreadable}
+
+
+def _digits(body: bytes, number: float) -> CallId:
+    """Find a number again as it was written, since a float does not keep its digits; one without an end is no JSON."""
+    call: dict[str, str] = loads(body, parse_float=str, parse_int=str)
+    return call["id"].encode() if isfinite(number) else NO_ID
 
 
 def _is_strict_id(value: object) -> bool:

@@ -104,7 +104,7 @@ class SmallExchange:
 
     async def _call(self, send: Send, call: ReadCall) -> None:
         binding = call.bindings[0]
-        head = b'{"jsonrpc":"2.0","id":' + to_json(call.call_id) + b',"result":'
+        head = b'{"jsonrpc":"2.0","id":' + call.call_id + b',"result":'
         try:
             await self._write(send, binding, call.requests[0], head, b"}")
         except ValidationError as error:
@@ -132,10 +132,10 @@ class SmallExchange:
         return await _send(send, 200, b"".join(frames), "text/event-stream")
 
     @staticmethod
-    async def _refuse(send: Send, error: A2AError, dialect: str, call_id: object) -> None:
+    async def _refuse(send: Send, error: A2AError, dialect: str, call_id: bytes) -> None:
         row = ERRORS[type(error)].in_dialect(dialect)
         shown = {"code": row.code, "message": row.text(error), "data": error.fields}
-        await _send(send, row.jsonrpc_status, to_json({"jsonrpc": "2.0", "id": call_id, "error": shown}))
+        await _send(send, row.jsonrpc_status, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(shown)))
 
 
 async def _body(receive: Receive) -> bytes:

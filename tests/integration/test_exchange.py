@@ -166,9 +166,21 @@ def test_a_form_of_0_3_is_answered_in_that_form(client: httpx.Client) -> None:
     assert client.get(f"/v1/tasks/{kind['task']['id']}").json()["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
-def test_ids_of_calls_come_back_as_they_were(client: httpx.Client) -> None:
-    """Text, integers of any size and null are echoed; a call without an id is answered with null."""
-    for call_id in ("a", 7, 10**40, None):
-        body = json.dumps({"jsonrpc": "2.0", "id": call_id, "method": "GetTask", "params": {"id": "x"}})
-        assert client.post("/", content=body, headers={"content-type": "application/json"}).json()["id"] == call_id
+CALL_IDS = ('"a"', '"\\u00e4 \\""', "7", "-7", "0", str(10**40), "1.5", "1.50", "-0.0", "1e3", "1E+3", "0.12345678901234567890123", "null")
+
+
+@pytest.mark.parametrize("call_id", CALL_IDS)
+@pytest.mark.parametrize("method", ["GetTask", "tasks/get", "Nothing"])
+def test_ids_of_calls_come_back_as_they_were(client: httpx.Client, call_id: str, method: str) -> None:
+    """Text, numbers of any size, with the digits that they had, and null are echoed with answers and errors alike."""
+    task = Talker(client, VOICES[0]).task("hello")
+    for task_id in (task.id, "nobody", ""):
+        body = f'{{"jsonrpc":"2.0","id":{call_id},"method":"{method}","params":{{"id":"{task_id}"}}}}'
+        answer = client.post("/", content=body, headers={"content-type": "application/json"}).text
+        echoed = json.loads(answer, parse_float=str, parse_int=str)["id"]
+        assert echoed == json.loads(call_id, parse_float=str, parse_int=str)
+
+
+def test_a_call_without_an_id_is_answered_with_null(client: httpx.Client) -> None:
+    """Nobody who asks by HTTP is left without an answer."""
     assert client.post("/", json={"jsonrpc": "2.0", "method": "GetTask", "params": {"id": "x"}}).json()["id"] is None

@@ -13,7 +13,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from litestar.types import HTTPScope, Receive, Send
-from pydantic_core import to_json
 
 from a2a_contract.calls import CallReader, UnreadableCallError
 from a2a_contract.errors import MethodNotAllowedError
@@ -70,7 +69,7 @@ class JsonRpc:
             place = next((each for each in others if bindings[each].dialect == home), place)
             binding = bindings[place]
             call = self._counter.call(question, caller, binding)
-        head = b'{"jsonrpc":"2.0","id":%b,"result":' % to_json(call_id)
+        head = b'{"jsonrpc":"2.0","id":%b,"result":' % call_id
         return await self._counter.serve(question, Inquiry(binding, binding.take(requests[place]), call, head, b"}"), receive, send)
 
     def _place(self, question: Question, method: str | None) -> None:

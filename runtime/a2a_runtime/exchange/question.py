@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 
 from litestar.types import HTTPScope
 
-from a2a_contract.calls import CallId
+from a2a_contract.calls import NO_ID, CallId
 from a2a_contract.dialects import DIALECTS, EXTENSIONS, VERSION, Parameter
 from a2a_contract.errors import ContentTypeNotSupportedError
 from a2a_runtime.exchange.dialect import Spoken, plain_version
@@ -50,7 +50,7 @@ class Question:
     def __init__(self, scope: HTTPScope, binding: BindingKind, dialect: str) -> None:
         self.scope, self.binding, self.dialect = scope, binding, dialect
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
-        self.call_id: CallId = None
+        self.call_id: CallId = NO_ID
         self.caller = ""
         """To whom the tasks of the sender belong, once they were let in."""
         self.is_answered = False

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
-from a2a_contract.calls import CallId
+from a2a_contract.calls import NO_ID, CallId
 from a2a_contract.dialects import DIALECTS
 from a2a_contract.errors import DOMAIN, ERRORS, A2AError, ErrorRow, MethodNotAllowedError
 from a2a_runtime.auth.gate import ChallengeError, ScopeError
@@ -37,12 +37,12 @@ class Shown(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def show(error: A2AError, dialect: str, binding: BindingKind, call_id: CallId = None) -> Shown:
+def show(error: A2AError, dialect: str, binding: BindingKind, call_id: CallId = NO_ID) -> Shown:
     """Write an error as a dialect shows it over a binding."""
     row = ERRORS[row_class(type(error))].in_dialect(dialect)
     if binding is BindingKind.JSONRPC:
-        shown: object = {"jsonrpc": "2.0", "id": call_id, "error": _jsonrpc(error, row, dialect)}
-        return Shown(row.jsonrpc_status, to_json(shown), tuple(_headers(error)))
+        shown = b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(_jsonrpc(error, row, dialect)))
+        return Shown(row.jsonrpc_status, shown, tuple(_headers(error)))
     body = _status(error, row) if _is_status(dialect) else _jsonrpc(error, row, dialect)
     return Shown(row.http, to_json(body), tuple(_headers(error)))
 

@@ -33,7 +33,7 @@ def test_every_error_is_shown_as_its_row_says(kind: type[A2AError], dialect: str
     """Code, status, reason and text come from the row of the dialect; the id of the call comes back."""
     row = ERRORS[kind].in_dialect(dialect)
     error = kind(details=DETAILS)
-    status, body, _ = show(error, dialect, BindingKind.JSONRPC, "r-1")
+    status, body, _ = show(error, dialect, BindingKind.JSONRPC, b'"r-1"')
     shown = json.loads(body)
     assert (status, shown["jsonrpc"], shown["id"]) == (row.jsonrpc_status, "2.0", "r-1")
     assert (shown["error"]["code"], shown["error"]["message"]) == (row.code, row.text(error))
@@ -51,7 +51,7 @@ def test_an_error_of_1_0_carries_its_reason() -> None:
     """An ErrorInfo says reason, domain and details, with names in the spelling of the wire."""
     info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "TASK_NOT_FOUND", "domain": DOMAIN, "metadata": {"taskId": "t-1"}}
     error = TaskNotFoundError(details={"task_id": "t-1"})
-    assert json.loads(show(error, "v1_0", BindingKind.JSONRPC, 1).body)["error"]["data"] == [info]
+    assert json.loads(show(error, "v1_0", BindingKind.JSONRPC, b"1").body)["error"]["data"] == [info]
     assert json.loads(show(error, "v1_0", BindingKind.HTTP).body)["error"]["details"] == [info]
     assert json.loads(show(error, "v0_3", BindingKind.HTTP).body)["data"] == {"reason": "TASK_NOT_FOUND", "taskId": "t-1"}
 

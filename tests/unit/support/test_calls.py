@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
+from pydantic_core import to_json
 
 from a2a_gen.support.base import Base64, Encoded, WireModel
 from a2a_gen.support.binding import AnyBinding, Binding, Nothing, as_it_is, made, same
@@ -68,7 +69,7 @@ def read(reader: CallReader, **members: object) -> ReadCall:
 def test_envelope_and_params_are_read_together() -> None:
     """The request is a model already, with bytes as bytes."""
     call = read(ONE, method="Send", params={"raw": "AP8="})
-    assert call == ReadCall(1, (STRICT["Send"],), (Send(raw=b"\x00\xff"),))
+    assert call == ReadCall(b"1", (STRICT["Send"],), (Send(raw=b"\x00\xff"),))
 
 
 def test_a_shared_method_is_read_for_each_dialect() -> None:
@@ -78,15 +79,21 @@ def test_a_shared_method_is_read_for_each_dialect() -> None:
     assert call.requests == (Get(id="x", limit=3), GetElsewhere(id="x", reason="because"))
 
 
-@pytest.mark.parametrize("call_id", ["abc", 7, -1, 2**70, None, ""], ids=repr)
-def test_an_id_is_kept(call_id: object) -> None:
-    """Texts, integers of any size and null are ids."""
-    assert read(ONE, id=call_id, method="Card").call_id == call_id
+@pytest.mark.parametrize("call_id", ['"abc"', "7", "-1", str(2**70), "1.5", "1.50", "-0.0", "1e3", "0.1234567890123456789", "null", '""'])
+def test_an_id_is_kept(call_id: str) -> None:
+    """Texts, numbers of any size with all of their digits, and null are ids."""
+    body = f'{{"method": "Card", "id": {call_id}, "jsonrpc": "2.0"}}'
+    assert ONE.read(body.encode()).call_id == call_id.encode()
+
+
+def test_digits_are_kept_where_the_rest_is_forgiven() -> None:
+    """What a forgiving dialect overlooks makes no difference to the id."""
+    assert BOTH.read(b'{"id": 1.50, "method": "send", "params": null}').call_id == b"1.50"
 
 
 def test_an_id_may_be_missing() -> None:
     """A call without an id has null for one."""
-    assert ONE.read(b'{"jsonrpc": "2.0", "method": "Card"}').call_id is None
+    assert ONE.read(b'{"jsonrpc": "2.0", "method": "Card"}').call_id == b"null"
 
 
 def test_params_may_be_missing_where_nothing_is_required() -> None:
@@ -108,7 +115,7 @@ def test_wrong_params_name_every_place(params: object, where: tuple[str, ...]) -
     """The places are those of the request, without the envelope."""
     with pytest.raises(UnreadableCallError) as caught:
         read(ONE, method="get", params=params)
-    assert (caught.value.fault, caught.value.call_id, caught.value.method) == (Fault.WRONG_PARAMS, 1, "get")
+    assert (caught.value.fault, caught.value.call_id, caught.value.method) == (Fault.WRONG_PARAMS, b"1", "get")
     assert tuple(place for place, _ in caught.value.fields) == where
 
 
@@ -140,7 +147,10 @@ FAULTS: dict[str, tuple[bytes, Fault, object]] = {
     "null as method": (b'{"jsonrpc": "2.0", "id": 1, "method": null}', Fault.NOT_A_CALL, 1),
     "no version": (b'{"id": "a", "method": "Card"}', Fault.NOT_A_CALL, "a"),
     "other version": (b'{"jsonrpc": "1.0", "id": 1, "method": "Card"}', Fault.NOT_A_CALL, 1),
-    "fraction as id": (b'{"jsonrpc": "2.0", "id": 1.5, "method": "Card"}', Fault.NOT_A_CALL, None),
+    "endless number as id": (b'{"jsonrpc": "2.0", "id": 1e999, "method": "Card"}', Fault.NOT_A_CALL, None),
+    "no number as id": (b'{"jsonrpc": "2.0", "id": NaN, "method": "Card"}', Fault.NOT_A_CALL, None),
+    "list as id": (b'{"jsonrpc": "2.0", "id": [1], "method": "Card"}', Fault.NOT_A_CALL, None),
+    "fraction as id of an unknown method": (b'{"jsonrpc": "2.0", "id": 1.5, "method": "Other"}', Fault.UNKNOWN_METHOD, 1.5),
     "boolean as id": (b'{"jsonrpc": "2.0", "id": true, "method": "Card"}', Fault.NOT_A_CALL, None),
     "object as id": (b'{"jsonrpc": "2.0", "id": {}, "method": "Card"}', Fault.NOT_A_CALL, None),
     "unknown method": (b'{"jsonrpc": "2.0", "id": 1, "method": "Other"}', Fault.UNKNOWN_METHOD, 1),
@@ -153,7 +163,7 @@ def test_faults_are_told_apart(body: bytes, fault: Fault, call_id: object) -> No
     """Each kind of fault is its own, with the id of the call where one could be read."""
     with pytest.raises(UnreadableCallError) as caught:
         ONE.read(body)
-    assert (caught.value.fault, caught.value.call_id) == (fault, call_id)
+    assert (caught.value.fault, json.loads(caught.value.call_id)) == (fault, call_id)
 
 
 def test_an_unknown_method_is_named() -> None:
@@ -170,13 +180,14 @@ FORGIVEN: dict[str, tuple[bytes, object]] = {
     "null as params": (b'{"id": 1, "method": "send", "params": null}', 1),
     "text as params": (b'{"id": 1, "method": "send", "params": "x"}', 1),
     "another version": (b'{"jsonrpc": "1.0", "id": 1, "method": "send"}', 1),
+    "no number as id": (b'{"id": NaN, "method": "send"}', None),
 }
 
 
 @pytest.mark.parametrize(("body", "call_id"), FORGIVEN.values(), ids=FORGIVEN.keys())
 def test_a_forgiving_dialect_takes_an_incomplete_envelope(body: bytes, call_id: object) -> None:
     """Params that are no object count as empty ones, and any JSON is an id."""
-    assert BOTH.read(body) == ReadCall(call_id, (FORGIVING["send"],), (Empty(),))
+    assert BOTH.read(body) == ReadCall(to_json(call_id), (FORGIVING["send"],), (Empty(),))
 
 
 def test_a_binding_without_a_request_makes_one() -> None:
@@ -192,4 +203,4 @@ def test_a_body_with_countless_faults_costs_no_more_than_it_weighs() -> None:
     """A hundred thousand wrong items are one fault with one place, not a hundred thousand."""
     with pytest.raises(UnreadableCallError) as refused:
         read(ONE, method="Many", params={"items": [None] * 100_000})
-    assert (refused.value.fault, refused.value.call_id, len(refused.value.fields)) == (Fault.WRONG_PARAMS, 1, 1)
+    assert (refused.value.fault, refused.value.call_id, len(refused.value.fields)) == (Fault.WRONG_PARAMS, b"1", 1)
