@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import jsonschema_rs
@@ -76,3 +77,22 @@ def neighbours(value: Json) -> Iterator[Json]:
     elif isinstance(value, str):
         yield f"{value}x"
         yield value[:-1]
+
+
+# --- comparing -----------------------------------------------------------------------------------------------------------------------------------
+
+
+def same(one: Json, other: Json) -> bool:
+    """Whether two documents say the same: a point in time may be spelled in several ways."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other or (isinstance(one, str) and isinstance(other, str) and _moment(one) == _moment(other) is not None)
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

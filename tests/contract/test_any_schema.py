@@ -10,7 +10,7 @@ from types import ModuleType
 
 import jsonschema_rs
 from contract.random_schemas import bundles
-from contract.skill_cases import neighbours
+from contract.skill_cases import neighbours, same
 from hypothesis import given
 
 from a2a_gen.agent import models
@@ -56,14 +56,15 @@ DOCUMENTS = [document for start in STARTS for document in list(neighbours(start)
 
 
 @given(bundles())
-def test_models_refuse_nothing_that_schemas_take(schema: dict[str, object]) -> None:
-    """What the original schema takes, the form reads, and nothing else."""
+def test_models_refuse_and_lose_nothing_that_schemas_take(schema: dict[str, object]) -> None:
+    """What the original schema takes, the form reads and writes again, and nothing else."""
     judge = jsonschema_rs.validator_for({**schema, "$ref": "#/$defs/Root"}, validate_formats=True)
     form = made(schema)
     for document in DOCUMENTS:
         try:
-            form.read(document)
+            value = form.read(document)
         except WrongValueError as error:
             assert not judge.is_valid(document), (document, str(error))  # noqa: PT017 - whether it is refused is what is compared
         else:
             assert judge.is_valid(document), document
+            assert same(document, form.write(value)), document

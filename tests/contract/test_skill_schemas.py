@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from contract.skill_cases import Case, cases, neighbours
+from contract.skill_cases import Case, cases, neighbours, same
 
 from a2a_gen.entry import main
 from a2a_runtime.skills.contract import AnyContract, SkillContract
@@ -73,13 +74,23 @@ def test_documents_beside_them_too(case: Case, skills: dict[str, AnyContract]) -
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
-def test_what_was_read_can_be_written(case: Case, skills: dict[str, AnyContract]) -> None:
-    """A document that was read is written as one that fits, with every member and value that the model knows."""
-    form = skills[case.name].input
-    for document in case.accepted:
-        value = form.read(document)
-        written = form.write(value)
-        assert form.read(json.loads(json.dumps(written))) == value
+def test_nothing_is_lost_on_the_way(case: Case, skills: dict[str, AnyContract]) -> None:
+    """Whatever fits is read and written again as the same document, also members that the schema does not speak of."""
+    judge, form = case.judge(), skills[case.name].input
+    fitting = [each for document in case.accepted for each in (document, *neighbours(document)) if judge.is_valid(each)]
+    differ = [(each, written) for each in fitting if not same(each, written := json.loads(json.dumps(form.write(form.read(each)))))]
+    assert differ == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", [("mypy", "--strict"), ("basedpyright", "--pythonpath", sys.executable)], ids=["mypy", "pyright"])
+def test_every_type_is_one_for_type_checkers(skills: dict[str, AnyContract], checker: tuple[str, ...]) -> None:
+    """Strict checkers know every type of the package, also those that lead back to themselves."""
+    assert skills
+    Path("pyproject.toml").write_text("[tool.basedpyright]\ntypeCheckingMode = 'strict'\npythonVersion = '3.11'\n")
+    command = [str(Path(sys.executable).with_name(checker[0])), *checker[1:], "thirty_schemas"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_nothing_is_lost_in_schemas(skills: dict[str, AnyContract]) -> None:

@@ -19,8 +19,8 @@ from a2a_gen.source.positions import unescaped
 # What modules of models import, or Python has already.
 _TAKEN = frozenset(
     """
-    Annotated Any AwareDatetime BaseModel ClosedModel ConfigDict Field Json Literal None Number OpenModel Optional SkillModel True TypeAliasType
-    False Union date
+    Annotated Any AwareDatetime BaseModel ClosedModel ConfigDict Field Json Literal None Number Optional SkillModel True TYPE_CHECKING TypeAlias
+    TypeAliasType False Union date
     ABC AsyncIterator Agent Question SkillClient SkillContext SkillContract Surface
     """.split()  # noqa: SIM905 - a list would take ten lines
 )

@@ -17,7 +17,7 @@ def modules_of(definitions: Definitions) -> Mapping[str, str]:
     uses: dict[str, set[str]] = {file: set() for file in files}
     for file, definition in definitions.values():
         uses[file] |= {definitions[name][0] for name in names_in(definition)}
-    reached = {file: _closure(file, uses) for file in files}
+    reached = {file: reached_from(file, uses) for file in files}
     modules: dict[str, str] = {}
     for file in files:
         first = min(other for other in files if other == file or (other in reached[file] and file in reached[other]))
@@ -44,9 +44,10 @@ def _names(shape: Shape) -> Iterator[str]:
             return
 
 
-def _closure(file: str, uses: Mapping[str, set[str]]) -> set[str]:
+def reached_from(start: str, uses: Mapping[str, set[str]]) -> set[str]:
+    """Follow what uses what; the start itself is reached only in a circle."""
     seen: set[str] = set()
-    waiting = [*uses[file]]
+    waiting = [*uses[start]]
     while waiting:
         each = waiting.pop()
         if each not in seen:

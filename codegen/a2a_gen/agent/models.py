@@ -13,18 +13,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from datamodel_code_generator import GenerateConfig, InputFileType, PythonVersion, generate
-from datamodel_code_generator.enums import DataModelType, NamingStrategy, TargetPydanticVersion
+from datamodel_code_generator import GenerateConfig
 from datamodel_code_generator.parser import LiteralType
 
+from a2a_gen.agent.circles import ahead, circular
 from a2a_gen.agent.grouping import Definitions
 from a2a_gen.agent.shape import Definition, Either, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, is_nullable
+from a2a_gen.emit import modelling
 from a2a_gen.emit.render import header, printable
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.json_text import Json
 
-_TEMPLATES: Final = Path(__file__).parent / "dmcg"
-_MARK: Final = "# body\n"
 _BASES: Final = "a2a_runtime.skills.model"
 
 _SCALARS: Final[Mapping[Scalar, dict[str, Json]]] = {
@@ -45,16 +44,18 @@ def emit(definitions: Definitions, modules: Mapping[str, str]) -> dict[str, byte
     if not definitions:
         return {}
     wanted: dict[str, dict[str, Definition]] = {}
+    types = {name: definition for name, (_, definition) in definitions.items()}
     for name, (_, definition) in definitions.items():
         wanted.setdefault(modules[name], {})[name] = definition
     with TemporaryDirectory(prefix="a2a-gen-") as folder:
-        for module, types in wanted.items():
-            schema = {"$defs": {name: _definition(each, module, modules) for name, each in types.items()}}
+        for module, own in wanted.items():
+            schema = {"$defs": {name: _definition(each, types, (module, modules)) for name, each in own.items()}}
             Path(folder, f"{module}.json").write_text(json.dumps(schema), encoding="utf-8")
-        made = generate(Path(folder), config=_config())
-    bodies = {path[0].removesuffix(".py"): str(code).partition(_MARK)[2] for path, code in made.items()} if isinstance(made, dict) else {}
+        bodies = modelling.bodies(Path(folder), _config())
     _compare(wanted, bodies)
-    files = {module: sorted({definitions[name][0] for name in types}) for module, types in wanted.items()}
+    rounds = circular(definitions)
+    bodies = {module: ahead(bodies[module], rounds & own.keys()) for module, own in wanted.items()}
+    files = {module: sorted({definitions[name][0] for name in own}) for module, own in wanted.items()}
     return {f"types/{module}.py": _module(bodies[module], files[module]) for module in sorted(wanted)}
 
 
@@ -63,47 +64,22 @@ def _module(body: str, files: list[str]) -> bytes:
 
 
 def _config() -> GenerateConfig:
-    return GenerateConfig(
-        input_file_type=InputFileType.JsonSchema,
-        output_model_type=DataModelType.PydanticV2BaseModel,
-        target_python_version=PythonVersion.PY_311,
-        target_pydantic_version=TargetPydanticVersion.V2_12,
-        base_class=f"{_BASES}.SkillModel",
-        custom_template_dir=_TEMPLATES,
-        custom_file_header=_MARK.strip(),
-        snake_case_field=True,
-        naming_strategy=NamingStrategy.PrimaryFirst,
-        use_annotated=True,
-        field_constraints=True,
-        strict_nullable=True,
-        use_exact_imports=True,
-        use_object_type=True,
-        use_standard_collections=True,
-        use_type_alias=True,
-        use_union_operator=True,
-        skip_root_model=True,
-        enum_field_as_literal=LiteralType.All,
-        use_one_literal_as_default=True,
-        use_tuple_for_fixed_items=True,
-        use_field_description=True,
-        use_schema_description=True,
-        use_single_line_docstring=True,
-        disable_future_imports=True,
-        disable_timestamp=True,
-        formatters=[],
-        allow_remote_refs=False,
-        strict_refs=True,
-    )
+    config = modelling.options(f"{_BASES}.SkillModel")
+    config.enum_field_as_literal = LiteralType.All
+    config.use_one_literal_as_default = True
+    config.use_tuple_for_fixed_items = True
+    return config
 
 
 # --- shapes as plain schemas -----------------------------------------------------------------------------------------------------------------------
 
 
-def _definition(definition: Definition, module: str, modules: Mapping[str, str]) -> dict[str, Json]:
+def _definition(definition: Definition, types: Mapping[str, Definition], at: tuple[str, Mapping[str, str]]) -> dict[str, Json]:
+    module, modules = at
     described: dict[str, Json] = {"description": printable(definition.description, keep="\n")} if definition.description else {}
     if not isinstance(definition, Record):
         return _written(definition.shape, module, modules) | described
-    nullable: list[Json] = [each.name for each in definition.members if not each.is_required and is_nullable(each.shape)]
+    nullable: list[Json] = [each.name for each in definition.members if not each.is_required and is_nullable(each.shape, types)]
     tags: list[Json] = [
         each.name for each in definition.members if each.is_required and isinstance(each.shape, Words) and len(each.shape.values) == 1
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -79,8 +79,7 @@ Shape: TypeAlias = Scalar | Words | Named | Foreign | ListOf | Tuple | MapOf | E
 class Extra(Enum):
     """What becomes of members that a class does not have."""
 
-    IGNORED = "SkillModel"
-    KEPT = "OpenModel"
+    KEPT = "SkillModel"
     REFUSED = "ClosedModel"
 
 
@@ -132,6 +131,13 @@ def either(options: Sequence[Shape]) -> Shape:
     return united[0] if len(united) == 1 else Either(tuple(united))
 
 
-def is_nullable(shape: Shape) -> bool:
-    """Whether null is a value of a type."""
-    return shape in (Scalar.NULL, Scalar.ANY) or (isinstance(shape, Either) and Scalar.NULL in shape.options)
+def is_nullable(shape: Shape, types: Mapping[str, Definition]) -> bool:
+    """Whether null is a value of a type, also by way of the types that it names."""
+    match shape:
+        case Named(name):
+            named = types[name]
+            return isinstance(named, Alias) and is_nullable(named.shape, types)
+        case Either(options):
+            return any(is_nullable(each, types) for each in options)
+        case _:
+            return shape in (Scalar.NULL, Scalar.ANY)

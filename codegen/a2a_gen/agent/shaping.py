@@ -189,7 +189,7 @@ class Shaper:
         sure = [view for view in found if view.is_sure]
         required = {each for view in sure for each in keywords.items(view.schema, "required") if isinstance(each, str)}
         wires = dict.fromkeys(wire for view in found for wire in keywords.members(view.schema, "properties"))
-        self.definitions[name] = (file, Record(name, (), Extra.IGNORED))  # holds the place, so that it comes before what stands in it
+        self.definitions[name] = (file, Record(name, (), Extra.KEPT))  # holds the place, so that it comes before what stands in it
         members = tuple(
             self._member(wire, found, f"{name}{pascal(wire)}", is_required=wire in required) for wire in (*wires, *sorted(required - set(wires)))
         )
@@ -258,10 +258,9 @@ def _constant(value: Json) -> Shape:
 
 
 def _extra(sure: Sequence[View]) -> Extra:
+    """Refuse unknown members where the schema knows all of them; the validator says so in every other case."""
     said = [view.schema for view in sure]
     if any(keywords.members(schema, "patternProperties") or schema.get("additionalProperties") not in (None, False) for schema in said):
         return Extra.KEPT
-    closed = [
-        schema for schema in said if schema.get("unevaluatedProperties") is False or (len(said) == 1 and schema.get("additionalProperties") is False)
-    ]
-    return Extra.REFUSED if closed else Extra.IGNORED
+    is_sealed = any(schema.get("unevaluatedProperties") is False for schema in said)
+    return Extra.REFUSED if is_sealed or (len(said) == 1 and said[0].get("additionalProperties") is False) else Extra.KEPT

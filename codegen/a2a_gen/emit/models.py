@@ -10,21 +10,18 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Final
 
-from datamodel_code_generator import GenerateConfig, InputFileType, PythonVersion, generate
-from datamodel_code_generator.enums import DataModelType, NamingStrategy, StrictTypes, TargetPydanticVersion
+from datamodel_code_generator import GenerateConfig
+from datamodel_code_generator.enums import StrictTypes
 from datamodel_code_generator.parser import LiteralType
 
+from a2a_gen.emit.modelling import bodies, options
 from a2a_gen.emit.normalise import BASE, imports, normalise
 from a2a_gen.emit.render import docstring, header
 from a2a_gen.ir.model import Contract
 from a2a_gen.ir.types import Enumeration, Family, NamedType, Record
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.documents import Document
-
-_TEMPLATES: Final = Path(__file__).parent / "dmcg"
-_MARK: Final = "# body\n"
 
 
 def emit(contract: Contract, documents: Mapping[str, Document]) -> dict[str, bytes]:
@@ -37,11 +34,11 @@ def emit(contract: Contract, documents: Mapping[str, Document]) -> dict[str, byt
 
 
 def _package(dialect: str, families: tuple[Family, ...], contract: Contract, documents: Mapping[str, Document]) -> dict[str, bytes]:
-    bodies = _generate(families, contract, documents)
-    problems = [problem for family in families for problem in _differences(family, bodies.get(family.module, ""))]
+    made = _generate(families, contract, documents)
+    problems = [problem for family in families for problem in _differences(family, made.get(family.module, ""))]
     if problems:
         raise ContractError(problems)
-    modules = {f"{dialect}/{family.module}.py": _module(family, bodies[family.module], contract) for family in families}
+    modules = {f"{dialect}/{family.module}.py": _module(family, made[family.module], contract) for family in families}
     return {f"{dialect}/__init__.py": _exports(dialect, families, contract), **modules}
 
 
@@ -55,9 +52,7 @@ def _generate(families: tuple[Family, ...], contract: Contract, documents: Mappi
         for family in families:
             schema = json.dumps(normalise(family, documents[family.file].data, contract))
             Path(folder, PurePosixPath(family.file).name).write_text(schema, encoding="utf-8")
-        made = generate(Path(folder), config=_config(families))
-    modules = made.items() if isinstance(made, dict) else ()
-    return {path[0].removesuffix(".py"): str(code).partition(_MARK)[2] for path, code in modules}
+        return bodies(Path(folder), _config(families))
 
 
 def _config(families: tuple[Family, ...]) -> GenerateConfig:
@@ -69,47 +64,17 @@ def _config(families: tuple[Family, ...]) -> GenerateConfig:
         for field in named.fields
         if field.aliases
     }
-    return GenerateConfig(
-        input_file_type=InputFileType.JsonSchema,
-        output_model_type=DataModelType.PydanticV2BaseModel,
-        target_python_version=PythonVersion.PY_311,
-        target_pydantic_version=TargetPydanticVersion.V2_12,
-        base_class=f"{BASE}.WireModel",
-        custom_template_dir=_TEMPLATES,
-        custom_file_header=_MARK.strip(),
-        # Names and types
-        aliases={member: list(names) for member, names in older.items()},
-        serialization_aliases={member: names[0] for member, names in older.items()},
-        snake_case_field=True,
-        capitalise_enum_members=True,
-        naming_strategy=NamingStrategy.PrimaryFirst,
-        use_annotated=True,
-        field_constraints=True,
-        strict_nullable=True,
-        strict_types=[StrictTypes.bool, StrictTypes.int, StrictTypes.float],
-        use_exact_imports=True,
-        use_object_type=True,
-        use_standard_collections=True,
-        use_type_alias=True,
-        use_union_operator=True,
-        skip_root_model=True,
-        # Values
-        apply_default_values_for_required_fields=True,
-        enum_field_as_literal=LiteralType.Off,
-        set_default_enum_member=True,
-        use_specialized_enum=True,
-        use_subclass_enum=True,
-        # Text
-        use_field_description=True,
-        use_schema_description=True,
-        use_single_line_docstring=True,
-        disable_future_imports=True,
-        disable_timestamp=True,
-        formatters=[],
-        # Nothing from outside
-        allow_remote_refs=False,
-        strict_refs=True,
-    )
+    config = options(f"{BASE}.WireModel")
+    config.aliases = {member: list(names) for member, names in older.items()}
+    config.serialization_aliases = {member: names[0] for member, names in older.items()}
+    config.capitalise_enum_members = True
+    config.strict_types = [StrictTypes.bool, StrictTypes.int, StrictTypes.float]
+    config.apply_default_values_for_required_fields = True
+    config.enum_field_as_literal = LiteralType.Off
+    config.set_default_enum_member = True
+    config.use_specialized_enum = True
+    config.use_subclass_enum = True
+    return config
 
 
 # --- modules ---------------------------------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """The bases of models that are generated from a user's schemas.
 
-    SkillModel       unknown members are ignored
-    ├── OpenModel    unknown members are kept, in ``model_extra``
+    SkillModel       unknown members are kept, in ``model_extra``, and written again
     └── ClosedModel  unknown members are refused
+
+Which it is says the schema: an object may have any other members unless it says that it may not. What a caller sends and the schema allows is not lost.
 
 A member that is absent is ``None``, or has the default of its schema; one that nobody has set is not written. Where a schema also allows null, a
 ``None`` that was set is null.
@@ -21,7 +22,7 @@ class SkillModel(BaseModel):
     """A JSON object of a skill: names of the schema in JSON, names of Python in Python."""
 
     model_config = ConfigDict(
-        extra="ignore",
+        extra="allow",
         validate_by_name=True,
         validate_by_alias=True,
         serialize_by_alias=True,
@@ -53,12 +54,6 @@ class SkillModel(BaseModel):
             if key in written and (name not in self.model_fields_set or (written[key] is None and name not in self.__nullable__)):
                 del written[key]
         return written
-
-
-class OpenModel(SkillModel):
-    """A JSON object that keeps the members it does not know."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 class ClosedModel(SkillModel):
