@@ -85,9 +85,11 @@ def test_v1_0_3_1_4_a_list_has_what_its_filters_say(asker: Asker) -> None:
     assert asking.id in {task.id for task in after}
 
 
-@pytest.mark.parametrize("wrong", [{"pageSize": 150, "historyLength": -5}, {"pageSize": 0}, {"status": "TASK_STATE_RUNNING"}, {"pageToken": "?!"}])
+@pytest.mark.parametrize(
+    "wrong", [{"pageSize": 150, "historyLength": -5}, {"pageSize": 0, "status": "TASK_STATE_RUNNING", "pageToken": "?!"}, {"pageToken": "?!"}]
+)
 def test_v1_0_3_1_4_wrong_filters_are_named(asker_1_0: Asker, wrong: dict[str, object]) -> None:
-    """Several at once, as far as they are wrong in the same way."""
+    """All of them at once."""
     headers = dict(asker_1_0.said)
     if asker_1_0.voice.is_jsonrpc:
         call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": wrong}

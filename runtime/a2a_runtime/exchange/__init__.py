@@ -8,6 +8,7 @@ counter ── what they do alike: let in, ask the service, send, refuse
   │
 dialect   which dialect answers: a pure table        question  what a request says beside its body
 forms     the two forms of 0.3 over HTTP+JSON        body      reading it, and no more of it than is taken
-failure   from an exception to an error              stream    one stream: frames, silence, and clients that leave
-rendering from an error to bytes                     reply     one whole answer
+faults    all that is wrong with a request           stream    one stream: frames, silence, and clients that leave
+failure   from an exception to an error              reply     one whole answer
+rendering from an error to bytes
 """

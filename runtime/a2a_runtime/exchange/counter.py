@@ -35,6 +35,7 @@ from a2a_runtime.exchange.reply import JSON, Header, reply
 from a2a_runtime.exchange.stream import EventStream
 from a2a_runtime.exchange.turnstile import Turnstile, note_cancel, note_refusal
 from a2a_runtime.service.call import BindingKind, Call
+from a2a_runtime.stores.port import Tally
 from a2a_runtime.surface import Surface
 
 # The type of each pair of request and answer stands in its binding; a table of all of them can only say that there are some.
@@ -86,6 +87,10 @@ class Counter:
         self._operations: Mapping[str, Operations] = {}
         self._home: Home = _nowhere
         self.close()
+
+    def count_in(self, store: Tally) -> None:
+        """Count in a store what all processes of the agent count together."""
+        self._turnstile.count_in(store)
 
     def open(self, service: AgentService[Call], others: Mapping[str, AgentService[Call]] | None = None, home: Home | None = None) -> None:
         """Serve with a service from now on; with another one in some dialects. ``home`` says in which dialect a task was created."""

@@ -10,15 +10,22 @@ A call without an id is answered all the same, with ``null`` for it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from litestar.types import HTTPScope, Receive, Send
+from pydantic import ValidationError
+from pydantic_core import from_json
 
-from a2a_contract.calls import CallReader, UnreadableCallError
-from a2a_contract.errors import MethodNotAllowedError
+from a2a_contract.binding import AnyBinding
+from a2a_contract.calls import CallReader, Fault, UnreadableCallError
+from a2a_contract.errors import InvalidParamsError, MethodNotAllowedError
+from a2a_contract.kinds import is_object
 from a2a_contract.methods import METHODS
+from a2a_contract.places import places
 from a2a_runtime.exchange.body import read_body
 from a2a_runtime.exchange.counter import Counter, Inquiry
+from a2a_runtime.exchange.faults import all_faults
 from a2a_runtime.exchange.question import Question
 from a2a_runtime.exchange.reply import reply_empty
 from a2a_runtime.service.call import BindingKind
@@ -57,7 +64,9 @@ class JsonRpc:
             read = self._reader.read(body)
         except UnreadableCallError as error:
             question.call_id = error.call_id
-            self._place(question, error.method)
+            binding = self._place(question, error.method)
+            if binding is not None and error.fault is Fault.WRONG_PARAMS:
+                error.fields = all_faults(binding, _params(body), error.fields)
             raise
         call_id, bindings, requests = read
         question.call_id = call_id
@@ -70,14 +79,28 @@ class JsonRpc:
             binding = bindings[place]
             call = self._counter.call(question, caller, binding)
         head = b'{"jsonrpc":"2.0","id":%b,"result":' % call_id
-        return await self._counter.serve(question, Inquiry(binding, binding.take(requests[place]), call, head, b"}"), receive, send)
+        try:
+            request = binding.take(requests[place])
+        except ValidationError as error:
+            raise InvalidParamsError(fields=all_faults(binding, _params(body), places(error))) from error
+        return await self._counter.serve(question, Inquiry(binding, request, call, head, b"}"), receive, send)
 
-    def _place(self, question: Question, method: str | None) -> None:
-        """Find the dialect in which somebody is told what is wrong with their call."""
+    def _place(self, question: Question, method: str | None) -> AnyBinding | None:
+        """Find the dialect in which somebody is told what is wrong with their call, and what they asked for in it."""
         self._spoken.may_answer(question.version)
         bindings = [binding for table in self._tables.values() if (binding := table.get(method or "")) is not None]
-        if bindings:
-            question.dialect = bindings[self._spoken.of_method(question.version, bindings)[0]].dialect
+        if not bindings:
+            return None
+        binding = bindings[self._spoken.of_method(question.version, bindings)[0]]
+        question.dialect = binding.dialect
+        return binding
+
+
+def _params(body: bytes) -> Mapping[str, object]:
+    """Read what a call says, as far as it says something."""
+    call: object = from_json(body)
+    params = call.get("params") if is_object(call) else None
+    return params if is_object(params) else {}
 
 
 async def _another_method(question: Question, send: Send) -> None:

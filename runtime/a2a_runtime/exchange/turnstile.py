@@ -11,6 +11,7 @@ from a2a_contract.v1_0 import CancelTaskRequest
 from a2a_runtime.auth.audit import record
 from a2a_runtime.caller import Caller
 from a2a_runtime.exchange.question import Question
+from a2a_runtime.stores.port import Tally
 from a2a_runtime.surface import Surface
 
 _EVENTS = {UnauthenticatedError: "refused", PermissionDeniedError: "denied", RateLimitedError: "limited"}
@@ -24,6 +25,11 @@ class Turnstile:
         self._inside = 0
         self.is_open = self._rates is None and self._room is None
         """Whether there is nothing to be counted here."""
+
+    def count_in(self, store: Tally) -> None:
+        """Count in a store from now on what is counted together with other processes."""
+        if self._rates is not None:
+            self._rates = self._rates.counted_in(store)
 
     async def count(self, question: Question, operation: Operation, caller: Caller) -> None:
         """Count a request, and refuse one that is too many."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from json import dumps
 
 from a2a_contract.base import Encoded
@@ -14,11 +15,14 @@ from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, ListTasksReques
 from a2a_runtime.caller import Scope
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
-from a2a_runtime.stores.cursor import task_place
+from a2a_runtime.stores.cursor import check_page, read_token, task_place
 from a2a_runtime.stores.port import TaskPage, TaskQuery
 
 _PAGE = 50
 _CONTEXT_MUST_EXIST = frozenset({V0_3.name})
+_LOOKS = ("page_size", "page_token", "history_length", "include_artifacts")
+_NO_FILTERS = frozenset((*_LOOKS, *map(ListTasksRequest.wire_name, _LOOKS)))
+"""The members of a question that say how its answer is to look, and not which tasks it is about, in both of their spellings."""
 
 
 class Tasks(ServiceBase):
@@ -51,8 +55,8 @@ class Tasks(ServiceBase):
             raise TaskNotFoundError("There is no task in this context", details={"context_id": context_id})
 
 
-def query_of(request: ListTasksRequest) -> TaskQuery:
-    """Read which tasks are to be listed, or name everything that is wrong with the question."""
+def query_of(request: ListTasksRequest, left_out: Collection[str] = ()) -> TaskQuery:
+    """Read which tasks are to be listed, or name everything that is wrong with the question; ``left_out`` is what was found wrong before."""
     status = None if request.status in {None, TaskState.UNSPECIFIED} else request.status
     wrong = [] if status is None or status.is_known else [(ListTasksRequest.wire_name("status"), f"{status} is not a state of a task")]
     query = TaskQuery(
@@ -64,21 +68,20 @@ def query_of(request: ListTasksRequest) -> TaskQuery:
         history_length=request.history_length,
         include_artifacts=bool(request.include_artifacts),
     )
-    wrong += _wrong_in(query)
+    wrong += _wrong_in(query, has_all_filters=not wrong and _NO_FILTERS.issuperset(left_out))
     if wrong:
         raise InvalidParamsError(fields=tuple(wrong))
     return query
 
 
-def _wrong_in(query: TaskQuery) -> Iterator[tuple[str, str]]:
+def _wrong_in(query: TaskQuery, *, has_all_filters: bool) -> Iterator[tuple[str, str]]:
     """Find what is wrong with each part of a question alone: who checks it as a whole stops at the first."""
-    for part in (
-        TaskQuery(page_size=query.page_size),
-        TaskQuery(history_length=query.history_length),
-        TaskQuery(query.context_id, query.state, query.changed_after, page_token=query.page_token),
-    ):
+    check_token: Callable[[], object] = partial(read_token, query.page_token) if query.page_token else bool
+    if has_all_filters:  # else nobody can tell whether the token is of another list
+        check_token = partial(task_place, TaskQuery(query.context_id, query.state, query.changed_after, page_token=query.page_token))
+    for check in (partial(check_page, query.page_size), partial(check_page, 1, query.history_length), check_token):
         try:
-            task_place(part)
+            check()
         except InvalidParamsError as error:
             yield from error.fields
 

@@ -30,13 +30,20 @@ def token(place: tuple[int | str, ...], *list_of: object) -> str:
 
 def place_of(text: str, *list_of: object) -> tuple[int | str, ...]:
     """Read a token of this list."""
+    mark, *place = read_token(text)
+    known = tuple(value for value in place if isinstance(value, int | str))
+    if mark != _mark(list_of) or len(known) != len(place):
+        raise invalid("pageToken", "was given out for another list")
+    return known
+
+
+def read_token(text: str) -> list[object]:
+    """Read a token of any list: its mark and its place."""
     try:
         mark, *place = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, TypeError) as error:
         raise invalid("pageToken", "is not one that this agent has given out") from error
-    if mark != _mark(list_of) or not all(isinstance(value, int | str) for value in place):
-        raise invalid("pageToken", "was given out for another list")
-    return tuple(place)
+    return [mark, *place]
 
 
 def _mark(list_of: tuple[object, ...]) -> str:

@@ -51,11 +51,15 @@ class Match:
     def read(self, choice: Choice, query: bytes, body: bytes) -> WireModel:
         """Make the dialect's request, or raise what Pydantic finds wrong with it; the path goes before the body, and the body before the query."""
         model: type[WireModel] = choice.binding.request
-        members = {member.name: member.fill(self.parameters) for member in choice.members}
-        if body and not (query or members):
+        if body and not (query or choice.members):
             return model.model_validate_json(body)
-        said = _object(body, model) if body else {}
-        return model.model_validate_json(to_json({**_query_members(query, choice), **said, **members}))
+        return model.model_validate_json(to_json(self.said(choice, query, body)))
+
+    def said(self, choice: Choice, query: bytes, body: bytes) -> dict[str, object]:
+        """Put together what a request says in all of its places, or raise what Pydantic says of a body that is no object."""
+        members = {member.name: member.fill(self.parameters) for member in choice.members}
+        in_body = _object(body, choice.binding.request) if body else {}
+        return {**_query_members(query, choice), **in_body, **members}
 
 
 @dataclass(frozen=True, slots=True)
