@@ -75,6 +75,7 @@ class A2APlugin(InitPlugin):
             async with Assembly(self.surfaces, self._store, self._settings, keyring=keyring) as assembly:
                 self.assembly = assembly
                 for counter in counters:
+                    counter.count_in(assembly.store)
                     counter.open(*assembly.services(counter.surface), assembly.service.home)
                 try:
                     async with self._known_to_mesh(app, presence):

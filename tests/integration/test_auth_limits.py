@@ -12,7 +12,6 @@ from dataclasses import replace
 import pytest
 from conformance.security.guarded import ISSUER, Person, checkpoint, guarded_agent
 from integration.talking import VOICES, Voice, request_of
-from litestar.stores.memory import MemoryStore as LitestarStore
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V1_0
@@ -20,8 +19,10 @@ from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE
 from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.audit import record
-from a2a_runtime.auth.rates import ANY, LocalCounts, Rate, Rates, SharedCounts
+from a2a_runtime.auth.rates import ANY, Counts, LocalCounts, Rate, Rates, SharedCounts
 from a2a_runtime.logs import CleanFormatter, plain
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.clock import FakeClock
@@ -42,8 +43,8 @@ def surface(**said: object) -> Iterator[TestClient[object]]:
 def test_a_caller_asks_so_often_and_no_oftener(voice: Voice, is_shared: bool) -> None:  # noqa: FBT001 - a table
     """Each caller and each operation has its own count; the refusal says when to come again."""
     clock = FakeClock()
-    counts = SharedCounts(LitestarStore()) if is_shared else LocalCounts()
-    with surface(rates=Rates({SEND_MESSAGE.name: Rate(2, 60), ANY: Rate(3, 60)}, counts, clock)) as client:
+    counts: Counts = SharedCounts(MemoryStore(StoreOptions(clock))) if is_shared else LocalCounts(clock)
+    with surface(rates=Rates({SEND_MESSAGE.name: Rate(2, 60), ANY: Rate(3, 60)}, counts)) as client:
         ada, eve = (Person(client, voice, token=token) for token in (ADA, EVE))
         assert [ada.raw(SEND_MESSAGE, request_of("x")).status_code for _ in range(3)] == [200, 200, 429]
         refused = ada.raw(SEND_MESSAGE, request_of("x"))

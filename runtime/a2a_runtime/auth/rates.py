@@ -1,15 +1,16 @@
 """How often a caller may ask: so many requests of a kind in so many seconds.
 
-    Rates({"SendMessage": Rate(10, 60), ANY: Rate(600, 60)})                             in this process
-    Rates({…}, SharedCounts(RedisStore.with_client(url="redis://…")))                    with all replicas, in a store of Litestar
+    Rates({"SendMessage": Rate(10, 60), ANY: Rate(600, 60)})                     counted in this process
+    Rates({"SendMessage": Rate(10, 60)}, shared=True)                            counted in the agent's store, by all processes together
+    Rates({"SendMessage": Rate(10, 60)}, counts)                                 counted by something of your own: one INCR in Redis, say
 
 Callers who have proved nothing are counted by the address that they come from. An operation that has no rate of its own counts for ``ANY``.
-Windows are fixed: whoever asks at the end of one and at the begin of the next may ask twice as much in a short time, and never more.
+A window begins with a caller's first request: whoever asks at the end of one and at the begin of the next may ask twice as much in a short time, and
+never more.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -17,9 +18,11 @@ from typing import Protocol
 
 from a2a_contract.errors import RateLimitedError
 from a2a_runtime.clock import Clock, SystemClock
+from a2a_runtime.stores.memory.counts import Counts as MemoryCounts
+from a2a_runtime.stores.port import Tally
+from a2a_runtime.stores.values import Count
 
 ANY = "*"
-_CALLERS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,55 +48,41 @@ class TooOftenError(RateLimitedError):
 class Counts(Protocol):
     """Counts things for a while."""
 
-    def add(self, key: str, seconds: float) -> int | Awaitable[int]:
-        """Count one more, forget the key after some seconds, and say how many there are."""
+    def add(self, key: str, seconds: float) -> Count | Awaitable[Count]:
+        """Count one more, and forget the key so many seconds after it was counted for the first time."""
         ...
 
 
-class LocalCounts:
-    """Counts in memory, for so many callers at once that nobody can fill it."""
+class LocalCounts(MemoryCounts):
+    """Counts in this process."""
 
-    def __init__(self) -> None:
-        self._counts: OrderedDict[str, int] = OrderedDict()
-
-    def add(self, key: str, seconds: float) -> int:  # noqa: ARG002 - the oldest go first
-        """Count."""
-        count = self._counts[key] = self._counts.pop(key, 0) + 1
-        if len(self._counts) > _CALLERS:
-            self._counts.popitem(last=False)
-        return count
+    def __init__(self, clock: Clock | None = None) -> None:
+        super().__init__(clock or SystemClock())
 
 
-class BytesStore(Protocol):
-    """As much of a store of Litestar as is needed."""
-
-    async def get(self, key: str) -> bytes | None:
-        """Read a value."""
-        ...
-
-    async def set(self, key: str, value: str | bytes, expires_in: int) -> None:
-        """Write a value that is forgotten after some seconds."""
-        ...
-
-
+@dataclass(frozen=True, slots=True)
 class SharedCounts:
-    """Counts in a store that several processes share; requests at the very same moment may be counted as one."""
+    """Counts in a store, together with all processes that share it."""
 
-    def __init__(self, store: BytesStore) -> None:
-        self._store = store
+    store: Tally
 
-    async def add(self, key: str, seconds: float) -> int:
-        """Count."""
-        count = int(await self._store.get(key) or 0) + 1
-        await self._store.set(key, str(count), round(seconds) + 1)
-        return count
+    def add(self, key: str, seconds: float) -> Awaitable[Count]:
+        """Count one more."""
+        return self.store.count(key, seconds)
 
 
 class Rates:
-    """The rates of a surface."""
+    """The rates of a surface; ``shared`` ones are counted in the store of the agent."""
 
-    def __init__(self, rates: Mapping[str, Rate], counts: Counts | None = None, clock: Clock | None = None) -> None:
-        self._rates, self._counts, self._clock = rates, counts or LocalCounts(), clock or SystemClock()
+    def __init__(self, rates: Mapping[str, Rate], counts: Counts | None = None, *, shared: bool = False) -> None:
+        if shared and counts is not None:
+            raise ValueError("shared rates are counted in the store of the agent; leave out counts, or shared=True")
+        self.shared = shared
+        self._rates, self._counts = rates, LocalCounts() if counts is None else counts
+
+    def counted_in(self, store: Tally) -> Rates:
+        """Give the same rates, counted in a store if they are shared."""
+        return Rates(self._rates, SharedCounts(store)) if self.shared else self
 
     async def spend(self, surface: str, caller: str, operation: str) -> None:
         """Count a request, or raise that it is one too many."""
@@ -101,8 +90,12 @@ class Rates:
         rate = self._rates.get(name)
         if rate is None:
             return
-        window, passed = divmod(self._clock.millis() / 1000, rate.seconds)
-        text = "\0".join((surface, caller, name, str(window)))
-        found = self._counts.add(f"a2a-rate-{blake2b(text.encode(), digest_size=16).hexdigest()}", rate.seconds)
-        if (found if isinstance(found, int) else await found) > rate.requests:
-            raise TooOftenError(rate.seconds - passed)
+        found = self._counts.add(digest_of(surface, caller, name), rate.seconds)
+        count = found if isinstance(found, Count) else await found
+        if count.number > rate.requests:
+            raise TooOftenError(count.left)
+
+
+def digest_of(*names: str) -> str:
+    """Make a key of some names: short, and nothing that a client has said."""
+    return blake2b("\0".join(names).encode(errors="surrogatepass"), digest_size=16).hexdigest()

@@ -10,6 +10,7 @@ a caller asks for what it needs; ``Store`` is their sum.
     PushStore       push configurations of a task, and which of them have failed
     Outbox          deliveries that are due
     Administration  whose tasks there are, and deleting all of somebody's
+    Tally           how often somebody has asked lately, counted by all processes together
 
 Rules that every implementation keeps:
 
@@ -39,6 +40,7 @@ from a2a_runtime.caller import Scope
 from a2a_runtime.stores.values import (
     ArtifactWrite,
     Change,
+    Count,
     Created,
     Delivery,
     Idempotency,
@@ -215,8 +217,16 @@ class Administration(Protocol):
         ...
 
 
+class Tally(Protocol):
+    """Counts of how often somebody has asked lately, for all processes together. They may be lost with a crash."""
+
+    async def count(self, key: str, seconds: float) -> Count:
+        """Count one more under a key, which is forgotten so many seconds after it was counted for the first time; nobody's count is lost."""
+        ...
+
+
 @runtime_checkable
-class Store(TaskStore, ContextStore, EventLog, RunStore, PushStore, Outbox, Administration, Protocol):
+class Store(TaskStore, ContextStore, EventLog, RunStore, PushStore, Outbox, Administration, Tally, Protocol):
     """A whole store."""
 
     durable: bool  # what was acknowledged is still there after the process has died
@@ -239,6 +249,7 @@ __all__ = [
     "ArtifactWrite",
     "Change",
     "ContextStore",
+    "Count",
     "Created",
     "Delivery",
     "EventLog",
@@ -254,6 +265,7 @@ __all__ = [
     "RunStore",
     "Store",
     "StoredTask",
+    "Tally",
     "TaskPage",
     "TaskQuery",
     "TaskStore",

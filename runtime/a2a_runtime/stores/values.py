@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import State
@@ -105,6 +106,13 @@ class TaskQuery:
     page_token: str = ""
     history_length: int | None = None
     include_artifacts: bool = False
+
+
+class Count(NamedTuple):
+    """How often something was counted, and in how many seconds that is forgotten."""
+
+    number: int
+    left: float
 
 
 @value

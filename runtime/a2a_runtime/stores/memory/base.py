@@ -11,6 +11,7 @@ from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
 from a2a_runtime.ids import Ids
+from a2a_runtime.stores.memory.counts import Counts
 from a2a_runtime.stores.memory.row import Row, Said
 from a2a_runtime.stores.memory.shelf import Shelf
 from a2a_runtime.stores.options import DEFAULTS, StoreOptions
@@ -61,6 +62,7 @@ class MemoryBase:
         self._conversations: dict[tuple[Scope, str], Conversation] = {}
         self._processes: dict[str, int] = {}
         self._cancels: dict[str, Row] = {}
+        self._counts = Counts(options.clock)
 
     def _need(self, scope: Scope, wire_id: str) -> Row:
         row = self._shelf.find(scope, wire_id)

@@ -68,6 +68,7 @@ class MemoryContexts(MemoryBase):
                 conversation.data = None
             if not conversation.turns and conversation.data is None:
                 del self._conversations[scope, context_id]
+        self._counts.sweep()
         now = self._options.clock.millis()
         self._processes = {process: until for process, until in self._processes.items() if until > now}
         return swept

@@ -6,12 +6,17 @@ from a2a_runtime.stores.memory.contexts import MemoryContexts
 from a2a_runtime.stores.memory.pushes import MemoryPushes
 from a2a_runtime.stores.memory.runs import MemoryRuns
 from a2a_runtime.stores.memory.tasks import MemoryTasks
+from a2a_runtime.stores.values import Count
 
 
 class MemoryStore(MemoryTasks, MemoryContexts, MemoryRuns, MemoryPushes):
     """Keeps everything in this process, up to a number of tasks; full, it forgets the finished one that ended longest ago."""
 
     durable = False
+
+    async def count(self, key: str, seconds: float) -> Count:
+        """Count one more under a key."""
+        return self._counts.add(key, seconds)
 
     async def open(self) -> None:
         """Need no preparation."""

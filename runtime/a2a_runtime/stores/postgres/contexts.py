@@ -53,7 +53,9 @@ class PostgresContexts(PostgresBase):
             names = [scope for scope, _ in contexts], [context_id for _, context_id in contexts]
             await connection.execute(SQL["sweep_old_messages"], *names, self._options.conversation_limit)
             await connection.execute(SQL["sweep_contexts"], recent)
-            await connection.execute(SQL["sweep_processes"], self._server_millis())
+            now = self._server_millis()
+            await connection.execute(SQL["sweep_processes"], now)
+            await connection.execute(SQL["sweep_counts"], now)
         return len(ended)
 
     async def _delete(self, scope: Scope, context_id: str | None) -> int:

@@ -6,7 +6,7 @@ import re
 
 from a2a_runtime.stores import sql
 
-_SECTIONS = sql.load(__package__ or "", "tasks.sql", "contexts.sql", "runs.sql", "pushes.sql")
+_SECTIONS = sql.load(__package__ or "", "tasks.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
 _INCLUDE = re.compile(r"\{(\w+)\}")
 
 

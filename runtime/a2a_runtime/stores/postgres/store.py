@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from a2a_runtime.stores.postgres import schema
 from a2a_runtime.stores.postgres.contexts import PostgresContexts
+from a2a_runtime.stores.postgres.counts import PostgresCounts
 from a2a_runtime.stores.postgres.pushes import PostgresPushes
 from a2a_runtime.stores.postgres.runs import PostgresRuns
 from a2a_runtime.stores.postgres.statements import SQL
 from a2a_runtime.stores.postgres.tasks import PostgresTasks
 
 
-class PostgresStore(PostgresTasks, PostgresContexts, PostgresRuns, PostgresPushes):
+class PostgresStore(PostgresTasks, PostgresContexts, PostgresRuns, PostgresPushes, PostgresCounts):
     """Keeps everything in one database, whose schema ``a2a-gen db upgrade`` has made."""
 
     durable = True

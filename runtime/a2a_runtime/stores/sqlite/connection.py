@@ -10,7 +10,7 @@ from typing import Final
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores import sql
 
-SQL: Final = sql.load("a2a_runtime.stores.sqlite", "connection.sql", "tasks.sql", "lists.sql", "contexts.sql", "runs.sql", "pushes.sql")
+SQL: Final = sql.load("a2a_runtime.stores.sqlite", "connection.sql", "tasks.sql", "lists.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
 
 _OLDEST = (3, 37)  # STRICT tables
 _BUSY_SECONDS = 10.0

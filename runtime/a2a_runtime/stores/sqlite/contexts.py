@@ -74,5 +74,7 @@ class SqliteContexts(SqliteBase):
         db.executemany(SQL["delete_by_key"], [{"key": row["key"]} for row in expired])
         db.execute(SQL["delete_old_turns"], recent)
         db.execute(SQL["delete_old_contexts"], recent)
-        db.execute(SQL["end_old_leases"], {"now": options.clock.millis()})
+        now = {"now": options.clock.millis()}
+        db.execute(SQL["end_old_leases"], now)
+        db.execute(SQL["end_old_counts"], now)
         return len(expired)

@@ -12,6 +12,7 @@ from a2a_runtime.stores.options import DEFAULTS, StoreOptions
 from a2a_runtime.stores.sqlite import migrations
 from a2a_runtime.stores.sqlite.connection import SQL, connect, unavailable
 from a2a_runtime.stores.sqlite.contexts import SqliteContexts
+from a2a_runtime.stores.sqlite.counts import SqliteCounts
 from a2a_runtime.stores.sqlite.lane import Lane
 from a2a_runtime.stores.sqlite.lock import FileLock
 from a2a_runtime.stores.sqlite.pushes import SqlitePushes
@@ -19,7 +20,7 @@ from a2a_runtime.stores.sqlite.runs import SqliteRuns
 from a2a_runtime.stores.sqlite.tasks import SqliteTasks
 
 
-class SqliteStore(SqliteTasks, SqliteContexts, SqliteRuns, SqlitePushes):
+class SqliteStore(SqliteTasks, SqliteContexts, SqliteRuns, SqlitePushes, SqliteCounts):
     """Keeps everything in a file on a local disk; one process runs on it.
 
     With ``visits`` the store is opened beside the process that runs on the file, to look and to tidy up: it takes no lock, and begins no run.

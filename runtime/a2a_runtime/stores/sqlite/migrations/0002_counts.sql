@@ -1,0 +1,8 @@
+-- How often somebody has asked lately, by the digest of who and what.
+CREATE TABLE counts (
+    key TEXT NOT NULL PRIMARY KEY,
+    number INTEGER NOT NULL,
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX counts_by_end ON counts (until);

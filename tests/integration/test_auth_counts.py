@@ -1,0 +1,76 @@
+"""Rates that several processes count together: nobody's request is counted as somebody else's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from conformance.security.guarded import ISSUER, Person, checkpoint, guarded_agent
+from integration.talking import Voice
+from litestar.testing import TestClient
+
+from a2a_contract.dialects import V1_0
+from a2a_contract.operations import GET_TASK
+from a2a_contract.v1_0 import GetTaskRequest
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.rates import ANY, LocalCounts, Rate, Rates, SharedCounts, TooOftenError
+from a2a_runtime.stores.opening import open_store
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import QUICK
+
+pytestmark = pytest.mark.anyio
+
+ASKED, ALLOWED = 400, 150
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database."""
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else f"sqlite:///{tmp_path}/tasks.db"
+
+
+@pytest.fixture
+async def pair(database: str) -> AsyncIterator[list[Rates]]:
+    """The rates of one agent as two processes have them, on one database."""
+    async with AsyncExitStack() as stack:
+        found = []
+        for _ in range(2):
+            store = open_store(database, visits=True)
+            await store.open()
+            stack.push_async_callback(store.close)
+            found.append(Rates({ANY: Rate(ALLOWED, 3600)}, shared=True).counted_in(store))
+        yield found
+
+
+async def test_of_many_at_once_exactly_as_many_come_in_as_may(pair: list[Rates]) -> None:
+    """However they are spread over processes: not one more, and not one less."""
+
+    async def is_let_in(number: int) -> bool:
+        try:
+            await pair[number % 2].spend("/agent", "ada", GET_TASK.name)
+        except TooOftenError:
+            return False
+        return True
+
+    assert sum(await asyncio.gather(*map(is_let_in, range(ASKED)))) == ALLOWED
+
+
+def test_shared_rates_are_counted_where_the_tasks_are(tmp_path: Path) -> None:
+    """One agent after the other on the same file: what was spent at the first is spent."""
+    for expected in ([404, 404, 429], [429]):
+        surface = Surface(guarded_agent(), gate=checkpoint(), rates=Rates({ANY: Rate(2, 3600)}, shared=True))
+        with TestClient(create_app(surface, store=f"sqlite:///{tmp_path}/tasks.db", settings=QUICK)) as client:
+            ada = Person(client, Voice(V1_0.name, is_jsonrpc=False), token=ISSUER.token("ada", org="acme"))
+            assert [ada.raw(GET_TASK, GetTaskRequest(id="nope")).status_code for _ in expected] == expected
+
+
+def test_rates_are_counted_in_one_place() -> None:
+    """A place of its own and the store at once would be two truths; what is not shared stays where it is."""
+    with pytest.raises(ValueError, match="leave out counts, or shared=True"):
+        Rates({}, LocalCounts(), shared=True)
+    rates, store = Rates({}), open_store("memory")
+    assert rates.counted_in(store) is rates
+    assert SharedCounts(store) == SharedCounts(store)
