@@ -93,11 +93,6 @@ def ours(store: str = "memory") -> Server:
     return Server(f"ours, {store.partition(':')[0]}", "ours", store=store)
 
 
-def tuned() -> Server:
-    """Name our own server with the garbage collector tuned."""
-    return Server("ours, memory, --tune-gc", "ours_tuned")
-
-
 def bare() -> Server:
     """Name the limit."""
     return Server("bare", "bare")

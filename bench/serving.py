@@ -20,7 +20,7 @@ from itertools import cycle
 from pathlib import Path
 
 import uvloop
-from contest import CARD, LOAD_CORE, Server, bare, fasta2a, ours, pin, sdk, tuned
+from contest import CARD, LOAD_CORE, Server, bare, fasta2a, ours, pin, sdk
 from load import Load, ask, drive
 
 SECONDS, ROUNDS = 0.8, 5
@@ -118,8 +118,8 @@ async def check(servers: Sequence[Server], *requests: bytes) -> None:
 
 async def send() -> None:
     """A message, and its answer when the task is done."""
-    async with serving(ours(), bare(), sdk(), fasta2a(), tuned()) as servers:
-        me, limit, official, rival, mine_tuned = (server.name for server in servers)
+    async with serving(ours(), bare(), sdk(), fasta2a()) as servers:
+        me, limit, official, rival = (server.name for server in servers)
         await check(servers, message("echo"))
         found = await turns(servers, message("echo"), MANY)
         row("send, 32 connections, of bare", ratio(found, me, limit), 0.33, 0.40)
@@ -127,7 +127,6 @@ async def send() -> None:
         row("send, 32 connections, 99th percentile", middle(found, me, lambda load: load.percentile(load.took)), 20, 12, "ms")
         row("CPU of a send, times bare", middle(found, me, lambda load: load.cost) / middle(found, limit, lambda load: load.cost), 3.0, 2.4)
         note("times fasta2a, whose answer does not wait for the task", f"{ratio(found, me, rival):.2f}")
-        note("with --tune-gc: of bare, times a2a-sdk", f"{ratio(found, mine_tuned, limit):.2f}   {ratio(found, mine_tuned, official):.1f}")
         rates(found)
 
 

@@ -16,6 +16,7 @@ from litestar import Litestar
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.exchange.browsers import TransportSecurity, cors_of
+from a2a_runtime.garbage import SteadyGarbage
 from a2a_runtime.heartbeat.membership import Membership
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project import load_project
@@ -32,7 +33,9 @@ def create_app(
     Without a store, tasks live in the one that the settings name; without a membership, the environment says what part the app has in a mesh.
     """
     settings = settings or Settings()
-    app = Litestar(plugins=[A2APlugin(*mounted, store=store, settings=settings, mesh=mesh)], cors_config=cors_of(settings), logging_config=None)
+    agents = A2APlugin(*mounted, store=store, settings=settings, mesh=mesh)
+    plugins = [agents, SteadyGarbage()] if settings.tune_gc else [agents]
+    app = Litestar(plugins=plugins, cors_config=cors_of(settings), logging_config=None)
     if settings.hsts:
         app.asgi_handler = TransportSecurity(app.asgi_handler, settings.hsts)  # a middleware would not see what the router refuses
     return app

@@ -42,6 +42,8 @@ class Settings:
     """How often the progress of a background job is looked at."""
     stream_window: int = 512
     """How many of the newest events of a followed task are kept in memory."""
+    tune_gc: bool = True
+    """Whether Python's garbage collector leaves alone what was there at start, and looks less often at the rest; for apps of ``create_app``."""
     dial_hosts: str = ""
     """The only hosts that webhooks and files may be on, separated by commas, ``*.example.com`` for all below it; empty: every public one."""
     dial_networks: str = ""

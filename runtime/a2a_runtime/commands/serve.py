@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import signal
@@ -34,8 +33,7 @@ Exit codes: 0 stopped, 1 the configuration cannot be used, 2 it could not start 
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="The port to listen on.")
 @click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds for open requests to end when it is told to stop.")
-@click.option("--tune-gc", is_flag=True, help="Let Python collect garbage less often: steadier answers for a little more memory.")
-def command(app: str, host: str, port: int, drain: int, tune_gc: bool) -> None:  # noqa: FBT001 - click passes options by name
+def command(app: str, host: str, port: int, drain: int) -> None:
     """Serve an agent over HTTP with uvicorn, until it is told to stop."""
     try:
         import uvicorn  # noqa: PLC0415 - an extra: everything else works without a server
@@ -44,8 +42,6 @@ def command(app: str, host: str, port: int, drain: int, tune_gc: bool) -> None: 
     os.environ.setdefault(NAMES["http_port"][0], str(port))  # whoever tells others of this agent has to know it
     server = uvicorn.Server(uvicorn.Config(_loaded(app), host=host, port=port, lifespan="on", timeout_graceful_shutdown=drain))
     _log()
-    if tune_gc:
-        _tune_gc()
     for stop in (signal.SIGINT, signal.SIGTERM):  # the server has its own way with them, and raises them again when it is done
         signal.signal(stop, signal.SIG_IGN)
     try:
@@ -78,10 +74,3 @@ def _log() -> None:
     handler.setFormatter(CleanFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger(a2a_runtime.__name__).setLevel(logging.INFO)
-
-
-def _tune_gc() -> None:
-    """Take what is there now out of every collection, and look at new objects less often."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 100)
