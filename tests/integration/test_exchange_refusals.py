@@ -143,7 +143,11 @@ def test_a_body_of_another_media_type_is_refused(client: httpx.Client, path: str
         ("GET", "/message:send", {"POST", "OPTIONS"}),
         ("PATCH", "/tasks/t-1", {"GET", "HEAD", "OPTIONS"}),
         ("DELETE", "/tasks/t-1:cancel", {"GET", "HEAD", "POST", "OPTIONS"}),
-        ("HEAD", "/tasks/t-1:subscribe", {"GET", "HEAD", "POST", "OPTIONS"}),
+        ("HEAD", "/tasks/t-1:subscribe", {"GET", "POST", "OPTIONS"}),
+        ("BREW", "/acme/tasks/t-1:cancel", {"GET", "HEAD", "POST", "OPTIONS"}),
+        ("BREW", "/tasks/", {"GET", "HEAD", "OPTIONS"}),
+        ("BREW", "/old/v1/message:stream", {"POST", "OPTIONS"}),
+        ("BREW", "/", {"POST", "OPTIONS"}),
         ("PUT", "/v1/tasks/t-1/pushNotificationConfigs/p-1", {"GET", "HEAD", "DELETE", "OPTIONS"}),
     ],
 )

@@ -4,6 +4,8 @@ exchange ── one for each surface: what the generated routes enter
   │
 jsonrpc, paths, cards ── the three kinds of path: how each reads a request
   │
+verbs ──── which HTTP methods a path has
+  │
 counter ── what they do alike: let in, ask the service, send, refuse
   │
 dialect   which dialect answers: a pure table        question  what a request says beside its body

@@ -30,7 +30,9 @@ from a2a_contract.errors import (
 from a2a_runtime.auth.gate import ChallengeError
 from a2a_runtime.exchange.counter import Counter
 from a2a_runtime.exchange.question import Question
+from a2a_runtime.exchange.verbs import methods_at
 from a2a_runtime.service.call import BindingKind
+from a2a_runtime.surface import Surface
 
 AnyRequest: TypeAlias = "Request[Any, Any, Any]"  # users and tokens are the host's matter
 
@@ -47,12 +49,12 @@ def shaped(counter: Counter, request: AnyRequest, error: Exception) -> Response[
     at_endpoint = scope["path"].rstrip("/") == counter.surface.path
     question = Question(scope, BindingKind.JSONRPC if at_endpoint else BindingKind.HTTP, counter.spoken.in_doubt(None))
     question.dialect = counter.spoken.in_doubt(question.version)
-    status, body, headers = counter.shown(question, _translated(error))
+    status, body, headers = counter.shown(question, _translated(error, counter.surface, scope["path"]))
     sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
     return Response(body, status_code=status, headers=sent, media_type=question.media_type().decode())
 
 
-def _translated(error: Exception) -> Exception:
+def _translated(error: Exception, surface: Surface, path: str) -> Exception:
     """Say what an error of the framework is in the protocol; a guard's words to the client stay."""
     if not isinstance(error, HTTPException):
         return error
@@ -61,7 +63,7 @@ def _translated(error: Exception) -> Exception:
     if issubclass(kind, UnauthenticatedError):
         return ChallengeError(headers.get("www-authenticate", ""), error.detail)
     if issubclass(kind, MethodNotAllowedError):
-        return kind(details={"allow": headers.get("allow", "")})
+        return kind(details={"allow": ", ".join(methods_at(surface, path)) or headers.get("allow", "")})
     return kind(error.detail) if issubclass(kind, PermissionDeniedError) else kind()
 
 

@@ -24,7 +24,7 @@ from a2a_contract.routes.cards import CARDS
 from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.exchange.dialect import Spoken
 from a2a_runtime.exchange.protection import protected, schemes_of
-from a2a_runtime.exchange.skills import SKILLS
+from a2a_runtime.exchange.verbs import SKILLS
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.surface import Surface
 

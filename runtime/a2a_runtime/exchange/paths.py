@@ -13,6 +13,7 @@ from a2a_runtime.exchange.counter import Counter, Inquiry
 from a2a_runtime.exchange.forms import read_form
 from a2a_runtime.exchange.question import Question
 from a2a_runtime.exchange.reply import reply_empty
+from a2a_runtime.exchange.verbs import methods_of
 from a2a_runtime.service.call import BindingKind
 
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
@@ -62,5 +63,4 @@ class Path:
         raise MethodNotAllowedError(details={"allow": self._allowed(scope)})
 
     def _allowed(self, scope: HTTPScope) -> str:
-        methods = self._route.methods(tuple(scope["path_params"].values()))
-        return ", ".join((*methods, *(("HEAD",) if "GET" in methods else ()), "OPTIONS"))
+        return ", ".join(methods_of(self._route, tuple(scope["path_params"].values())))

@@ -35,16 +35,15 @@ from a2a_runtime.exchange.body import read_body
 from a2a_runtime.exchange.counter import Counter
 from a2a_runtime.exchange.exchange import HttpExchange
 from a2a_runtime.exchange.question import Question
-from a2a_runtime.exchange.reply import reply
+from a2a_runtime.exchange.reply import reply, reply_empty
+from a2a_runtime.exchange.verbs import SKILL_CALL, SKILL_PATHS, SKILL_SCHEMA
 from a2a_runtime.execution.answers import RESULT, data_of, text_of
 from a2a_runtime.ids import Ids
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.service.call import BindingKind
 from a2a_runtime.service.order import SKILL
-from a2a_runtime.skills.card import FOLDER
 from a2a_runtime.skills.replies import asked_schema
 
-SKILLS = "/skills"
 _TEXT = b"text/plain"
 _TASK = "taskId"
 _KEPT = (b"cache-control", b"public, max-age=300")
@@ -54,21 +53,21 @@ _ENDS = {State.REJECTED: UnsupportedOperationError, State.CANCELED: UnavailableE
 class SkillController(AgentController):
     """The skills of a surface, and their schemas."""
 
-    @route(SKILLS + "/{skill:str}", http_method=ALL_METHODS, include_in_schema=False)
+    @route(SKILL_CALL, http_method=ALL_METHODS, include_in_schema=False)
     async def call(self) -> ASGIApp:
         """POST the input of a skill."""
-        return self._entrance("POST")
+        return self._entrance(SKILL_CALL)
 
-    @route(FOLDER + "/{skill:str}/{file:str}", http_method=ALL_METHODS, include_in_schema=False)
+    @route(SKILL_SCHEMA, http_method=ALL_METHODS, include_in_schema=False)
     async def schema(self) -> ASGIApp:
         """GET a schema."""
-        return self._entrance("GET")
+        return self._entrance(SKILL_SCHEMA)
 
-    def _entrance(self, method: str) -> ASGIApp:
+    def _entrance(self, path: str) -> ASGIApp:
         exchange = self.exchange
         if not isinstance(exchange, HttpExchange):
             raise TypeError("skills are served by the exchange of the runtime")
-        return Entrance(exchange.counter, method)
+        return Entrance(exchange.counter, SKILL_PATHS[path])
 
 
 class Answer(NamedTuple):
@@ -81,8 +80,8 @@ class Answer(NamedTuple):
 class Entrance:
     """Answers requests to a skill, or to one of its schemas: an ASGI app."""
 
-    def __init__(self, counter: Counter, method: str) -> None:
-        self._counter, self._method = counter, method
+    def __init__(self, counter: Counter, methods: tuple[str, ...]) -> None:
+        self._counter, self._methods = counter, methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever it is."""
@@ -92,16 +91,20 @@ class Entrance:
         await self._counter.attend(question, self._answer(question, scope, receive, send), send)
 
     async def _answer(self, question: Question, scope: HTTPScope, receive: Receive, send: Send) -> None:
-        if scope["method"] != self._method and (self._method, scope["method"]) != ("GET", "HEAD"):
-            raise MethodNotAllowedError(details={"allow": self._method})
+        allowed = ", ".join(self._methods)
+        if scope["method"] not in self._methods:
+            raise MethodNotAllowedError(details={"allow": allowed})
+        if scope["method"] == "OPTIONS":
+            return await reply_empty(send, 204, [(b"allow", allowed.encode())])
+        reads = "GET" in self._methods
         names: Mapping[str, str] = scope["path_params"]
         skill = self._counter.surface.skills.get(names["skill"])
-        if self._method == "GET" and skill is not None and skill.contract is not None and not skill.only_extended:
+        if reads and skill is not None and skill.contract is not None and not skill.only_extended:
             return await reply(send, _schema(skill, names["file"]), headers=(_KEPT,))
         caller = await self._counter.admit(question)  # before it is said which skills there are: some are not for everybody to know
         if skill is None or skill.contract is None or (skill.only_extended and not skill.may_use(caller)):
             raise MethodNotFoundError
-        if self._method == "GET":
+        if reads:
             return await reply(send, _schema(skill, names["file"]))
         body = await read_body(receive, question.headers, self._counter.surface.limits.body)
         binding = self._binding()
