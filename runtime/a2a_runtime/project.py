@@ -12,136 +12,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
-from a2a_contract.places import places
+from a2a_contract.operations import OPERATIONS
 from a2a_contract.v1_0 import AgentExtension, AgentProvider
-from a2a_runtime.agent import DEFAULT_MODES, Agent, Capabilities, SkillView
+from a2a_runtime.agent import Agent, Capabilities, SkillView
 from a2a_runtime.auth.configured import gates_of
 from a2a_runtime.auth.gate import Gate, PresenceGate
-from a2a_runtime.execution.skill import Answers
+from a2a_runtime.auth.rates import ANY, Rate, Rates
+from a2a_runtime.complaints import Complaint, ComplaintsError, complaints_of, told
 from a2a_runtime.heartbeat.membership import Membership
 from a2a_runtime.mounting import dialects_of, function_of
+from a2a_runtime.project_file import File, LimitsTable, OutputsTable, RegistryTable, SkillTable, SurfaceTable
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
 
 FILE = "a2a.toml"
 _BEARER = "bearer"
-
-Text: TypeAlias = Annotated[str, Field(min_length=1)]
+_KNOWN = "what schemas/project.json of a2a_contract describes"
 
 
 class ProjectError(ValueError):
     """The project cannot be run as it is described; the text names each place, and what to do there."""
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Provider(_Table):
-    organization: Text
-    url: Text
-
-
-class _Agent(_Table):
-    name: Text
-    description: Text
-    version: Text
-    url: str | None = None
-    provider: _Provider | None = None
-    documentation_url: str | None = None
-    icon_url: str | None = None
-    input_modes: list[str] = list(DEFAULT_MODES)
-    output_modes: list[str] = list(DEFAULT_MODES)
-
-
-class _Extension(_Table):
-    uri: Text
-    description: str | None = None
-    required: bool = False
-    params: dict[str, object] | None = None
-
-
-class _Capabilities(_Table):
-    streaming: bool = True
-    push_notifications: bool = False
-    extended_card: bool = False
-    extensions: list[_Extension] = []
-
-
-class _Surface(_Table):
-    model_config = ConfigDict(extra="ignore", frozen=True)  # what only other dialects' surfaces have
-
-    path: Text
-    dialects: list[str] | None = None
-    skills: list[str] | None = None
-    skill_id: str | None = None
-    name: str | None = None
-    description: str | None = None
-    tags: list[str] = []
-    input_modes: list[str] = []
-    output_modes: list[str] = []
-    auth: str | None = None
-    cancel_on_disconnect: bool = False
-    deduplicate_messages: bool = False
-
-
-class _Skill(_Table):
-    model_config = ConfigDict(extra="ignore", frozen=True)  # the schemas of input and output are the generator's matter
-
-    description: Text
-    handler: str | None = None
-    name: str | None = None
-    tags: list[str] = []
-    examples: list[str] = []
-    input_modes: list[str] = []
-    output_modes: list[str] = []
-    answers: Answers = Answers.TASK
-    timeout: float | None = None
-    restartable: bool = True
-
-
-class _Limits(_Table):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    body_bytes: int = Limits().body
-    timeout: float = 300
-    shutdown_grace: float | None = None
-
-
-class _Outputs(_Table):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    package: Text
-    folder: str = "."
-
-
-class _Registry(_Table):
-    url: Text
-    agent_id: str = ""
-    namespace: str = "default"
-    host: str = ""
-    port: int = 8080
-    heartbeat: float = 5.0
-
-
-class _File(_Table):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    agent: _Agent
-    skills: dict[str, _Skill]
-    service: str | None = None
-    outputs: _Outputs | None = None
-    dialects: list[str] = ["1.0", "0.3"]
-    store: str | None = None
-    capabilities: _Capabilities = _Capabilities()
-    surfaces: list[_Surface] = [_Surface(path="/")]
-    limits: _Limits = _Limits()
-    registry: _Registry | None = None
-    auth: dict[str, object] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,30 +51,54 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
     path = next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
     if path is None:
         raise ProjectError(f"there is no {FILE} in {folder} or above it; write one, or make an app of your own with a2a_runtime.app.create_app")
+    text = ""
     try:
-        file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        given = Settings.from_environment(environment)
-        membership = Membership.from_environment(environment, _membership(file.registry))
+        text = path.read_text(encoding="utf-8")
+        return _project(File.model_validate(tomllib.loads(text)), path, environment)
     except ValidationError as error:
-        raise ProjectError("\n".join(f"{path}: {place}: {text}" for place, text in places(error))) from error
-    except ValueError as error:  # no TOML, or a setting that cannot be read
+        raise ProjectError(told(complaints_of(error, _KNOWN), path, text)) from error
+    except ComplaintsError as error:
+        raise ProjectError(told(error.complaints, path, text)) from error
+    except ProjectError:
+        raise
+    except ValueError as error:  # no TOML, or a setting of the environment that cannot be read
         raise ProjectError(f"{path}: {error}") from error
+
+
+def _project(file: File, path: Path, environment: Mapping[str, str]) -> Project:
+    given = Settings.from_environment(environment)
+    membership = Membership.from_environment(environment, _membership(file.registry))
+    gates = gates_of(file.auth, path.parent, environment)
+    rates = _rates(file)
     agent = _agent(file, path) if file.service is None else _typed(file, file.service, path)
-    try:
-        gates = gates_of(file.auth, path.parent, environment)
-        surfaces = tuple(_surface(each, agent, file, gates) for each in file.surfaces)
-    except ValueError as error:
-        raise ProjectError(f"{path}: {error}") from error
+    surfaces: list[Surface] = []
+    complaints: list[Complaint] = []
+    for number, said in enumerate(file.surfaces):
+        try:
+            surfaces.append(replace(_surface(said, agent, file, gates), rates=rates))
+        except ValueError as error:
+            complaints.append(Complaint(("surfaces", number), str(error)))
+    if complaints:
+        raise ComplaintsError(complaints)
     return Project(surfaces, _settings(file, given), membership)
 
 
-def _membership(said: _Registry | None) -> Membership:
+def _rates(file: File) -> Rates | None:
+    said = {name: Rate(each.requests, each.seconds) for name, each in file.rates.operations.items()}
+    unknown = [name for name in said if name not in {ANY, *OPERATIONS}]
+    if unknown:
+        known = f"{', '.join(OPERATIONS)}, and {ANY!r} for the rest"
+        raise ComplaintsError([Complaint(("rates", "operations", name), f"there is no such operation; there is {known}") for name in unknown])
+    return Rates(said, shared=file.rates.shared) if said else None
+
+
+def _membership(said: RegistryTable | None) -> Membership:
     if said is None:
         return Membership()
     return Membership(said.url, said.agent_id, "", said.namespace, said.host, said.port, said.heartbeat)
 
 
-def _settings(file: _File, given: Settings) -> Settings:
+def _settings(file: File, given: Settings) -> Settings:
     """Let the environment go before the file, and the file before what is usual."""
     usual = Settings()
     store = file.store if file.store and given.store == usual.store else given.store
@@ -189,9 +106,9 @@ def _settings(file: _File, given: Settings) -> Settings:
     return replace(given, store=store, shutdown_grace=grace)
 
 
-def _typed(file: _File, service: str, path: Path) -> Agent:
+def _typed(file: File, service: str, path: Path) -> Agent:
     """Make the agent of the generated package, with the skills done by the service class that the file names."""
-    outputs = file.outputs or _Outputs(package="")
+    outputs = file.outputs or OutputsTable(package="")
     _import_from(path.parent, path.parent / outputs.folder)
     try:
         made: object = import_module(f"{outputs.package}.agent").make_agent(function_of(service)())
@@ -209,7 +126,7 @@ def _import_from(*folders: Path) -> None:
             sys.path.insert(0, str(folder.resolve()))
 
 
-def _agent(file: _File, path: Path) -> Agent:
+def _agent(file: File, path: Path) -> Agent:
     said, able = file.agent, file.capabilities
     agent = Agent(
         said.name,
@@ -229,18 +146,18 @@ def _agent(file: _File, path: Path) -> Agent:
         icon_url=said.icon_url,
     )
     _import_from(path.parent)
-    wrong: list[str] = []
+    wrong: list[Complaint] = []
     for skill_id, skill in file.skills.items():
         try:
             _add(agent, skill_id, skill, file.limits.timeout)
         except (ImportError, AttributeError, TypeError, ValueError) as error:
-            wrong.append(f"{path}: skills.{skill_id}: {error}")
+            wrong.append(Complaint(("skills", skill_id), str(error)))
     if wrong:
-        raise ProjectError("\n".join(wrong))
+        raise ComplaintsError(wrong)
     return agent
 
 
-def _add(agent: Agent, skill_id: str, skill: _Skill, timeout: float) -> None:
+def _add(agent: Agent, skill_id: str, skill: SkillTable, timeout: float) -> None:
     if skill.handler is None:
         raise ValueError('there is no function to run; name it: handler = "module:function"')
     agent.add(
@@ -258,17 +175,17 @@ def _add(agent: Agent, skill_id: str, skill: _Skill, timeout: float) -> None:
     )
 
 
-def _surface(said: _Surface, agent: Agent, file: _File, made: Mapping[str, Gate]) -> Surface:
+def _surface(said: SurfaceTable, agent: Agent, file: File, made: Mapping[str, Gate]) -> Surface:
     only = said.skills if said.skill_id is None else [said.skill_id]
     gates: Mapping[str, Gate] = {_BEARER: PresenceGate(), **made}
     if said.auth is not None and said.auth not in gates:
-        raise ValueError(f"surfaces: auth = {said.auth!r} is not known; there is {', '.join(gates)}, and none")
+        raise ValueError(f"auth = {said.auth!r} is not known; there is {', '.join(gates)}, and none")
     return Surface(
         agent,
         said.path.rstrip("/"),
         dialects=dialects_of(*(said.dialects or file.dialects)),
         gate=gates[said.auth] if said.auth else None,
-        limits=Limits(body=file.limits.body_bytes),
+        limits=_limits(file.limits),
         only=None if only is None else frozenset(only),
         shown_as=_view(said),
         cancel_on_disconnect=said.cancel_on_disconnect,
@@ -276,6 +193,10 @@ def _surface(said: _Surface, agent: Agent, file: _File, made: Mapping[str, Gate]
     )
 
 
-def _view(said: _Surface) -> SkillView | None:
+def _limits(said: LimitsTable) -> Limits:
+    return Limits(said.body_bytes, said.parts, said.part_bytes, said.depth, said.history, said.concurrency)
+
+
+def _view(said: SurfaceTable) -> SkillView | None:
     view = SkillView(said.name, said.description, tuple(said.tags), tuple(said.input_modes), tuple(said.output_modes))
     return None if view == SkillView() else view

@@ -19,8 +19,10 @@ from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.v1_0 import TaskState
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.passwords import hash_password
 from a2a_runtime.project import ProjectError, load_project
-from a2a_runtime.surface import Surface
+from a2a_runtime.surface import Limits, Surface
 
 NEW = Voice(V1_0.name, is_jsonrpc=True)
 SKILLS = "async def shout(ctx):\n    return ctx.text.upper()\n\n\nnothing = 7\n"
@@ -102,7 +104,7 @@ def test_a_project_is_read(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('name = "shouter"\n', "", "agent.name: Field required"),
+        ('name = "shouter"\n', "", r"a2a.toml:\d+: agent.name: this must be there"),
         ("[agent]", "[agent", "a2a.toml: "),
         ('"shouting:shout"', '"shouting:whisper"', "skills.shout: .*whisper"),
         ('"shouting:shout"', '"whispering:whisper"', "skills.shout: .*whispering"),
@@ -110,8 +112,12 @@ def test_a_project_is_read(folder: Path) -> None:
         ('handler = "shouting:shout"\n', "", r"skills.shout: there is no function to run; name it: handler = "),
         ('skills = ["shout"]', 'skills = ["sing"]', "no skill sing"),
         ('dialects = ["0.3"]', 'dialects = ["0.9"]', "'0.9' is not known; there are 1.0, 0.3, mesh"),
-        ('auth = "bearer"', 'auth = "magic"', "auth = 'magic' is not known"),
+        ('auth = "bearer"', 'auth = "magic"', r"a2a.toml:20: surfaces\[0\]: auth = 'magic' is not known"),
         ('path = "/b"', 'path = "b"', "begins with a slash"),
+        ('auth = "bearer"', 'atuh = "bearer"', r"a2a.toml:22: surfaces\[0\].atuh: there is no such setting"),
+        ("[limits]", "[limits]\nconcurency = 5", r"limits.concurency: there is no such setting"),
+        ("[outputs]", '[auth.a]\nkind = "jwt"\n[outputs]', r"a2a.toml:33: auth.a.issuer: this must be there; write it\n.*:33: auth.a.audience"),
+        ("[outputs]", "[rates]\noperations = {Send = {requests = 1, seconds = 1}}\n[outputs]", r"a2a.toml:34: rates.operations.Send: .* SendMessage"),
     ],
     ids=lambda value: value[:20],
 )
@@ -120,6 +126,32 @@ def test_a_project_that_cannot_be_used_says_why(folder: Path, old: str, new: str
     (folder / "a2a.toml").write_text(PROJECT.replace(old, new))
     with pytest.raises(ProjectError, match=said):
         load_project(folder, {})
+
+
+def test_a_project_says_how_much_and_how_often(folder: Path) -> None:
+    """Sizes, room and rates, for all of its surfaces."""
+    said = "[limits]\nparts = 2\npart_bytes = 30\ndepth = 4\nhistory = 5\nconcurrency = 6\n"
+    rates = '[rates]\nshared = true\noperations = {"*" = {requests = 7, seconds = 60}}\n'
+    (folder / "a2a.toml").write_text(PROJECT.replace("[limits]\n", said).replace("[outputs]", f"{rates}[outputs]"))
+    for surface in load_project(folder, {}).surfaces:
+        assert surface.limits == Limits(body=1000, parts=2, part_bytes=30, depth=4, history=5, concurrency=6)
+        assert surface.rates is not None
+        assert surface.rates.shared
+
+
+def test_a_project_says_who_may_come_in(folder: Path) -> None:
+    """One entry is what the gate does, what the card says, and what the OpenAPI document says."""
+    entry = f'[auth.people]\nkind = "basic"\nusers = {{ada = "{hash_password("s3cret-word")}"}}\n'
+    (folder / "a2a.toml").write_text(PROJECT.replace('auth = "bearer"', 'auth = "people"').replace("[outputs]", f"{entry}[outputs]"))
+    with TestClient(create_app(*load_project(folder, {}).surfaces, store="memory")) as client:
+        assert client.get("/a/tasks").headers["www-authenticate"].startswith("Basic")
+        assert client.get("/a/tasks", auth=("ada", "s3cret-word")).status_code == 200
+        assert client.get("/a/tasks", auth=("ada", "another")).status_code == 401
+        card = client.get("/a/.well-known/agent-card.json").json()
+        assert card["securitySchemes"]["people"]["httpAuthSecurityScheme"] == {"scheme": "Basic"}
+        document = client.get("/schema/openapi.json").json()
+        assert document["components"]["securitySchemes"]["a-people"] == {"type": "http", "scheme": "Basic"}
+        assert document["paths"]["/a/tasks"]["get"]["security"] == [{"a-people": []}]
 
 
 def test_a_folder_without_a_project_says_so(tmp_path: Path) -> None:

@@ -11,14 +11,18 @@ from dataclasses import replace
 
 import pytest
 from conformance.security.guarded import ISSUER, Person, checkpoint, guarded_agent
-from integration.talking import VOICES, Voice, request_of
+from integration.talking import VOICES, Talker, Voice, request_of
 from litestar.testing import TestClient
 
-from a2a_contract.dialects import V1_0
+from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE
 from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest
 from a2a_runtime.app import create_app
+from a2a_runtime.auth.api_keys import ApiKeys, digest
 from a2a_runtime.auth.audit import record
+from a2a_runtime.auth.checkpoint import Checkpoint
+from a2a_runtime.auth.guesses import Guesses
+from a2a_runtime.auth.identity import Identity
 from a2a_runtime.auth.rates import ANY, Counts, LocalCounts, Rate, Rates, SharedCounts
 from a2a_runtime.logs import CleanFormatter, plain
 from a2a_runtime.stores.memory import MemoryStore
@@ -28,6 +32,7 @@ from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.clock import FakeClock
 
 RPC = Voice(V1_0.name, is_jsonrpc=True)
+MESH_VOICE = Voice(MESH.name, is_jsonrpc=True)
 ADA, EVE = ISSUER.token("ada", org="acme"), ISSUER.token("eve", org="acme")
 
 
@@ -55,6 +60,28 @@ def test_a_caller_asks_so_often_and_no_oftener(voice: Voice, is_shared: bool) ->
         assert 429 not in found[:3]
         clock.advance(61)
         assert ada.raw(SEND_MESSAGE, request_of("x")).status_code == 200
+
+
+@pytest.mark.parametrize("voice", [*VOICES, MESH_VOICE], ids=str)
+def test_who_guesses_is_told_to_wait(voice: Voice, caplog: pytest.LogCaptureFixture) -> None:
+    """In the words of the dialect, with the time; it is on record, without what was tried."""
+    caplog.set_level(logging.INFO, "a2a_runtime.audit")
+    gate = Checkpoint(ApiKeys({digest("k"): Identity("ada")}, guesses=Guesses(Rate(2, 60), None)))
+    mounted = Surface(guarded_agent(), gate=gate, dialects=frozenset((V1_0.name, V0_3.name, MESH.name)), only=frozenset(("echo",)))
+    with TestClient(create_app(mounted, store="memory", settings=QUICK)) as client:
+        caller = Talker(client, voice)
+        request = request_of("x", task_id="t-1") if voice is MESH_VOICE else request_of("x")
+        answers = [caller.raw(SEND_MESSAGE, request, x_api_key=f"guess-{number}") for number in range(4)]
+    assert [each.status_code for each in answers] == [401, 401, 429, 429]
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= 61
+    body = answers[-1].json()
+    shown = body.get("error", body)
+    assert isinstance(shown["code"], int)
+    assert "Too many" in shown["message"]
+    assert ("error" in body) is (voice.is_jsonrpc or voice.dialect == V1_0.name)
+    lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
+    assert [each["event"] for each in lines] == ["refused", "refused", "limited", "limited"]
+    assert "guess-" not in caplog.text
 
 
 def test_an_agent_serves_so_many_at_once() -> None:

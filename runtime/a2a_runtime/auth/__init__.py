@@ -5,6 +5,7 @@
     checkpoint ── … whoever proves who they are, in one of the ways that the card names
       │
     tokens (keys)   api_keys   passwords   certificates ── ways to prove it: authenticators
+                        └── guesses ──┘                    who shows many wrong ones waits
       │
     identity ──── what an authenticator proves; the port that your own one fills
     credentials ─ what a request brings along

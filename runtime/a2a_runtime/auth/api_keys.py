@@ -15,10 +15,12 @@ from hashlib import blake2b, sha256
 
 from a2a_contract.v1_0 import APIKeySecurityScheme, SecurityScheme
 from a2a_runtime.auth.credentials import Credentials
+from a2a_runtime.auth.guesses import Guesses
 from a2a_runtime.auth.identity import Identity, RefusedError
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LONGEST = 1000
+_NOBODY = ""  # a key names nobody, until it is found
 
 
 class Place(StrEnum):
@@ -42,7 +44,15 @@ def digest(key: str) -> str:
 class ApiKeys:
     """Knows some keys."""
 
-    def __init__(self, keys: Mapping[str, Identity], name: str = "X-API-Key", place: Place = Place.HEADER, *, scheme: str = "apiKey") -> None:
+    def __init__(
+        self,
+        keys: Mapping[str, Identity],
+        name: str = "X-API-Key",
+        place: Place = Place.HEADER,
+        *,
+        scheme: str = "apiKey",
+        guesses: Guesses | None = None,
+    ) -> None:
         wrong = [place for place, each in enumerate(keys, 1) if not _DIGEST.fullmatch(each)]
         if wrong:
             numbers = ", ".join(map(str, wrong))  # never the text itself: it may be a key
@@ -50,15 +60,20 @@ class ApiKeys:
         self._blind = secrets.token_bytes(32)
         self._keys = {self._blinded(each): identity for each, identity in keys.items()}
         self._name, self._place, self._scheme = name, place, scheme
+        self._guesses = guesses or Guesses()
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | None:
         """Look up the key of a request."""
         key = self._key(headers)
         if key is None:
             return None
-        identity = self._keys.get(self._blinded(digest(key))) if len(key) <= _LONGEST else None
+        mark = self._blinded(digest(key[:_LONGEST]))
+        self._guesses.check(headers, _NOBODY, mark)
+        identity = self._keys.get(mark) if len(key) <= _LONGEST else None
         if identity is None:
+            self._guesses.was_wrong(headers, _NOBODY, mark)
             raise RefusedError("The key is not known")
+        self._guesses.was_right(headers, mark)
         return identity
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:

@@ -18,7 +18,7 @@ from a2a_runtime.auth.identity import Identity, RefusedError
 
 
 class Certificates:
-    """Knows callers by the names in their certificates."""
+    """Knows callers by the names in their certificates: those in ``callers``, or everybody who has one."""
 
     def __init__(
         self,
@@ -27,8 +27,9 @@ class Certificates:
         subject_header: str = "x-ssl-client-s-dn",
         verified: tuple[str, str] = ("x-ssl-client-verify", "SUCCESS"),
         scheme: str = "mtls",
+        callers: Mapping[str, Identity] | None = None,
     ) -> None:
-        self._trusted = [ip_network(each) for each in trusted]
+        self._trusted, self._callers = [ip_network(each) for each in trusted], callers
         if not self._trusted:
             raise ValueError("name the addresses of the proxy that checks certificates: trusted=['10.0.0.0/28']")
         self._subject, (self._verified, self._yes) = subject_header, verified
@@ -43,7 +44,11 @@ class Certificates:
             raise RefusedError("A certificate was named by somebody who cannot have checked it")
         if not subject or verified != self._yes:
             raise RefusedError("The certificate was not verified")
-        return Identity(subject)
+        if self._callers is None:
+            return Identity(subject)
+        if subject not in self._callers:
+            raise RefusedError("The certificate is that of nobody who is known here")
+        return self._callers[subject]
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Say that a certificate is needed."""

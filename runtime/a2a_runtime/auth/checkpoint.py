@@ -23,7 +23,9 @@ from a2a_contract.v1_0 import SecurityRequirement, SecurityScheme, StringList
 from a2a_runtime.auth.challenges import challenge_of
 from a2a_runtime.auth.credentials import Credentials
 from a2a_runtime.auth.gate import ANYONE, ChallengeError, ScopeError
+from a2a_runtime.auth.guesses import GuessedTooOftenError
 from a2a_runtime.auth.identity import Authenticator, Describing, Identity, RefusedError
+from a2a_runtime.auth.rates import TooOftenError
 from a2a_runtime.caller import Caller
 
 Requirement: TypeAlias = Mapping[str, Sequence[str]]
@@ -114,6 +116,8 @@ class Checkpoint:
             missing = lacking if missing is None else missing
         if missing is not None:
             raise ScopeError(missing)
+        if guessed := next((each for each in found if isinstance(each, GuessedTooOftenError)), None):
+            raise TooOftenError(guessed.after)
         refused = next((each for each in found if isinstance(each, RefusedError)), None)
         if refused is None and self._strangers and not any(found):
             return ANYONE

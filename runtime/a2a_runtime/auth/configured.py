@@ -8,131 +8,99 @@ discover = true                    or keys = "https://id.example/keys", public_k
 scopes = ["reports"]
 
 [auth.jobs]
-kind = "api-keys"                  digests of keys, and whose they are: printf %s "$KEY" | sha256sum
+kind = "api-keys"                  digests of keys, and whose they are: a2a-gen auth key
 keys = { 9f86d0… = "nightly-job" }
 
+[auth.people]
+kind = "basic"                     names, and hashes of passwords: a2a-gen auth password
+users = { ada = "scrypt$…" }
+
+[auth.machines]
+kind = "mutual-tls"                client certificates, checked by a proxy that alone is believed
+trusted_proxies = ["10.0.0.0/28"]
+callers = { "CN=box,O=Acme" = "box" }
+
 [auth.everybody]
-any_of = ["staff", "jobs"]
+any_of = ["staff", "jobs", ["people", "machines"]]       one of these; those in a list of their own all at once
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from a2a_contract.kinds import is_object
-from a2a_contract.places import places
-from a2a_runtime.auth.api_keys import ApiKeys, Place
 from a2a_runtime.auth.checkpoint import Checkpoint, Requirement
 from a2a_runtime.auth.gate import Gate
-from a2a_runtime.auth.identity import Authenticator, Identity
-
-_Text: TypeAlias = Annotated[str, Field(min_length=1)]
-
-
-class _Kind(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    scopes: list[_Text] = []
-    """What a caller must be permitted to do."""
+from a2a_runtime.auth.identity import Authenticator
+from a2a_runtime.auth.kinds import KINDS, AnyKind, Table, Text
+from a2a_runtime.complaints import Complaint, ComplaintsError, complaints_of
 
 
-class _Jwt(_Kind):
-    kind: Literal["jwt"]
-    issuer: _Text
-    audience: _Text | list[_Text]
-    algorithms: list[_Text] | None = None
-    discover: bool = False
-    keys: _Text | None = None
-    public_key: _Text | None = None
-    secret_env: _Text | None = None
-    tenant_claim: _Text | None = None
-    team_claim: _Text | None = None
-    leeway: float = 0.0
-
-    @model_validator(mode="after")
-    def _has_one_source(self) -> _Jwt:
-        if sum(map(bool, (self.discover, self.keys, self.public_key, self.secret_env))) != 1:
-            raise ValueError("say where the keys are: one of discover, keys, public_key, secret_env")
-        return self
-
-    def make(self, name: str, folder: Path, environment: Mapping[str, str]) -> Authenticator:
-        """Make the authenticator."""
-        from a2a_runtime.auth import keys, published, tokens  # noqa: PLC0415 - an extra: only where there are tokens
-
-        usual = ("HS256",) if self.secret_env else ("RS256",) if self.public_key else tokens.Expected("i", "a").algorithms
-        expected = tokens.Expected(self.issuer, self.audience, tuple(self.algorithms or usual), self.leeway)
-        known: keys.Keys
-        if self.secret_env:
-            if self.secret_env not in environment:
-                raise ValueError(f"auth.{name}: there is no {self.secret_env} in the environment")
-            known = keys.secret(environment[self.secret_env], next(iter(expected.algorithms)))
-        elif self.public_key:
-            pem = _contents(folder / self.public_key, name)
-            known = sum((keys.public_key(pem, each) for each in expected.algorithms), keys.KeySet())
-        else:
-            known = published.PublishedKeys(self.keys) if self.keys else published.DiscoveredKeys(self.issuer)
-        return tokens.JwtAuthenticator(known, expected, tokens.Claims(tenant=self.tenant_claim, team=self.team_claim), scheme=name)
-
-
-class _ApiKeys(_Kind):
-    kind: Literal["api-keys"]
-    keys: dict[_Text, _Text]
-    name: _Text = "X-API-Key"
-    place: Place = Place.HEADER
-
-    def make(self, name: str, _folder: Path, _environment: Mapping[str, str]) -> Authenticator:
-        """Make the authenticator."""
-        whose = {digest: Identity(subject, roles=frozenset(self.scopes)) for digest, subject in self.keys.items()}
-        return ApiKeys(whose, self.name, self.place, scheme=name)
-
-
-class _AnyOf(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    any_of: list[_Text]
+class _AnyOf(Table):
+    any_of: list[Text | list[Text]]
     same_people: bool = False
     strangers: bool = False
     """Whether those may come in too who bring nothing."""
 
-
-_KINDS: Mapping[object, type[_Jwt | _ApiKeys]] = {"jwt": _Jwt, "api-keys": _ApiKeys}
+    @property
+    def groups(self) -> Sequence[Sequence[str]]:
+        """List the kinds of proof that are enough, each with those that have to come with it."""
+        return [[each] if isinstance(each, str) else each for each in self.any_of]
 
 
 def gates_of(entries: Mapping[str, object], folder: Path, environment: Mapping[str, str]) -> dict[str, Gate]:
-    """Make every gate, or say what is wrong with the first that cannot be made (``ValueError``)."""
-    read = {name: _read(name, entry) for name, entry in entries.items()}
-    kinds = {name: entry for name, entry in read.items() if not isinstance(entry, _AnyOf)}
-    made = {name: entry.make(name, folder, environment) for name, entry in kinds.items()}
-    gates: dict[str, Gate] = {}
-    for name, entry in read.items():
-        parts = entry.any_of if isinstance(entry, _AnyOf) else [name]
-        unknown = [part for part in parts if part not in made]
-        if unknown or not parts:
-            raise ValueError(f"auth.{name}: {', '.join(unknown) or 'nothing'} is no kind of proof; there are {', '.join(made)}")
-        required: list[Requirement] = [{part: kinds[part].scopes} for part in parts]
-        strangers: list[Requirement] = [{}] if isinstance(entry, _AnyOf) and entry.strangers else []
-        same = isinstance(entry, _AnyOf) and entry.same_people
-        gates[name] = Checkpoint(*(made[part] for part in parts), require=[*required, *strangers], same_people=same)
-    return gates
+    """Make every gate, or raise ``ComplaintsError`` with everything that is wrong with any of them."""
+    complaints: list[Complaint] = []
+    kinds: dict[str, AnyKind] = {}
+    choices: dict[str, _AnyOf] = {}
+    made: dict[str, Authenticator] = {}
+    for name, entry in entries.items():
+        read = _read(name, entry, complaints)
+        if isinstance(read, _AnyOf):
+            choices[name] = read
+        elif read is not None:
+            kinds[name] = read
+    for name, kind in kinds.items():
+        try:
+            made[name] = kind.make(name, folder, environment)
+        except ValueError as error:
+            complaints.append(Complaint(("auth", name), str(error)))
+    complaints += [complaint for name, choice in choices.items() if (complaint := _unknown(name, choice, entries, choices)) is not None]
+    if complaints:
+        raise ComplaintsError(complaints)
+    gates: dict[str, Gate] = {name: Checkpoint(made[name], require=[{name: kind.scopes}]) for name, kind in kinds.items()}
+    return gates | {name: _chosen(choice, kinds, made) for name, choice in choices.items()}
 
 
-def _read(name: str, entry: object) -> _Jwt | _ApiKeys | _AnyOf:
+def _chosen(choice: _AnyOf, kinds: Mapping[str, AnyKind], made: Mapping[str, Authenticator]) -> Checkpoint:
+    required: list[Requirement] = [{part: kinds[part].scopes for part in group} for group in choice.groups]
+    strangers: list[Requirement] = [{}] if choice.strangers else []
+    parts = dict.fromkeys(part for group in choice.groups for part in group)
+    return Checkpoint(*(made[part] for part in parts), require=[*required, *strangers], same_people=choice.same_people)
+
+
+def _unknown(name: str, choice: _AnyOf, entries: Mapping[str, object], choices: Mapping[str, _AnyOf]) -> Complaint | None:
+    """Complain about a choice of nothing, or of what is no kind of proof."""
+    known = [each for each in entries if each not in choices]
+    unknown = [part for group in choice.groups for part in group if part not in known]
+    if not unknown and choice.groups and all(choice.groups):
+        return None
+    wrong = ", ".join(unknown) or "nothing"
+    return Complaint(("auth", name, "any_of"), f"{wrong} is no kind of proof; there is {', '.join(known) or 'no entry of auth with a kind'}")
+
+
+def _read(name: str, entry: object, complaints: list[Complaint]) -> AnyKind | _AnyOf | None:
     kind = entry.get("kind") if is_object(entry) else None
-    model = _AnyOf if is_object(entry) and "any_of" in entry else _KINDS.get(kind)
+    model = _AnyOf if is_object(entry) and "any_of" in entry else KINDS.get(str(kind))
     if model is None:
-        raise ValueError(f"auth.{name}: kind {kind!r} is not known; there are {', '.join(map(str, _KINDS))}, and any_of = […]")
+        said = "has no kind" if kind is None else f"kind {kind!r} is not known"
+        complaints.append(Complaint(("auth", name, "kind"), f"{said}; write one of {', '.join(KINDS)}, or any_of = [\u2026]"))
+        return None
     try:
         return model.model_validate(entry)
     except ValidationError as error:
-        raise ValueError("; ".join(f"auth.{name}: {place}: {text}" for place, text in places(error))) from None
-
-
-def _contents(file: Path, name: str) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise ValueError(f"auth.{name}: {file}: {error.strerror}") from None
+        complaints += complaints_of(error, ", ".join(model.model_fields), "auth", name)
+        return None

@@ -50,7 +50,7 @@ class Credentials(Mapping[str, str]):
     @property
     def client(self) -> str:
         """The address that the request came from, as the server tells it."""
-        client = self._scope["client"]
+        client = self._scope.get("client")  # servers may leave it out
         return client[0] if client else ""
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Mapping
@@ -18,6 +19,7 @@ from hashlib import blake2b, scrypt
 
 from a2a_contract.v1_0 import HTTPAuthSecurityScheme, SecurityScheme
 from a2a_runtime.auth.credentials import authorization
+from a2a_runtime.auth.guesses import Guesses
 from a2a_runtime.auth.identity import Identity, RefusedError
 from a2a_runtime.clock import Clock, SystemClock
 
@@ -27,6 +29,7 @@ _LONGEST = 1000
 _KNOWN_SECONDS = 300.0
 _AT_ONCE = 4
 _BASIC = "basic"
+_HASH = re.compile(r"scrypt\$[A-Za-z0-9+/]{22}==\$[A-Za-z0-9+/]{43}=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +49,10 @@ def hash_password(password: str) -> str:
 class Passwords:
     """Knows some users by their passwords."""
 
-    def __init__(self, users: Mapping[str, User], *, scheme: str = "basic", clock: Clock | None = None) -> None:
+    def __init__(self, users: Mapping[str, User], *, scheme: str = "basic", guesses: Guesses | None = None, clock: Clock | None = None) -> None:
         self._users, self._scheme, self._clock = users, scheme, clock or SystemClock()
-        wrong = [name for name, user in users.items() if len(user.password_hash.split("$")) != 3]  # noqa: PLR2004
+        self._guesses = guesses or Guesses(clock=clock)
+        wrong = [name for name, user in users.items() if not _HASH.fullmatch(user.password_hash)]
         if wrong:
             raise ValueError(f"the passwords of {', '.join(wrong)} are kept as hashes; make one with hash_password(password)")
         self._nobody = hash_password(secrets.token_urlsafe())
@@ -63,29 +67,34 @@ class Passwords:
             return None
         name, password = _read(proof)
         user = self._users.get(name)
-        if user is not None and self._is_known(name, password, user):
+        kept = self._nobody if user is None else user.password_hash  # a name that nobody has takes as long
+        mark = self._mark(name, password, kept)
+        if user is not None and self._is_known(name, mark):
             return user.identity
-        return self._check(name, password, user)
+        return self._check(headers, name, password, mark)
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Describe the header."""
         return {self._scheme: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Basic"))}
 
-    async def _check(self, name: str, password: str, user: User | None) -> Identity:
-        kept = self._nobody if user is None else user.password_hash  # a name that nobody has takes as long
+    async def _check(self, headers: Mapping[str, str], name: str, password: str, mark: bytes) -> Identity:
+        user = self._users.get(name)
         async with self._room:
-            right = await asyncio.to_thread(_matches, password, kept)
-        if user is None or not right:
-            raise RefusedError("The name or the password is wrong")
-        self._known[name] = self._mark(password, user), self._clock.monotonic() + _KNOWN_SECONDS
+            self._guesses.check(headers, name, mark)  # in here, so that those who wait count what those before them have guessed
+            right = await asyncio.to_thread(_matches, password, self._nobody if user is None else user.password_hash)
+            if user is None or not right:
+                self._guesses.was_wrong(headers, name, mark)
+                raise RefusedError("The name or the password is wrong")
+        self._guesses.was_right(headers, mark)
+        self._known[name] = mark, self._clock.monotonic() + _KNOWN_SECONDS
         return user.identity
 
-    def _is_known(self, name: str, password: str, user: User) -> bool:
-        mark, until = self._known.get(name, (b"", 0.0))
-        return hmac.compare_digest(mark, self._mark(password, user)) and self._clock.monotonic() < until
+    def _is_known(self, name: str, mark: bytes) -> bool:
+        known, until = self._known.get(name, (b"", 0.0))
+        return hmac.compare_digest(known, mark) and self._clock.monotonic() < until
 
-    def _mark(self, password: str, user: User) -> bytes:
-        return blake2b(f"{user.password_hash}\0{password}".encode(), key=self._secret).digest()
+    def _mark(self, name: str, password: str, kept: str) -> bytes:
+        return blake2b(f"{name}\0{kept}\0{password}".encode(errors="surrogatepass"), key=self._secret).digest()
 
 
 def _read(proof: str) -> tuple[str, str]:

@@ -11,13 +11,19 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from unit.auth.conftest import bearer, credentials
+from unit.auth.test_passwords import basic
 
 from a2a_runtime.auth.api_keys import digest
 from a2a_runtime.auth.configured import gates_of
 from a2a_runtime.auth.gate import ANYONE, ChallengeError, DescribingGate, ScopeError
+from a2a_runtime.auth.passwords import hash_password
+from a2a_runtime.auth.rates import TooOftenError
 from a2a_runtime.caller import Caller
 
+pytestmark = pytest.mark.anyio
+
 SECRET = "s" * 40
+HASH = hash_password("correct horse")
 TOML = f"""
 [staff]
 kind = "jwt"
@@ -39,9 +45,24 @@ kind = "api-keys"
 keys = {{ {digest("k")} = "nightly" }}
 scopes = ["reports"]
 
+[people]
+kind = "basic"
+users = {{ ada = "{HASH}" }}
+scopes = ["reports"]
+guesses = {{ of_name = 2, seconds = 60 }}
+
+[machines]
+kind = "mutual-tls"
+trusted_proxies = ["192.0.2.0/28"]
+callers = {{ "CN=box,O=Acme" = "box" }}
+scopes = ["reports"]
+
 [everybody]
 any_of = ["staff", "jobs"]
 strangers = true
+
+[both]
+any_of = [["machines", "people"], "jobs"]
 """
 SAID = {"sub": "ada", "iss": "https://id.example", "aud": "reports", "exp": int(time.time()) + 600, "org": "acme"}
 PRIVATE = generate_private_key(SECP256R1())
@@ -73,15 +94,59 @@ def test_a_gate_does_what_its_entry_says(gates: dict[str, DescribingGate]) -> No
     assert list(gates["everybody"].security_schemes()) == ["staff", "jobs"]
 
 
+BOX = (("x-ssl-client-verify", "SUCCESS"), ("x-ssl-client-s-dn", "CN=box,O=Acme"))
+
+
+async def test_names_with_passwords_and_certificates_are_kinds_too(gates: dict[str, DescribingGate]) -> None:
+    """Callers whom the file names have what it requires; a list within the choice means all of it at once."""
+    caller = await admitted(gates["people"], basic("ada:correct horse"))
+    assert (caller.subject, caller.satisfies({"people": ["reports"]})) == ("ada", True)
+    assert (await admitted(gates["machines"], *BOX)).subject == "box"
+    with pytest.raises(ChallengeError, match="nobody who is known here"):
+        await admitted(gates["machines"], BOX[0], ("x-ssl-client-s-dn", "CN=eve,O=Acme"))
+    with pytest.raises(ChallengeError, match="cannot have checked it"):
+        gates["machines"].admit(credentials(*BOX, client="198.51.100.1"))
+    assert (await admitted(gates["both"], *BOX, basic("ada:correct horse"))).subject == "machines:box"
+    with pytest.raises(ChallengeError):
+        await admitted(gates["both"], *BOX)
+    schemes = {name: scheme.to_dict() for name, scheme in gates["both"].security_schemes().items()}
+    assert schemes["people"] == {"httpAuthSecurityScheme": {"scheme": "Basic"}}
+    assert "mtlsSecurityScheme" in schemes["machines"]
+
+
+async def test_guessing_is_limited_as_the_entry_says(gates: dict[str, DescribingGate]) -> None:
+    """Two wrong passwords for a name, and nobody looks at a third one."""
+    for number in range(2):
+        with pytest.raises(ChallengeError):
+            await admitted(gates["people"], basic(f"ada:{number}"))
+    with pytest.raises(TooOftenError):
+        await admitted(gates["people"], basic("ada:correct horse"))
+
+
+async def admitted(gate: DescribingGate, *headers: tuple[str, str]) -> Caller:
+    """Ask a gate."""
+    answer = gate.admit(credentials(*headers))
+    return answer if isinstance(answer, Caller) else await answer
+
+
 JWT = 'kind = "jwt"\nissuer = "i"\naudience = "a"\n'
 WRONG: dict[str, tuple[str, str]] = {
     "no keys": (f"[a]\n{JWT}", "one of discover, keys, public_key, secret_env"),
     "two sources": (f'[a]\n{JWT}discover = true\nkeys = "https://x.example"', "one of discover"),
     "no secret": (f'[a]\n{JWT}secret_env = "NOPE"', "there is no NOPE in the environment"),
     "keys in the open": (f'[a]\n{JWT}keys = "http://x.example"', "over https"),
-    "mixed algorithms": (f'[a]\n{JWT}discover = true\nissuer2 = "x"', "auth.a: issuer2: "),
+    "setting that is not there": (f'[a]\n{JWT}discover = true\nissuer2 = "x"', "auth.a.issuer2: there is no such setting; there is scopes, kind"),
+    "setting that is missing": ('[a]\nkind = "jwt"', "auth.a.issuer: this must be there; write it"),
+    "no kind": ("[a]", "auth.a.kind: has no kind; write one of jwt, api-keys, basic, mutual-tls"),
+    "password in the open": ('[a]\nkind = "basic"\nusers = { ada = "hunter2" }', "auth.a: the passwords of ada are kept as hashes"),
+    "proxy that is no address": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = ["proxy"]', "auth.a: 'proxy' does not appear to be"),
+    "no proxy": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = []', "auth.a.trusted_proxies: "),
+    "scopes of nobody": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = ["::1"]\nscopes = ["x"]', "auth.a: a certificate says nothing of scopes"),
+    "caller without a name": ('[a]\nkind = "basic"\nusers = { "team:x" = "y" }', "auth.a: 'team:x' cannot be the name of a caller"),
+    "no guess at all": ('[a]\nkind = "api-keys"\nkeys = {}\nguesses = { of_name = 0 }', "auth.a.guesses"),
+    "everything at once": ('[a]\nkind = "magic"\n[b]\nany_of = []', r"auth.a.kind: .*\nauth.b.any_of: nothing is no kind of proof"),
     "key that is none": ('[a]\nkind = "api-keys"\nkeys = { k = "x" }', "digests"),
-    "unknown kind": ('[a]\nkind = "magic"', "auth.a: kind 'magic' is not known; there are jwt, api-keys"),
+    "unknown kind": ('[a]\nkind = "magic"', "auth.a.kind: kind 'magic' is not known; write one of jwt, api-keys, basic"),
     "no file": (f'[a]\n{JWT}public_key = "nope.pem"', "nope.pem: No such file"),
     "unknown part": ('[a]\nany_of = ["b"]', "b is no kind of proof"),
     "no part": ("[a]\nany_of = []", "nothing is no kind of proof"),

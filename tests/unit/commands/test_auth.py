@@ -1,0 +1,51 @@
+"""``a2a-gen auth``: what it prints is what a gate takes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner
+from unit.auth.conftest import credentials
+from unit.auth.test_passwords import basic, checked
+
+from a2a_runtime.auth.api_keys import ApiKeys
+from a2a_runtime.auth.identity import Identity
+from a2a_runtime.auth.passwords import Passwords, User
+from a2a_runtime.commands.auth import command
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run asynchronous tests on asyncio."""
+    return "asyncio"
+
+
+def said(*words: str, typed: str = "") -> str:
+    """Run the command."""
+    done = CliRunner().invoke(command, list(words), input=typed, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_a_new_key_opens_what_its_digest_is_written_into() -> None:
+    """The key is for the caller, the digest for the file; and the digest of a key that is there is the same."""
+    made, kept = re.findall(r"for the caller:\s+(\S+)\nfor a2a.toml:\s+keys = { (\w+) = ", said("key"))[0]
+    assert ApiKeys({kept: Identity("ada")}).authenticate(credentials(("x-api-key", made))) == Identity("ada")
+    assert said("digest", typed=f"{made}\n").splitlines()[-1] == kept
+
+
+async def test_a_password_opens_what_its_hash_is_written_into() -> None:
+    """It is asked for twice, and not shown."""
+    output = said("password", typed="correct horse\ncorrect horse\n")
+    assert "correct" not in output
+    users = Passwords({"ada": User(output.splitlines()[-1], Identity("ada"))})
+    assert await checked(users, basic("ada:correct horse")) == Identity("ada")
+
+
+def test_a_short_password_is_refused() -> None:
+    """With what would do."""
+    done = CliRunner().invoke(command, ["password"], input="short\nshort\n")
+    assert (done.exit_code, "at least 8 characters" in done.output) == (2, True)
