@@ -29,16 +29,23 @@ def key() -> None:
 
 
 @command.command("digest")
-@click.password_option("--key", "known", prompt="Key", confirmation_prompt=False, help="The key; better typed or piped in than written here.")
-def digest_of(known: str) -> None:
-    """Print what a2a.toml keeps of a key that is there already."""
-    click.echo(digest(known.strip()))
+def digest_of() -> None:
+    """Print what a2a.toml keeps of a key that is typed or piped in."""
+    click.echo(digest(_secret("Key", is_new=False)))
 
 
 @command.command()
-@click.password_option(help="The password; better typed or piped in than written here.")
-def password(password: str) -> None:
-    """Print what a2a.toml keeps of a password."""
-    if len(password) < _SHORTEST:
+def password() -> None:
+    """Print what a2a.toml keeps of a password that is typed or piped in."""
+    typed = _secret("Password", is_new=True)
+    if len(typed) < _SHORTEST:
         raise click.UsageError(f"a password has at least {_SHORTEST} characters; take a longer one")
-    click.echo(hash_password(password))
+    click.echo(hash_password(typed))
+
+
+def _secret(name: str, *, is_new: bool) -> str:
+    """Read a secret without showing it; it is never a word of the command, which other users of the machine can see."""
+    stdin = click.get_text_stream("stdin")
+    if stdin.isatty():
+        return str(click.prompt(name, hide_input=True, confirmation_prompt=is_new))
+    return stdin.readline().rstrip("\r\n")
