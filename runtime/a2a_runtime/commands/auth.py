@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from a2a_runtime.auth.api_keys import digest, new_key
@@ -45,7 +47,6 @@ def password() -> None:
 
 def _secret(name: str, *, is_new: bool) -> str:
     """Read a secret without showing it; it is never a word of the command, which other users of the machine can see."""
-    stdin = click.get_text_stream("stdin")
-    if stdin.isatty():
+    if sys.stdin.isatty():
         return str(click.prompt(name, hide_input=True, confirmation_prompt=is_new))
-    return stdin.readline().rstrip("\r\n")
+    return sys.stdin.readline().rstrip("\r\n")
