@@ -12,7 +12,7 @@ from a2a_gen.agent.grouping import Definitions, modules_of
 from a2a_gen.agent.library import Library, Target
 from a2a_gen.agent.settings import FILE, AgentSettings, SkillSettings
 from a2a_gen.agent.shaping import Shaper
-from a2a_gen.emit.render import Code
+from a2a_gen.emit.render import BUILD, Code
 from a2a_gen.problems import ContractError
 from a2a_gen.source.json_text import Json
 
@@ -52,12 +52,14 @@ class SkillIR:
 
 @dataclass(frozen=True, slots=True)
 class AgentIR:
-    """An agent."""
+    """An agent; ``source`` and ``command`` are what the files of its package say of where they come from."""
 
     settings: AgentSettings
     skills: tuple[SkillIR, ...]
     definitions: Definitions
     modules: Mapping[str, str]
+    source: str = FILE
+    command: str = BUILD
 
     @property
     def class_name(self) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import pascal
 from a2a_gen.agent.keywords import Schema
-from a2a_gen.agent.remote import Served
+from a2a_gen.agent.shown import Served
 from a2a_gen.source.json_text import Json
 
 

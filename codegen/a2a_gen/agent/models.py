@@ -20,7 +20,7 @@ from a2a_gen.agent.circles import ahead, circular
 from a2a_gen.agent.grouping import Definitions
 from a2a_gen.agent.shape import Definition, Either, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, is_nullable
 from a2a_gen.emit import modelling
-from a2a_gen.emit.render import header, printable
+from a2a_gen.emit.render import BUILD, header, printable
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.json_text import Json
 
@@ -39,8 +39,8 @@ _SCALARS: Final[Mapping[Scalar, dict[str, Json]]] = {
 }
 
 
-def emit(definitions: Definitions, modules: Mapping[str, str]) -> dict[str, bytes]:
-    """Write the modules of types, by path relative to the package."""
+def emit(definitions: Definitions, modules: Mapping[str, str], source: str = "", command: str = BUILD) -> dict[str, bytes]:
+    """Write the modules of types, by path relative to the package; they name their files, or the one ``source`` of all."""
     if not definitions:
         return {}
     wanted: dict[str, dict[str, Definition]] = {}
@@ -55,12 +55,12 @@ def emit(definitions: Definitions, modules: Mapping[str, str]) -> dict[str, byte
     _compare(wanted, bodies)
     rounds = circular(definitions)
     bodies = {module: ahead(bodies[module], rounds & own.keys()) for module, own in wanted.items()}
-    files = {module: sorted({definitions[name][0] for name in own}) for module, own in wanted.items()}
-    return {f"types/{module}.py": _module(bodies[module], files[module]) for module in sorted(wanted)}
+    files = {module: [source] if source else sorted({definitions[name][0] for name in own}) for module, own in wanted.items()}
+    return {f"types/{module}.py": _module(bodies[module], files[module], command) for module in sorted(wanted)}
 
 
-def _module(body: str, files: list[str]) -> bytes:
-    return f'{header(files)}\n"""The types of {printable(", ".join(files))}."""\n\n{body.lstrip()}'.encode()
+def _module(body: str, files: list[str], command: str) -> bytes:
+    return f'{header(files, command)}\n"""The types of {printable(", ".join(files))}."""\n\n{body.lstrip()}'.encode()
 
 
 def _config() -> GenerateConfig:

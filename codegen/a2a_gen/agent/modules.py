@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from a2a_gen.agent import keywords
 from a2a_gen.agent.contract import AgentIR, FormIR, SkillIR
@@ -22,16 +23,17 @@ def emit(agent: AgentIR) -> dict[str, bytes]:
     return {**documents, **client_side(agent), **_server_side(agent)}
 
 
-def client_side(agent: AgentIR, sources: Iterable[str] = (FILE,)) -> dict[str, bytes]:
+def client_side(agent: AgentIR) -> dict[str, bytes]:
     """Write what a caller of the agent needs."""
+    write = partial(render, sources=(agent.source,), command=agent.command)
     used = {form.type for skill in agent.skills for form in _forms(skill) if form.file}
     sent = {form.type for skill in agent.skills for form in (skill.input, skill.output) if form.file}
     said = keywords.text(agent.settings.agent, "description")
     return {
         "py.typed": b"",
-        "skills.py": render("skills.py.jinja", sources=sources, skills=agent.skills, imports=_imports(used, agent), has_schemas=bool(used)),
-        "client.py": render("agent_client.py.jinja", sources=sources, agent=agent, description=docstring(said), imports=_imports(sent, agent)),
-        "types/__init__.py": render("types.py.jinja", sources=sources, imports=_imports(agent.modules, agent, ""), names=sorted(agent.modules)),
+        "skills.py": write("skills.py.jinja", skills=agent.skills, imports=_imports(used, agent), has_schemas=bool(used)),
+        "client.py": write("agent_client.py.jinja", agent=agent, description=docstring(said), imports=_imports(sent, agent)),
+        "types/__init__.py": write("types.py.jinja", imports=_imports(agent.modules, agent, ""), names=sorted(agent.modules)),
     }
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import click
 
-from a2a_gen.agent import foreign
-from a2a_gen.agent.remote import read_remote
-from a2a_gen.commands import console
+from a2a_gen.agent import foreign, seen
+from a2a_gen.agent.remote import public, read_remote
+from a2a_gen.commands import console, diff
+from a2a_gen.diff import ignore
+from a2a_gen.diff.formats import FORMATS
+from a2a_gen.diff.gate import Wish
+from a2a_gen.diff.remote import side_of
+from a2a_gen.diff.run import fails, judge
 from a2a_gen.output.stage import stage
 from a2a_gen.output.tidy import tidy
 from a2a_gen.output.trial import trial
@@ -18,31 +24,55 @@ EXAMPLES = """\b
 Examples:
   a2a-gen client https://agent.example.com -o src/app/reports
   a2a-gen client card.json -o reports
-  a2a-gen client https://agent.example.com -o src/app/reports --check      exit 1 if the agent has changed since"""
+  a2a-gen client https://agent.example.com -o src/app/reports --check      what has changed since, and whom it breaks
+
+\b
+Exit codes of --check: 0 nothing that bad, 1 findings, 2 the agent cannot be
+read, 3 there is no client to compare with."""
+
+
+class _Options(TypedDict):
+    """How to show what a check finds."""
+
+    form: str
+    fail_on: str
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("where", metavar="URL|CARD")
 @click.option("-o", "--out", "folder", required=True, type=click.Path(path_type=Path), help="The folder of the package to write.")
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; say what has changed since the client was made.")
-def command(where: str, folder: Path, only_check: bool) -> None:  # noqa: FBT001 - click passes options by name
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; say what has changed since, by the rules of a2a-gen diff.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="How to show what a check finds.")
+@click.option(
+    "--fail-on", type=click.Choice(diff.FAIL_ON), default="error", show_default=True, help="The mildest finding of a check that ends with 1."
+)
+def command(where: str, folder: Path, only_check: bool, **options: Unpack[_Options]) -> None:  # noqa: FBT001 - click passes options by name
     """Make a typed client for an agent that runs somewhere else.
 
     Everything comes from its card: the skills, and the schemas that the card names or holds. A skill without schemas takes and gives text. What was
-    seen is written down beside the code, so that ``--check`` can compare.
+    seen is kept beside the code, so that ``--check`` can compare it with what the agent shows now.
     """
-    remote = read_remote(where)
     if only_check:
-        found = list(foreign.drift(foreign.read_seen(folder), foreign.seen(remote, where)))
-        for line in found:
-            click.echo(line)
-        raise SystemExit(bool(found))
-    if folder.exists() and any(folder.iterdir()) and not (folder / foreign.LOCK).is_file():
+        old, new = seen.read(folder), read_remote(where)
+        sides = side_of(old, folder.as_posix(), new), side_of(new, public(where), old)
+        outcome = judge(*sides, Wish("WIRE"), Path(ignore.NAME))
+        diff.show(outcome, options["form"])
+        if not fails(outcome.report, options["fail_on"]):
+            return
+        click.echo(f"the agent is not what {folder} was made for\n    fix: {_again(where, folder)}, and follow where mypy complains", err=True)
+        raise SystemExit(1)
+    if folder.exists() and any(folder.iterdir()) and not (folder / seen.LOCK).is_file():
         raise ProjectError(f"{folder} is no client that was made by this command", "choose another folder, or empty this one")
     if not folder.name.isidentifier():
         raise click.BadParameter(f"{folder.name!r} is no name of a Python package", param_hint="--out")
-    _write(folder.absolute(), foreign.emit(remote, where))
+    remote = read_remote(where)
+    _write(folder.absolute(), foreign.emit(remote, public(where), _again(where, folder)))
     console.say(f"{folder}: a client with {len(list(remote.skills))} skills")
+
+
+def _again(where: str, folder: Path) -> str:
+    """Write the command as others can repeat it."""
+    return f"a2a-gen client {public(where)} -o {folder.name if folder.is_absolute() else folder.as_posix()}"
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from a2a_gen.agent.shown import described
 from a2a_gen.diff.tree import At
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import escaped
@@ -16,7 +17,7 @@ from a2a_gen.source.positions import escaped
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill: what it is, the media types it takes and gives, and where its schemas are."""
+    """One skill: what it is, the media types it takes and gives, where its schemas are, and whether its output comes in chunks."""
 
     id: str
     at: At
@@ -26,6 +27,7 @@ class Skill:
     outputs: tuple[str, ...] = ()
     security: Json = None
     schemas: Mapping[str, str] = field(default_factory=dict[str, str])
+    streams: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def from_card(file: str, card: dict[str, Json]) -> Agent:
 
 
 def _card_skills(file: str, card: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[Skill]:
+    typed = described(card)
     for index, each in enumerate(_list(card.get("skills"))):
         skill = _object(each)
         identity = str(skill.get("id") or skill.get("name") or index)
@@ -77,6 +80,7 @@ def _card_skills(file: str, card: dict[str, Json], modes: tuple[tuple[str, ...],
             _texts(_any(skill, "inputModes")) or modes[0],
             _texts(_any(skill, "outputModes")) or modes[1],
             _any(skill, "securityRequirements", "security"),
+            streams=typed.get(identity, {}).get("streaming") is True,
         )
 
 
@@ -124,6 +128,7 @@ def _toml_skill(file: str, identity: str, skill: dict[str, Json], modes: tuple[t
         _texts(skill.get("output_modes")) or modes[1] or kinds["output"],
         None,
         schemas,
+        skill.get("streaming") is True,
     )
 
 

@@ -56,6 +56,11 @@ def run(request: Request) -> Outcome:
     return _approved(_merged(reports), request.ignore, notes)
 
 
+def judge(old: Side, new: Side, wish: Wish, approvals: Path) -> Outcome:
+    """Compare two sides that are there already, as an agent that was seen before and after."""
+    return _approved(replace(compare(old, new, wish), baseline=old.said), approvals, [])
+
+
 def _merged(reports: Sequence[Report]) -> Report:
     """Put reports together; what was found against one baseline is not told again for the next."""
     findings = {finding.fingerprint: finding for report in reversed(reports) for finding in report.findings}

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from integration.serving import on_a_socket
@@ -19,7 +20,7 @@ from a2a_gen.entry import main
 from a2a_runtime.app import create_app
 from a2a_runtime.testing.agent import QUICK
 
-MESH = {
+MESH: dict[str, Any] = {
     "name": "Report Generator",
     "description": "Writes.",
     "skills": [
@@ -45,8 +46,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
-    for name in [each for each in sys.modules if each.partition(".")[0] == "remote"]:
+    for name in [each for each in sys.modules if each.partition(".")[0] in {"remote", "mesh"}]:
         del sys.modules[name]
+
+
+def card(folder: Path, properties: dict[str, object], *skills: str) -> str:
+    """Write the card of an agent with a skill that takes some members."""
+    schema = {"type": "object", "required": ["topic"], "properties": properties}
+    shown = [{**MESH["skills"][0], "metadata": {"input_schema": schema}}, *({"id": skill, "description": "Is new."} for skill in skills)]
+    (folder / "card.json").write_text(json.dumps({**MESH, "skills": shown}))
+    return "card.json"
 
 
 def test_models_equal_those_of_the_server(url: str, folder: Path) -> None:
@@ -68,14 +77,75 @@ def test_drift_is_told(url: str, folder: Path, capsys: pytest.CaptureFixture[str
     """A check says nothing while the agent is as it was seen, and what has changed when it is not; it writes nothing."""
     assert main(["client", url, "-o", "remote"]) == 0
     assert main(["client", url, "-o", "remote", "--check"]) == 0
-    lock = folder / "remote" / "client.lock.json"
-    seen = json.loads(lock.read_text())
-    seen["schemas"]["summarize.input"] = "another"
-    seen["skills"].remove("publish")
-    lock.write_text(json.dumps(seen))
+    assert "nothing changed" in capsys.readouterr().out
+    assert main(["client", card(folder, {"topic": {"type": "string"}}), "-o", "mesh"]) == 0
+    written = {file: file.read_bytes() for file in (folder / "mesh").rglob("*.*")}
+    shown = card(folder, {"topic": {"type": "integer"}}, "another")
     capsys.readouterr()
-    assert main(["client", url, "-o", "remote", "--check"]) == 1
-    assert capsys.readouterr().out.splitlines() == ["skill publish is new", "summarize.input has another schema"]
+    assert main(["client", shown, "-o", "mesh", "--check", "--format", "singleline"]) == 1
+    said = capsys.readouterr()
+    assert [line.partition("] ")[0] for line in said.out.splitlines()] == [
+        "schemas/generate-report.input.json:7: error: string became integer [A2A042 type-changed",
+        "card.json:22: info: the skill another was added [A2A125 skill-added",
+    ]
+    assert "fix: a2a-gen client card.json -o mesh" in said.err
+    assert {file: file.read_bytes() for file in (folder / "mesh").rglob("*.*")} == written
+
+
+def test_drift_that_breaks_nobody_is_no_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What callers need not follow is shown and ends with 0, unless it is asked otherwise."""
+    assert main(["client", card(folder, {"topic": {"type": "string"}}), "-o", "mesh"]) == 0
+    shown = card(folder, {"topic": {"type": "string"}, "tone": {"type": "string"}}, "another")
+    assert main(["client", shown, "-o", "mesh", "--check"]) == 0
+    assert "the skill another was added" in capsys.readouterr().out
+    assert main(["client", shown, "-o", "mesh", "--check", "--fail-on", "info"]) == 1
+
+
+def test_text_that_becomes_a_schema_breaks_callers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A skill without a schema takes text, and whoever sends text is refused once it has one."""
+    without = {**MESH, "skills": [{"id": "generate-report", "description": "Writes."}]}
+    (folder / "card.json").write_text(json.dumps(without))
+    assert main(["client", "card.json", "-o", "mesh"]) == 0
+    assert main(["client", card(folder, {"topic": {"type": "string"}}), "-o", "mesh", "--check"]) == 1
+    assert "type-changed" in capsys.readouterr().out
+
+
+def test_what_was_seen_is_not_edited(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A comparison with what nobody has seen would say nothing; without a client there is no comparison at all."""
+    where = card(folder, {"topic": {"type": "string"}})
+    assert main(["client", where, "-o", "mesh", "--check"]) == 3
+    assert main(["client", where, "-o", "mesh"]) == 0
+    schema = folder / "mesh" / "schemas" / "generate-report.input.json"
+    schema.write_text(schema.read_text().replace("string", "integer"))
+    assert main(["client", where, "-o", "mesh", "--check"]) == 2
+    assert "not what was seen" in capsys.readouterr().err
+
+
+def test_files_say_how_they_are_made_again(url: str, folder: Path) -> None:
+    """The head of a file, and the lock, name the command without the password in it."""
+    assert main(["client", url.replace("//", "//me:secret@"), "-o", "remote"]) == 0
+    for file in (folder / "remote").rglob("*.py"):
+        assert file.read_text().startswith(
+            f"# @generated by a2a-gen from the card of the agent; DO NOT EDIT. Regenerate with: a2a-gen client {url} -o remote\n"
+        )
+    assert json.loads((folder / "remote" / "client.lock.json").read_text())["source"] == url
+
+
+@pytest.mark.parametrize("name", ["../../../escaped", "/escaped", "a\\b", "x\ny"], ids=["up", "from the root", "of Windows", "two lines"])
+def test_names_of_others_are_no_paths(folder: Path, name: str) -> None:
+    """Whatever a card calls a skill, its files stay in the package."""
+    (folder / "deep").mkdir()
+    (folder / "card.json").write_text(json.dumps(MESH).replace('"generate-report"', json.dumps(name)))
+    assert main(["client", "card.json", "-o", "deep/remote"]) == 0
+    assert sorted(each.name for each in folder.iterdir()) == ["card.json", "deep"]
+    assert main(["client", "card.json", "-o", "deep/remote", "--check"]) == 0
+
+
+def test_skills_that_python_cannot_tell_apart(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two skills that would be one method are refused by name."""
+    (folder / "card.json").write_text(json.dumps({**MESH, "skills": [{"id": "a-b"}, {"id": "a_b"}]}))
+    assert main(["client", "card.json", "-o", "remote"]) == 2
+    assert "'a-b', 'a_b'" in capsys.readouterr().err
 
 
 def test_cards_of_mesh_agents_hold_their_schemas(folder: Path) -> None:

@@ -16,6 +16,9 @@ SURFACE_ADDED = rule("A2A019 surface-added", "agent none I I I", "the agent also
 SKILL_REMOVED = rule("A2A120 skill-removed", "agent narrows E E E", "the skill {name} was removed", mirror="skill-added")
 SKILL_ADDED = rule("A2A125 skill-added", "agent none I I I", "the skill {name} was added", mirror="skill-removed")
 SKILL_ID_CHANGED = rule("A2A121 skill-id-changed", "agent both E E E", "the skill {old} has the id {new} now", mirror=SAME)
+STREAMING_CHANGED = rule(
+    "A2A132 skill-streaming-changed", "agent both E E E", "the skill {name} answers {new}, and answered {old} before", mirror=SAME
+)
 MODE_REMOVED = rule("A2A122 mode-removed", "agent narrows E E E", "{name} no longer {new} {old}", mirror="mode-added")
 MODE_ADDED = rule("A2A126 mode-added", "agent none I I I", "{name} also {new} {old}", mirror="mode-removed")
 SECURITY_TIGHTENED = rule(
@@ -41,8 +44,8 @@ MAJOR_NOT_BUMPED = rule(
 )  # fmt: skip
 
 RULES = (
-    SURFACE_REMOVED, SURFACE_ADDED, SKILL_REMOVED, SKILL_ADDED, SKILL_ID_CHANGED, MODE_REMOVED, MODE_ADDED, SECURITY_TIGHTENED, SECURITY_LOOSENED,
-    CAPABILITY_WITHDRAWN, CAPABILITY_ADDED, EXTENSION_DEMANDED, VERSION_NOT_BUMPED, MAJOR_NOT_BUMPED,
+    SURFACE_REMOVED, SURFACE_ADDED, SKILL_REMOVED, SKILL_ADDED, SKILL_ID_CHANGED, STREAMING_CHANGED, MODE_REMOVED, MODE_ADDED, SECURITY_TIGHTENED,
+    SECURITY_LOOSENED, CAPABILITY_WITHDRAWN, CAPABILITY_ADDED, EXTENSION_DEMANDED, VERSION_NOT_BUMPED, MAJOR_NOT_BUMPED,
 )  # fmt: skip
 
 
@@ -86,14 +89,20 @@ def _skills(old: Agent, new: Agent) -> Iterator[Change]:
         yield _change(SKILL_ID_CHANGED, (old.skills[before].at, new.skills[after].at), old=before, new=after)
     for identity, skill in old.skills.items():
         if identity in new.skills:
-            yield from _modes(skill, new.skills[identity])
             other = new.skills[identity]
+            yield from _modes(skill, other)
+            if skill.streams != other.streams:
+                yield _change(STREAMING_CHANGED, (skill.at, other.at), name=identity, old=_way(skill), new=_way(other))
             yield from _security(skill.security, other.security, f"the skill {identity}", (skill.at, other.at))
         elif identity not in renamed:
             yield _change(SKILL_REMOVED, (skill.at, (new.file, "/skills")), name=identity)
     for identity, skill in new.skills.items():
         if identity not in old.skills and identity not in renamed.values():
             yield _change(SKILL_ADDED, ((old.file, "/skills"), skill.at), name=identity)
+
+
+def _way(skill: Skill) -> str:
+    return "in chunks" if skill.streams else "once"
 
 
 def _renamed(old: Agent, new: Agent) -> dict[str, str]:
