@@ -23,6 +23,11 @@ from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, l
 pytestmark = pytest.mark.anyio
 
 SLOW = "SELECT 1 AS n FROM pg_sleep($1)"
+FILL = """INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata)
+SELECT gen_random_uuid(), 'one', gen_random_uuid()::text, 'c', 's', 'd', 'x', 'x', false, '', 0, '' FROM generate_series(1, $1::integer)"""
+INDEX_OF = {name: "a2a_tasks_pkey" for name in ("update_task", "head_of_task", "lock_metadata")} | {
+    name: "a2a_tasks_called" for name in ("create_task", "load_task", "get_version", "find_task", "hold_task", "lock_task", "request_cancel")
+}
 
 
 @pytest.fixture
@@ -236,14 +241,15 @@ async def test_racing_claims_have_one_winner(postgres_url: str) -> None:
         await store.close()
 
 
-async def test_a_write_finds_its_task_by_the_key(pool: Pool) -> None:
-    """The server plans with the primary key also while the tables are empty: an index on the scope would do as well there, and crawl later."""
+@pytest.mark.parametrize("size", [0, 40, 400], ids="of-{}-tasks".format)
+async def test_a_task_is_found_by_its_own_index(pool: Pool, size: int) -> None:
+    """The server plans with the index of the key or the name also while the table is new: one on the scope would do as well there, and crawl later."""
     async with pool.transaction() as connection:
         await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        for name in ("update_task", "head_of_task", "lock_metadata"):
+        await connection.execute(FILL, size)
+        for name, index in INDEX_OF.items():
             arguments = ", ".join(["NULL"] * max(int(number) for number in re.findall(r"\$(\d+)", SQL[name])))
             await connection.execute(f"PREPARE {name} AS {SQL[name]}")
             plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN EXECUTE {name} ({arguments})"))
             await connection.execute(f"DEALLOCATE {name}")
-            assert "a2a_tasks_pkey" in plan
-            assert "a2a_tasks_page" not in plan
+            assert re.findall(r"Scan using (a2a_tasks_\w+)", plan) == [index], name

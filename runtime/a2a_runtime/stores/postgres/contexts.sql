@@ -21,7 +21,7 @@ SELECT scope FROM a2a_tasks UNION SELECT scope FROM a2a_contexts UNION SELECT sc
 
 -- name: lock_task
 -- Deleting takes two statements: the second one sees all that was written until the first one had the rows.
-SELECT key FROM a2a_tasks WHERE scope = $1 AND wire_id = $2 AND is_latest FOR UPDATE
+SELECT key FROM a2a_tasks WHERE wire_id = $2 AND scope IS NOT DISTINCT FROM $1 AND is_latest FOR UPDATE
 
 -- name: lock_context
 -- Of a scope ($1), and of one conversation only unless that is NULL. In the order of the keys, so that two of these never wait for each other.

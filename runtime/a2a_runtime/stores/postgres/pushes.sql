@@ -1,11 +1,11 @@
 -- Push configurations, and the deliveries that are due for them.
 
 -- name: find_task
-SELECT key FROM a2a_tasks WHERE scope = $1 AND wire_id = $2 AND is_latest
+SELECT key FROM a2a_tasks WHERE wire_id = $2 AND scope IS NOT DISTINCT FROM $1 AND is_latest
 
 -- name: hold_task
 -- Whoever changes the configurations of a task holds its row, so that each event of it knows them all.
-SELECT key FROM a2a_tasks WHERE scope = $1 AND wire_id = $2 AND is_latest FOR NO KEY UPDATE
+SELECT key FROM a2a_tasks WHERE wire_id = $2 AND scope IS NOT DISTINCT FROM $1 AND is_latest FOR NO KEY UPDATE
 
 -- name: put_config
 INSERT INTO a2a_push_configs (task, config_id, dialect, body) VALUES ($1, $2, $3, $4)

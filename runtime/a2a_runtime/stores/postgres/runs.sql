@@ -39,5 +39,5 @@ WHERE t.is_active AND (p.lease_until IS NULL OR p.lease_until <= $1)
 ORDER BY t.key LIMIT $2
 
 -- name: request_cancel
-UPDATE a2a_tasks SET cancel_requested = true WHERE scope = $1 AND wire_id = $2 AND is_latest AND state = ANY ($3::text[])
+UPDATE a2a_tasks SET cancel_requested = true WHERE wire_id = $2 AND scope IS NOT DISTINCT FROM $1 AND is_latest AND state = ANY ($3::text[])
 RETURNING key

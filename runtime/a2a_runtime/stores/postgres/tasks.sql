@@ -16,7 +16,7 @@ WITH promise AS (
     RETURNING task
 ), older AS (
     UPDATE a2a_tasks SET is_latest = false
-    WHERE scope = $2 AND wire_id = $3 AND is_latest AND ended_at <= $14 AND ($16::text IS NULL OR EXISTS (SELECT FROM promise))
+    WHERE wire_id = $3 AND scope IS NOT DISTINCT FROM $2 AND is_latest AND ended_at <= $14 AND ($16::text IS NULL OR EXISTS (SELECT FROM promise))
     RETURNING key
 ), task AS (
     INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata, epoch, process, push_configs)
@@ -126,7 +126,7 @@ LEFT JOIN LATERAL (
 ) AS artifacts ON $2::boolean
 
 -- name: load_task
-SELECT {whole} FROM a2a_tasks t {pieces} WHERE t.scope = $3 AND t.wire_id = $4 AND t.is_latest
+SELECT {whole} FROM a2a_tasks t {pieces} WHERE t.wire_id = $4 AND t.scope IS NOT DISTINCT FROM $3 AND t.is_latest
 
 -- name: load_tasks
 SELECT {whole} FROM a2a_tasks t {pieces} WHERE t.key = ANY ($3::uuid[])
@@ -148,7 +148,7 @@ ORDER BY page.status_at DESC, page.key DESC
 scope = $3 AND is_latest AND ($4::text IS NULL OR context_id = $4) AND ($5::text IS NULL OR state = $5) AND ($6::bigint IS NULL OR status_at >= $6)
 
 -- name: get_version
-SELECT version FROM a2a_tasks WHERE scope = $1 AND wire_id = $2 AND is_latest
+SELECT version FROM a2a_tasks WHERE wire_id = $2 AND scope IS NOT DISTINCT FROM $1 AND is_latest
 
 -- name: read_events
 -- One row at least for a task that exists.
