@@ -25,9 +25,9 @@ pytestmark = pytest.mark.anyio
 SLOW = "SELECT 1 AS n FROM pg_sleep($1)"
 FILL = """INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata)
 SELECT gen_random_uuid(), 'one', gen_random_uuid()::text, 'c', 's', 'd', 'x', 'x', false, '', 0, '' FROM generate_series(1, $1::integer)"""
-INDEX_OF = {name: "a2a_tasks_pkey" for name in ("update_task", "head_of_task", "lock_metadata")} | {
-    name: "a2a_tasks_called" for name in ("create_task", "load_task", "get_version", "find_task", "hold_task", "lock_task", "request_cancel")
-}
+BY_KEY = ("update_task", "head_of_task", "lock_metadata")
+BY_NAME = ("create_task", "load_task", "get_version", "find_task", "hold_task", "lock_task", "request_cancel")
+INDEX_OF = dict.fromkeys(BY_KEY, "a2a_tasks_pkey") | dict.fromkeys(BY_NAME, "a2a_tasks_called")
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ async def test_racing_claims_have_one_winner(postgres_url: str) -> None:
 
 @pytest.mark.parametrize("size", [0, 40, 400], ids="of-{}-tasks".format)
 async def test_a_task_is_found_by_its_own_index(pool: Pool, size: int) -> None:
-    """The server plans with the index of the key or the name also while the table is new: one on the scope would do as well there, and crawl later."""
+    """The server plans with the index of the key or the name also while the table is new: those on the scope would do as well, and crawl later."""
     async with pool.transaction() as connection:
         await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         await connection.execute(FILL, size)
