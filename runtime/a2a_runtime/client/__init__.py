@@ -3,11 +3,13 @@
 client ──► line ──► voice (what is said) ──► courier (how it gets there)          importable without litestar
              │        interface (what is spoken where), refusals (what errors mean)
              ├──► discovery (the card)
-             └──► stream ──► sse
+             └──► stream ──► sse                                                  auth, credentials: proofs of who we are, chosen by the card
 """
 
-from a2a_runtime.client.client import A2AClient, BearerAuth
+from a2a_runtime.client.auth import BearerAuth
+from a2a_runtime.client.client import A2AClient
 from a2a_runtime.client.content import Content, message_of, part_of
+from a2a_runtime.client.credentials import ClientCredentials
 from a2a_runtime.client.errors import (
     A2AClientError,
     AnswerError,
@@ -18,10 +20,12 @@ from a2a_runtime.client.errors import (
     LineError,
     LostError,
     NoInterfaceError,
+    NoProofError,
     OversizeAnswerError,
     SilenceError,
     StatusError,
     StreamLostError,
+    TokenError,
     UnreachableError,
     UnreadableAnswerError,
 )
@@ -38,6 +42,7 @@ __all__ = [
     "BearerAuth",
     "CardNotFoundError",
     "CardUnreadableError",
+    "ClientCredentials",
     "ClientOptions",
     "ClosedError",
     "Content",
@@ -46,6 +51,7 @@ __all__ = [
     "LineError",
     "LostError",
     "NoInterfaceError",
+    "NoProofError",
     "OversizeAnswerError",
     "Pin",
     "PushConfigs",
@@ -56,6 +62,7 @@ __all__ = [
     "StreamLostError",
     "TaskEvent",
     "TaskStream",
+    "TokenError",
     "UnreachableError",
     "UnreadableAnswerError",
     "message_of",

@@ -1,8 +1,9 @@
 """Proving to an agent who we are: ways to do it, and choosing among them by what the agent's card asks for.
 
+    A2AClient(url, auth="eyJ…")                                                           a bearer token
     A2AClient(url, auth=ApiKeyAuth("k-123", "X-API-Key"))
-    A2AClient(url, auth=ClientCredentials("https://id.example/token", "me", secret, scopes=["tasks"]))
-    A2AClient(url, auth=auth_for(card, {"bearer": "eyJ…", "apiKey": "k-123"}))
+    A2AClient(url, auth=ClientCredentials("https://id.example/token", "me", secret))      from an OAuth 2.0 server; see ``client.credentials``
+    A2AClient(url, auth={"bearer": "eyJ…", "apiKey": "k-123", "basic": ("ada", "…"), "mtls": ssl_context})     what the card asks for of these
 
 Each is an ``httpx.Auth``; any other one does too. Who is told our secrets we say ourselves: a card chooses among the proofs that it is offered by the
 names of its schemes, and its addresses for tokens are not followed.
@@ -10,32 +11,35 @@ names of its schemes, and its addresses for tokens are not followed.
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from http import HTTPStatus
+import ssl
+from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import TypeAlias
 
 import httpx
-from pydantic_core import from_json
 
-from a2a_contract.kinds import is_object
-from a2a_contract.v1_0 import AgentCard, APIKeySecurityScheme, SecurityScheme
-from a2a_runtime.client.client import BearerAuth
+from a2a_contract.v1_0 import AgentCard, SecurityScheme
+from a2a_runtime.client.credentials import ClientCredentials
+from a2a_runtime.client.errors import NoProofError
 
-Proof: TypeAlias = str | tuple[str, str] | httpx.Auth
-"""A token or key, a name with its password, or something that knows how to prove itself."""
+Proof: TypeAlias = str | tuple[str, str] | httpx.Auth | ssl.SSLContext
+"""A token or key, a name with its password, something that knows how to prove itself, or a context of TLS with a certificate of ours."""
 
-_MARGIN = 30.0
-_USUAL_SECONDS = 300.0
+_BASIC = "basic"
 
 
-class NoProofError(Exception):
-    """The card asks for schemes for which there is no proof; the text names them."""
+class BearerAuth(httpx.Auth):
+    """Shows a bearer token with every request."""
 
+    def __init__(self, token: str) -> None:
+        self._token = token
 
-class TokenError(httpx.HTTPError):
-    """The authorization server gives no token; the text says why, and no secret."""
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Add the header."""
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
+
+    def __repr__(self) -> str:
+        return "BearerAuth(…)"
 
 
 class ApiKeyAuth(httpx.Auth):
@@ -60,62 +64,6 @@ class ApiKeyAuth(httpx.Auth):
         return "ApiKeyAuth(…)"
 
 
-class ClientCredentials(httpx.Auth):
-    """Gets tokens from an OAuth 2.0 authorization server for ourselves, and new ones before they run out or when one is refused."""
-
-    requires_response_body = True
-
-    def __init__(
-        self,
-        token_url: str,
-        client_id: str,
-        client_secret: str,
-        *,
-        scopes: Sequence[str] = (),
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._url = httpx.URL(token_url)
-        if self._url.scheme != "https" and self._url.host not in {"localhost", "127.0.0.1", "::1"}:
-            raise ValueError(f"{token_url}: secrets are sent over https only, or to this machine")
-        self._who = httpx.BasicAuth(client_id, client_secret)
-        self._form = {"grant_type": "client_credentials", **({"scope": " ".join(scopes)} if scopes else {})}
-        self._now, self._turn = now, asyncio.Lock()
-        self._token, self._until = "", 0.0
-
-    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Show a token, and another one if it is refused."""
-        for refused in ("", None):
-            async with self._turn:  # one of many requests at once gets the token for all of them
-                if self._is_needed(refused, request):
-                    answer = yield next(self._who.auth_flow(httpx.Request("POST", self._url, data=self._form, headers=_JSON)))
-                    await answer.aread()
-                    self._keep(answer)
-            request.headers["Authorization"] = f"Bearer {self._token}"
-            answer = yield request
-            if answer.status_code != HTTPStatus.UNAUTHORIZED:
-                return
-
-    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:  # noqa: ARG002 - as httpx has it
-        """Do nothing: tokens are shared by tasks, not by threads."""
-        raise RuntimeError("use an httpx.AsyncClient")
-
-    def _is_needed(self, refused: str | None, request: httpx.Request) -> bool:
-        """Whether the token is old, or is the very one that was refused just now."""
-        return self._now() >= self._until or (refused is None and request.headers.get("Authorization") == f"Bearer {self._token}")
-
-    def _keep(self, answer: httpx.Response) -> None:
-        said = _read(answer)
-        token, seconds = said.get("access_token"), said.get("expires_in")
-        if answer.status_code != HTTPStatus.OK or not isinstance(token, str) or not token:
-            reason = said.get("error")
-            raise TokenError(f"{self._url.host} gives no token: {reason if isinstance(reason, str) else answer.status_code}")
-        life = float(seconds) if isinstance(seconds, int | float) else _USUAL_SECONDS
-        self._token, self._until = token, self._now() + max(life - min(_MARGIN, life / 2), 0.0)
-
-    def __repr__(self) -> str:
-        return "ClientCredentials(…)"
-
-
 class AllOf(httpx.Auth):
     """Several proofs at once."""
 
@@ -128,19 +76,46 @@ class AllOf(httpx.Auth):
             request = next(proof.auth_flow(request))
         yield from self._proofs[-1].auth_flow(request)
 
-    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+    def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
         """As above."""
         for proof in self._proofs[:-1]:
             request = next(proof.auth_flow(request))
-        flow = self._proofs[-1].async_auth_flow(request)
-        try:
-            sent = await anext(flow)
-            while True:
-                sent = await flow.asend((yield sent))
-        except StopAsyncIteration:
-            return
-        finally:
-            await flow.aclose()
+        return self._proofs[-1].async_auth_flow(request)
+
+
+class ByCard(httpx.Auth):
+    """Shows nothing until the card is known, and then what the card asks for."""
+
+    def __init__(self, proofs: Mapping[str, Proof]) -> None:
+        self._proofs = proofs
+        self._chosen: httpx.Auth = httpx.Auth()
+
+    @property
+    def tls(self) -> ssl.SSLContext | None:
+        """The certificate of ours, if there is one: a connection shows it, no request does."""
+        return next((each for each in self._proofs.values() if isinstance(each, ssl.SSLContext)), None)
+
+    def choose(self, card: AgentCard) -> None:
+        """Choose what is shown from now on."""
+        self._chosen = auth_for(card, self._proofs) or httpx.Auth()
+
+    def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Show what was chosen."""
+        return self._chosen.async_auth_flow(request)
+
+    def __repr__(self) -> str:
+        return f"ByCard({', '.join(self._proofs)})"
+
+
+def proof_of(said: httpx.Auth | str | Mapping[str, Proof]) -> httpx.Auth:
+    """Make a proof of a token, or of several proofs of which the card chooses."""
+    match said:
+        case httpx.Auth():
+            return said
+        case str():
+            return BearerAuth(said)
+        case _:
+            return ByCard(said)
 
 
 def auth_for(card: AgentCard, proofs: Mapping[str, Proof]) -> httpx.Auth | None:
@@ -151,28 +126,28 @@ def auth_for(card: AgentCard, proofs: Mapping[str, Proof]) -> httpx.Auth | None:
     schemes = card.security_schemes or {}
     for names in sorted(required, key=lambda each: not each):  # as a stranger only when there is no other way
         if all(name in proofs and name in schemes for name in names):
-            chosen = [_auth(schemes[name], proofs[name]) for name in names]
+            chosen = [auth for name in names if (auth := _auth(name, schemes[name], proofs[name])) is not None]
             chosen.sort(key=lambda each: isinstance(each, ClientCredentials))
             return None if not chosen else chosen[0] if len(chosen) == 1 else AllOf(*chosen)
     wanted = " or ".join(" with ".join(names) for names in required)
     raise NoProofError(f"{card.name} asks for {wanted}; there are proofs for {', '.join(proofs) or 'nothing'}")
 
 
-def _auth(scheme: SecurityScheme, proof: Proof) -> httpx.Auth:
-    if isinstance(proof, tuple):
-        return httpx.BasicAuth(*proof)
-    if not isinstance(proof, str):
-        return proof
-    key: APIKeySecurityScheme | None = scheme.api_key_security_scheme
-    return BearerAuth(proof) if key is None else ApiKeyAuth(proof, key.name, key.location)
-
-
-def _read(answer: httpx.Response) -> Mapping[str, object]:
-    try:
-        said: object = from_json(answer.content)
-    except ValueError:
-        said = None
-    return said if is_object(said) else {}
-
-
-_JSON = {"Accept": "application/json"}
+def _auth(name: str, scheme: SecurityScheme, proof: Proof) -> httpx.Auth | None:
+    """Make of a proof what shows it as its scheme wants it; a certificate is shown by the connection."""
+    key, http = scheme.api_key_security_scheme, scheme.http_auth_security_scheme
+    is_basic = http is not None and http.scheme.lower() == _BASIC
+    match proof:
+        case ssl.SSLContext():
+            return None
+        case httpx.Auth():
+            return proof
+        case str() if key is not None:
+            return ApiKeyAuth(proof, key.name, key.location)
+        case str() if not is_basic and scheme.mtls_security_scheme is None:
+            return BearerAuth(proof)
+        case (user, password) if is_basic:
+            return httpx.BasicAuth(user, password)
+        case _:
+            wanted = "a name and a password" if is_basic else "an ssl.SSLContext" if scheme.mtls_security_scheme is not None else "a text"
+            raise NoProofError(f"{name} takes {wanted}, or any httpx.Auth")

@@ -8,7 +8,7 @@ async with A2AClient("https://agent.example.com") as client:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Self
@@ -19,7 +19,6 @@ import httpx
 from a2a_contract.lifecycle import State
 from a2a_contract.operations import (
     CANCEL_TASK,
-    GET_EXTENDED_AGENT_CARD,
     GET_TASK,
     LIST_TASKS,
     SEND_MESSAGE,
@@ -29,7 +28,6 @@ from a2a_contract.operations import (
 from a2a_contract.v1_0 import (
     AgentCard,
     CancelTaskRequest,
-    GetExtendedAgentCardRequest,
     GetTaskRequest,
     ListTasksRequest,
     ListTasksResponse,
@@ -41,6 +39,7 @@ from a2a_contract.v1_0 import (
     Task,
     TaskState,
 )
+from a2a_runtime.client.auth import ByCard, Proof, proof_of
 from a2a_runtime.client.content import Content, message_of
 from a2a_runtime.client.courier import Courier
 from a2a_runtime.client.discovery import CardSource
@@ -53,25 +52,11 @@ from a2a_runtime.client.stream import TaskStream
 _POOL = httpx.Limits(max_connections=None, max_keepalive_connections=20)  # a stream holds a connection for as long as its task runs
 
 
-class BearerAuth(httpx.Auth):
-    """Shows a bearer token with every request."""
-
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Add the header."""
-        request.headers["Authorization"] = f"Bearer {self._token}"
-        yield request
-
-    def __repr__(self) -> str:
-        return "BearerAuth(…)"
-
-
 class A2AClient:
     """Talks to the agent at a URL.
 
-    ``url`` is the agent's own, or that of its card; ``auth`` a bearer token or anything that httpx takes; ``timeout`` how long one answer may take.
+    ``url`` is the agent's own, or that of its card; ``auth`` a bearer token, an ``httpx.Auth``, or proofs by the names of schemes, of
+    which the card chooses (``client.auth``); ``timeout`` is how long one answer may take.
     ``transport`` is for tests and special networks: ``httpx.ASGITransport(app)`` talks to an app in the same process.
     """
 
@@ -79,16 +64,18 @@ class A2AClient:
         self,
         url: str,
         *,
-        auth: httpx.Auth | str | None = None,
+        auth: httpx.Auth | str | Mapping[str, Proof] | None = None,
         timeout: float = 300.0,
         options: ClientOptions | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         options = options or ClientOptions()
-        http = httpx.AsyncClient(auth=BearerAuth(auth) if isinstance(auth, str) else auth, transport=transport, limits=_POOL)
+        shown = None if auth is None else proof_of(auth)
+        by_card = shown if isinstance(shown, ByCard) else None
+        http = httpx.AsyncClient(auth=shown, transport=transport, limits=_POOL, verify=(by_card and by_card.tls) or True)
         self._courier = Courier(http, options, timeout)
         self._cards = CardSource(url, self._courier, options, options.headers)
-        self._line = AgentLine(self._courier, self._cards, options)
+        self._line = AgentLine(self._courier, self._cards, options, by_card)
         self.push_configs = PushConfigs(self._line)
 
     async def __aenter__(self) -> Self:
@@ -107,7 +94,7 @@ class A2AClient:
 
     async def extended_card(self) -> AgentCard:
         """Read the card that only known callers see."""
-        return await self._line.call(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), AgentCard)
+        return await self._line.extended_card()
 
     async def send(
         self, content: Content, *, task: SomeTask | None = None, context_id: str | None = None, wait: bool = True, options: SendOptions | None = None

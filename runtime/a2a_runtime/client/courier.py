@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 import httpx
@@ -27,6 +28,8 @@ from a2a_runtime.client.retry import Safety, delay, is_passing, is_repeatable, s
 from a2a_runtime.client.voice import Question
 
 _CONNECT = 10.0
+_REDIRECTS = 10
+_SAFE = "https"
 
 # The first that fits; a test walks all errors of httpx.
 _ERRORS: tuple[tuple[type[Exception], type[A2AClientError], str], ...] = (
@@ -115,13 +118,26 @@ class Courier:
         await self._http.aclose()
 
     async def _fetch_once(self, question: Question, headers: Mapping[str, str], limit: int, *, redirects: bool) -> Reply:
-        async with self._answer(question, headers, self._timeout, redirects=redirects) as response:
-            return Reply(response.status_code, response.headers, await self.body(response, limit), str(response.url))
+        for _ in range(_REDIRECTS):
+            async with self._answer(question, headers, self._timeout) as response:
+                if not redirects or not response.has_redirect_location:
+                    return Reply(response.status_code, response.headers, await self.body(response, limit), str(response.url))
+                question, headers = self._moved(question, headers, response)
+        raise UnreadableAnswerError(f"{question.url} leads on and on; give the URL where it ends")
+
+    def _moved(self, question: Question, headers: Mapping[str, str], response: httpx.Response) -> tuple[Question, Mapping[str, str]]:
+        """Go where an answer points to, without what proves who we are if that is somebody else."""
+        with _translated(question.url):
+            url = response.url.join(response.headers["location"])
+        if response.url.scheme == _SAFE != url.scheme:
+            raise UnreadableAnswerError(f"{question.url} leads from https to {url.scheme}, where anybody could answer")
+        is_same = (url.scheme, url.host, url.port) == (response.url.scheme, response.url.host, response.url.port)
+        own = {} if is_same else self._options.headers
+        kept = {name: text for name, text in headers.items() if name not in own}
+        return replace(question, url=str(url), is_ours=question.is_ours and is_same), kept
 
     @asynccontextmanager
-    async def _answer(
-        self, question: Question, headers: Mapping[str, str], patience: httpx.Timeout, *, redirects: bool = False
-    ) -> AsyncGenerator[httpx.Response, None]:
+    async def _answer(self, question: Question, headers: Mapping[str, str], patience: httpx.Timeout) -> AsyncGenerator[httpx.Response, None]:
         if self._http.is_closed:
             raise ClosedError("The client is closed")
         said = {**headers, "content-type": question.media_type} if question.media_type else headers
@@ -130,7 +146,8 @@ class Courier:
             request = self._http.build_request(
                 question.method, question.url, params=question.query or None, content=question.body, headers=raw, timeout=patience
             )
-            response = await self._http.send(request, stream=True, follow_redirects=redirects)
+            shown = self._http.auth if question.is_ours else None
+            response = await self._http.send(request, stream=True, auth=shown)
         try:
             yield response
         finally:

@@ -91,7 +91,7 @@ class CardSource:
             tried.append(url)
             reply = await self._fetch(url, {})
             if reply.is_good:
-                found = await self._believed(self._read(reply))
+                found = await self.believed(self._read(reply))
                 if not at_root or _lists(found, self._url):
                     return self._keep(found, reply)
             elif reply.status not in _NOT_HERE:
@@ -102,7 +102,7 @@ class CardSource:
         reply = await self._fetch(kept.found.url, kept.conditions)
         if reply.status == HTTPStatus.NOT_MODIFIED:
             return self._keep(kept.found, reply, kept.conditions)
-        return self._keep(await self._believed(self._read(reply)), reply) if reply.is_good else await self._discover()
+        return self._keep(await self.believed(self._read(reply)), reply) if reply.is_good else await self._discover()
 
     async def _ask_again_if_possible(self, kept: Kept) -> Kept:
         """Go on with the old card if the agent cannot be asked now: what is asked next will tell."""
@@ -121,7 +121,7 @@ class CardSource:
         age = _age(reply.headers, self._options.card_age)
         return Kept(found, self._options.clock.monotonic() + age, said or conditions or {})
 
-    async def _believed(self, found: Found) -> Found:
+    async def believed(self, found: Found) -> Found:
         """Take of a card what is proven to be its agent's, where that is wanted."""
         check = self._options.check_card
         if check is None:

@@ -6,7 +6,10 @@ An agent that understood the request and refuses it raises one of the contract's
      ├─ DiscoveryError               there is no telling how to talk to the agent
      │   ├─ CardNotFoundError        no card where cards are
      │   ├─ CardUnreadableError      what is there is no card
+     │   ├─ CardNotTrustedError      nobody who is trusted has signed it (``client.signatures``)
+     │   ├─ NoProofError             it asks for proofs that were not given
      │   └─ NoInterfaceError         the card lists no address that this client can use
+     ├─ TokenError                   an authorization server gives no token
      ├─ LineError                    the connection; also a ConnectionError
      │   ├─ UnreachableError         nobody was reached: nothing was sent
      │   ├─ SilenceError             no answer in time; also a TimeoutError
@@ -36,6 +39,14 @@ class CardNotFoundError(DiscoveryError):
 
 class CardUnreadableError(DiscoveryError):
     """There is something where the card should be, but it is no card; ask whoever runs the agent."""
+
+
+class NoProofError(DiscoveryError):
+    """The card asks for schemes for which there is no proof; give one of those that the text names."""
+
+
+class TokenError(A2AClientError):
+    """The authorization server gives no token; the text says why, and no secret."""
 
 
 class NoInterfaceError(DiscoveryError):

@@ -14,13 +14,14 @@ import httpx
 from pydantic import ValidationError
 
 from a2a_contract.base import WireModel
-from a2a_contract.dialects import CANONICAL, EXTENSIONS, VERSION
+from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.methods import METHODS
 from a2a_contract.operation import Operation
-from a2a_contract.operations import GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.places import places
-from a2a_contract.v1_0 import GetTaskRequest, StreamResponse, Task
+from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskRequest, StreamResponse, Task
+from a2a_runtime.client.auth import ByCard
 from a2a_runtime.client.courier import Courier
 from a2a_runtime.client.discovery import CardSource, Found
 from a2a_runtime.client.errors import UnreadableAnswerError
@@ -39,8 +40,10 @@ Answer = TypeVar("Answer", bound=WireModel)
 class AgentLine:
     """Everything that is asked of an agent goes through here."""
 
-    def __init__(self, courier: Courier, cards: CardSource, options: ClientOptions) -> None:
-        self._courier, self._cards, self._options = courier, cards, options
+    def __init__(self, courier: Courier, cards: CardSource, options: ClientOptions, proofs: ByCard | None = None) -> None:
+        if options.at and proofs is not None:
+            raise ValueError("proofs by the names of schemes are chosen by the card, and at=… asks for none; give the proof itself as auth")
+        self._courier, self._cards, self._options, self._proofs = courier, cards, options, proofs
         self._found: Found | None = None
         self._voice = voice_at(pinned(options.at, options.pin)) if options.at else None
 
@@ -51,6 +54,8 @@ class AgentLine:
         found = await self._cards.get()
         if self._voice is None or found is not self._found:
             self._voice = voice_at(choose(found.card, found.dialect, found.url, self._options.pin))
+            if self._proofs is not None:
+                self._proofs.choose(found.card)
             self._found = found
         return self._voice
 
@@ -60,6 +65,17 @@ class AgentLine:
         if not isinstance(answer, of):
             raise UnreadableAnswerError(f"The answer to {operation.name} is empty")
         return answer
+
+    async def extended_card(self) -> AgentCard:
+        """Read the card that only known callers see, and believe as much of it as of the other one."""
+        voice = await self.voice()
+        body = await self._answer(voice, GET_EXTENDED_AGENT_CARD, _say(voice, GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()), None)
+        card = voice.hear(GET_EXTENDED_AGENT_CARD, body)
+        if not isinstance(card, AgentCard):
+            raise UnreadableAnswerError(f"The answer to {GET_EXTENDED_AGENT_CARD.name} is empty")
+        dialect = voice.interface.dialect
+        written_in = DIALECTS[dialect.form_of] if dialect.form_of else dialect
+        return (await self._cards.believed(Found(card, written_in, voice.interface.url, voice.content(body)))).card
 
     async def tell(self, operation: Operation, request: WireModel) -> None:
         """Ask for something to be done that has no answer."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from uuid import uuid4
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from a2a_contract.addressing import Addresses
 from a2a_contract.answers import AnswerReader, Refusal, call_body
@@ -42,6 +42,8 @@ class Question:
     query: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     media_type: str = ""
+    is_ours: bool = True
+    """Whether it goes to the agent, or to where its card leads; only the agent is shown who we are."""
 
 
 class Voice(ABC):
@@ -58,6 +60,10 @@ class Voice(ABC):
     @abstractmethod
     def hear(self, operation: Operation, body: bytes) -> WireModel | None:
         """Read an answer, or raise what it refuses."""
+
+    def content(self, body: bytes) -> bytes:
+        """Give what an answer holds, without what the transport puts around it."""
+        return body
 
     @abstractmethod
     def refusal(self, operation: Operation, status: int, body: bytes) -> Exception:
@@ -100,6 +106,11 @@ class JsonRpcVoice(Voice):
         if isinstance(heard, Refusal):
             raise error_of(self.interface.dialect.name, heard)
         return heard
+
+    def content(self, body: bytes) -> bytes:
+        """Take the result out of its envelope."""
+        envelope: object = from_json(body)
+        return to_json(envelope.get("result")) if is_object(envelope) else body
 
     def refusal(self, operation: Operation, status: int, body: bytes) -> Exception:
         """Look for an envelope first; what answers without one is seldom the agent."""

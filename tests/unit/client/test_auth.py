@@ -15,11 +15,15 @@ from a2a_contract.v1_0 import (
     AgentCard,
     APIKeySecurityScheme,
     HTTPAuthSecurityScheme,
+    MutualTlsSecurityScheme,
     SecurityRequirement,
     SecurityScheme,
     StringList,
 )
-from a2a_runtime.client.auth import ApiKeyAuth, ClientCredentials, NoProofError, Proof, TokenError, auth_for
+from a2a_runtime.client import A2AClient, ClientOptions
+from a2a_runtime.client.auth import ApiKeyAuth, ByCard, Proof, auth_for
+from a2a_runtime.client.credentials import ClientCredentials
+from a2a_runtime.client.errors import NoProofError, TokenError
 
 pytestmark = pytest.mark.anyio
 
@@ -127,6 +131,7 @@ SCHEMES = {
     "bearer": SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer")),
     "key": SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location="header", name="X-K")),
     "basic": SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Basic")),
+    "mtls": SecurityScheme(mtls_security_scheme=MutualTlsSecurityScheme()),
 }
 
 
@@ -168,3 +173,25 @@ def test_what_is_missing_is_named() -> None:
     """With what there is."""
     with pytest.raises(NoProofError, match="bearer with key or basic; there are proofs for key"):
         auth_for(card(["bearer", "key"], ["basic"]), {"key": "k"})
+
+
+MISFITS: dict[str, tuple[str, Proof, str]] = {
+    "a text for a name and password": ("basic", "s3cret", "basic takes a name and a password"),
+    "a name and password for a token": ("bearer", ("ada", "s3cret"), "bearer takes a text"),
+    "a text for a certificate": ("mtls", "s3cret", "mtls takes an ssl.SSLContext"),
+}
+
+
+@pytest.mark.parametrize(("scheme", "proof", "said"), MISFITS.values(), ids=MISFITS.keys())
+def test_a_proof_of_another_kind_is_never_shown(scheme: str, proof: Proof, said: str) -> None:
+    """It would tell a secret in the wrong place; the error says what the scheme takes, and not the proof."""
+    with pytest.raises(NoProofError, match=said) as raised:
+        auth_for(card([scheme]), {scheme: proof})
+    assert "s3cret" not in str(raised.value)
+
+
+def test_without_a_card_nothing_is_chosen() -> None:
+    """Whoever names the address of the interface names the proof itself; and what is shown is not told."""
+    with pytest.raises(ValueError, match="give the proof itself as auth"):
+        A2AClient(AGENT, auth={"bearer": "s3cret"}, options=ClientOptions(at=AGENT))
+    assert repr(ByCard({"bearer": "s3cret"})) == "ByCard(bearer)"

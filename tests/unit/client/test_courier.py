@@ -158,3 +158,30 @@ async def test_a_closed_client_says_so() -> None:
     await network.courier.aclose()
     with pytest.raises(ClosedError):
         await network.ask(Safety.READ)
+
+
+def moved(to: str) -> httpx.Response:
+    """Point to another place."""
+    return httpx.Response(302, headers={"location": to})
+
+
+MOVES = {
+    "on and on": ("https://a.example/", [moved("/again")] * 10, UnreadableAnswerError, "leads on and on"),
+    "into the open": ("https://a.example/", [moved("http://a.example/")], UnreadableAnswerError, "leads from https to http"),
+    "to no URL": ("https://a.example/", [moved("https://a.example:x/")] * 3, LostError, "Invalid port"),
+}
+
+
+@pytest.mark.parametrize(("url", "answers", "error", "said"), MOVES.values(), ids=MOVES.keys())
+async def test_what_leads_nowhere_is_not_followed(url: str, answers: list[httpx.Response], error: type[Exception], said: str) -> None:
+    """With what was wrong about it."""
+    with pytest.raises(error, match=said):
+        await Network(*answers).courier.fetch(Question("GET", url), Safety.READ, {}, limit=10, redirects=True)
+
+
+async def test_what_has_moved_is_followed_where_that_is_wanted() -> None:
+    """Relative to where it was; otherwise the answer is what came first."""
+    network = Network(moved("b.json"), httpx.Response(200, content=b"card"), moved("b.json"))
+    reply = await network.courier.fetch(Question("GET", "http://a.example/x/a.json"), Safety.READ, {}, limit=10, redirects=True)
+    assert (reply.body, reply.url) == (b"card", "http://a.example/x/b.json")
+    assert (await network.courier.fetch(QUESTION, Safety.READ, {}, limit=10)).status == 302

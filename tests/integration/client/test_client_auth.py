@@ -1,0 +1,270 @@
+"""Clients prove who they are to real gates on real sockets, in the way that the card asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import httpx
+import pytest
+from integration.client.tls_proxy import Authority, tls_proxy
+from integration.serving import on_a_socket
+
+from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.errors import UnauthenticatedError
+from a2a_contract.v1_0 import Task
+from a2a_runtime.agent import Agent, Capabilities
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.api_keys import ApiKeys, Place, digest
+from a2a_runtime.auth.certificates import Certificates
+from a2a_runtime.auth.checkpoint import Checkpoint
+from a2a_runtime.auth.identity import Authenticator, Identity
+from a2a_runtime.auth.keys import published
+from a2a_runtime.auth.passwords import Passwords, User, hash_password
+from a2a_runtime.auth.published import DiscoveredKeys
+from a2a_runtime.auth.tokens import JwtAuthenticator
+from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, CardNotFoundError, ClientCredentials, ClientOptions, NoProofError, Pin, TokenError
+from a2a_runtime.client.auth import Proof
+from a2a_runtime.client.options import CardCheck
+from a2a_runtime.client.signatures import CardNotTrustedError, SignedBy
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.signing.cards import CardSigner, Trust
+from a2a_runtime.signing.keys import SigningKey
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.issuer import Issuer
+from a2a_runtime.testing.receiver import Call, Receiver, Reply
+
+pytestmark = pytest.mark.anyio
+
+USERS = {"ada": User(hash_password("pässword"), Identity("ada"))}
+KEYS = {digest("k-1"): Identity("ada")}
+
+
+class Provider:
+    """An OpenID Connect provider on this machine: its document, its keys, and tokens for those who have the secret."""
+
+    def __init__(self, receiver_port: Callable[[], int]) -> None:
+        self._port, self._issuer = receiver_port, Issuer("")
+        self.given = 0
+        self.scopes: list[str] = []
+
+    @property
+    def url(self) -> str:
+        """Its name, and where it is."""
+        return f"http://127.0.0.1:{self._port()}"
+
+    def answer(self, call: Call) -> Reply:
+        """Answer."""
+        match call.path:
+            case "/.well-known/openid-configuration":
+                said: object = {"issuer": self.url, "jwks_uri": f"{self.url}/keys", "token_endpoint": f"{self.url}/token"}
+            case "/keys":
+                return Reply(200, body=self._issuer.jwks())
+            case _ if httpx.BasicAuth("me", "s3cret")._auth_header != call.headers.get("authorization"):
+                return Reply(401, body=b'{"error": "invalid_client"}')
+            case _:
+                self.given += 1
+                self.scopes += parse_qs(call.body.decode()).get("scope", [])
+                said = {"access_token": self.token(), "expires_in": 3600}
+        return Reply(200, body=json.dumps(said).encode())
+
+    def token(self) -> str:
+        """Sign a token."""
+        self._issuer.name = self.url
+        return self._issuer.token("ada", scope="tasks")
+
+    def authenticator(self) -> Authenticator:
+        """Make what knows its tokens."""
+        self._issuer.name = self.url
+        return JwtAuthenticator(DiscoveredKeys(self.url), self._issuer.expected(), open_id_connect_url=f"{self.url}/.well-known/openid-configuration")
+
+
+@pytest.fixture
+async def provider() -> AsyncGenerator[Provider, None]:
+    """A provider."""
+    made = Provider(lambda: receiver.port)
+    async with Receiver(made.answer) as receiver:
+        yield made
+
+
+async def who(ctx: TaskContext) -> str:
+    """Say who is calling."""
+    return ctx.caller.subject
+
+
+@contextmanager
+def guarded(*authenticators: Authenticator, require: list[dict[str, list[str]]] | None = None, signer: CardSigner | None = None) -> Iterator[str]:
+    """Serve a guarded agent on a real socket."""
+    agent = Agent("guarded", capabilities=Capabilities(extended_agent_card=True))
+    agent.add("who", who)
+    agent.add("secret", who, only_extended=True)
+    surface = Surface(agent, gate=Checkpoint(*authenticators, require=require, same_people=True), signer=signer)
+    with on_a_socket(create_app(surface, store="memory", settings=QUICK)) as client:
+        yield str(client.base_url)
+
+
+async def subject(url: str, auth: httpx.Auth | str | Mapping[str, Proof] | None, options: ClientOptions | None = None) -> str | None:
+    """Ask an agent as whom it sees us."""
+    async with A2AClient(url, auth=auth, options=options) as client:
+        task = await client.send("x")
+        assert isinstance(task, Task)
+        return (task.artifacts or [])[0].parts[0].text
+
+
+class Custom(httpx.Auth):
+    """A proof that only its maker knows, in two steps."""
+
+    requires_response_body = True
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Show the key once the agent has asked for it."""
+        answer = yield request
+        if answer.status_code == httpx.codes.UNAUTHORIZED:
+            request.headers["X-API-Key"] = "k-1"
+            yield request
+
+
+@dataclass(frozen=True)
+class Way:
+    """A gate, and the right and a wrong proof for it."""
+
+    authenticator: Callable[[], Authenticator]
+    right: Proof
+    wrong: Proof
+
+
+WAYS = {
+    "key in a header": Way(lambda: ApiKeys(KEYS, scheme="it"), "k-1", "k-2"),
+    "key in the query": Way(lambda: ApiKeys(KEYS, "key", Place.QUERY, scheme="it"), "k-1", "k-2"),
+    "key in a cookie": Way(lambda: ApiKeys(KEYS, "key", Place.COOKIE, scheme="it"), "k-1", "k-2"),
+    "name and password": Way(lambda: Passwords(USERS, scheme="it"), ("ada", "pässword"), ("ada", "x")),
+    "proof of our own": Way(lambda: ApiKeys(KEYS, scheme="it"), Custom(), httpx.BasicAuth("a", "b")),
+}
+PINS = [Pin(V1_0.name, JSONRPC), Pin(V1_0.name, HTTP_JSON), Pin(V0_3.name, JSONRPC)]
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+async def test_a_proof_is_shown_as_the_card_says(way: Way) -> None:
+    """Whatever is spoken; another one is refused, and one for another scheme is not even shown."""
+    with guarded(way.authenticator()) as url:
+        for pin in PINS:
+            assert await subject(url, {"it": way.right, "other": "t0ken"}, ClientOptions(pin=pin)) == "ada"
+        with pytest.raises(UnauthenticatedError):
+            await subject(url, {"it": way.wrong})
+        with pytest.raises(NoProofError, match="asks for it; there are proofs for other"):
+            await subject(url, {"other": "t0ken"})
+
+
+async def test_tokens_come_from_where_we_say(provider: Provider) -> None:
+    """A bearer token; OAuth client credentials; the same found through OpenID Connect. One token is for many requests."""
+    with guarded(provider.authenticator(), require=[{"bearer": ["tasks"]}]) as url:
+        assert await subject(url, {"bearer": provider.token()}) == await subject(url, provider.token()) == "ada"
+        assert provider.given == 0
+        proofs = (
+            ClientCredentials(f"{provider.url}/token", "me", "s3cret", scopes=["tasks"]),
+            ClientCredentials.of_issuer(provider.url, "me", "s3cret", scopes=["tasks"]),
+        )
+        for number, proof in enumerate(proofs, 1):
+            assert [await subject(url, {"bearer": proof}) for _ in range(3)] == ["ada"] * 3
+            assert provider.given == number
+        proofs[0]._token = "one that was taken back"  # noqa: S105 - of this test
+        assert (await subject(url, {"bearer": proofs[0]}), provider.given) == ("ada", 3)
+        assert set(provider.scopes) == {"tasks"}
+
+
+async def test_a_provider_that_gives_no_token_is_an_error_of_ours(provider: Provider) -> None:
+    """A wrong secret, a document of somebody else, and one that leads into the open; never with the secret."""
+    with guarded(provider.authenticator()) as url:
+        for proof, said in (
+            (ClientCredentials(f"{provider.url}/token", "me", "wr0ng"), "invalid_client"),
+            (ClientCredentials.of_issuer(f"{provider.url}/", "me", "s3cret"), "does not say where it gives tokens"),
+        ):
+            with pytest.raises(TokenError, match=said) as raised:
+                await subject(url, {"bearer": proof})
+            assert "s3cret" not in str(raised.value)
+            assert "wr0ng" not in str(raised.value)
+
+
+async def test_a_certificate_is_shown_by_the_connection(tmp_path: Path) -> None:
+    """Alone, or together with a key; without one, or with that of somebody else, nobody comes in."""
+    authority = Authority.at(tmp_path)
+    certificates = Certificates(["127.0.0.1"], callers={"CN=ada": Identity("ada")})
+    both = [{"mtls": [], "apiKey": []}]
+    ada, eve, nobody = authority.client("ada"), authority.client("eve"), authority.client()
+    for require, more in (([{"mtls": []}], {}), (both, {"apiKey": "k-1"})):
+        with guarded(certificates, ApiKeys(KEYS), require=require) as inside:
+            async with tls_proxy(httpx.URL(inside).port or 0, authority) as url:
+                assert await subject(url, {"mtls": ada, **more}) == "ada"
+                for context in (eve, nobody):
+                    with pytest.raises(UnauthenticatedError):
+                        await subject(url, {"mtls": context, **more})
+    with guarded(certificates, ApiKeys(KEYS), require=both) as inside:
+        async with tls_proxy(httpx.URL(inside).port or 0, authority) as url:
+            with pytest.raises(UnauthenticatedError):
+                await subject(url, {"mtls": ada, "apiKey": "k-2"})
+            said = {"X-SSL-Client-Verify": "SUCCESS", "X-SSL-Client-S-DN": "CN=ada"}  # the proxy takes away what clients say of themselves
+            with pytest.raises(UnauthenticatedError):
+                await subject(url, {"mtls": nobody, "apiKey": "k-1"}, ClientOptions(headers=said))
+
+
+@pytest.mark.parametrize("pin", PINS, ids=lambda pin: f"{pin.dialect}-{pin.transport.value}")
+async def test_the_card_for_known_callers_is_checked_like_the_public_one(pin: Pin) -> None:
+    """Signed by whom we trust; by somebody else it is an error, or a warning for those who only want to know."""
+    ours, theirs = SigningKey.generate(), SigningKey.generate()
+    trust, mistrust = (Trust(published([key.published()])) for key in (ours, theirs))
+    with guarded(ApiKeys(KEYS), signer=CardSigner([ours])) as url:
+
+        async def names(check: CardCheck | None) -> list[str]:
+            async with A2AClient(url, auth={"apiKey": "k-1"}, options=ClientOptions(pin=pin, check_card=check)) as client:
+                return [skill.id for skill in (await client.extended_card()).skills]
+
+        assert await names(SignedBy(trust)) == await names(None) == ["who", "secret"]
+        assert await names(ButTheFirst(SignedBy(mistrust, required=False))) == ["who", "secret"]
+        with pytest.raises(CardNotTrustedError):
+            await names(ButTheFirst(SignedBy(mistrust)))
+
+
+class ButTheFirst:
+    """Checks every card but the first: the public one."""
+
+    def __init__(self, check: SignedBy) -> None:
+        self._check, self._cards = check, 0
+
+    async def check(self, card: bytes, dialect: str, url: str) -> bytes:
+        """Check a card."""
+        self._cards += 1
+        return card if self._cards == 1 else await self._check.check(card, dialect, url)
+
+
+async def test_nobody_else_is_shown_who_we_are() -> None:
+    """A card that has moved to another host is read there without keys and headers of ours; never in the open where it was safe."""
+    seen: list[Mapping[str, str]] = []
+
+    def elsewhere(call: Call) -> Reply:
+        seen.append(call.headers)
+        return Reply(404)
+
+    async with Receiver(elsewhere) as other:
+        target = f"http://127.0.0.1:{other.port}/agent.json"
+        async with Receiver(lambda _: Reply(302, {"location": target})) as first:
+            options = ClientOptions(headers={"X-Own": "s3cret"})
+            async with A2AClient(f"http://127.0.0.1:{first.port}/card.json", auth=Shown(), options=options) as client:
+                with pytest.raises(CardNotFoundError):
+                    await client.card()
+            assert first.calls[0].headers["x-api-key"] == "k-1"
+            assert first.calls[0].headers["x-own"] == "s3cret"
+    assert [(each.get("x-api-key"), each.get("x-own"), each.get("authorization")) for each in seen] == [(None, None, None)]
+
+
+class Shown(httpx.Auth):
+    """Shows a key in a header of its own, at once."""
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Add the header."""
+        request.headers["X-API-Key"] = "k-1"
+        yield request
