@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from tempfile import NamedTemporaryFile
@@ -49,10 +50,20 @@ async def recall(ctx: TaskContext) -> str:
     return f"{before} {state} {referenced}"
 
 
+async def act(ctx: TaskContext) -> str:
+    """Do one of several things: where a surface has one skill, it can do everything that is tried here."""
+    if ctx.text == "ask":
+        return (await ctx.ask("What?")).text
+    if ctx.text == "wait":
+        await ctx.status("at it")
+        await asyncio.Event().wait()
+    return await recall(ctx)
+
+
 def guarded_agent() -> Agent:
     """Make an agent with a skill for every way in which a task can go, and one that remembers."""
     agent = busy_agent()
-    agent.add("recall", recall)
+    agent.add("act", act)
     agent.add("shout", echo, contract=SkillContract("shout", WORD, WORD))
     agent.add("hidden", echo, contract=SkillContract("hidden", WORD, WORD), only_extended=True)
     return agent
