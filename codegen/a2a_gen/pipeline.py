@@ -97,7 +97,7 @@ def load(project: Project) -> Loaded:
 
 def problems(project: Project) -> tuple[Problem, ...]:
     """Find everything that the rules object to in a project of any kind."""
-    return agent.read(project).problems if project.kind == "agent" else lint(project, load(project))
+    return tuple(sorted(agent.problems(project))) if project.kind == "agent" else lint(project, load(project))
 
 
 def lint(project: Project, loaded: Loaded) -> tuple[Problem, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from a2a_runtime.toml_lines import line_of
+from a2a_contract.toml_lines import line_of
 
 
 class Complaint(NamedTuple):

@@ -15,21 +15,16 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from a2a_contract.operations import OPERATIONS
 from a2a_contract.v1_0 import AgentExtension, AgentProvider
-from a2a_runtime.agent import Agent, Capabilities, SkillView
+from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.auth.configured import gates_of
-from a2a_runtime.auth.gate import Gate, PresenceGate
-from a2a_runtime.auth.rates import ANY, Rate, Rates
 from a2a_runtime.complaints import Complaint, ComplaintsError, complaints_of, told
 from a2a_runtime.heartbeat.membership import Membership
-from a2a_runtime.mounting import dialects_of, function_of
-from a2a_runtime.project_file import File, LimitsTable, OutputsTable, RegistryTable, SkillTable, SurfaceTable
+from a2a_runtime.mounting import FILE, function_of, surfaces_of
+from a2a_runtime.project_file import File, OutputsTable, RegistryTable, SkillTable
 from a2a_runtime.settings import Settings
-from a2a_runtime.surface import Limits, Surface
+from a2a_runtime.surface import Surface
 
-FILE = "a2a.toml"
-_BEARER = "bearer"
 _KNOWN = "what schemas/project.json of a2a_contract describes"
 
 
@@ -69,27 +64,8 @@ def _project(file: File, path: Path, environment: Mapping[str, str]) -> Project:
     given = Settings.from_environment(environment)
     membership = Membership.from_environment(environment, _membership(file.registry))
     gates = gates_of(file.auth, path.parent, environment)
-    rates = _rates(file)
     agent = _agent(file, path) if file.service is None else _typed(file, file.service, path)
-    surfaces: list[Surface] = []
-    complaints: list[Complaint] = []
-    for number, said in enumerate(file.surfaces):
-        try:
-            surfaces.append(replace(_surface(said, agent, file, gates), rates=rates))
-        except ValueError as error:
-            complaints.append(Complaint(("surfaces", number), str(error)))
-    if complaints:
-        raise ComplaintsError(complaints)
-    return Project(surfaces, _settings(file, given), membership)
-
-
-def _rates(file: File) -> Rates | None:
-    said = {name: Rate(each.requests, each.seconds) for name, each in file.rates.operations.items()}
-    unknown = [name for name in said if name not in {ANY, *OPERATIONS}]
-    if unknown:
-        known = f"{', '.join(OPERATIONS)}, and {ANY!r} for the rest"
-        raise ComplaintsError([Complaint(("rates", "operations", name), f"there is no such operation; there is {known}") for name in unknown])
-    return Rates(said, shared=file.rates.shared) if said else None
+    return Project(surfaces_of(agent, file, gates), _settings(file, given), membership)
 
 
 def _membership(said: RegistryTable | None) -> Membership:
@@ -173,30 +149,3 @@ def _add(agent: Agent, skill_id: str, skill: SkillTable, timeout: float) -> None
         timeout=skill.timeout or timeout,
         restartable=skill.restartable,
     )
-
-
-def _surface(said: SurfaceTable, agent: Agent, file: File, made: Mapping[str, Gate]) -> Surface:
-    only = said.skills if said.skill_id is None else [said.skill_id]
-    gates: Mapping[str, Gate] = {_BEARER: PresenceGate(), **made}
-    if said.auth is not None and said.auth not in gates:
-        raise ValueError(f"auth = {said.auth!r} is not known; there is {', '.join(gates)}, and none")
-    return Surface(
-        agent,
-        said.path.rstrip("/"),
-        dialects=dialects_of(*(said.dialects or file.dialects)),
-        gate=gates[said.auth] if said.auth else None,
-        limits=_limits(file.limits),
-        only=None if only is None else frozenset(only),
-        shown_as=_view(said),
-        cancel_on_disconnect=said.cancel_on_disconnect,
-        deduplicate_messages=said.deduplicate_messages,
-    )
-
-
-def _limits(said: LimitsTable) -> Limits:
-    return Limits(said.body_bytes, said.parts, said.part_bytes, said.depth, said.history, said.concurrency)
-
-
-def _view(said: SurfaceTable) -> SkillView | None:
-    view = SkillView(said.name, said.description, tuple(said.tags), tuple(said.input_modes), tuple(said.output_modes))
-    return None if view == SkillView() else view

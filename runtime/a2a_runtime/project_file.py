@@ -144,19 +144,24 @@ class RegistryTable(Table):
     heartbeat: float = 5.0
 
 
-class File(Table):
+class MountingTable(Table):
+    """Where the agent answers, whom, how, and how much it takes on."""
+
+    dialects: list[str] = ["1.0", "0.3"]
+    surfaces: list[SurfaceTable] = [SurfaceTable(path="/")]
+    limits: LimitsTable = LimitsTable()
+    rates: RatesTable = RatesTable()
+
+
+class File(MountingTable):
     """The whole file."""
 
     agent: AgentTable
     skills: dict[str, SkillTable]
     service: str | None = None
     outputs: OutputsTable | None = None
-    dialects: list[str] = ["1.0", "0.3"]
     store: str | None = None
     capabilities: CapabilitiesTable = CapabilitiesTable()
-    surfaces: list[SurfaceTable] = [SurfaceTable(path="/")]
-    limits: LimitsTable = LimitsTable()
-    rates: RatesTable = RatesTable()
     registry: RegistryTable | None = None
     auth: dict[str, object] = {}
     compat: object = None

@@ -13,8 +13,8 @@ from a2a_gen.agent.library import Library, Target
 from a2a_gen.agent.settings import FILE, AgentSettings, SkillSettings
 from a2a_gen.agent.shaping import Shaper
 from a2a_gen.emit.render import BUILD, Code
-from a2a_gen.problems import ContractError
 from a2a_gen.source.json_text import Json
+from a2a_gen.source.positions import escaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,29 @@ class AgentIR:
 _FACTS = ("name", "description", "tags", "examples", "input_modes", "output_modes", "answers", "timeout", "restartable")
 
 
-def make_contract(settings: AgentSettings, library: Library) -> AgentIR:
-    """Decide everything, or raise ``ContractError`` with all that is wrong."""
-    roots = {(skill.id, use): library.resolve(text, Target(FILE)) for skill in settings.skills for use, text in skill.references.items()}
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The schemas that the skills of an agent lead to, by skill and use; what leads nowhere is a problem of the library."""
+
+    settings: AgentSettings
+    roots: Mapping[tuple[str, str], Target | None]
+    catalogue: Catalogue
+
+
+def reach(settings: AgentSettings, library: Library) -> Reached:
+    """Follow every reference."""
+    roots = {
+        (skill.id, use): library.resolve(text, Target(FILE, f"/skills/{escaped(skill.id)}/{use.replace('ask.', 'asks/')}"))
+        for skill in settings.skills
+        for use, text in skill.references.items()
+    }
     names = {target: _wanted(skill, use) for skill in settings.skills for use in skill.references if (target := roots[skill.id, use])}
-    if library.problems:
-        raise ContractError(library.problems)
-    catalogue = Catalogue(library, names)
-    if library.problems:
-        raise ContractError(library.problems)
+    return Reached(settings, roots, Catalogue(library, names))
+
+
+def make_contract(reached: Reached) -> AgentIR:
+    """Decide everything about an agent with which nothing is wrong."""
+    settings, roots, catalogue = reached.settings, reached.roots, reached.catalogue
     definitions = Shaper(catalogue).definitions
     agent = keywords.text(settings.agent, "name")
 

@@ -49,9 +49,9 @@ class YamlDocument(Document):
 class Library:
     """Reads each file once; what is wrong with a file or a reference is kept in ``problems``."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, settings: Document | None = None) -> None:
         self._root = root
-        self._read: dict[str, Document | None] = {}
+        self._read: dict[str, Document | None] = {} if settings is None else {settings.path: settings}
         self._ids: dict[str, dict[str, str]] = {}
         self.problems: dict[Problem, None] = {}
 

@@ -12,6 +12,14 @@ from a2a_gen.problems import Level, Problem
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import escaped
 
+DRAFTS = (
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-07/schema",
+    "http://json-schema.org/draft-06/schema",
+    "http://json-schema.org/draft-04/schema",
+)
+
 
 def check(library: Library) -> Iterator[Problem]:
     """Check every file that was read."""
@@ -23,9 +31,12 @@ def check(library: Library) -> Iterator[Problem]:
 
 def _unlawful(library: Library, path: str, data: Json) -> Iterator[Problem]:
     """Find what is no JSON Schema at all."""
-    try:
-        jsonschema_rs.meta.validate(data if isinstance(data, dict | bool) else {"type": data})
-    except jsonschema_rs.ValidationError as error:
+    draft = data.get("$schema", DRAFTS[0]) if isinstance(data, dict) else DRAFTS[0]
+    if not isinstance(draft, str) or draft.rstrip("#") not in DRAFTS:
+        place = library.place(Target(path, "/$schema"))
+        yield Problem(place, "A2A-K06", f"{draft!r} is no draft of JSON Schema that is known", f"name one of them: {', '.join(DRAFTS)}")
+        return
+    for error in jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, offline=True).iter_errors(data):
         pointer = "".join(f"/{escaped(str(step))}" for step in error.instance_path)
         text = f"this is no JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
         yield Problem(library.place(Target(path, pointer)), "A2A-K06", text, "write what the draft named under $schema allows")

@@ -14,6 +14,7 @@ from a2a_gen.source.json_text import Json
 
 _AGENT = ("name", "description", "version", "url", "documentation_url", "icon_url")
 _MODES = {"input_modes": "default_input_modes", "output_modes": "default_output_modes"}
+_MOUNTED = ("dialects", "surfaces", "limits", "rates")
 _CAPABILITIES = {"streaming": "streaming", "push_notifications": "push_notifications", "extended_card": "extended_agent_card"}
 
 
@@ -47,12 +48,12 @@ def _server_side(agent: AgentIR) -> dict[str, bytes]:
     }
     names = sorted(name for listed in homes.values() for name in listed)
     facts = [(skill, {key: _code(value) for key, value in skill.facts.items()}) for skill in agent.skills]
-    surfaces = [_surface(each, agent) for each in agent.settings.surfaces]
+    mounted = _code({key: agent.settings.data[key] for key in _MOUNTED if key in agent.settings.data})
     says = f"The contract of {agent.class_name}: its types, the service to subclass, the agent to mount, and a client."
     return {
         "__init__.py": render("package.py.jinja", sources=(FILE,), says=says, homes=[each for each in homes.items() if each[1]], names=names),
         "service.py": render("agent_service.py.jinja", sources=(FILE,), agent=agent, skills=agent.own_skills, imports=_imports(own, agent)),
-        "agent.py": render("agent.py.jinja", sources=(FILE,), agent=agent, arguments=_arguments(agent), skills=facts, surfaces=surfaces),
+        "agent.py": render("agent.py.jinja", sources=(FILE,), agent=agent, arguments=_arguments(agent), skills=facts, mounted=mounted),
     }
 
 
@@ -98,21 +99,3 @@ def _arguments(agent: AgentIR) -> dict[str, Code]:
 
 def _call(name: str, members: Mapping[str, Json]) -> Code:
     return Code(f"{name}({', '.join(f'{key}={_code(value)}' for key, value in members.items())})")
-
-
-def _surface(said: Mapping[str, Json], agent: AgentIR) -> dict[str, Code]:
-    """Write what makes a surface, by the names of its arguments."""
-    path = keywords.text(said, "path").rstrip("/")
-    only = [said["skill_id"]] if "skill_id" in said else keywords.items(said, "skills")
-    written = {"path": _code(path), "dialects": _call_names(keywords.items(said, "dialects") or agent.settings.dialects)}
-    if only:
-        written["only"] = Code(f"frozenset({_code(list(only))})")
-    if "auth" in said:
-        written["gate"] = Code(f"gates[{_code(said['auth'])}]")
-    if (limit := keywords.members(agent.settings.data, "limits").get("body_bytes")) is not None:
-        written["limits"] = Code(f"Limits(body={_code(limit)})")
-    return written | {key: _code(said[key]) for key in ("cancel_on_disconnect", "deduplicate_messages") if key in said}
-
-
-def _call_names(versions: list[Json]) -> Code:
-    return Code(f"dialects_of({', '.join(_code(each) for each in versions)})")

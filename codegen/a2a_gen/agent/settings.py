@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeAlias
 
 import jsonschema_rs
 
@@ -16,10 +17,22 @@ from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import pascal
 from a2a_gen.agent.keywords import Schema
 from a2a_gen.ir.names import field_name
-from a2a_gen.problems import ContractError, Place, Problem
+from a2a_gen.problems import Place, Problem
+from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
+from a2a_gen.source.positions import escaped, unescaped
+from a2a_gen.support.toml_lines import line_of
 
 FILE = "a2a.toml"
+
+
+class TomlDocument(Document):
+    """A file in TOML."""
+
+    def place(self, pointer: str = "") -> Place:
+        """Say where in this file a setting stands."""
+        steps = [unescaped(step) for step in pointer.split("/")[1:]]
+        return Place(self.path, line_of(self.text, [int(step) if step.isdigit() else step for step in steps]), pointer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,8 @@ class AgentSettings:
 
     data: Schema
     skills: tuple[SkillSettings, ...]
+    document: Document = field(default_factory=lambda: TomlDocument(FILE, "", {}))
+    problems: tuple[Problem, ...] = ()
 
     @property
     def agent(self) -> Schema:
@@ -70,52 +85,64 @@ class AgentSettings:
         """Give what the names of its classes begin with."""
         return pascal(keywords.text(self.agent, "name")) or "Agent"
 
-    @property
-    def dialects(self) -> list[Json]:
-        """Name the dialects of surfaces that name none."""
-        return keywords.items(self.data, "dialects") or ["1.0", "0.3"]
-
-    @property
-    def surfaces(self) -> list[Schema]:
-        """List the surfaces; without any, one at the root has all skills."""
-        found: list[Schema] = [each for each in keywords.items(self.data, "surfaces") if isinstance(each, dict)]
-        return found or [{"path": "/"}]
-
 
 def read_settings(config: Path) -> AgentSettings:
-    """Read the file of an agent, or raise ``ContractError`` with everything that is wrong with it."""
-    data: dict[str, Json] = tomllib.loads(config.read_text(encoding="utf-8"))
-    problems = [*_wrong(data)]
+    """Read the file of an agent, with everything that is wrong with it."""
+    text = config.read_text(encoding="utf-8")
+    data: dict[str, Json] = tomllib.loads(text)
+    document = TomlDocument(FILE, text, data)
     skills = tuple(
         SkillSettings(name, SkillSettings.method_of(name), facts)
         for name, facts in keywords.members(data, "skills").items()
         if isinstance(facts, dict)
     )
-    problems += _clashes(skills)
-    if problems:
-        raise ContractError(problems)
-    return AgentSettings(data, skills)
+    problems = [Problem(document.place(pointer), rule, text, cure) for pointer, rule, text, cure in (*_wrong(data), *_clashes(skills))]
+    return AgentSettings(data, skills, document, tuple(problems))
 
 
-def _wrong(data: Json) -> Iterator[Problem]:
+_Said: TypeAlias = tuple[str, str, str, str]
+"""A JSON pointer, a rule, what is wrong there, and what to do."""
+
+
+def _wrong(data: Json) -> Iterator[_Said]:
     spec = find_spec("a2a_contract")
     form = Path(spec.origin or "").parent / "schemas" / "project.json" if spec else None
     if form is None or not form.is_file():
         return
-    for error in jsonschema_rs.validator_for(json.loads(form.read_text(encoding="utf-8"))).iter_errors(data):
-        place = Place(FILE, 0, "".join(f"/{step}" for step in error.instance_path))
-        yield Problem(
-            place, "A2A-K03", f"{error.message[:1].lower()}{error.message[1:]}", "write what schemas/project.json of a2a_contract describes"
-        )
+    schema: dict[str, Json] = json.loads(form.read_text(encoding="utf-8"))
+    for error in jsonschema_rs.validator_for(schema).iter_errors(data):
+        pointer = "".join(f"/{escaped(str(step))}" for step in error.instance_path)
+        match error.kind:
+            case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=names):
+                known = ", ".join(sorted(_known(schema, error.schema_path)))
+                yield from ((f"{pointer}/{escaped(name)}", "A2A-K03", f"there is no setting {name} here", f"use only {known}") for name in names)
+            case jsonschema_rs.ValidationErrorKind.Required(property=name):
+                yield pointer, "A2A-K03", f"{name} is not here, and has to be", f"add {name} = …"
+            case _:
+                text = f"{error.message[:1].lower()}{error.message[1:]}"
+                yield pointer, "A2A-K03", text, "write what schemas/project.json of a2a_contract describes"
 
 
-def _clashes(skills: tuple[SkillSettings, ...]) -> Iterator[Problem]:
+def _known(schema: Json, path: Sequence[str | int]) -> Iterable[str]:
+    """List the settings of the table that an error is about."""
+    for step in path[:-1]:
+        match schema, step:
+            case dict(), str():
+                schema = schema.get(step)
+            case list(), int():
+                schema = schema[step]
+            case _:
+                return ()
+    return keywords.members(schema, "properties") if isinstance(schema, dict) else ()
+
+
+def _clashes(skills: tuple[SkillSettings, ...]) -> Iterator[_Said]:
     seen: dict[str, str] = {}
     for skill in skills:
+        pointer = f"/skills/{escaped(skill.id)}"
         other = seen.setdefault(skill.method, skill.id)
         if other != skill.id:
-            text = f"skills {other} and {skill.id} would both be the method {skill.method}"
-            yield Problem(Place(FILE, 0, f"/skills/{skill.id}"), "A2A-K04", text, "rename one of them")
+            yield pointer, "A2A-K04", f"skills {other} and {skill.id} would both be the method {skill.method}", "rename one of them"
         if skill.streams and skill.facts.get("answers") == "message":
             text = f"skill {skill.id} streams, and answers with a message: there is nothing to stream into"
-            yield Problem(Place(FILE, 0, f"/skills/{skill.id}/answers"), "A2A-K05", text, 'leave out answers = "message", or streaming = true')
+            yield f"{pointer}/answers", "A2A-K05", text, 'leave out answers = "message", or streaming = true'

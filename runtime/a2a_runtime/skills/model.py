@@ -3,7 +3,8 @@
     SkillModel       unknown members are kept, in ``model_extra``, and written again
     └── ClosedModel  unknown members are refused
 
-Which it is says the schema: an object may have any other members unless it says that it may not. What a caller sends and the schema allows is not lost.
+Which it is says the schema: an object may have any other members unless it says that it may not. What a caller sends and the schema allows comes
+through.
 
 A member that is absent is ``None``, or has the default of its schema; one that nobody has set is not written. Where a schema also allows null, a
 ``None`` that was set is null.

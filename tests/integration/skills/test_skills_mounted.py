@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
 
 import httpx
 import pytest
@@ -12,8 +17,11 @@ from report_agent.handlers import ReportAgent
 from style.source_files import ROOT
 
 from a2a_contract.dialects import MESH, V0_3, V1_0
+from a2a_gen.entry import main
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
+from a2a_runtime.auth.gate import PresenceGate
+from a2a_runtime.complaints import ComplaintsError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.mounting import dialects_of, function_of
 from a2a_runtime.project import ProjectError, load_project
@@ -74,3 +82,76 @@ def test_words_of_a_project_are_understood() -> None:
     assert function_of("report_agent.handlers:ReportAgent.summarize") is ReportAgent.summarize
     with pytest.raises(TypeError, match="neither a function nor a class"):
         function_of("report_agent.handlers:__doc__")
+
+
+GUARDED = """
+[auth.staff]
+kind = "api-keys"
+keys = { %s = "nightly-job" }
+
+[limits]
+body_bytes = 500
+
+[rates.operations]
+SendMessage = { requests = 100, seconds = 1 }
+
+[[surfaces]]
+path = "/staff"
+dialects = ["1.0"]
+auth = "staff"
+skill_id = "greet"
+description = "For us."
+"""
+
+
+SAID = ("path", "dialects", "limits", "only", "shown_as", "cancel_on_disconnect", "deduplicate_messages")
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The package of a project whose a2a.toml guards its surface with a key."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "guarded"]) == 0
+    monkeypatch.chdir(tmp_path / "guarded")
+    with Path("a2a.toml").open("a", encoding="utf-8") as file:
+        file.write(GUARDED % sha256(b"sesame").hexdigest())
+    assert main(["build"]) == 0
+    monkeypatch.syspath_prepend(str(tmp_path / "guarded" / "src"))
+    yield importlib.import_module("guarded.contract")
+    for name in [each for each in sys.modules if each.partition(".")[0] == "guarded"]:
+        del sys.modules[name]
+
+
+async def test_a_generated_package_is_mounted_as_its_file_says(guarded: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The surfaces of the package are those of the app: guarded by what stands under [auth], with its limits, rates and words."""
+    monkeypatch.chdir("/")
+    (surface,) = guarded.make_surfaces(importlib.import_module("guarded.handlers").Guarded())
+    (same,) = load_project(Path(guarded.__file__ or "").parents[3], {}).surfaces
+    assert [getattr(surface, name) for name in SAID] == [getattr(same, name) for name in SAID]
+    assert (surface.limits.body, surface.shown_as is None, surface.rates is None) == (500, False, False)
+    async with served(create_app(surface, settings=QUICK)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+        assert (await http.post("/staff/skills/greet", json={"name": "Ada"})).status_code == 401
+        answer = await http.post("/staff/skills/greet", json={"name": "Ada"}, headers={"x-api-key": "sesame"})
+        assert answer.json() == {"text": "Hello, Ada!"}
+
+
+def test_a_package_without_its_file_is_never_open(guarded: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing says who may come in, nothing is mounted, unless gates are given; those of the file are in no generated file."""
+    service = importlib.import_module("guarded.handlers").Guarded()
+    Path("a2a.toml").rename("elsewhere.toml")
+    monkeypatch.chdir("/")
+    with pytest.raises(ValueError, match="give make_surfaces the gates"):
+        guarded.make_surfaces(service)
+    with pytest.raises(ComplaintsError, match="'staff' is not known"):
+        guarded.make_surfaces(service, {})
+    gate = PresenceGate()
+    assert guarded.make_surfaces(service, {"staff": gate})[0].gate is gate
+    assert not [file for file in Path(guarded.__file__ or "").parent.rglob("*.py") if "nightly-job" in file.read_text()]
+
+
+def test_what_is_wrong_with_the_file_is_told_with_its_line(guarded: ModuleType) -> None:
+    """A gate that cannot be made names the file, the line and the cure."""
+    file = Path("a2a.toml")
+    file.write_text(file.read_text().replace('kind = "api-keys"', 'kind = "keys"'))
+    with pytest.raises(ValueError, match=r"a2a\.toml:\d+: auth\.staff"):
+        guarded.make_surfaces(importlib.import_module("guarded.handlers").Guarded())

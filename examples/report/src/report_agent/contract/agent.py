@@ -2,15 +2,19 @@
 """The agent and its surfaces, with the skills done by a service: ``create_app(*make_surfaces(MyService()))``."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
-from a2a_runtime.mounting import BEARER, dialects_of
+from a2a_runtime.mounting import mounted
 from a2a_runtime.skills.port import Call, Stream
 from a2a_runtime.surface import Surface
 
 from . import skills
 from .service import ReportAgentService
+
+_MOUNTED: Final[Mapping[str, object]] = {}
+"""What a2a.toml says of surfaces, and of what they take on."""
 
 
 def make_agent(service: ReportAgentService) -> Agent:
@@ -47,13 +51,6 @@ def make_agent(service: ReportAgentService) -> Agent:
     return made
 
 
-def make_surfaces(service: ReportAgentService, gates: Mapping[str, Gate] = BEARER) -> tuple[Surface, ...]:
-    """Make the surfaces, ready to be mounted; ``gates`` guard them by the words under ``auth`` in a2a.toml."""
-    made = make_agent(service)
-    return (
-        Surface(
-            made,
-            path="",
-            dialects=dialects_of("1.0", "0.3"),
-        ),
-    )
+def make_surfaces(service: ReportAgentService, gates: Mapping[str, Gate] | None = None) -> tuple[Surface, ...]:
+    """Make the surfaces, ready to be mounted, as a2a.toml says; ``gates`` guard them instead of what stands there under [auth]."""
+    return mounted(make_agent(service), _MOUNTED, __file__, gates)
