@@ -16,6 +16,7 @@ from litestar import Litestar
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.exchange.browsers import TransportSecurity, cors_of
+from a2a_runtime.exchange.door import FrontDoor
 from a2a_runtime.garbage import SteadyGarbage
 from a2a_runtime.heartbeat.membership import Membership
 from a2a_runtime.plugin import A2APlugin
@@ -36,6 +37,8 @@ def create_app(
     agents = A2APlugin(*mounted, store=store, settings=settings, mesh=mesh)
     plugins = [agents, SteadyGarbage()] if settings.tune_gc else [agents]
     app = Litestar(plugins=plugins, cors_config=cors_of(settings), logging_config=None)
+    if app.cors_config is None:  # it would stand before the router
+        app.asgi_handler = FrontDoor(app)
     if settings.hsts:
         app.asgi_handler = TransportSecurity(app.asgi_handler, settings.hsts)  # a middleware would not see what the router refuses
     return app

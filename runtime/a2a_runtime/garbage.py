@@ -9,6 +9,9 @@ The collector is the whole process's, so only apps that ``create_app`` makes are
     Litestar([…], plugins=[A2APlugin(agent), SteadyGarbage()])          after the plugins that make objects when the app starts
 """
 
+# pyright: reportUnknownMemberType=false
+# Litestar's own types leave open what a lifespan gives.
+
 from __future__ import annotations
 
 import gc

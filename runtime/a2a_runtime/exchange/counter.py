@@ -6,7 +6,7 @@ Question ──► admit ──► Caller          read by each binding in its o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -153,10 +153,11 @@ class Counter:
         with self._turnstile.inside():
             return await self._operations[binding.dialect][binding.operation.service_method](request, call)
 
-    async def serve(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:
+    def serve(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> Coroutine[object, object, None]:
         """Ask the service, and send what it says."""
-        if self._turnstile.is_open:
-            return await self._serve(question, inquiry, receive, send)
+        return (self._serve if self._turnstile.is_open else self._serve_counted)(question, inquiry, receive, send)
+
+    async def _serve_counted(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:
         await self._turnstile.count(question, inquiry.binding.operation, inquiry.call.caller)
         with self._turnstile.inside():
             return await self._serve(question, inquiry, receive, send)

@@ -9,6 +9,7 @@ Nothing is read twice, and nothing is made for an error before there is one.
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from functools import partial
 
 from litestar.enums import ScopeType
@@ -34,12 +35,9 @@ class HttpExchange:
         self._cards = CardAnswers(surface, self.counter.spoken, addresses or PublicAddresses())
         self._paths: dict[str, Path] = {}
 
-    async def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[object, object, None]:
         """Answer a request to the JSON-RPC endpoint."""
-        if scope["type"] == ScopeType.HTTP:
-            await self._jsonrpc.answer(scope, receive, send)
-        else:
-            await _hang_up(send)
+        return self._jsonrpc.answer(scope, receive, send) if scope["type"] == ScopeType.HTTP else _hang_up(send)
 
     def http(self, route: Route) -> ASGIApp:
         """Give what answers requests to a path of HTTP+JSON."""

@@ -10,7 +10,7 @@ A call without an id is answered all the same, with ``null`` for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from functools import lru_cache
 
 from litestar.types import HTTPScope, Receive, Send
@@ -46,10 +46,10 @@ class JsonRpc:
         self._forgives = all(binding.forgives_envelope for table in self._tables.values() for binding in table.values())
         self._in_doubt = self._spoken.in_doubt(None)
 
-    async def answer(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
+    def answer(self, scope: HTTPScope, receive: Receive, send: Send) -> Coroutine[object, object, None]:
         """Answer a request, whatever it is."""
         question = Question(scope, BindingKind.JSONRPC, self._in_doubt)
-        await self._counter.attend(question, self._answer(question, receive, send), send)
+        return self._counter.attend(question, self._answer(question, receive, send), send)
 
     async def _answer(self, question: Question, receive: Receive, send: Send) -> None:
         if question.scope["method"] != "POST":

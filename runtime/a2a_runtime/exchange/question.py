@@ -6,6 +6,7 @@ A question also remembers how far it was understood (its dialect, the id of its 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from urllib.parse import parse_qs
 
 from litestar.types import HTTPScope
@@ -26,7 +27,8 @@ def _spelled(parameter: Parameter) -> tuple[tuple[bytes, str], ...]:
 
 
 _VERSIONS, _EXTENSIONS = _spelled(VERSION), _spelled(EXTENSIONS)
-_RARE = frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in (*_VERSIONS, *_EXTENSIONS))))
+_VERSION_HEADERS = tuple(header for header, _ in _VERSIONS)
+_RARE = frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSIONS)))
 
 
 class Question:
@@ -54,7 +56,7 @@ class Question:
         self.caller = ""
         """To whom the tasks of the sender belong, once they were let in."""
         self.is_answered = False
-        self.version: str | None = None
+        self.version = self._version()
         self.extensions: tuple[str, ...] = ()
         self.echo = b""
         """The header in which the client has named extensions, and is told which are in effect."""
@@ -84,9 +86,17 @@ class Question:
         """Take the version for what it says about the dialect, until more is known."""
         self.dialect = spoken.in_doubt(self.version)
 
+    def _version(self) -> str | None:
+        """Read the one parameter that nearly every request has, in a header, where that is."""
+        for header in _VERSION_HEADERS:
+            if header in self.headers:
+                return _version_of(self.headers[header])
+        return None
+
     def _read_parameters(self) -> None:
         query = parse_qs(self.scope["query_string"].decode("latin-1")) if self.scope["query_string"] else {}
-        self.version = plain_version(next((text for _, text in self._said(_VERSIONS, query)), None))
+        if self.version is None:
+            self.version = plain_version(next((text for _, text in self._said(_VERSIONS, query)), None))
         extensions = tuple(self._said(_EXTENSIONS, query))
         if extensions:
             self.echo = extensions[0][0]
@@ -106,3 +116,8 @@ class Question:
     def _text(self, header: bytes) -> str | None:
         value = self.headers.get(header)
         return value.decode("latin-1") if value else None
+
+
+@lru_cache(maxsize=64)  # there are two versions, and whatever else somebody may try
+def _version_of(value: bytes) -> str | None:
+    return plain_version(value.decode("latin-1"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -117,9 +117,9 @@ class Engine(Reading):
         self._refuse_when_closing()
         return await self._follow_ups.take(scope, wire_id, message, idempotency)
 
-    async def wait(self, key: str, cursor: int, until: frozenset[State] = SETTLED) -> LoggedEvent:
+    def wait(self, key: str, cursor: int, until: frozenset[State] = SETTLED) -> Coroutine[object, object, LoggedEvent]:
         """Wait for the first event after the cursor that leaves the task in one of these states, or ends it."""
-        return await self._hub.until(key, cursor, until, fresh=self.runner.last_seq(key) == cursor)
+        return self._hub.until(key, cursor, until, fresh=self.runner.last_seq(key) == cursor)
 
     async def settled(self, accepted: Accepted, history_length: int | None = None) -> StoredTask:
         """Wait until the task of a message has ended, or asks for something, and read it."""

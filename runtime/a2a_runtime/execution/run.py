@@ -107,7 +107,7 @@ class TaskRun:
         if skill.timeout is not None:
             self.deadline = rules.clock.monotonic() + skill.timeout
             context.limit(rules.clock.millis() + round(skill.timeout * 1000))
-        self.task: asyncio.Task[None] = asyncio.create_task(self._go())
+        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._go())
 
     def interrupt(self, reason: Interruption) -> None:
         """Tell the handler to stop, once; a cancellation counts more than a shutdown."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -69,9 +70,8 @@ def order_of(request: SendMessageRequest, call: Call) -> Order:
 def skill_of(order: Order, call: Call) -> DeclaredSkill:
     """Choose the skill for a new task: the one that is named, or the first; one that the caller must not know of is not there."""
     skills = call.surface.skills
-    chosen = (skill for skill in skills.values() if _is_there(skill, call)) if order.named is None else iter([skills.get(order.named)])
-    skill = next(chosen, None)
-    if skill is None or not _is_there(skill, call):
+    skill = _first(skills.values(), call) if order.named is None else skills.get(order.named)
+    if skill is None or (skill.only_extended and not skill.may_use(call.caller)):
         shown = ", ".join(name for name, each in skills.items() if not each.only_extended)
         raise InvalidParamsError(fields=((f"metadata.{SKILL}", f"There is no skill {order.named!r}; there are {shown}"),))
     need_permission(skill, call)
@@ -79,8 +79,11 @@ def skill_of(order: Order, call: Call) -> DeclaredSkill:
     return skill
 
 
-def _is_there(skill: DeclaredSkill, call: Call) -> bool:
-    return not skill.only_extended or skill.may_use(call.caller)
+def _first(skills: Iterable[DeclaredSkill], call: Call) -> DeclaredSkill | None:
+    for skill in skills:
+        if not skill.only_extended or skill.may_use(call.caller):
+            return skill
+    return None
 
 
 def need_permission(skill: DeclaredSkill, call: Call) -> None:

@@ -27,7 +27,7 @@ NO_MEMBERS = b"{}"
 _MEMBERS = TypeAdapter(dict[str, object])
 _write_message, _write_artifact = TypeAdapter(Message).serializer.to_json, TypeAdapter(Artifact).serializer.to_json
 _free = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_NOTHING = (None, None, None, None)
+_NOTHING = (None, None, None)
 _IDS, _EVERY_PART = {"message_id", "context_id", "task_id"}, {"parts": {"__all__"}}
 _PARTS = b'"parts":[]'
 _STATUS_OF = {state: f'{{"state":"{state}"'.encode() for state in State}  # the value of a state is its canonical word
@@ -70,8 +70,11 @@ def status(state: State, at: int, said: bytes | None) -> bytes:
 def chunk(artifact: Artifact) -> Chunk:
     """Cut an artifact into what is said about it and its parts."""
     parts = b",".join([part.to_json() for part in artifact.parts])
-    if (artifact.name, artifact.description, artifact.metadata, artifact.extensions) == _NOTHING:
-        return Chunk(b"", parts)
+    if (artifact.description, artifact.metadata, artifact.extensions) == _NOTHING:
+        if artifact.name is None:
+            return Chunk(b"", parts)
+        # As the model would, which takes four times as long to leave out the parts: this is what most chunks say.
+        return Chunk(b'{"artifactId":%b,"name":%b,"parts":[]}' % (to_json(artifact.artifact_id), to_json(artifact.name)), parts)
     return Chunk(_write_artifact(artifact, exclude_none=True, exclude=_EVERY_PART), parts)
 
 
