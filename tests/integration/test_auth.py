@@ -15,8 +15,10 @@ from conformance.security.guarded import Person
 from integration.serving import busy_agent, on_a_socket
 from integration.talking import VOICES, RefusedError, Talker, Voice, request_of
 from litestar.testing import TestClient
+from unit.auth.test_tokens import REFUSED as WRONG_TOKENS
+from unit.auth.test_tokens import TRUSTED
 
-from a2a_contract.dialects import V1_0
+from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, SEND_MESSAGE
 from a2a_contract.v1_0 import GetExtendedAgentCardRequest, SecurityRequirement, StringList, TaskState
 from a2a_runtime.agent import Agent, Capabilities
@@ -222,6 +224,38 @@ def test_keys_are_read_over_http_and_rotated() -> None:
             assert status(unknown) == 503
             publisher.is_open = True
             assert status(unknown) == 401
+
+
+WRONG = {
+    **WRONG_TOKENS,
+    "a key that nobody has": (lambda: TRUSTED.token(head={"kid": "made-up"}), "The token is signed with a key that is not known"),
+}
+
+
+@pytest.mark.parametrize("voice", [Voice(V1_0.name, is_jsonrpc=True), Voice(V0_3.name, is_jsonrpc=False)], ids=str)
+def test_wrong_tokens_are_refused_by_the_keys_that_an_issuer_publishes(voice: Voice) -> None:
+    """Every kind of them, over real sockets: with the reason, without the token, and the issuer is asked once for all of them."""
+    with Publisher(TRUSTED) as publisher:
+        agent = Agent("known")
+        agent.add("who", who)
+        gate = Checkpoint(JwtAuthenticator(PublishedKeys(publisher.url, Times(fresh=3600, pause=3600)), TRUSTED.expected()))
+        with on_a_socket(create_app(Surface(agent, gate=gate), store="memory", settings=QUICK)) as client:
+            method, url, options = Talker(client, voice).question(SEND_MESSAGE, request_of("x"))
+
+            def answer(*tokens: str) -> httpx.Response:
+                shown = [(b"authorization", f"Bearer {token}".rstrip().encode("latin-1")) for token in tokens]
+                return client.request(method, url, content=options["content"], headers=[(b"content-type", b"application/json"), *shown])
+
+            assert answer(TRUSTED.token()).status_code == 200
+            for name, (token, reason) in WRONG.items():
+                wrong = token()
+                refused = answer(wrong)
+                assert (refused.status_code, reason in refused.text) == (401, True), name
+                assert not wrong or wrong not in refused.text + str(refused.headers)
+                assert 'error="invalid_token"' in refused.headers["www-authenticate"]
+            twice = answer(TRUSTED.token(), TRUSTED.token())
+            assert (twice.status_code, "more than once" in twice.text) == (401, True)
+        assert publisher.asked == 1
 
 
 def test_an_answer_for_one_caller_is_kept_by_no_cache(client: httpx.Client) -> None:

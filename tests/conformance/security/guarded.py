@@ -19,15 +19,19 @@ from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.operation import Operation
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
+from a2a_runtime.auth.api_keys import ApiKeys, digest
 from a2a_runtime.auth.checkpoint import Checkpoint
 from a2a_runtime.auth.gate import Gate, PresenceGate
+from a2a_runtime.auth.identity import Identity
+from a2a_runtime.auth.passwords import Passwords, User, hash_password
+from a2a_runtime.auth.rates import ANY, Rate, Rates
 from a2a_runtime.auth.tokens import Claims, JwtAuthenticator
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.signing.keys import SigningKey
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.form import Form
-from a2a_runtime.surface import Surface
+from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.issuer import Issuer
 
@@ -39,6 +43,12 @@ WORD: Form[str] = Form(str, {"$id": "https://example.org/word.json", "type": "st
 def checkpoint() -> Gate:
     """Make a gate that knows the issuer, and the tenants that its tokens name."""
     return Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected(), Claims(tenant="org")))
+
+
+def several() -> Gate:
+    """Make a gate that takes a token, a key, or a name with a password."""
+    keys, people = ApiKeys({digest("k"): Identity("box")}), Passwords({"ada": User(hash_password("s3cret-word"), Identity("ada"))})
+    return Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected(), Claims(tenant="org")), keys, people)
 
 
 async def recall(ctx: TaskContext) -> str:
@@ -124,6 +134,14 @@ APPS: Mapping[str, Callable[[], Litestar]] = {
         settings=QUICK,
     ),
     "with keys of its own": _with_keys,
+    "for browsers": lambda: create_app(
+        Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=replace(QUICK, cors_origins="https://app.example", hsts=60)
+    ),
+    "with several proofs, rates, room and a policy": lambda: create_app(
+        Surface(guarded_agent(), "/x", gate=several(), rates=Rates({ANY: Rate(10**6, 60)}), limits=Limits(concurrency=100), policy=lambda *_: True),
+        store="memory",
+        settings=QUICK,
+    ),
     "beside a host": _beside_the_host,
     "hosted": _hosted,
 }
