@@ -28,6 +28,7 @@ from a2a_runtime.service.policed import PolicedService
 from a2a_runtime.service.service import Service
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.opening import complete, open_store
+from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.stores.port import Store
 from a2a_runtime.streams.doorbell import Doorbell
 from a2a_runtime.surface import Surface, skills_of
@@ -52,7 +53,7 @@ class Assembly:
         clock = clock or SystemClock()
         keyring = keyring or Keyring.of(settings, surfaces)
         address = store if isinstance(store, str) else settings.store if store is None else ""
-        self.store = complete(store) if address == "" else open_store(address)
+        self.store = complete(store) if address == "" else open_store(address, StoreOptions(lease=settings.lease))
         self._dialler = LateDialler(settings)
         bell: Doorbell | None = _doorbell(address)
         self._deliverer: Deliverer | None = None

@@ -11,6 +11,9 @@ from typing import get_type_hints
 
 PREFIX = "A2A_"
 
+_BEATS = 3
+"""How many beats a lease lasts at least: two may be late."""
+
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False, "": False}
 
 
@@ -18,7 +21,7 @@ _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false":
 class Settings:
     """How the runtime behaves on this machine."""
 
-    store: str = "memory"
+    store: str = field(default="memory", repr=False)  # its address may hold a password
     """``memory``, ``sqlite:///file`` or ``postgresql://…``"""
     shutdown_grace: float = 30.0
     """How long running tasks may go on after the process was told to stop."""
@@ -28,6 +31,8 @@ class Settings:
     """How long a cancel request waits for the handler to stop before it answers with the task as it is."""
     beat: float = 1.0
     """How often the process renews its lease and looks for requested cancellations."""
+    lease: float = 15.0
+    """After how long without a beat a process is taken for dead, and others go on with its tasks; at least three beats."""
     sweep: float = 2.0
     """How often the process looks for tasks whose process is gone."""
     retention_sweep: float = 60.0
@@ -75,6 +80,13 @@ class Settings:
     """For how many seconds browsers are told to come over TLS only; 0: they are told nothing."""
     vault_keys: str = field(default="", repr=False)
     """Keys, separated by commas, with which the secrets of webhooks are sealed in the store: 32 bytes each, as base64."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.beat * _BEATS <= self.lease:
+            raise ValueError(
+                f"a lease of {self.lease:g} s is too short for a beat every {self.beat:g} s: one that is late would cost a living process its tasks; "
+                f"set {PREFIX}LEASE to at least {_BEATS * self.beat:g}, or {PREFIX}BEAT to less"
+            )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

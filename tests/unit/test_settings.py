@@ -22,3 +22,17 @@ def test_every_wrong_setting_is_named() -> None:
     """An operator hears of all mistakes at once."""
     with pytest.raises(ValueError, match=r"A2A_BEAT='often' is no float; A2A_STREAM_WINDOW='1.5' is no int"):
         Settings.from_environment({"A2A_BEAT": "often", "A2A_STREAM_WINDOW": "1.5"})
+
+
+@pytest.mark.parametrize("given", [{"A2A_LEASE": "2.9"}, {"A2A_BEAT": "6"}, {"A2A_BEAT": "0"}, {"A2A_BEAT": "-1"}, {"A2A_LEASE": "nan"}])
+def test_a_lease_lasts_for_some_beats(given: dict[str, str]) -> None:
+    """Else a process that is late once would lose its tasks while it lives; both settings are named, with what would do."""
+    with pytest.raises(ValueError, match=r"A2A_LEASE to at least .* A2A_BEAT"):
+        Settings.from_environment(given)
+    assert Settings.from_environment({"A2A_BEAT": "5", "A2A_LEASE": "15"}).lease == 15
+
+
+def test_settings_show_no_secret() -> None:
+    """Whoever prints them shows neither keys nor the password of a database."""
+    shown = repr(Settings(store="postgresql://u:hush@db", vault_keys="hush", signing_keys="hush"))
+    assert "hush" not in shown
