@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import fields
 
 import pytest
 from hypothesis import HealthCheck, settings
 from peers.peer import Peer
 
+from a2a_runtime.settings import PREFIX, Settings
+
 # The same examples in every run, so that a failure in CI is one everywhere; `make soak` looks for new ones.
 settings.register_profile("default", max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# What the machine of whoever runs the tests has set up for agents of theirs is nothing to ours.
+for setting in fields(Settings):
+    os.environ.pop(PREFIX + setting.name.upper(), None)
 
 
 @pytest.fixture(scope="session")

@@ -31,9 +31,10 @@ def create_app(
 ) -> Litestar:
     """Make an app of agents and nothing else.
 
-    Without a store, tasks live in the one that the settings name; without a membership, the environment says what part the app has in a mesh.
+    Without settings, the environment gives them (``A2A_…``); without a store, tasks live in the one that they name; without a membership, the
+    environment says what part the app has in a mesh.
     """
-    settings = settings or Settings()
+    settings = Settings.from_environment(os.environ) if settings is None else settings
     agents = A2APlugin(*mounted, store=store, settings=settings, mesh=mesh)
     plugins = [agents, SteadyGarbage()] if settings.tune_gc else [agents]
     app = Litestar(plugins=plugins, cors_config=cors_of(settings), logging_config=None)

@@ -2,6 +2,8 @@
 
     handler.setFormatter(CleanFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
 
+    logging.getLogger("uvicorn.access").addFilter(without_query)
+
 ``a2a-gen serve`` logs that way; a host that has handlers of its own can.
 """
 
@@ -17,6 +19,13 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 def plain(text: str) -> str:
     """Make a client's text fit for a log: at most 1,000 characters, and none that controls a terminal."""
     return _CONTROL.sub("", text[:LENGTH])
+
+
+def without_query(record: logging.LogRecord) -> bool:
+    """Cut the query off the paths in a record of a server's access log: keys and tokens may stand in it."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(each.partition("?")[0] if isinstance(each, str) else each for each in record.args)
+    return True
 
 
 class CleanFormatter(logging.Formatter):

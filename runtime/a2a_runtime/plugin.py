@@ -47,13 +47,14 @@ class A2APlugin(InitPlugin):
         self.surfaces: Sequence[Surface] = tuple(Surface(each) if isinstance(each, Agent) else each for each in mounted)
         self.assembly: Assembly | None = None
         """What runs behind the surfaces, while the app runs."""
-        self._store, self._settings = store, settings
+        self._store = store
+        self._settings = Settings.from_environment(os.environ) if settings is None else settings
         self._mesh = mesh
         self._speaks_mesh = any(MESH.name in surface.dialects for surface in self.surfaces)
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
-        keyring = Keyring.of(self._settings or Settings(), self.surfaces)
+        keyring = Keyring.of(self._settings, self.surfaces)
         self.surfaces = keyring.sign(self.surfaces)
         if (keys := keyring.published()) is not None:
             app_config.route_handlers.append(_published(keys))

@@ -15,13 +15,16 @@ import httpx
 import pytest
 from integration.serving import busy_agent, busy_app
 from integration.talking import Talker, Voice
+from litestar import Litestar
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.v1_0 import TaskState
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.passwords import hash_password
+from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project import ProjectError, load_project
+from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
 
 NEW = Voice(V1_0.name, is_jsonrpc=True)
@@ -173,6 +176,17 @@ def test_nothing_is_read_before_somebody_asks_for_the_app(tmp_path: Path) -> Non
     assert found.stdout == "fine\n", found.stderr
 
 
+def test_an_app_is_set_up_by_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What the environment says holds for apps made in Python too, unless they are given settings."""
+    monkeypatch.setenv("A2A_HSTS", "60")
+    monkeypatch.setenv("A2A_STORE", f"sqlite:///{tmp_path}/tasks.db")
+    for app, seen in ((create_app(busy_agent()), "max-age=60; includeSubDomains"), (create_app(busy_agent(), settings=Settings()), None)):
+        with TestClient(app) as client:
+            assert client.get("/.well-known/agent-card.json").headers.get("strict-transport-security") == seen
+    with TestClient(Litestar(plugins=[A2APlugin(busy_agent())])):
+        assert (tmp_path / "tasks.db").exists()
+
+
 def environment() -> dict[str, str]:
     """Let a process of its own find the packages that this one has."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "A2A_STUBBORN_AFTER": "0.2"}
@@ -218,6 +232,33 @@ def test_a_project_is_served(folder: Path, command: tuple[str, ...]) -> None:
     if command == SERVERS[0]:
         assert server.returncode == 0, output
     assert (folder / "tasks.db").exists()
+
+
+WHO_CALLS = """
+async def asgi(scope, receive, send):
+    if scope["type"] == "lifespan":
+        while True:
+            await send({"type": (await receive())["type"] + ".complete"})
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": scope["client"][0].encode()})
+"""
+
+
+@pytest.mark.parametrize(("words", "caller"), [((), "127.0.0.1"), (("--forwarded-allow-ips", "127.0.0.1"), "10.0.0.1")], ids=["nobody", "a proxy"])
+def test_only_named_proxies_are_believed_and_no_secret_is_logged(tmp_path: Path, words: tuple[str, ...], caller: str) -> None:
+    """Who calls is the address that is connected, unless that is a proxy of ours; the query of a request, where keys may stand, is in no log."""
+    (tmp_path / "who.py").write_text(WHO_CALLS)
+    port = free_port()
+    server = run(tmp_path, "-c", SERVE, "who:asgi", "--port", str(port), *words)
+    try:
+        ask(port, server)
+        url = f"http://127.0.0.1:{port}/tasks?key=hush"
+        assert httpx.get(url, headers={"x-forwarded-for": "10.0.0.1"}, trust_env=False).text == caller
+    finally:
+        server.send_signal(signal.SIGTERM)
+        output, _ = server.communicate(timeout=20)
+    assert "GET /tasks HTTP" in output
+    assert "hush" not in output
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import click
 
 import a2a_runtime
 from a2a_runtime.heartbeat.membership import NAMES
-from a2a_runtime.logs import CleanFormatter
+from a2a_runtime.logs import CleanFormatter, without_query
 from a2a_runtime.project import ProjectError
 
 _PROJECT = "a2a_runtime.app:app"
@@ -23,6 +23,7 @@ _EXAMPLES = """\b
 Examples:
   a2a-gen serve                          the agent of the a2a.toml in this folder or above it
   a2a-gen serve agent:app --port 9000    an app of your own
+  a2a-gen serve --forwarded-allow-ips 10.0.0.7    behind a proxy with that address
 
 \b
 Exit codes: 0 stopped, 1 the configuration cannot be used, 2 it could not start or broke down."""
@@ -33,14 +34,23 @@ Exit codes: 0 stopped, 1 the configuration cannot be used, 2 it could not start 
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="The port to listen on.")
 @click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds for open requests to end when it is told to stop.")
-def command(app: str, host: str, port: int, drain: int) -> None:
+@click.option(
+    "--forwarded-allow-ips",
+    "proxies",
+    default="",
+    envvar="FORWARDED_ALLOW_IPS",
+    help="The addresses of the proxies in front, separated by commas: only they are believed who calls, and over what. [default: nobody]",
+)
+def command(app: str, host: str, port: int, drain: int, proxies: str) -> None:
     """Serve an agent over HTTP with uvicorn, until it is told to stop."""
     try:
         import uvicorn  # noqa: PLC0415 - an extra: everything else works without a server
     except ModuleNotFoundError:
         raise _failure("there is no server to run; install it: pip install 'a2a-gen[serve]'", _BAD_CONFIGURATION) from None
     os.environ.setdefault(NAMES["http_port"][0], str(port))  # whoever tells others of this agent has to know it
-    server = uvicorn.Server(uvicorn.Config(_loaded(app), host=host, port=port, lifespan="on", timeout_graceful_shutdown=drain))
+    believed = {"proxy_headers": True, "forwarded_allow_ips": proxies} if proxies else {"proxy_headers": False}
+    config = uvicorn.Config(_loaded(app), host=host, port=port, lifespan="on", timeout_graceful_shutdown=drain, **believed)
+    server = uvicorn.Server(config)
     _log()
     for stop in (signal.SIGINT, signal.SIGTERM):  # the server has its own way with them, and raises them again when it is done
         signal.signal(stop, signal.SIG_IGN)
@@ -74,3 +84,4 @@ def _log() -> None:
     handler.setFormatter(CleanFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger(a2a_runtime.__name__).setLevel(logging.INFO)
+    logging.getLogger("uvicorn.access").addFilter(without_query)
