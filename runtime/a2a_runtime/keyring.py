@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from a2a_runtime.auth.audit import record
 from a2a_runtime.push.secret import GlassVault, Sealer
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
@@ -72,7 +73,9 @@ def _signing(settings: Settings, address: str) -> Sequence[SigningKey]:
     from a2a_runtime.signing.keys import SigningKey  # noqa: PLC0415 - as above
 
     jku = address + JWKS_PATH if address.startswith("https://") else None
-    return tuple(SigningKey.read(Path(path.strip()), jku=jku) for path in settings.signing_keys.split(","))
+    keys = tuple(SigningKey.read(Path(path.strip()), jku=jku) for path in settings.signing_keys.split(","))
+    record("signing-keys", keys=" ".join(key.key_id for key in keys))
+    return keys
 
 
 def _vault(settings: Settings) -> Sealer:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 from collections.abc import Iterator
 
 import httpx
@@ -15,8 +17,8 @@ from litestar.testing import TestClient
 from a2a_contract.base import WireModel
 from a2a_contract.dialects import V1_0
 from a2a_contract.operation import Operation
-from a2a_contract.operations import CREATE_TASK_PUSH_NOTIFICATION_CONFIG, LIST_TASKS, SEND_MESSAGE, SUBSCRIBE_TO_TASK
-from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
+from a2a_contract.operations import CREATE_TASK_PUSH_NOTIFICATION_CONFIG, GET_TASK, LIST_TASKS, SEND_MESSAGE, SUBSCRIBE_TO_TASK
+from a2a_contract.v1_0 import GetTaskRequest, Task, TaskPushNotificationConfig
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.checkpoint import Checkpoint
 from a2a_runtime.auth.tokens import Claims, JwtAuthenticator
@@ -88,6 +90,15 @@ def test_a_policy_takes_away(client: httpx.Client, voice: Voice, attempt: str) -
 def status_of(who: Person, operation: Operation, request: WireModel) -> int:
     """Try something."""
     return who.raw(operation, request).status_code
+
+
+def test_a_denial_is_on_record_also_where_nobody_is_told(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever hears that a task does not exist, because they may not see it, was denied something."""
+    caplog.set_level(logging.INFO, "a2a_runtime.audit")
+    task = waiting_task(client)
+    assert person(client, "eve").raw(GET_TASK, GetTaskRequest(id=task.id)).status_code == 200
+    (line,) = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
+    assert (line["event"], line["caller"], line["action"], line["task"]) == ("denied", "team:blue", GET_TASK.name, task.id)
 
 
 def test_what_may_not_be_read_is_in_no_list(client: httpx.Client) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from a2a_contract.kinds import is_list, is_object
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.keys import KeySet, published
 from a2a_runtime.auth.vault import Vault
+from a2a_runtime.keyring import Keyring
 from a2a_runtime.push import verify
 from a2a_runtime.push.proof import Sender, UnprovenError
 from a2a_runtime.settings import Settings
@@ -42,6 +45,14 @@ async def keys_of(client: AsyncTestClient[object]) -> KeySet:
     assert is_list(listed)
     assert not [key for key in listed if is_object(key) and "d" in key]
     return published(each for each in listed if is_object(each))
+
+
+async def test_the_keys_that_sign_are_on_record(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    """By their public ids, when the agent starts."""
+    caplog.set_level(logging.INFO, "a2a_runtime.audit")
+    keyring = Keyring.of(settings, [Surface(busy_agent())])
+    (line,) = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
+    assert line == {"event": "signing-keys", "keys": " ".join(key.key_id for key in keyring.signing)}
 
 
 async def test_an_agent_signs_what_it_sends_and_what_it_says_of_itself(settings: Settings, tmp_path: Path) -> None:

@@ -1,4 +1,9 @@
-"""What a security officer wants to read: who was refused, who was denied, who canceled what. One line of JSON each, in a log of its own.
+"""What a security officer wants to read, one line of JSON for each event, in a log of its own.
+
+    refused   denied   limited          somebody was not let in, may not do something, or asked too often
+    cancel                              somebody wants a task to end
+    keys-changed   keys-unreadable      the keys of an issuer are others than before, or cannot be read
+    signing-keys                        the keys with which this process signs
 
     logging.getLogger("a2a_runtime.audit").addHandler(…)
 

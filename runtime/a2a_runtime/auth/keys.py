@@ -63,6 +63,11 @@ class KeySet:
         """Find a key."""
         return self._alone.get(algorithm) if key_id is None else self._keys.get((key_id, algorithm))
 
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of the keys; a key without one has its algorithm's name."""
+        return frozenset(key_id or key.algorithm_name for key_id, key in self._all)
+
     def __len__(self) -> int:
         return len(self._keys)
 

@@ -23,6 +23,7 @@ from pydantic_core import from_json
 
 from a2a_contract.errors import UnavailableError
 from a2a_contract.kinds import is_list, is_object
+from a2a_runtime.auth.audit import record
 from a2a_runtime.auth.keys import KeySet, published, unknown_key
 from a2a_runtime.clock import Clock, SystemClock
 
@@ -95,9 +96,12 @@ class PublishedKeys:
             document = _object(await self._fetch(await self.locate(self._fetch)))
         except UnreadableError as error:
             log.warning("the keys of %s cannot be read: %s", self._url, error)
+            record("keys-unreadable", keys_of=self._url, reason=str(error))
             return False
         listed = document.get("keys")
-        self._keys = published(each for each in listed if is_object(each)) if is_list(listed) else KeySet()
+        before, self._keys = self._keys.ids, published(each for each in listed if is_object(each)) if is_list(listed) else KeySet()
+        if before != self._keys.ids:
+            record("keys-changed", keys_of=self._url, added=_named(self._keys.ids - before), removed=_named(before - self._keys.ids))
         self._read_at = self._clock.monotonic()
         log.info("%d keys were read from %s", len(self._keys), self._url)
         return True
@@ -127,6 +131,10 @@ class DiscoveredKeys(PublishedKeys):
         except ValueError as error:
             raise UnreadableError(str(error)) from error
         return where
+
+
+def _named(ids: frozenset[str]) -> str:
+    return " ".join(sorted(ids))
 
 
 def check_url(url: str) -> None:

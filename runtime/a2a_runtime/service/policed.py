@@ -35,6 +35,7 @@ from a2a_contract.operations import (
 )
 from a2a_contract.service import AgentService, Event
 from a2a_contract.v1_0 import StreamResponse, Task
+from a2a_runtime.auth.audit import record
 from a2a_runtime.service.call import Call
 from a2a_runtime.stores.port import TaskStore
 from a2a_runtime.surface import Policy
@@ -123,6 +124,8 @@ class PolicedService(AgentService[Call]):
         if await self._may(call, action, task):
             return
         if task is not None and (action is GET_TASK or not await self._may(call, GET_TASK, task)):
+            caller = call.caller  # who is told that there is nothing is denied something all the same
+            record("denied", caller=caller.owner, tenant=caller.tenant, action=action.name, task=task_id or "", reason="hidden by the policy")
             raise TaskNotFoundError(details={"task_id": task_id or ""})
         raise PermissionDeniedError
 

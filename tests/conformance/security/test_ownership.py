@@ -67,7 +67,7 @@ EVERYBODY = pytest.mark.parametrize("token", INTRUDERS.values(), ids=INTRUDERS.k
 EVERY_VOICE = pytest.mark.parametrize("voice", [*VOICES, MESH_VOICE], ids=str)
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)")
 NOISE = re.compile(r"BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|outbox")  # what looks for webhooks goes its own way
-STILL = replace(QUICK, beat=60, lease=180, sweep=60, retention_sweep=60, push_poll=60)
+STILL = replace(QUICK, beat=5, lease=180, sweep=60, retention_sweep=60, push_poll=60)
 
 
 def app(store: Store | str, settings: Settings = QUICK, policy: Policy | None = None) -> Litestar:

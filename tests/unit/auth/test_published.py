@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable
 
 import pytest
@@ -93,6 +94,27 @@ async def test_a_key_that_was_taken_back_is_good_no_longer_than_it_is_fresh(sett
     setting.clock.advance(301)
     with pytest.raises(RefusedError, match="not known"):
         await setting.check(old)
+
+
+async def test_what_becomes_of_keys_is_on_record(setting: Setting, caplog: pytest.LogCaptureFixture) -> None:
+    """Which are there, which are new, which are gone, and that they cannot be read; not that nothing has changed."""
+    caplog.set_level(logging.INFO, "a2a_runtime.audit")
+    first = setting.issuer.key_id
+    await setting.check(setting.issuer.token())
+    setting.clock.advance(301)
+    await setting.check(setting.issuer.token())
+    second = setting.issuer.rotate(forget=True)
+    setting.clock.advance(301)
+    await setting.check(setting.issuer.token())
+    setting.library.is_open = False
+    setting.clock.advance(301)
+    await setting.check(setting.issuer.token())
+    lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
+    assert lines == [
+        {"event": "keys-changed", "keys_of": URL, "added": first, "removed": ""},
+        {"event": "keys-changed", "keys_of": URL, "added": second, "removed": first},
+        {"event": "keys-unreadable", "keys_of": URL, "reason": "closed"},
+    ]
 
 
 async def test_an_issuer_that_is_away_is_missed_only_after_an_hour(setting: Setting) -> None:
