@@ -97,7 +97,13 @@ def load(project: Project) -> Loaded:
 
 def problems(project: Project) -> tuple[Problem, ...]:
     """Find everything that the rules object to in a project of any kind."""
-    return tuple(sorted(agent.problems(project))) if project.kind == "agent" else lint(project, load(project))
+    if project.kind == "agent":
+        return tuple(sorted(agent.problems(project)))
+    loaded = load(project)
+    found = lint(project, loaded)
+    if any(problem.level is Level.ERROR for problem in found):
+        return found  # translations of what is wrong are wrong in ways that nobody can mend
+    return (*found, *_from_the_project(project, translations.check(loaded.contract)))
 
 
 def lint(project: Project, loaded: Loaded) -> tuple[Problem, ...]:

@@ -24,6 +24,7 @@ from a2a_contract.routes.cards import CARDS
 from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.exchange.dialect import Spoken
 from a2a_runtime.exchange.protection import protected, schemes_of
+from a2a_runtime.exchange.skill_operations import operation
 from a2a_runtime.exchange.verbs import SKILLS
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.surface import Surface
@@ -70,20 +71,9 @@ def paths_of(surface: Surface) -> Iterator[tuple[str, Json]]:
 
 
 def _skill(surface: Surface, skill: DeclaredSkill, contract: AnyContract) -> Json:
-    """Describe the plain call of a skill; its schemas stand where they are used, since each is a document of its own."""
-    output: Json = {"type": "array", "items": contract.output.schema} if contract.streams else contract.output.schema
-    return {
-        "tags": [surface.agent.name],
-        "summary": skill.name,
-        "description": skill.description,
-        "operationId": _identifier(surface, HttpCall("call", skill.id)),
-        "requestBody": {"required": True, "content": {"application/json": {"schema": contract.input.schema}}},
-        "responses": {
-            "200": {"description": "The output.", "content": {"application/json": {"schema": output}}},
-            "202": {"description": "The skill asks something first.", "content": {"application/json": {"schema": {"type": "object"}}}},
-            "default": {"description": "An error.", "content": {"application/json": {"schema": {"type": "object"}}}},
-        },
-    }
+    """Describe the plain call of a skill."""
+    named = {"tags": [surface.agent.name], "operationId": _identifier(surface, HttpCall("call", skill.id))}
+    return named | operation(skill, contract, Spoken(surface.dialects).in_doubt(None))
 
 
 def _calls(dialect: Dialect) -> Iterator[tuple[HttpCall, AnyBinding]]:

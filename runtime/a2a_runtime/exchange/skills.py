@@ -11,6 +11,7 @@ Behind it is the protocol's own operation: the same gate, the same checks, the s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qs
@@ -24,7 +25,15 @@ from a2a_contract.base import JSON_NULL
 from a2a_contract.binding import AnyBinding
 from a2a_contract.controllers import AgentController
 from a2a_contract.controllers.mount import METHODS as ALL_METHODS
-from a2a_contract.errors import InternalError, MethodNotAllowedError, MethodNotFoundError, ParseError, UnavailableError, UnsupportedOperationError
+from a2a_contract.errors import (
+    InternalError,
+    InvalidParamsError,
+    MethodNotAllowedError,
+    MethodNotFoundError,
+    ParseError,
+    UnavailableError,
+    UnsupportedOperationError,
+)
 from a2a_contract.lifecycle import State
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import SEND_MESSAGE
@@ -46,6 +55,9 @@ from a2a_runtime.skills.replies import asked_schema
 
 _TEXT = b"text/plain"
 _TASK = "taskId"
+_IN_BODY = re.compile(r"^message\.parts\[0\]\.(data|text)\.?")
+"""Where the body stands in the message that is made of it; callers know only the body."""
+_BODY = "body"
 _KEPT = (b"cache-control", b"public, max-age=300")
 _ENDS = {State.REJECTED: UnsupportedOperationError, State.CANCELED: UnavailableError}
 
@@ -109,7 +121,11 @@ class Entrance:
         body = await read_body(receive, question.headers, self._counter.surface.limits.body)
         binding = self._binding()
         call = self._counter.call(question, caller, binding)
-        answer = await self._counter.asked(question, binding, _request(skill, question, scope, body), call)
+        try:
+            answer = await self._counter.asked(question, binding, _request(skill, question, scope, body), call)
+        except InvalidParamsError as error:
+            error.fields = tuple((_IN_BODY.sub("", place) or _BODY, text) for place, text in error.fields)
+            raise
         status, written = _written(skill, answer.model.task, answer.model.message)
         return await reply(send, written, status=status)
 

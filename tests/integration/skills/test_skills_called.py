@@ -105,11 +105,3 @@ async def test_cards_name_the_schemas(http: httpx.AsyncClient, version: str) -> 
             served = await http.get(facts[use]["url"])
             assert sha256(served.content).hexdigest() == facts[use]["sha256"]
             assert served.json()["$id"] == facts[use]["$id"]
-
-
-async def test_openapi_describes_the_plain_calls(http: httpx.AsyncClient) -> None:
-    """The document of the app has an operation for every skill, with its schemas."""
-    paths = (await http.get("/schema/openapi.json")).json()["paths"]
-    assert {path for path in paths if path.startswith("/skills/")} == {"/skills/summarize", "/skills/write-report", "/skills/publish"}
-    body = paths["/skills/summarize"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert body["required"] == ["text"]

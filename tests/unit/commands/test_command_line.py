@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from style.source_files import ROOT
 
 from a2a_gen import __version__
 from a2a_gen.commands.group import OWN
@@ -127,3 +129,17 @@ def test_the_intermediate_form(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert json.loads(capsys.readouterr().out) in whole["families"]
     assert main(["ir", "--family", "v9/task"]) == 2
     assert "there is v1_0/request, v1_0/task" in capsys.readouterr().err
+
+
+def test_lint_looks_at_translations_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What would end the build because a translation loses something in silence, is told before, with its file and line."""
+    shutil.copytree(ROOT / "schema", tmp_path / "schema")
+    (tmp_path / "pyproject.toml").write_text('[tool.a2a-gen]\nschema = "schema"\npackage = "made"\nout = "made"\n')
+    tables = tmp_path / "schema" / "dialects.json"
+    lines = tables.read_text(encoding="utf-8").splitlines(keepends=True)
+    tables.write_text("".join(line for line in lines if "a data part has no file name in 0.3" not in line), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["lint"]) == 1
+    said = capsys.readouterr().err
+    assert "filename" in said
+    assert "schema/dialects.json:" in said
