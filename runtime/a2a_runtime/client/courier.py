@@ -67,6 +67,11 @@ class Courier:
         self._timeout = httpx.Timeout(timeout, connect=min(timeout, _CONNECT))
         self._stream_timeout = httpx.Timeout(options.silence, connect=min(timeout, _CONNECT))
 
+    @property
+    def shows_secrets(self) -> bool:
+        """Whether requests tell something that is not for everybody."""
+        return self._http.auth is not None or bool(self._options.headers)
+
     async def fetch(self, question: Question, safety: Safety, headers: Mapping[str, str], *, limit: int, redirects: bool = False) -> Reply:
         """Ask, and again as long as that is safe and may help."""
         attempt, clock = 0, self._options.clock

@@ -71,6 +71,11 @@ class CardSource:
         self._kept: Kept | None = None
         self._one_at_a_time = asyncio.Lock()
 
+    @property
+    def host(self) -> str:
+        """Name the host that the client was told of."""
+        return urlsplit(self._url).hostname or ""
+
     async def get(self, *, fresh: bool = False) -> Found:
         """Give the card, fetched again only if it may have changed; ``fresh`` asks the agent in any case."""
         async with self._one_at_a_time:

@@ -8,6 +8,7 @@ An agent that understood the request and refuses it raises one of the contract's
      │   ├─ CardUnreadableError      what is there is no card
      │   ├─ CardNotTrustedError      nobody who is trusted has signed it (``client.signatures``)
      │   ├─ NoProofError             it asks for proofs that were not given
+     │   ├─ ForeignHostError         its card leads to another host, which would be told our secrets
      │   └─ NoInterfaceError         the card lists no address that this client can use
      ├─ TokenError                   an authorization server gives no token
      ├─ LineError                    the connection; also a ConnectionError
@@ -43,6 +44,10 @@ class CardUnreadableError(DiscoveryError):
 
 class NoProofError(DiscoveryError):
     """The card asks for schemes for which there is no proof; give one of those that the text names."""
+
+
+class ForeignHostError(DiscoveryError):
+    """The card leads to a host that may not see our secrets; name it in ``ClientOptions(hosts=...)`` if it is the agent's."""
 
 
 class TokenError(A2AClientError):

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic import ValidationError
@@ -24,7 +25,7 @@ from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskReq
 from a2a_runtime.client.auth import ByCard
 from a2a_runtime.client.courier import Courier
 from a2a_runtime.client.discovery import CardSource, Found
-from a2a_runtime.client.errors import UnreadableAnswerError
+from a2a_runtime.client.errors import ForeignHostError, UnreadableAnswerError
 from a2a_runtime.client.interface import choose, pinned
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.retry import Safety, safety_of
@@ -53,7 +54,9 @@ class AgentLine:
             return self._voice
         found = await self._cards.get()
         if self._voice is None or found is not self._found:
-            self._voice = voice_at(choose(found.card, found.dialect, found.url, self._options.pin))
+            interface = choose(found.card, found.dialect, found.url, self._options.pin)
+            self._check_host(interface.url)
+            self._voice = voice_at(interface)
             if self._proofs is not None:
                 self._proofs.choose(found.card)
             self._found = found
@@ -142,6 +145,15 @@ class AgentLine:
         if not response.is_success:
             raise voice.refusal(operation, response.status_code, body)
         return ServerEvent(MESSAGE, body, None)
+
+    def _check_host(self, url: str) -> None:
+        """Refuse to tell our secrets to whoever the card names: it says where the agent is, not who may know us."""
+        host = urlsplit(url).hostname or ""
+        if self._courier.shows_secrets and host not in (self._cards.host, *self._options.hosts):
+            raise ForeignHostError(
+                f"The card of {self._cards.host} leads to {host}, which would be told what proves who we are; "
+                f"if that is the agent's, say so: ClientOptions(hosts=({host!r},))"
+            )
 
     def _headers(self, voice: Voice, key: str | None) -> dict[str, str]:
         """Say what stands beside a request, under every name that it has: an agent may know only one of them."""

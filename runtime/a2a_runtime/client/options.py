@@ -63,6 +63,8 @@ class ClientOptions:
     """URIs of the extensions that the client asks for in every request."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Further headers of every request."""
+    hosts: tuple[str, ...] = ()
+    """Other hosts to which the agent's card may lead with ``auth`` and ``headers``; its own is always one."""
     limits: Limits = Limits()
     retries: Retries = Retries()
     silence: float = 60.0

@@ -10,9 +10,19 @@ from pydantic_core import to_json
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import UnauthenticatedError
+from a2a_runtime.client.auth import BearerAuth
+from a2a_runtime.client.client import A2AClient
 from a2a_runtime.client.courier import Courier
 from a2a_runtime.client.discovery import CardSource
-from a2a_runtime.client.errors import CardNotFoundError, CardUnreadableError, DiscoveryError, OversizeAnswerError, StatusError, UnreachableError
+from a2a_runtime.client.errors import (
+    CardNotFoundError,
+    CardUnreadableError,
+    DiscoveryError,
+    ForeignHostError,
+    OversizeAnswerError,
+    StatusError,
+    UnreachableError,
+)
 from a2a_runtime.client.options import ClientOptions, Limits, Retries
 
 pytestmark = pytest.mark.anyio
@@ -180,3 +190,32 @@ async def test_a_card_may_move() -> None:
     await source.get()
     host.files = {OLDER: OLD_CARD}
     assert (await source.get(fresh=True)).card.name == "old"
+
+
+SECRETS = {
+    "proof": (BearerAuth("hush"), ClientOptions()),
+    "header": (None, ClientOptions(headers={"X-Extra": "hush"})),
+    "a host that is ours": (BearerAuth("hush"), ClientOptions(hosts=("other",))),
+    "no secret": (None, ClientOptions()),
+}
+
+
+@pytest.mark.parametrize(("auth", "options"), SECRETS.values(), ids=SECRETS)
+async def test_no_card_leads_our_secrets_to_another_host(auth: httpx.Auth | None, options: ClientOptions) -> None:
+    """Who may know us says whoever made the client: a card that names another host is refused before it is told, with the cure."""
+    told: list[tuple[str, bool]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        told.append((request.url.host, "hush" in str(request.headers.raw)))
+        return httpx.Response(200, content=new_card("http://other/rpc")) if request.method == "GET" else httpx.Response(404)
+
+    async with A2AClient("http://agent", auth=auth, options=options, transport=httpx.MockTransport(answer)) as client:
+        is_secret = auth is not None or bool(options.headers)
+        if is_secret and not options.hosts:
+            with pytest.raises(ForeignHostError, match=r"hosts=\('other',\)"):
+                await client.get("t")
+            assert told == [("agent", True)]
+        else:
+            with pytest.raises(StatusError):
+                await client.get("t")
+            assert told == [("agent", is_secret), ("other", is_secret)]
