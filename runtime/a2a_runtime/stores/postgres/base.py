@@ -11,10 +11,10 @@ from a2a_runtime.caller import Scope
 from a2a_runtime.ids import Ids
 from a2a_runtime.stores.options import DEFAULTS, StoreOptions
 from a2a_runtime.stores.postgres import rows
+from a2a_runtime.stores.postgres.lane import Lane
 from a2a_runtime.stores.postgres.pool import Pool, PoolSettings
 from a2a_runtime.stores.postgres.rows import Head, Names
 from a2a_runtime.stores.postgres.statements import SQL
-from a2a_runtime.stores.postgres.writer import Writer
 from a2a_runtime.stores.values import StoredTask
 
 _MOST_NAMES = 20_000
@@ -29,7 +29,9 @@ class PostgresBase:
         self._clock = options.clock
         self._ids = Ids(options.clock)
         self._pool = Pool(dsn, pool, options.fault)
-        self._writer = Writer(self._pool)
+        self._births = Lane(self._pool, SQL["create_task"], options.fault)
+        self._changes = Lane(self._pool, SQL["update_task"], options.fault)
+        self._looks = Lane(self._pool, SQL["load_task"], width=2)
         self._names: dict[str, Names] = {}
         self._doubtful: dict[str, set[UUID]] = {}
         self._server_ahead = 0

@@ -29,5 +29,6 @@ class PostgresStore(PostgresTasks, PostgresContexts, PostgresRuns, PostgresPushe
 
     async def close(self) -> None:
         """Finish what was begun and let go of all connections."""
-        await self._writer.close()
+        for lane in (self._births, self._changes, self._looks):
+            await lane.close()
         await self._pool.close()

@@ -33,7 +33,7 @@ class PostgresTasks(PostgresBase):
             birth = self._birth(scope, new)
             try:
                 with self._in_doubt(new.process, UUID(birth.key)):
-                    row = await self._writer.write(SQL["create_task"], *arguments.of_birth(birth))
+                    row = await self._births.row(*arguments.of_birth(birth))
             except asyncpg.UniqueViolationError as error:
                 raise TaskIdInUseError(details={"task_id": birth.names.wire_id}) from error
             if row["tasks"]:
@@ -60,8 +60,8 @@ class PostgresTasks(PostgresBase):
 
     async def load_task(self, scope: Scope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask | None:
         """Read a task."""
-        row = await self._pool.row(SQL["load_task"], history_length, include_artifacts, scope.to_text(), wire_id)
-        return None if row is None else rows.stored(row)
+        row = await self._looks.row(history_length, include_artifacts, scope.to_text(), wire_id)
+        return None if row["key"] is None else rows.stored(row)
 
     async def get_version(self, scope: Scope, wire_id: str) -> int | None:
         """Say at which version a task is."""
@@ -95,7 +95,7 @@ class PostgresTasks(PostgresBase):
         try:
             if not change.metadata:
                 values = arguments.of_change(key, names.scope, change, planned, at=at, metadata=None)
-                return _made(await self._writer.write(SQL["update_task"], *values))
+                return _made(await self._changes.row(*values))
             async with self._pool.transaction() as connection:
                 before = await connection.fetchval(SQL["lock_metadata"], key, names.scope)
                 if before is None:

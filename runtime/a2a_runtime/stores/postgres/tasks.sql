@@ -126,7 +126,9 @@ LEFT JOIN LATERAL (
 ) AS artifacts ON $2::boolean
 
 -- name: load_task
-SELECT {whole} FROM a2a_tasks t {pieces} WHERE t.wire_id = $4 AND t.scope IS NOT DISTINCT FROM $3 AND t.is_latest
+-- One row, also for a task that does not exist.
+SELECT {whole}
+FROM (SELECT) AS one LEFT JOIN a2a_tasks t ON t.wire_id = $4 AND t.scope IS NOT DISTINCT FROM $3 AND t.is_latest {pieces}
 
 -- name: load_tasks
 SELECT {whole} FROM a2a_tasks t {pieces} WHERE t.key = ANY ($3::uuid[])
