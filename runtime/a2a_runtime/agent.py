@@ -81,6 +81,10 @@ class DeclaredSkill:
         """The name that requests have for it."""
         return self.run.id
 
+    def is_there_for(self, caller: Caller) -> bool:
+        """Whether a caller may know of it: of one that is not on everybody's card, only a known caller who may use it."""
+        return not self.only_extended or (caller.is_known and self.may_use(caller))
+
     def may_use(self, caller: Caller) -> bool:
         """Whether a caller satisfies one of its requirements, or it has none."""
         needs = [{name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()} for each in self.security_requirements]

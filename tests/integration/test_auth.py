@@ -25,10 +25,13 @@ from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.api_keys import ApiKeys, digest
 from a2a_runtime.auth.checkpoint import Checkpoint
+from a2a_runtime.auth.gate import Gate, OpenGate
 from a2a_runtime.auth.identity import Identity
 from a2a_runtime.auth.published import PublishedKeys, Times
 from a2a_runtime.auth.tokens import JwtAuthenticator
 from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.skills.contract import SkillContract
+from a2a_runtime.skills.form import Form
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.issuer import Issuer
@@ -111,6 +114,26 @@ def test_a_hidden_skill_is_not_there_for_others(client: httpx.Client, voice: Voi
     assert auditor.task("x", skill="audit").status.state == TaskState.COMPLETED
     cards = [each.raw(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()).text for each in (outsider, auditor)]
     assert [[name in card for name in ("who", "pay", "audit")] for card in cards] == [[True, True, False], [True, True, True]]
+
+
+@pytest.mark.parametrize("gate", [None, OpenGate(), Checkpoint(ApiKeys({digest("k"): Identity("box")}), require=[{"apiKey": []}, {}])], ids=str)
+def test_a_hidden_skill_is_not_there_for_strangers(voice: Voice, gate: Gate | None) -> None:
+    """Where nobody has to prove anything, whoever has proved nothing gets at no hidden skill: not by its name, not as the first one, not by HTTP."""
+    agent = Agent("open", capabilities=ABLE)
+    word: Form[str] = Form(str, {"$id": "https://example.org/word.json", "type": "string"})
+    agent.add("hidden", who, contract=SkillContract("hidden", word, word), only_extended=True)
+    agent.add("who", lambda _: "the one for all")
+    with TestClient(create_app(Surface(agent, gate=gate), store="memory", settings=QUICK)) as client:
+        stranger = Talker(client, voice)
+        refused = [stranger.raw(SEND_MESSAGE, request_of("x", skill=name, message_id="m")) for name in ("hidden", "nope!")]
+        assert refused[0].text.replace("hidden", "…") == refused[1].text.replace("nope!", "…")
+        assert "the one for all" in str(stranger.task("x").artifacts)
+        assert client.post("/skills/hidden", json="x").text == client.post("/skills/nope", json="x").text
+        assert client.get("/schemas/hidden/input.json").status_code == 404
+        if isinstance(gate, Checkpoint):
+            client.headers["x-api-key"] = "k"
+            assert stranger.task("x", skill="hidden").status.state == TaskState.COMPLETED
+            assert client.post("/skills/hidden", json="x").status_code == 200
 
 
 def test_a_follow_up_needs_what_its_skill_needs(client: httpx.Client) -> None:

@@ -10,6 +10,7 @@ from a2a_contract.v0_3 import AgentCard as CardOf03
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill
 from a2a_runtime.agent import Capabilities, DeclaredSkill
+from a2a_runtime.auth.gate import ANYONE
 from a2a_runtime.caller import Caller
 from a2a_runtime.skills.card import schemas_extension
 from a2a_runtime.surface import Surface
@@ -19,14 +20,14 @@ T = TypeVar("T")
 _WHOLE_VERSION_03: str = CardOf03.model_fields["protocol_version"].default  # cards of 0.3 name the patch level too
 
 
-def declare(surface: Surface, base_url: str, dialect: str = CANONICAL.name, reader: Caller | None = None) -> AgentCard:
+def declare(surface: Surface, base_url: str, dialect: str = CANONICAL.name, reader: Caller = ANYONE) -> AgentCard:
     """Make the card of a surface, with the addresses that clients of a dialect understand: for everybody, or the extended one for a known caller.
 
     A client of 1.0 is told of all dialects, each with its version; clients of others only of their own. What is configured as the address goes before
     ``base_url``.
     """
     agent, address = surface.agent, address_of(surface, base_url)
-    skills = [skill for skill in surface.skills.values() if not skill.only_extended or (reader and skill.may_use(reader))]
+    skills = [skill for skill in surface.skills.values() if skill.is_there_for(reader)]
     return AgentCard(
         name=agent.name,
         description=agent.description,

@@ -39,6 +39,7 @@ from a2a_contract.methods import METHODS
 from a2a_contract.operations import SEND_MESSAGE
 from a2a_contract.v1_0 import Message, Part, Role, SendMessageRequest, Task
 from a2a_runtime.agent import DeclaredSkill
+from a2a_runtime.auth.gate import ANYONE
 from a2a_runtime.clock import SystemClock
 from a2a_runtime.exchange.body import read_body
 from a2a_runtime.exchange.counter import Counter
@@ -111,10 +112,10 @@ class Entrance:
         reads = "GET" in self._methods
         names: Mapping[str, str] = scope["path_params"]
         skill = self._counter.surface.skills.get(names["skill"])
-        if reads and skill is not None and skill.contract is not None and not skill.only_extended:
+        if reads and skill is not None and skill.contract is not None and skill.is_there_for(ANYONE):
             return await reply(send, _schema(skill, names["file"]), headers=(_KEPT,))
         caller = await self._counter.admit(question)  # before it is said which skills there are: some are not for everybody to know
-        if skill is None or skill.contract is None or (skill.only_extended and not skill.may_use(caller)):
+        if skill is None or skill.contract is None or not skill.is_there_for(caller):
             raise MethodNotFoundError
         if reads:
             return await reply(send, _schema(skill, names["file"]))

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterable, Iterator
 from a2a_contract.base import Encoded
 from a2a_contract.derive import fresh_id
 from a2a_contract.dialects import MESH
-from a2a_contract.errors import ERRORS, InvalidParamsError, TaskIdInUseError, TaskNotCancelableError, UnavailableError
+from a2a_contract.errors import ERRORS, InvalidParamsError, PermissionDeniedError, TaskIdInUseError, TaskNotCancelableError, UnavailableError
 from a2a_contract.lifecycle import TERMINAL
 from a2a_contract.mesh import TaskSendParams
 from a2a_contract.service import AgentService, Event
@@ -106,6 +106,8 @@ class MeshService(ServiceBase, AgentService[Call]):
 
     async def _begin(self, request: SendMessageRequest, call: Call) -> Accepted:
         skill, scope = skill_of(call.surface), call.scope(request.tenant)
+        if not skill.is_there_for(call.caller):
+            raise PermissionDeniedError
         need_permission(skill, call)
         check_sizes(request.message, call.surface.limits)
         if skill.contract is not None:

@@ -71,7 +71,7 @@ def skill_of(order: Order, call: Call) -> DeclaredSkill:
     """Choose the skill for a new task: the one that is named, or the first; one that the caller must not know of is not there."""
     skills = call.surface.skills
     skill = _first(skills.values(), call) if order.named is None else skills.get(order.named)
-    if skill is None or (skill.only_extended and not skill.may_use(call.caller)):
+    if skill is None or not skill.is_there_for(call.caller):
         shown = ", ".join(name for name, each in skills.items() if not each.only_extended)
         raise InvalidParamsError(fields=((f"metadata.{SKILL}", f"There is no skill {order.named!r}; there are {shown}"),))
     need_permission(skill, call)
@@ -81,7 +81,7 @@ def skill_of(order: Order, call: Call) -> DeclaredSkill:
 
 def _first(skills: Iterable[DeclaredSkill], call: Call) -> DeclaredSkill | None:
     for skill in skills:
-        if not skill.only_extended or skill.may_use(call.caller):
+        if skill.is_there_for(call.caller):
             return skill
     return None
 
