@@ -25,6 +25,7 @@ from a2a_runtime.auth.tokens import Claims, JwtAuthenticator
 from a2a_runtime.caller import Caller
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.issuer import Issuer
 
 RPC = Voice(V1_0.name, is_jsonrpc=True)
 READS = {"get", "subscribe", "read a webhook", "list webhooks"}
@@ -69,6 +70,21 @@ def test_a_team_shares_its_tasks(client: httpx.Client) -> None:
         with pytest.raises(RefusedError) as refused:
             stranger.get(task.id)
         assert "not found" in str(refused.value)
+
+
+@pytest.mark.parametrize("same_people", [False, True], ids=["two companies", "one company"])
+def test_a_team_of_another_issuer_is_another_team(same_people: bool) -> None:  # noqa: FBT001 - a table
+    """Whoever may name the teams of their own people gets at nobody else's, unless a name is said to mean the same everywhere."""
+    partner = Issuer("https://partner.example")
+    staff, theirs = (JwtAuthenticator(each.keys(), each.expected(), Claims(team="team"), scheme=each.name) for each in (ISSUER, partner))
+    surface = Surface(guarded_agent(), gate=Checkpoint(staff, theirs, same_people=same_people))
+    with TestClient(create_app(surface, store="memory", settings=QUICK)) as client:
+        task = person(client, "ada").task("x")
+        stranger = Person(client, RPC, token=partner.token("ada", team="blue"))
+        assert (stranger.raw(GET_TASK, GetTaskRequest(id=task.id)).json().get("result") is not None) is same_people
+        assert bool(stranger.list().tasks) is same_people
+        mate = person(client, "bob")
+        assert mate.get(task.id).id == task.id
 
 
 @pytest.mark.parametrize("voice", VOICES, ids=str)

@@ -8,8 +8,9 @@
 The requirements are tried in their order, and the first one that is satisfied lets in. One that asks for nothing is tried last, and only for those
 who bring no proof: whoever brings a wrong one is refused.
 
-Where different schemes prove who somebody is, one name may mean different people. Subjects are then told apart by the scheme
-(``bearer:ada``, ``apiKey:ada``), unless ``same_people`` says that a name means the same person everywhere.
+Where different schemes prove who somebody is, one name may mean different people, or different teams. Subjects and teams are then told apart by the
+scheme (``bearer:ada``, ``apiKey:ada``), unless ``same_people`` says that a name means the same everywhere. A tenant keeps its name, since requests
+name it too; what belongs to it belongs to somebody all the same.
 """
 
 from __future__ import annotations
@@ -125,8 +126,10 @@ class Checkpoint:
 
     def _caller(self, proved: Sequence[tuple[_Need, Identity]]) -> Caller:
         (first, who), *others = proved
-        subject = f"{first.scheme}:{who.subject}" if self._apart else who.subject
-        caller = Caller(subject, who.tenant, who.scopes, who.roles, who.claims, who.team, {first.scheme: who.scopes | who.roles})
+        subject, team = who.subject, who.team
+        if self._apart:
+            subject, team = f"{first.scheme}:{subject}", team and f"{first.scheme}:{team}"
+        caller = Caller(subject, who.tenant, who.scopes, who.roles, who.claims, team, {first.scheme: who.scopes | who.roles})
         for need, also in others:
             if also.tenant and caller.tenant not in {"", also.tenant}:
                 raise ChallengeError(self._challenge(None), "The proofs name different tenants")
