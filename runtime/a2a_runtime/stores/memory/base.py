@@ -79,6 +79,8 @@ class MemoryBase:
         self._promises_of.setdefault(row.key, []).append(name)
 
     def _post(self, row: Row, events: Sequence[LoggedEvent]) -> None:
+        if not events:  # who is in `_waiting` has something that waits
+            return
         for config_id, mailbox in self._mailboxes.get(row.key, {}).items():
             if mailbox.failure is not None:
                 continue

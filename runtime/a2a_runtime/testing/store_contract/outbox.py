@@ -137,6 +137,18 @@ class OutboxRules(StoreCase):
         await ended(store, task)
         assert await _drain(store) == {"a": [3]}
 
+    async def test_a_change_that_makes_no_event_leaves_nothing_due(self, store: Store) -> None:
+        """Data and messages are no news: of a working task, of one that has ended, and beside others that are due."""
+        working, over = await created(store, new_task(push=hook("a"))), await created(store, new_task(push=hook("b")))
+        await ended(store, over)
+        assert await _drain(store) == {"a": [1], "b": [1, 2]}
+        for task in (working, over):
+            await store.update_task(SCOPE, task.key, Change(metadata={"note": 1}))
+        await store.update_task(SCOPE, working.key, Change(messages=[new_task().message]))
+        assert list(await store.due(0)) == []
+        await created(store, new_task(push=hook("c")))
+        assert await _drain(store) == {"c": [1]}
+
     async def test_nothing_after_the_end_is_delivered(self, store: Store) -> None:
         """What is appended to a finished task is no event, and no delivery."""
         task = await created(store, new_task(push=hook("a")))
