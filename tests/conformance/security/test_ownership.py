@@ -6,9 +6,6 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from inspect import iscoroutinefunction
-from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -45,10 +42,7 @@ from a2a_contract.v1_0 import (
 )
 from a2a_runtime.app import create_app
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.port import Store
-from a2a_runtime.stores.postgres import PostgresStore
-from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.surface import Policy, Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.embedded_postgres import Databases
@@ -66,8 +60,6 @@ MESH_VOICE = Voice(MESH.name, is_jsonrpc=True)
 EVERYBODY = pytest.mark.parametrize("token", INTRUDERS.values(), ids=INTRUDERS.keys())
 EVERY_VOICE = pytest.mark.parametrize("voice", [*VOICES, MESH_VOICE], ids=str)
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)")
-NOISE = re.compile(r"BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|outbox")  # what looks for webhooks goes its own way
-STILL = replace(QUICK, beat=5, lease=180, sweep=60, retention_sweep=60, push_poll=60)
 
 
 def app(store: Store | str, settings: Settings = QUICK, policy: Policy | None = None) -> Litestar:
@@ -244,73 +236,3 @@ def test_a_tenant_is_what_the_token_says(client: httpx.Client, operation: str) -
             assert answer.status_code == 403
             assert task.id not in answer.text
     assert victim.seen() == before
-
-
-class Watch:
-    """What a store was asked to do."""
-
-    asked: list[str]
-
-    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever a store has
-        found = super().__getattribute__(name)
-        if not name.startswith("_") and name != "due" and iscoroutinefunction(found):
-            self.asked.append(name)
-        return found
-
-
-class WatchedMemory(Watch, MemoryStore):
-    """A store in memory that is watched."""
-
-
-class WatchedPostgres(Watch, PostgresStore):
-    """A store in Postgres that is watched."""
-
-
-class WatchedSqlite(Watch, SqliteStore):
-    """A store in a file that is watched, down to its statements."""
-
-    async def open(self) -> None:
-        """Look at what the file is asked."""
-        await super().open()
-        for lane in (self._reader, self._writer):
-            assert lane is not None
-            lane._connection.set_trace_callback(self._trace)
-
-    def _trace(self, statement: str) -> None:
-        if not NOISE.search(statement):
-            self.asked.append(statement.split("(", maxsplit=1)[0].split("WHERE", maxsplit=1)[0])
-
-
-@pytest.fixture(params=["memory", "behind a policy", "sqlite", "postgres"])
-def watched(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Litestar, list[str]]:
-    """An agent whose store is watched, and what was seen."""
-    store: WatchedMemory | WatchedSqlite | WatchedPostgres
-    match request.param:
-        case "sqlite":
-            store = WatchedSqlite(tmp_path / "tasks.db")
-        case "postgres":
-            store = WatchedPostgres(request.getfixturevalue("postgres_url"))
-        case _:
-            store = WatchedMemory()
-    store.asked = []
-    policy = (lambda *_: True) if request.param == "behind a policy" else None
-    return app(store, STILL, policy), store.asked
-
-
-def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(watched: tuple[Litestar, list[str]]) -> None:
-    """The store is asked the same things in the same order: how long that takes says nothing."""
-    served, asked = watched
-    with TestClient(served) as client:
-        for voice in (*VOICES, MESH_VOICE):
-            task = Person(client, Voice(V1_0.name, is_jsonrpc=True), path_of(voice), ADA).task("ask", skill="act")
-            intruder = Person(client, voice, path_of(voice), INTRUDERS["another user"])
-            for attempt, (operation, request) in ATTACKS.items():
-                if not voice.has(operation) or (voice is MESH_VOICE and operation in SENDS):
-                    continue
-                found = []
-                for task_id in ("no-such-task", task.id):
-                    asked.clear()
-                    intruder.raw(operation, request(task_id))
-                    found.append([*asked])
-                assert found[0] == found[1], (voice, attempt)
-                assert found[0], (voice, attempt)
