@@ -10,8 +10,9 @@ import json
 
 from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import Catalogue
-from a2a_gen.agent.library import PROTOCOL, Target
+from a2a_gen.agent.library import Target
 from a2a_gen.source.json_text import Json
+from a2a_gen.source.schemas import PROTOCOL
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _NAMES = frozenset({"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema"})

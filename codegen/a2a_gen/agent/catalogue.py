@@ -12,9 +12,10 @@ from keyword import iskeyword
 from pathlib import PurePosixPath
 
 from a2a_gen.agent import keywords
-from a2a_gen.agent.library import PROTOCOL, Library, Target
+from a2a_gen.agent.library import Library, Target
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import unescaped
+from a2a_gen.source.schemas import PROTOCOL
 
 # What modules of models import, or Python has already.
 _TAKEN = frozenset(

@@ -13,19 +13,18 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urldefrag
 
-from a2a_gen.agent import yaml_text
 from a2a_gen.problems import Place, Problem
+from a2a_gen.source import yaml_text
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json, parse
 from a2a_gen.source.positions import unescaped
+from a2a_gen.source.schemas import PROTOCOL
 
-PROTOCOL = "a2a:"
 YAML = frozenset({".yaml", ".yml"})
 _SUFFIXES = (".json", ".yaml", ".yml")
 
@@ -35,15 +34,6 @@ class Target(NamedTuple):
 
     file: str
     pointer: str = ""
-
-
-class YamlDocument(Document):
-    """A file in YAML."""
-
-    @cached_property
-    def lines(self) -> Mapping[str, int]:
-        """The line of every value, by its JSON pointer."""
-        return yaml_text.lines(self.text)
 
 
 class Library:
@@ -146,7 +136,7 @@ class Library:
         is_yaml = file.suffix in YAML
         data, mistakes = (yaml_text.parse if is_yaml else parse)(text)
         self.problems |= {Problem(Place(path, each.line, each.pointer), each.rule, each.text, each.cure): None for each in mistakes}
-        return None if mistakes else (YamlDocument if is_yaml else Document)(path, text, data)
+        return None if mistakes else (yaml_text.YamlDocument if is_yaml else Document)(path, text, data)
 
     def _protocol(self, path: str, place: Place) -> Document | None:
         """Read the protocol's schemas in a dialect, from the package that has them; the package itself is not imported."""

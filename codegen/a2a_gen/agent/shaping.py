@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import Catalogue, pascal
 from a2a_gen.agent.keywords import Schema
-from a2a_gen.agent.library import PROTOCOL, Target
+from a2a_gen.agent.library import Target
 from a2a_gen.agent.shape import Alias, Definition, Either, Extra, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, either
 from a2a_gen.agent.views import Source, View, views
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import escaped
+from a2a_gen.source.schemas import PROTOCOL
 
 _SCALARS: Mapping[str, Scalar] = {
     "null": Scalar.NULL,

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from a2a_gen.diff.agent import from_card, from_project
+from a2a_gen.diff.reach import reached
 from a2a_gen.diff.side import TABLES, Side
 from a2a_gen.output.lock import NAME as LOCK
 from a2a_gen.problems import ProjectError
-from a2a_gen.source.blobs import documents, folder_blobs, is_read
+from a2a_gen.source.blobs import documents, folder_blobs, is_read, readable
 from a2a_gen.source.documents import Document
 from a2a_gen.source.git import BaselineError, find_repository
 from a2a_gen.source.json_text import Json, parse
@@ -35,10 +36,7 @@ class Home:
 def here(path: Path, *, is_plain: bool = False) -> Side:
     """Read a folder, a card or a schema from the disk."""
     if path.is_dir():
-        blobs = folder_blobs(path)
-        if (path / _PROJECT).is_file():
-            blobs[_PROJECT] = (path / _PROJECT).read_bytes()
-        return side(blobs, said=str(path), shown=_shown(path), is_plain=is_plain)
+        return side(folder_blobs(path), said=str(path), shown=_shown(path), is_plain=is_plain)
     if path.is_file():
         return side({path.name: path.read_bytes()}, said=str(path), shown=_shown(path.parent), is_plain=is_plain)
     raise BaselineError(f"there is no {path}", "name a folder of schemas, a card, a ref of Git or an address")
@@ -67,10 +65,12 @@ def against(word: str, home: Home) -> tuple[Side, ...]:
 
 def side(blobs: Mapping[str, bytes], *, said: str, shown: str = "", is_plain: bool = False) -> Side:
     """Make a side of files: a contract, an agent's project, a card, or just schemas."""
-    found: dict[str, Document] = documents(blobs, shown=f"{shown}/" if shown else "")
+    before = f"{shown}/" if shown else ""
     if _PROJECT in blobs and not is_plain:
-        agent = from_project(_PROJECT, _toml(blobs[_PROJECT], f"{shown}/{_PROJECT}" if shown else _PROJECT))
-        return Side({**found, _PROJECT: _text(_PROJECT, blobs[_PROJECT])}, said, shown, agent=agent)
+        agent = from_project(_PROJECT, _toml(blobs[_PROJECT], before + _PROJECT))
+        used = reached((address for skill in agent.skills.values() for address in skill.schemas.values()), *readable(blobs, shown=before))
+        return Side({**used, _PROJECT: _text(_PROJECT, blobs[_PROJECT])}, said, shown, agent=agent)
+    found: dict[str, Document] = documents(blobs, shown=before)
     if len(found) == 1 and not is_plain:
         path, document = next(iter(found.items()))
         if isinstance(document.data, dict) and isinstance(document.data.get("skills"), list):

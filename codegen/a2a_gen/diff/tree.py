@@ -13,7 +13,7 @@ from a2a_gen.problems import Place
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import escaped, unescaped
-from a2a_gen.source.schemas import schemas
+from a2a_gen.source.schemas import PROTOCOL, schemas
 
 _DEFINITIONS = ("$defs", "definitions")
 
@@ -106,11 +106,15 @@ class Tree:
         return root.below(*(unescaped(step) for step in fragment.split("/")[1:]))
 
     def dangling(self) -> Iterator[tuple[Place, str]]:
-        """Find references that lead nowhere, but for those to other machines."""
+        """Find references that lead nowhere, but for those to other machines and to the protocol."""
         for path, document in self.documents.items():
             for schema in schemas(document.data):
                 reference = schema.members.get("$ref")
-                if isinstance(reference, str) and "://" not in reference and self.target(Spot(path, schema.pointer, schema.data), reference) is None:
+                if (
+                    isinstance(reference, str)
+                    and not _is_elsewhere(reference)
+                    and self.target(Spot(path, schema.pointer, schema.data), reference) is None
+                ):
                     yield self.place((path, f"{schema.pointer}/$ref")), reference
 
     def _file(self, file: str, address: str) -> str | None:
@@ -137,8 +141,12 @@ class Tree:
         document = self.documents.get(file) or self.beside.get(file)
         line = 1
         if document is not None:
-            line = document.place(pointer).line if file.endswith(".json") else _line_of_table(document.text, pointer)
+            line = _line_of_table(document.text, pointer) if file.endswith(".toml") else document.place(pointer).line
         return Place(posixpath.join(self.shown, file) if self.shown else file, line, pointer)
+
+
+def _is_elsewhere(reference: str) -> bool:
+    return "://" in reference or reference.startswith(PROTOCOL)
 
 
 def _line_of_table(text: str, pointer: str) -> int:

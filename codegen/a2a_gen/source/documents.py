@@ -18,7 +18,7 @@ from a2a_gen.source.json_text import Json, Mistake, parse
 
 _NOT_READ = frozenset({"examples"})
 
-# The form of a file by its ending; YAML for the schemas of a user's skills becomes a second line here.
+# The form of a file by its ending. A contract is written in JSON; skills' schemas may be in YAML too, and are read elsewhere.
 _PARSERS: Mapping[str, Callable[[str], tuple[Json, tuple[Mistake, ...]]]] = MappingProxyType({".json": parse})
 
 

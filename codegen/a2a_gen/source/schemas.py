@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import escaped
 
+PROTOCOL = "a2a:"
+"""How a reference to a type of the protocol begins, as in ``a2a:v1_0#/$defs/Part``."""
+
 _ONE = ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties")
 _LIST = ("allOf", "anyOf", "oneOf", "prefixItems")
 _BY_NAME = ("$defs", "dependentSchemas", "patternProperties", "properties")

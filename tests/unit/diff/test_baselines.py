@@ -107,3 +107,66 @@ def test_a_transitive_profile_looks_at_every_tag(run: Run, project: Path) -> Non
     code, said, _ = run("diff", "--against", "v*", "--profile", "BACKWARD_TRANSITIVE")
     assert code == 1
     assert "clients of v1.0.0, v2.0.0" in said
+
+
+SCHEMA = """
+title: Order
+properties:
+  name: {$ref: "more/names.yaml"}
+  part: {$ref: "a2a:v1_0#/$defs/Part"}
+required: [name]
+"""
+AGENT = """
+[agent]
+name = "baker"
+description = "Bakes."
+version = "1.0.0"
+
+[skills.bake]
+description = "Bakes."
+input = "schema/order.yaml"
+output = "schema/order.yaml"
+"""
+
+
+@pytest.fixture
+def baker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An agent in a repository, with schemas in YAML, and with files that are not its contract."""
+    files = {
+        "a2a.toml": AGENT,
+        "schema/order.yaml": SCHEMA,
+        "schema/more/names.yaml": "type: string\n",
+        "schema/unused.json": '{"type": "string"}',
+        "src/baker/schemas/bake.input.json": '{"properties": {"name": {"type": "string"}}, "required": ["name"]}',
+        "settings.json": "{ // of another tool",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    git(tmp_path, "init", "-q", ".")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "First")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_only_what_skills_lead_to_is_the_contract(run: Run, baker: Path) -> None:
+    """Copies of schemas in a package that was built, schemas that no skill uses and files of other tools may change as they like."""
+    copy, unused = baker / "src" / "baker" / "schemas" / "bake.input.json", baker / "schema" / "unused.json"
+    copy.write_text(copy.read_text().replace('"name"]', '"name", "more"]'))
+    unused.write_text('{"type": "integer"}')
+    code, said, _ = run("diff", "--against", "HEAD")
+    assert (code, said.count("error: ")) == (0, 0)
+
+
+def test_schemas_in_yaml_are_compared_too(run: Run, baker: Path) -> None:
+    """A break in a file that a skill leads to is found where it stands, whatever it is written in."""
+    (baker / "schema" / "more" / "names.yaml").write_text("# no names\ntype: integer\n")
+    code, said, _ = run("diff", "--against", "HEAD")
+    assert code == 1
+    assert "at schema/more/names.yaml:2" in said
+    assert "Concerned: bake." in said
+    (baker / "schema" / "more" / "names.yaml").write_text("type: [\n")
+    code, _, complaint = run("diff", "--against", "HEAD")
+    assert code != 0
+    assert "schema/more/names.yaml:2" in complaint

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 
 from a2a_gen.problems import MissingExtraError
+from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json, Mistake
 from a2a_gen.source.positions import escaped
 
@@ -19,6 +21,16 @@ _JSON_TAGS: Mapping[str, Callable[[str], Json]] = {
     "tag:yaml.org,2002:int": lambda text: int(text, 0),
     "tag:yaml.org,2002:float": float,
 }
+
+
+class YamlDocument(Document):
+    """A file in YAML."""
+
+    @cached_property
+    def lines(self) -> Mapping[str, int]:
+        """The line of every value, by its JSON pointer."""
+        root = yaml.compose(self.text, Loader=yaml.SafeLoader)
+        return {} if root is None else dict(_lines(root, ""))
 
 
 class _NoJsonError(Exception):
@@ -39,12 +51,6 @@ def parse(text: str) -> tuple[Json, tuple[Mistake, ...]]:
         return None, (Mistake("A2A-S06", f"this is not YAML: {error}", "save it as plain text in UTF-8"),)
     except _NoJsonError as error:
         return None, (Mistake("A2A-S06", str(error), "write only what JSON can say", line=error.line),)
-
-
-def lines(text: str) -> Mapping[str, int]:
-    """Map the JSON pointer of every value to the line on which it begins."""
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    return {} if root is None else dict(_lines(root, ""))
 
 
 def _value(node: yaml.Node, above: frozenset[int]) -> Json:
