@@ -1,21 +1,16 @@
-"""What the roles of the SQLite store share: its lanes, and how a row becomes a task."""
+"""What the roles of the SQLite store share: its lanes, and how its rows become a task."""
 
 from __future__ import annotations
 
 import sqlite3
-from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
-from a2a_contract.base import Encoded
 from a2a_contract.errors import TaskNotFoundError
-from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Task
 from a2a_runtime.caller import Scope
-from a2a_runtime.clock import moment
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.ids import Ids
-from a2a_runtime.stores import fragments
-from a2a_runtime.stores.fragments import Chunk, Pieces
+from a2a_runtime.stores import row as task_row
 from a2a_runtime.stores.options import DEFAULTS, StoreOptions
 from a2a_runtime.stores.sqlite.connection import SQL
 from a2a_runtime.stores.sqlite.lane import Call, Lane, T
@@ -67,33 +62,8 @@ def stored(db: sqlite3.Connection, row: sqlite3.Row, history_length: int | None 
     key = row["key"]
     length = -1 if history_length is None else history_length
     history = [body for (body,) in db.execute(SQL["messages_of"], {"key": key, "length": length})] if length else []
-    pieces = Pieces(row["status"], _artifacts(db, key) if include_artifacts else (), history[::-1], row["metadata"])
-    return StoredTask(
-        key=key,
-        wire_id=row["wire_id"],
-        context_id=row["context_id"],
-        scope=Scope.from_text(row["scope"]),
-        skill=row["skill"],
-        dialect=row["dialect"],
-        state=State(row["state"]),
-        version=row["version"],
-        last_seq=row["last_seq"],
-        epoch=row["epoch"],
-        process=row["process"],
-        cancel_requested=bool(row["cancel_requested"]),
-        updated_at=moment(row["status_at"]),
-        task=Encoded.raw(Task, fragments.task(fragments.ids(row["wire_id"], row["context_id"]), pieces)),
-    )
-
-
-def _artifacts(db: sqlite3.Connection, key: str) -> list[bytes]:
-    rows = db.execute(SQL["chunks_of"], {"key": key}).fetchall()
-    artifacts = [
-        (chunks[0]["place"], fragments.artifact(artifact_id, [Chunk(row["facts"], row["parts"]) for row in chunks]))
-        for artifact_id, found in groupby(rows, key=lambda row: str(row["artifact_id"]))
-        for chunks in [list(found)]
-    ]
-    return [body for _, body in sorted(artifacts)]
+    chunks = sorted(db.execute(SQL["chunks_of"], {"key": key}), key=itemgetter("place")) if include_artifacts else ()
+    return task_row.stored(row, history[::-1], [(chunk["artifact_id"], chunk["facts"], chunk["parts"]) for chunk in chunks])
 
 
 __all__ = ["SqliteBase", "find_task", "load_by_key", "need_key", "stored"]
