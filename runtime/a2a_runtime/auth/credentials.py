@@ -50,7 +50,8 @@ class Credentials(Mapping[str, str]):
     @property
     def client(self) -> str:
         """The address that the request came from, as the server tells it."""
-        client = self._scope.get("client")  # servers may leave it out
+        scope = self._scope
+        client = scope["client"] if "client" in scope else None  # noqa: SIM401 - servers may leave it out, and get() has no type that is known
         return client[0] if client else ""
 
     @property

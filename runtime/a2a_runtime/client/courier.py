@@ -137,8 +137,7 @@ class Courier:
         if response.url.scheme == _SAFE != url.scheme:
             raise UnreadableAnswerError(f"{question.url} leads from https to {url.scheme}, where anybody could answer")
         is_same = (url.scheme, url.host, url.port) == (response.url.scheme, response.url.host, response.url.port)
-        own = {} if is_same else self._options.headers
-        kept = {name: text for name, text in headers.items() if name not in own}
+        kept = headers if is_same else {name: text for name, text in headers.items() if name not in self._options.headers}
         return replace(question, url=str(url), is_ours=question.is_ours and is_same), kept
 
     @asynccontextmanager
