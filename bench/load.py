@@ -22,6 +22,8 @@ class Load:
     took: list[float] = field(default_factory=list)
     first: list[float] = field(default_factory=list)
     """From each request to the first piece of its answer."""
+    later: list[float] = field(default_factory=list)
+    """The same without the first request of each connection, which also waits for the connection to be accepted."""
     gaps: list[float] = field(default_factory=list)
     """Between the pieces of one answer."""
     keep: Callable[[bytes], None] | None = None
@@ -54,6 +56,7 @@ class Line(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._body: list[bytes] = []
         self._asked = self._heard = 0.0
+        self._is_accepted = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvloop's are none of asyncio's classes
         """Ask for the first time."""
@@ -76,12 +79,14 @@ class Line(asyncio.Protocol):
             self._load.gaps.append(now - self._heard)
         else:
             self._load.first.append(now - self._asked)
+            if self._is_accepted:
+                self._load.later.append(now - self._asked)
         self._heard = now
         self._body.append(body)
 
     def on_message_complete(self) -> None:
         """Have heard a whole answer, and ask again unless it is enough."""
-        load, now = self._load, time.perf_counter()
+        load, now, self._is_accepted = self._load, time.perf_counter(), True
         load.took.append(now - self._asked)
         body, self._body = b"".join(self._body), []
         if self._parser.get_status_code() != 200 or b'"error"' in body:  # noqa: PLR2004

@@ -187,6 +187,8 @@ async def streams() -> None:
         row("50 streams of 10 chunks, of bare", ratio(found, me, limit), 0.25, 0.33)
         row("50 streams of 10 chunks, times a2a-sdk", ratio(found, me, official), 7, 9)
         row("50 streams of 10 chunks, first event, 99th percentile", middle(found, me, lambda load: load.percentile(load.first)), 15, 6, "ms")
+        for name in (me, limit):
+            note(f"{name}: the same on connections that were accepted before", f"{middle(found, name, lambda load: load.percentile(load.later)):.1f}")
         rates(found)
 
 

@@ -1,7 +1,7 @@
 """A short way to the routes that most requests are for: those of plain ASGI apps, of which the framework knows nothing but their paths.
 
 On its own way Litestar looks a path up, copies the scope, keeps a state for it and stands ready to turn exceptions into answers. The endpoints and
-cards of surfaces have a use for none of that: it was an eighth of what a message costs.
+cards of surfaces have a use for none of that: it was an eighth of what a message costs in the process.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
