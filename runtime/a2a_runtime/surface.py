@@ -43,6 +43,8 @@ class Limits:
 
     body: int = 10 * 1024 * 1024
     """Bytes of a request."""
+    body_seconds: float | None = 30.0
+    """Seconds that a request has to arrive in, or a quarter more; ``None`` for as long as it takes."""
     parts: int = 1000
     """Parts of a message."""
     part_bytes: int | None = None
@@ -91,6 +93,8 @@ class Surface:
     """Signs the cards; ``None`` when they are not signed."""
     public_url: str | None = None
     """Where clients reach this surface, with its path; ``None`` when it follows from the agent's URL or from the request."""
+    room: str = field(init=False)
+    """Names the surface in the store: agents that share one do not share their tasks, also where they are at the same path."""
     skills: Mapping[str, DeclaredSkill] = field(init=False)
     """The skills that are offered here. The first one is meant by a request that names none."""
     required_extensions: frozenset[str] = field(init=False)
@@ -98,8 +102,8 @@ class Surface:
 
     def __post_init__(self) -> None:
         name = f"the surface of agent {self.agent.name!r} at {self.path or '/'!r}"
-        if self.path and (not self.path.startswith("/") or self.path.endswith("/")):
-            raise ValueError(f"{name}: a path begins with a slash and does not end with one")
+        if self.path and (not self.path.startswith("/") or self.path.endswith("/") or " " in self.path):
+            raise ValueError(f"{name}: a path begins with a slash, does not end with one, and has no blanks")
         if not self.dialects or not self.dialects <= _OWN:
             raise ValueError(f"{name}: the dialects are some of {', '.join(sorted(_OWN))}, not {', '.join(sorted(self.dialects)) or 'none'}")
         if self.card not in {COMBINED, *self.dialects}:
@@ -116,6 +120,7 @@ class Surface:
             offered = {key: self.shown_as.of(skill) for key, skill in offered.items()}
         required = frozenset(each.uri for each in self.agent.capabilities.extensions if each.uri and each.required)
         object.__setattr__(self, "skills", offered)  # frozen for everyone else
+        object.__setattr__(self, "room", f"{self.path or '/'} {self.agent.name}")
         object.__setattr__(self, "required_extensions", required)
 
     @property
@@ -153,7 +158,7 @@ def skills_of(surfaces: Iterable[Surface]) -> Skills:
     """Collect what an engine needs to run the skills of some surfaces."""
     skills = Skills()
     for surface in surfaces:
-        skills.add(surface.path, *(_run_of(surface, skill.run) for skill in surface.skills.values()))
+        skills.add(surface.room, *(_run_of(surface, skill.run) for skill in surface.skills.values()))
     return skills
 
 

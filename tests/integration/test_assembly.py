@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +12,17 @@ from pathlib import Path
 import pytest
 from integration.serving import busy_agent
 
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import SendMessageConfiguration, SendMessageRequest
+from a2a_runtime.agent import Agent
 from a2a_runtime.assembly import Assembly
+from a2a_runtime.caller import Caller
 from a2a_runtime.clock import SystemClock
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.service.call import Call
+from a2a_runtime.stores.port import StoredTask
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import QUICK, texts_of, user_message
 
 pytestmark = pytest.mark.anyio
 
@@ -27,3 +36,49 @@ async def test_a_process_has_the_lease_that_is_set(tmp_path: Path) -> None:
         with closing(sqlite3.connect(file)) as db:
             ((until,),) = db.execute("SELECT expires_at FROM processes")
     assert until > SystemClock().millis() + DAY * 1000
+
+
+async def waits(_ctx: TaskContext) -> None:
+    """Take long."""
+    await asyncio.sleep(1000)
+
+
+async def tells(ctx: TaskContext) -> str:
+    """Say how often this was tried."""
+    return f"attempt {ctx.attempt}"
+
+
+def surface_of(name: str, handler: Callable[[TaskContext], object]) -> Surface:
+    """Mount an agent at the root; the skill of every agent here has the same id."""
+    agent = Agent(name)
+    agent.add("work", handler)
+    return Surface(agent)
+
+
+async def left_behind(surface: Surface, url: str) -> StoredTask:
+    """Have an app take a task and go away while it is at it."""
+    async with Assembly([surface], url, QUICK) as one:
+        request = SendMessageRequest(message=user_message("go"), configuration=SendMessageConfiguration(return_immediately=True))
+        call = Call(surface, Caller())
+        task = (await one.service.send_message(request, call)).model.task
+        assert task is not None
+        return await one.engine.load(call.scope(), task.id)
+
+
+async def ended(one: Assembly, stored: StoredTask) -> StoredTask:
+    """Wait for the end of a task."""
+    await one.engine.wait(stored.key, stored.last_seq, frozenset({State.COMPLETED}))
+    return await one.engine.load(stored.scope, stored.wire_id)
+
+
+async def test_an_app_leaves_the_orphans_of_other_agents_alone(postgres_url: str) -> None:
+    """Two apps on one database, at the same path, with skills of the same id: neither runs, nor so much as claims, what the other has left."""
+    theirs = await left_behind(surface_of("one", waits), postgres_url)
+    mine = await left_behind(surface_of("other", waits), postgres_url)
+    async with asyncio.timeout(20):
+        async with Assembly([surface_of("other", tells)], postgres_url, QUICK) as other:
+            assert texts_of((await ended(other, mine)).task.model) == {"result": ["attempt 2"]}
+            untouched = await other.engine.load(theirs.scope, theirs.wire_id)
+            assert (untouched.epoch, untouched.process) == (theirs.epoch, None)
+        async with Assembly([surface_of("one", tells)], postgres_url, QUICK) as one:
+            assert texts_of((await ended(one, theirs)).task.model) == {"result": ["attempt 2"]}

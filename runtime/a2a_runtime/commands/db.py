@@ -48,8 +48,9 @@ class Place:
             await store.close()
 
     def _means(self, scope: Scope) -> bool:
-        wanted = ((self.surface, scope.surface), (self.tenant, scope.tenant), (self.owner, scope.owner))
-        return all(wish is None or wish == found for wish, found in wanted)
+        path, _, agent = scope.surface.partition(" ")
+        wanted = ((self.surface, (scope.surface, path, agent)), (self.tenant, (scope.tenant,)), (self.owner, (scope.owner,)))
+        return all(wish is None or wish in found for wish, found in wanted)
 
 
 @click.group(epilog=_EXAMPLES)
@@ -69,7 +70,8 @@ def contexts() -> None:
 
 def _whose(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say which store and whose part of it."""
-    for name, text in (("owner", "Only of this caller."), ("tenant", "Only of this tenant."), ("surface", "Only of this surface.")):
+    surface = "Only of the surface at this path, or of this agent."
+    for name, text in (("owner", "Only of this caller."), ("tenant", "Only of this tenant."), ("surface", surface)):
         function = click.option(f"--{name}", help=text)(function)
     return _which(function)
 

@@ -1,9 +1,6 @@
-"""What a request passes once it is known who asks what, and before it costs anything: rates, room, and a line in the audit log."""
+"""What a request passes before it costs anything, and again once it is known what it asks: rates, room, and a line in the audit log."""
 
 from __future__ import annotations
-
-from collections.abc import Generator
-from contextlib import contextmanager
 
 from a2a_contract.errors import PermissionDeniedError, RateLimitedError, UnauthenticatedError, UnavailableError
 from a2a_contract.operation import Operation
@@ -21,7 +18,7 @@ class Turnstile:
     """The turnstile of a surface."""
 
     def __init__(self, surface: Surface) -> None:
-        self._path, self._rates, self._room = surface.path, surface.rates, surface.limits.concurrency
+        self._surface, self._rates, self._room = surface.room, surface.rates, surface.limits.concurrency
         self._inside = 0
         self.is_open = self._rates is None and self._room is None
         """Whether there is nothing to be counted here."""
@@ -31,22 +28,30 @@ class Turnstile:
         if self._rates is not None:
             self._rates = self._rates.counted_in(store)
 
-    async def count(self, question: Question, operation: Operation, caller: Caller) -> None:
-        """Count a request, and refuse one that is too many."""
+    def enter(self, question: Question, caller: Caller) -> None:
+        """Let a request in whose body nobody has read yet, if there is room for it, and its sender may ask anything at all."""
         if self._rates is not None:
-            who = f"{caller.tenant}\0{caller.owner}" if caller.owner else address_of(question)
-            await self._rates.spend(self._path, who, operation.name)
+            self._rates.knock(self._surface, _who(question, caller))
+        if self._room is not None:
+            if self._inside >= self._room:
+                raise UnavailableError
+            self._inside += 1
+            question.has_room = True
 
-    @contextmanager
-    def inside(self) -> Generator[None, None, None]:
-        """Take up room as long as a request is served, if there is any left."""
-        if self._room is not None and self._inside >= self._room:
-            raise UnavailableError
-        self._inside += 1
-        try:
-            yield
-        finally:
+    def leave(self, question: Question) -> None:
+        """Let go of the room that a request took up."""
+        if question.has_room:
+            question.has_room = False
             self._inside -= 1
+
+    async def count(self, question: Question, operation: Operation, caller: Caller) -> None:
+        """Count a request that was read, and refuse one that is too many of its kind."""
+        if self._rates is not None:
+            await self._rates.spend(self._surface, _who(question, caller), operation.name)
+
+
+def _who(question: Question, caller: Caller) -> str:
+    return f"{caller.tenant}\0{caller.owner}" if caller.owner else address_of(question)
 
 
 def note_cancel(question: Question, caller: Caller, request: CancelTaskRequest) -> None:

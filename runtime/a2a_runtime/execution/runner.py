@@ -81,13 +81,21 @@ class Skills:
 
     def __init__(self, *skills: Skill) -> None:
         self._skills: dict[tuple[str | None, str], Skill] = {}
+        self._surfaces: frozenset[str] | None = frozenset()
         self.add(None, *skills)
 
     def add(self, surface: str | None, *skills: Skill) -> None:
         """Register skills of a surface, or of every one."""
+        if skills:
+            self._surfaces = None if surface is None or self._surfaces is None else self._surfaces | {surface}
         for skill in skills:
             if self._skills.setdefault((surface, skill.id), skill) is not skill:
                 raise ValueError(f"two skills are called {skill.id!r}")
+
+    @property
+    def surfaces(self) -> frozenset[str] | None:
+        """The surfaces that have skills; ``None`` when every one has."""
+        return self._surfaces
 
     def find(self, surface: str, skill_id: str) -> Skill | None:
         """Find the skill that a surface means by an id."""
@@ -232,7 +240,7 @@ class EmbeddedRunner:
             await self._beat()
 
     async def _sweep(self) -> None:
-        for key in await self._world.store.orphans(_ORPHANS + len(self._strangers)):
+        for key in await self._world.store.orphans(_ORPHANS + len(self._strangers), self._skills.surfaces):
             if key not in self._strangers:
                 await self.resume(key)
 

@@ -56,5 +56,5 @@ class Call(NamedTuple):
                 raise PermissionDeniedError("The caller does not belong to this tenant")
             if tenant in RESERVED_TENANTS:
                 raise InvalidParamsError(fields=(("tenant", "is reserved and cannot name a tenant"),))
-            return Scope(self.surface.path, tenant, caller.owner)
-        return Scope(self.surface.path, caller.tenant, caller.owner)
+            return Scope(self.surface.room, tenant, caller.owner)
+        return Scope(self.surface.room, caller.tenant, caller.owner)

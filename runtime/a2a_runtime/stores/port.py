@@ -31,7 +31,7 @@ Rules that every implementation keeps:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from a2a_contract.dialects import CANONICAL
@@ -140,8 +140,8 @@ class RunStore(Protocol):
         """Begin a run of a task; ``None`` when it is gone, ended, parked, or run by a live process."""
         ...
 
-    async def orphans(self, limit: int = 64) -> Sequence[str]:
-        """Find active tasks that no live process runs, by their keys, oldest first."""
+    async def orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
+        """Find active tasks that no live process runs, by their keys, oldest first; only those of some surfaces, if these are named."""
         ...
 
     async def request_cancel(self, scope: Scope, wire_id: str) -> StoredTask:

@@ -29,7 +29,7 @@ SURFACE = Surface(AGENT, "/hello")
 )
 def test_the_tenant_is_the_one_that_is_known_or_named(caller: Caller, tenant: str | None, expected: str) -> None:
     """A caller of no tenant may name one."""
-    assert Call(SURFACE, caller).scope(tenant) == Scope("/hello", expected, "ada")
+    assert Call(SURFACE, caller).scope(tenant) == Scope(SURFACE.room, expected, "ada")
 
 
 @pytest.mark.parametrize(

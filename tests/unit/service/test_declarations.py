@@ -47,6 +47,7 @@ def test_two_skills_of_one_id_are_refused() -> None:
         ({"path": "x"}, "begins with a slash"),
         ({"path": "/x/"}, "does not end with one"),
         ({"path": "/"}, "does not end with one"),
+        ({"path": "/a b"}, "has no blanks"),
         ({"dialects": frozenset()}, "not none"),
         ({"dialects": frozenset({"v9"})}, "not v9"),
         ({"dialects": frozenset({V1_0.name, V0_3_PROTO.name})}, "the dialects are some of"),
@@ -70,6 +71,6 @@ def test_a_surface_may_offer_some_of_the_skills() -> None:
     some, every = Surface(agent, "/some", only=frozenset({"second"})), Surface(agent, dialects=frozenset({V0_3.name}))
     assert list(some.skills) == ["second"]
     skills = skills_of([some, every])
-    assert isinstance(skills.find("/some", "second"), Skill)
-    assert skills.find("/some", "first") is None
-    assert skills.find("", "first") is agent.skills["first"].run
+    assert isinstance(skills.find(some.room, "second"), Skill)
+    assert skills.find(some.room, "first") is None
+    assert skills.find(every.room, "first") is agent.skills["first"].run

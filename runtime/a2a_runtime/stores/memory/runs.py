@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from a2a_contract.errors import TaskNotCancelableError
 from a2a_runtime import lifecycle
@@ -37,9 +37,10 @@ class MemoryRuns(MemoryBase):
         row.epoch += 1
         return Run(row.view(), tuple(self._records.get(key, {}).values()))
 
-    async def orphans(self, limit: int = 64) -> Sequence[str]:
+    async def orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
         """Find active tasks that no live process runs."""
-        return sorted(key for key, row in self._shelf.active.items() if not self._is_run(row))[:limit]
+        left = (key for key, row in self._shelf.active.items() if not self._is_run(row) and (surfaces is None or row.scope.surface in surfaces))
+        return sorted(left)[:limit]
 
     async def request_cancel(self, scope: Scope, wire_id: str) -> StoredTask:
         """Ask for the end of a task."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import asyncpg
 
@@ -50,9 +50,10 @@ class PostgresRuns(PostgresBase):
                 records = await connection.fetch(SQL["records"], task)
         return Run(rows.stored(whole), [_record(row) for row in records])
 
-    async def orphans(self, limit: int = 64) -> Sequence[str]:
+    async def orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
         """Find active tasks that no live process runs."""
-        return [str(row["key"]) for row in await self._pool.rows(SQL["orphans"], self._server_millis(), limit)]
+        of = None if surfaces is None else [*surfaces]
+        return [str(row["key"]) for row in await self._pool.rows(SQL["orphans"], self._server_millis(), limit, of)]
 
     async def request_cancel(self, scope: Scope, wire_id: str) -> StoredTask:
         """Ask for the end of a task."""

@@ -35,7 +35,7 @@ SELECT kind, record_key, fingerprint, body FROM a2a_records WHERE task = $1 ORDE
 
 -- name: orphans
 SELECT t.key FROM a2a_tasks t LEFT JOIN a2a_processes p ON p.process = t.process
-WHERE t.is_active AND (p.lease_until IS NULL OR p.lease_until <= $1)
+WHERE t.is_active AND (p.lease_until IS NULL OR p.lease_until <= $1) AND ($3::text[] IS NULL OR t.scope::json ->> 0 = ANY ($3::text[]))
 ORDER BY t.key LIMIT $2
 
 -- name: request_cancel

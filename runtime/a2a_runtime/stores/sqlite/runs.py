@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
@@ -45,9 +46,11 @@ class SqliteRuns(SqliteBase):
 
         return await self._write(claim)
 
-    async def orphans(self, limit: int = 64) -> Sequence[str]:
+    async def orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
         """Find active tasks that no live process runs."""
-        rows = await self._read(lambda db: db.execute(SQL["orphans"], {"now": self._options.clock.millis(), "limit": limit}).fetchall())
+        of = None if surfaces is None else json.dumps([*surfaces])
+        which = {"now": self._options.clock.millis(), "limit": limit, "surfaces": of}
+        rows = await self._read(lambda db: db.execute(SQL["orphans"], which).fetchall())
         return [row["key"] for row in rows]
 
     async def request_cancel(self, scope: Scope, wire_id: str) -> StoredTask:

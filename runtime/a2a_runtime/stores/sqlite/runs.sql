@@ -23,6 +23,7 @@ WHERE key = :key AND active = 1 AND NOT EXISTS (SELECT 1 FROM processes WHERE pr
 -- name: orphans
 SELECT key FROM tasks INDEXED BY tasks_active
 WHERE active = 1 AND NOT EXISTS (SELECT 1 FROM processes WHERE processes.process = tasks.process AND expires_at > :now)
+    AND (:surfaces IS NULL OR json_extract(scope, '$[0]') IN (SELECT value FROM json_each(:surfaces)))
 ORDER BY key LIMIT :limit;
 
 -- name: records_of

@@ -8,6 +8,7 @@ import pytest
 
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
+from a2a_runtime.caller import Scope
 from a2a_runtime.stores.port import Change, Record, RecordKind, Store
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import LEASE, SCOPE, StoreCase, created, ended, loaded, new_task
@@ -99,6 +100,15 @@ class RunRules(StoreCase):
         """A process takes over a few at a time."""
         keys = [(await created(store)).key for _ in range(5)]
         assert list(await store.orphans(3)) == keys[:3]
+
+    async def test_orphans_of_other_surfaces_are_left_to_others(self, store: Store) -> None:
+        """Agents that share a store each go on with their own: a process names the surfaces that it has."""
+        mine = await created(store)
+        theirs = (await store.create_task(Scope('/their "own" ü', "acme", "ada"), new_task())).stored
+        assert list(await store.orphans(surfaces=["/x", SCOPE.surface])) == [mine.key]
+        assert list(await store.orphans(surfaces=[theirs.scope.surface])) == [theirs.key]
+        assert list(await store.orphans(surfaces=[])) == []
+        assert list(await store.orphans()) == sorted([mine.key, theirs.key])
 
     async def test_a_run_finds_what_earlier_ones_recorded(self, store: Store) -> None:
         """Records come oldest first; one of the same kind and key takes the place of the one before."""
