@@ -9,6 +9,7 @@ A2AError
         MethodNotFoundError
         MethodNotAllowedError
         PayloadTooLargeError
+        RequestTimeoutError
     InvalidParamsError
         IdempotencyConflictError
     InternalError
@@ -90,6 +91,12 @@ class PayloadTooLargeError(EnvelopeError):
     """The body, or a part of it, is larger than this agent takes."""
 
     default_message = "Request payload is too large"
+
+
+class RequestTimeoutError(EnvelopeError):
+    """The request did not arrive in time."""
+
+    default_message = "The request took too long to arrive"
 
 
 class InvalidParamsError(A2AError):
@@ -274,6 +281,7 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
         ),
         MethodNotAllowedError: ErrorRow(code=-32600, http=405, grpc="UNIMPLEMENTED", reason="METHOD_NOT_ALLOWED", jsonrpc_status=405),
         PayloadTooLargeError: ErrorRow(code=-32600, http=413, grpc="INVALID_ARGUMENT", reason="PAYLOAD_TOO_LARGE", jsonrpc_status=413),
+        RequestTimeoutError: ErrorRow(code=-32600, http=408, grpc="DEADLINE_EXCEEDED", reason="REQUEST_TIMEOUT", jsonrpc_status=408),
         InvalidParamsError: ErrorRow(
             code=-32602,
             http=400,

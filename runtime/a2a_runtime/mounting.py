@@ -113,7 +113,7 @@ def _surface(said: SurfaceTable, agent: Agent, gates: Mapping[str, Gate]) -> Sur
 
 
 def _limits(said: LimitsTable) -> Limits:
-    return Limits(said.body_bytes, said.parts, said.part_bytes, said.depth, said.history, said.concurrency)
+    return Limits(said.body_bytes, said.body_seconds, said.parts, said.part_bytes, said.depth, said.history, said.concurrency)
 
 
 def _rates(said: RatesTable) -> Rates | None:

@@ -103,6 +103,7 @@ class LimitsTable(Table):
     """What the agent takes on at most."""
 
     body_bytes: Count = Limits().body
+    body_seconds: Annotated[float, Field(gt=0)] | None = Limits().body_seconds
     parts: Count = Limits().parts
     part_bytes: Count | None = None
     depth: Count | None = None

@@ -4,6 +4,7 @@
     Rates({"SendMessage": Rate(10, 60)}, shared=True)                            counted in the agent's store, by all processes together
     Rates({"SendMessage": Rate(10, 60)}, counts)                                 counted by something of your own: one INCR in Redis, say
 
+Before a body is read, each process also counts who sends it: whoever has asked more than all rates together allow is refused unread.
 Callers who have proved nothing are counted by the address that they come from. An operation that has no rate of its own counts for ``ANY``.
 A window begins with a caller's first request: whoever asks at the end of one and at the begin of the next may ask twice as much in a short time, and
 never more.
@@ -11,6 +12,7 @@ never more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -79,10 +81,19 @@ class Rates:
             raise ValueError("shared rates are counted in the store of the agent; leave out counts, or shared=True")
         self.shared = shared
         self._rates, self._counts = rates, LocalCounts() if counts is None else counts
+        self._knocks = self._counts if isinstance(self._counts, LocalCounts) else LocalCounts()
+        self._all = _together(rates)
 
     def counted_in(self, store: Tally) -> Rates:
         """Give the same rates, counted in a store if they are shared."""
         return Rates(self._rates, SharedCounts(store)) if self.shared else self
+
+    def knock(self, surface: str, caller: str) -> None:
+        """Count a request of which nothing is known but who sends it, or raise that it is one too many, whatever it may ask."""
+        if self._all is not None:
+            count = self._knocks.add(digest_of(surface, caller), self._all.seconds)
+            if count.number > self._all.requests:
+                raise TooOftenError(count.left)
 
     async def spend(self, surface: str, caller: str, operation: str) -> None:
         """Count a request, or raise that it is one too many."""
@@ -94,6 +105,14 @@ class Rates:
         count = found if isinstance(found, Count) else await found
         if count.number > rate.requests:
             raise TooOftenError(count.left)
+
+
+def _together(rates: Mapping[str, Rate]) -> Rate | None:
+    """Find what only those exceed who exceed one of the rates too; nothing, if an operation without a rate may be asked for ever."""
+    if ANY not in rates:
+        return None
+    longest = max(each.seconds for each in rates.values())
+    return Rate(sum(each.requests * (math.ceil(longest / each.seconds) + 1) for each in rates.values()), longest)
 
 
 def digest_of(*names: str) -> str:

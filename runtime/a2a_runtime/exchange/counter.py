@@ -15,7 +15,7 @@ from litestar.types import Receive, Send
 from a2a_contract.base import Encoded, WireModel
 from a2a_contract.binding import AnyBinding
 from a2a_contract.dialects import MESH
-from a2a_contract.errors import UnavailableError
+from a2a_contract.errors import RequestTimeoutError, UnavailableError
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
 from a2a_contract.v1_0 import CancelTaskRequest
@@ -23,12 +23,12 @@ from a2a_runtime.auth.credentials import Credentials
 from a2a_runtime.auth.gate import ANYONE
 from a2a_runtime.caller import Caller
 from a2a_runtime.exchange.address import base_url
-from a2a_runtime.exchange.body import GoneError
+from a2a_runtime.exchange.body import GoneError, read_body
 from a2a_runtime.exchange.dialect import Spoken
 from a2a_runtime.exchange.failure import failure_of
 from a2a_runtime.exchange.frames import error_frame, frame
 from a2a_runtime.exchange.listener import Listener
-from a2a_runtime.exchange.patrol import Patrol
+from a2a_runtime.exchange.patrol import Deadline, Patrol
 from a2a_runtime.exchange.question import Question
 from a2a_runtime.exchange.rendering import Shown, show
 from a2a_runtime.exchange.reply import JSON, Header, reply
@@ -45,6 +45,7 @@ Operations: TypeAlias = Mapping[str, Callable[[Any, Call], Any]]
 Home: TypeAlias = Callable[[str, Call], Awaitable[str | None]]
 
 _KEEP_ALIVE: Header = (b"connection", b"keep-alive")
+_CLOSE: Header = (b"connection", b"close")
 _NOT_KEPT = (b"cache-control", b"no-store")  # an answer is for one caller, and no cache knows which
 
 
@@ -84,6 +85,8 @@ class Counter:
         self.spoken = Spoken(surface.dialects)
         self._gate, self._turnstile = surface.gate, Turnstile(surface)
         self._patrol = Patrol()
+        seconds = surface.limits.body_seconds
+        self._deadline = None if seconds is None else Deadline(seconds)
         self._operations: Mapping[str, Operations] = {}
         self._home: Home = _nowhere
         self.close()
@@ -117,20 +120,32 @@ class Counter:
             raise
         except Exception as error:  # noqa: BLE001 - the edge of a request: whatever fails, the client is told
             await self._refuse(question, error, send)
+        finally:
+            if question.has_room:
+                self._turnstile.leave(question)
 
     async def _refuse(self, question: Question, error: Exception, send: Send) -> None:
         note_refusal(question, error)
         status, body, headers = self.shown(question, error)
+        if isinstance(error, RequestTimeoutError) and _is_http_1(question):
+            headers = (*headers, _CLOSE)  # what is still to come is waited for by nobody
         await reply(send, body, question.media_type(), status, headers)
 
     async def admit(self, question: Question) -> Caller:
-        """Let the sender of a request in, or raise why they may not come in."""
-        if self._gate is None:
-            return ANYONE
-        admitted = self._gate.admit(Credentials(question.scope))
-        caller = admitted if isinstance(admitted, Caller) else await admitted
-        question.caller = caller.owner
+        """Let the sender of a request in, or raise why they may not come in, or not now: before anything of the body is read."""
+        caller = ANYONE
+        if self._gate is not None:
+            admitted = self._gate.admit(Credentials(question.scope))
+            caller = admitted if isinstance(admitted, Caller) else await admitted
+            question.caller = caller.owner
+        if not self._turnstile.is_open:
+            self._turnstile.enter(question, caller)
         return caller
+
+    def body(self, question: Question, receive: Receive) -> Awaitable[bytes]:
+        """Read the body of a request that was let in, as far as it is not too large and comes in time."""
+        reading = read_body(receive, question.headers, self.surface.limits.body)
+        return reading if self._deadline is None else self._deadline.wait(receive, reading)
 
     def call(self, question: Question, caller: Caller, binding: AnyBinding) -> Call:
         """Put together what the service knows of a request besides the request."""
@@ -150,8 +165,7 @@ class Counter:
     async def asked(self, question: Question, binding: AnyBinding, request: WireModel, call: Call) -> Any:  # noqa: ANN401 - as the table of operations
         """Ask the service what a binding stands for."""
         await self._turnstile.count(question, binding.operation, call.caller)
-        with self._turnstile.inside():
-            return await self._operations[binding.dialect][binding.operation.service_method](request, call)
+        return await self._operations[binding.dialect][binding.operation.service_method](request, call)
 
     def serve(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> Coroutine[object, object, None]:
         """Ask the service, and send what it says."""
@@ -159,8 +173,7 @@ class Counter:
 
     async def _serve_counted(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:
         await self._turnstile.count(question, inquiry.binding.operation, inquiry.call.caller)
-        with self._turnstile.inside():
-            return await self._serve(question, inquiry, receive, send)
+        return await self._serve(question, inquiry, receive, send)
 
     async def _serve(self, question: Question, inquiry: Inquiry, receive: Receive, send: Send) -> None:
         binding, request, call, head, tail, nothing, media_type = inquiry
@@ -181,7 +194,7 @@ class Counter:
         binding = inquiry.binding
         events = self._operations[binding.dialect][binding.operation.service_method](inquiry.request, inquiry.call)
         headers = _echo(question, inquiry.call) if question.extensions else []
-        if binding.dialect == MESH.name and question.scope["http_version"].startswith("1"):  # later versions of HTTP forbid it
+        if binding.dialect == MESH.name and _is_http_1(question):
             headers.append(_KEEP_ALIVE)
         stream = EventStream(receive, send, self.surface.limits.keep_alive, headers)
         try:
@@ -201,6 +214,11 @@ async def _frames(events: AsyncGenerator[Event[WireModel], None], inquiry: Inqui
     async with aclosing(events):
         async for event in events:
             yield frame(event.seq, head + write(event.data) + tail)
+
+
+def _is_http_1(question: Question) -> bool:
+    """Whether answers may say something about the connection: later versions of HTTP forbid it."""
+    return question.scope["http_version"].startswith("1")
 
 
 def _last_words(question: Question, shown: Shown) -> bytes:

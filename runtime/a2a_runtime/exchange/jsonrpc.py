@@ -23,7 +23,6 @@ from a2a_contract.errors import InvalidParamsError, MethodNotAllowedError
 from a2a_contract.kinds import is_object
 from a2a_contract.methods import METHODS
 from a2a_contract.places import places
-from a2a_runtime.exchange.body import read_body
 from a2a_runtime.exchange.counter import Counter, Inquiry
 from a2a_runtime.exchange.faults import all_faults
 from a2a_runtime.exchange.question import Question
@@ -38,7 +37,6 @@ class JsonRpc:
 
     def __init__(self, counter: Counter) -> None:
         self._counter, self._spoken = counter, counter.spoken
-        self._limit = counter.surface.limits.body
         dialects = [each for each in self._spoken.dialects if each.name in METHODS]
         self._tables = {each.name: METHODS[each.name] for each in dialects}
         self._reader = _reader(tuple(self._tables))
@@ -59,7 +57,7 @@ class JsonRpc:
         caller = await self._counter.admit(question)
         if not self._forgives:
             question.check_media_type(self._media_types)
-        body = await read_body(receive, question.headers, self._limit)
+        body = await self._counter.body(question, receive)
         try:
             read = self._reader.read(body)
         except UnreadableCallError as error:

@@ -8,7 +8,6 @@ from litestar.types import HTTPScope, Receive, Scope, Send
 from a2a_contract.dialects import DIALECTS
 from a2a_contract.errors import MethodNotAllowedError
 from a2a_contract.routing import Match, Route
-from a2a_runtime.exchange.body import read_body
 from a2a_runtime.exchange.counter import Counter, Inquiry
 from a2a_runtime.exchange.forms import read_form
 from a2a_runtime.exchange.question import Question
@@ -47,7 +46,7 @@ class Path:
         body = b""
         if scope["method"] in _WITH_BODY:
             question.check_media_type(self._media_types)
-            body = await read_body(receive, question.headers, self._counter.surface.limits.body)
+            body = await self._counter.body(question, receive)
         binding, request = read_form(match, scope["query_string"], body, self._preferred)
         inquiry = Inquiry(binding, request, self._counter.call(question, caller, binding), nothing=_DONE, media_type=question.media_type())
         return await self._counter.serve(question, inquiry, receive, send)

@@ -41,6 +41,7 @@ class Question:
         "dialect",
         "echo",
         "extensions",
+        "has_room",
         "headers",
         "idempotency_key",
         "is_answered",
@@ -56,6 +57,8 @@ class Question:
         self.caller = ""
         """To whom the tasks of the sender belong, once they were let in."""
         self.is_answered = False
+        self.has_room = False
+        """Whether it takes up some of the room of its surface."""
         self.version = self._version()
         self.extensions: tuple[str, ...] = ()
         self.echo = b""

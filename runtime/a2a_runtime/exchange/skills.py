@@ -41,7 +41,6 @@ from a2a_contract.v1_0 import Message, Part, Role, SendMessageRequest, Task
 from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.auth.gate import ANYONE
 from a2a_runtime.clock import SystemClock
-from a2a_runtime.exchange.body import read_body
 from a2a_runtime.exchange.counter import Counter
 from a2a_runtime.exchange.exchange import HttpExchange
 from a2a_runtime.exchange.question import Question
@@ -119,7 +118,7 @@ class Entrance:
             raise MethodNotFoundError
         if reads:
             return await reply(send, _schema(skill, names["file"]))
-        body = await read_body(receive, question.headers, self._counter.surface.limits.body)
+        body = await self._counter.body(question, receive)
         binding = self._binding()
         call = self._counter.call(question, caller, binding)
         try:
