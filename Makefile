@@ -5,10 +5,11 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 UV     := $(shell command -v uv 2>/dev/null)
 BIN    := .venv/bin
 # In variables of their own, because a comma ends an argument of a call.
+COMMA  := ,
 SELF   := '.[auth,build,serve]'
 SDK    := 'a2a-sdk[http-server,signing]'
 SDK_DB := 'a2a-sdk[sqlite,postgresql]'
-PEERS  := .venv-peers/a2a-sdk-1.3.0/.installed .venv-peers/a2a-sdk-0.3.26/.installed .venv-peers/mcp-mesh-3.8.0/.installed
+PEERS  := .venv-peers/a2a-sdk-1.3.0/.installed .venv-peers/a2a-sdk-0.3.26/.installed .venv-peers/mcp-mesh-3.8.0/.installed .venv-peers/stranger/.installed
 RIVALS := .venv-peers/a2a-sdk-1.3.0/.rival .venv-peers/fasta2a-2.1.1/.installed
 # The other interpreters of this machine on which the tests run too, on the path or under pyenv; a shim that does not start is no interpreter.
 starts  = $(if $(shell $(1) -c 'print(1)' 2>/dev/null),$(1))
@@ -85,6 +86,13 @@ clean: ## remove everything that these targets made
 .venv-peers/a2a-sdk-%/.installed:
 	$(call make_venv,$(@D),$(PYTHON))
 	$(call install,$(@D),$(SDK)==$* fastapi uvicorn)
+	@touch $@
+
+# What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel itself is not in it: tests build it.
+.venv-peers/stranger/.installed: pyproject.toml
+	$(call make_venv,$(@D),$(PYTHON))
+	$(call install,$(@D),'.[build$(COMMA)serve]' apcore mypy pytest ruff)
+	rm -r $(@D)/lib/python3*/site-packages/a2a_* $(@D)/bin/a2a-gen
 	@touch $@
 
 # What only `make bench` needs: the SDK with its databases, and servers as fast as ours.

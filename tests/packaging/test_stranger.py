@@ -18,43 +18,81 @@ import httpx
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BIN = Path(sys.executable).parent
+PREPARED = ROOT / ".venv-peers" / "stranger"
+"""What our wheel asks for, installed once: see the Makefile."""
 PEER = ROOT / ".venv-peers" / "a2a-sdk-1.3.0" / "bin" / "python"
 pytestmark = pytest.mark.slow
 
 CALL = """
-import asyncio, sys
+import asyncio, importlib, sys
 sys.path.insert(0, "src")
-from my_agent.contract import GreetingRequest, MyAgentClient
+package = importlib.import_module(sys.argv[2])
 
 async def main():
-    async with MyAgentClient(sys.argv[1]) as client:
-        print((await client.greet(GreetingRequest(name="Ada"))).text)
+    async with package.MyAgentClient(sys.argv[1]) as client:
+        print((await client.greet(package.GreetingRequest(name="Ada"))).text)
 
 asyncio.run(main())
 """
 
 
-def run(folder: Path, *words: str, code: int = 0) -> str:
-    """Run a command of the installed package, and give everything that it says."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("A2A_", "PYTEST"))}
-    done = subprocess.run([str(BIN / words[0]), *words[1:]], cwd=folder, env=clean, capture_output=True, text=True, check=False, timeout=120)
+@pytest.fixture(scope="module")
+def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The commands of a fresh environment that holds our wheel and what it asks for, and nothing of this repository."""
+    folder = tmp_path_factory.mktemp("fresh")
+    command([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], ROOT)
+    (wheel,) = folder.glob("*.whl")
+    command([sys.executable, "-m", "venv", str(folder / "env")], folder)
+    install = [str(folder / "env" / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if PREPARED.is_dir():
+        (packages,) = (PREPARED / "lib").glob("python3*/site-packages")
+        (site,) = (folder / "env" / "lib").glob("python3*/site-packages")
+        (site / "prepared.pth").write_text(f"{packages}\n")
+        command([*install, "--no-deps", "--no-index", str(wheel)], folder)
+    else:
+        command([*install, f"{wheel}[build,serve]", "mypy", "pytest", "ruff", "apcore"], folder)
+    return folder / "env" / "bin"
+
+
+def command(words: list[str], folder: Path, code: int = 0) -> str:
+    """Run a command that knows nothing of this process, and give everything that it says."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("A2A_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "COV_"))}
+    done = subprocess.run(words, cwd=folder, env=clean, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
-@contextmanager
-def serving(project: Path, word: str = "serve") -> Iterator[str]:
-    """Serve a project as its README says."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(BIN / "a2a-gen"), word, "--port", str(port)]
-    with subprocess.Popen(command, cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            yield _ready(f"http://127.0.0.1:{port}")
-        finally:
-            process.terminate()
+class Stranger:
+    """Somebody in a project, with the commands of the fresh environment."""
+
+    def __init__(self, commands: Path, folder: Path) -> None:
+        self.commands, self.folder = commands, folder
+
+    def gen(self, *words: str, code: int = 0) -> str:
+        """Run ``a2a-gen``."""
+        return command([str(self.commands / "a2a-gen"), *words], self.folder, code)
+
+    def python(self, *words: str, code: int = 0) -> str:
+        """Run Python, or with ``-m`` one of its tools."""
+        return command([str(self.commands / "python"), *words], self.folder, code)
+
+    @contextmanager
+    def serving(self, word: str = "serve") -> Iterator[str]:
+        """Serve the project as its README says."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        started = [str(self.commands / "a2a-gen"), word, "--port", str(port)]
+        with (self.folder / "served.log").open("wb") as log, subprocess.Popen(started, cwd=self.folder, stdout=log, stderr=log) as process:
+            try:
+                yield _ready(f"http://127.0.0.1:{port}")
+            finally:
+                process.terminate()
+
+    @property
+    def log(self) -> str:
+        """What was said while it was served."""
+        return (self.folder / "served.log").read_text(encoding="utf-8")
 
 
 def _ready(url: str) -> str:
@@ -69,74 +107,107 @@ def _ready(url: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project that was just started and built."""
+def me(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Stranger:
+    """Somebody who has just started a project and built it."""
     folder = tmp_path_factory.mktemp("stranger")
-    assert "a2a-gen build" in run(folder, "a2a-gen", "init", "my-agent")
-    run(folder / "my-agent", "a2a-gen", "build")
-    return folder / "my-agent"
+    assert "a2a-gen build" in Stranger(bin_folder, folder).gen("init", "my-agent")
+    made = Stranger(bin_folder, folder / "my-agent")
+    made.gen("build")
+    return made
 
 
-def test_it_is_in_order(project: Path) -> None:
-    """What was started passes its own checks: types, tests, and that the package is what the schemas say."""
-    run(project, "a2a-gen", "check")
-    run(project, "pytest", "-q")
-    assert "no issues" in run(project, "mypy")
-    run(project, "ruff", "check", ".")
+def test_nothing_of_the_repository_is_used(me: Stranger) -> None:
+    """The packages that run are those of the wheel."""
+    said = me.python("-c", "import a2a_gen, a2a_runtime, a2a_contract as c; print(a2a_gen.__file__, a2a_runtime.__file__, c.__file__)")
+    assert str(ROOT) not in said
+    assert said.count(str(me.commands.parent)) == 3
 
 
-def test_a_folder_with_something_in_it_is_left_alone(project: Path) -> None:
+@pytest.mark.parametrize("template", ["hello", "report", "apcore"])
+def test_a_project_is_in_order(bin_folder: Path, tmp_path: Path, template: str) -> None:
+    """What was started under any name passes its own checks: types, tests, style, and that the package is what the schemas say."""
+    Stranger(bin_folder, tmp_path).gen("init", "a-zebra", "--template", template)
+    me = Stranger(bin_folder, tmp_path / "a-zebra")
+    me.gen("build")
+    me.gen("check")
+    me.gen("lint")
+    me.python("-m", "pytest", "-q")
+    assert "no issues" in me.python("-m", "mypy")
+    me.python("-m", "ruff", "check", ".")
+    me.python("-m", "ruff", "format", "--check", ".")
+
+
+def test_a_folder_with_something_in_it_is_left_alone(me: Stranger) -> None:
     """Starting over an existing project is refused."""
-    assert "not empty" in run(project.parent, "a2a-gen", "init", "my-agent", code=2)
+    assert "not empty" in Stranger(me.commands, me.folder.parent).gen("init", "my-agent", code=2)
 
 
-def test_it_is_called_in_three_ways(project: Path) -> None:
-    """Plain HTTP, the generated client and the official SDK all get the greeting."""
-    with serving(project) as url:
-        assert httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).json() == {"text": "Hello, Ada!"}
-        done = subprocess.run([sys.executable, "-c", CALL, url], cwd=project, capture_output=True, text=True, check=False, timeout=60)
-        assert (done.stdout, done.stderr) == ("Hello, Ada!\n", "")
+def test_it_is_called_in_four_ways(me: Stranger) -> None:
+    """curl, the generated client, a client made from the card, and the official SDK all get the greeting."""
+    with me.serving() as url:
+        curl = [
+            "curl",
+            "--silent",
+            "--noproxy",
+            "*",
+            f"{url}/skills/greet",
+            "--header",
+            "content-type: application/json",
+            "--data",
+            '{"name": "Ada"}',
+        ]
+        assert json.loads(command(curl, me.folder)) == {"text": "Hello, Ada!"}
+        assert me.python("-c", CALL, url, "my_agent.contract") == "Hello, Ada!\n"
+        me.gen("client", url, "-o", "src/remote")
+        assert me.python("-c", CALL, url, "remote") == "Hello, Ada!\n"
+        me.gen("client", url, "-o", "src/remote", "--check")
         if PEER.exists():
             script = str(ROOT / "tests" / "peers" / "skill_client.py")
-            done = subprocess.run([str(PEER), script, url, "greet", '{"name": "Ada"}'], capture_output=True, text=True, check=False, timeout=60)
-            assert json.loads(done.stdout) == [{"text": "Hello, Ada!"}], done.stderr
+            assert json.loads(command([str(PEER), script, url, "greet", '{"name": "Ada"}'], me.folder)) == [{"text": "Hello, Ada!"}]
 
 
-def test_a_breaking_edit_is_noticed_everywhere(project: Path, tmp_path: Path) -> None:
+def test_a_breaking_edit_is_noticed_everywhere(me: Stranger, tmp_path: Path) -> None:
     """A member that gets another name is stale output, a finding of the gate, and after the build a mistake in the handler that mypy names."""
-    schema = project / "schema" / "greeting.json"
+    schema = me.folder / "schema" / "greeting.json"
     before = schema.read_text()
-    shutil.copytree(project, tmp_path / "old")
+    shutil.copytree(me.folder, tmp_path / "old")
     try:
         schema.write_text(re.sub(r'"language"', '"tongue"', before))
-        assert "stale" in run(project, "a2a-gen", "check", code=1)
-        assert "language" in run(project, "a2a-gen", "diff", "--against", str(tmp_path / "old"), code=1)
-        run(project, "a2a-gen", "build")
-        said = run(project, "mypy", code=1)
+        assert "stale" in me.gen("check", code=1)
+        gate = me.gen("diff", "--against", str(tmp_path / "old"), code=1)
+        assert "Not safe to deploy" in gate
+        assert "language was removed" in gate
+        assert "schema/greeting.json:" in gate
+        assert "fix: " in gate
+        me.gen("build")
+        said = me.python("-m", "mypy", code=1)
         assert "src/my_agent/handlers.py" in said
         assert '"GreetingRequest" has no attribute "language"' in said
     finally:
         schema.write_text(before)
-        run(project, "a2a-gen", "build")
-    run(project, "mypy")
+        me.gen("build")
 
 
-def test_changes_are_served_while_one_works(project: Path) -> None:
-    """`dev` builds and serves what has changed in a schema, and goes on with the old when the new cannot be built."""
-    schema = project / "schema" / "greeting.json"
+def test_changes_are_served_while_one_works(me: Stranger) -> None:
+    """`dev` serves what has changed in a schema; what cannot be built is told, what ran before goes on, and what mends it is served again."""
+    schema = me.folder / "schema" / "greeting.json"
     before = schema.read_text()
     body = {"name": "Ada", "language": "fr", "loud": True}
-    with serving(project, "dev") as url:
+    with me.serving("dev") as url:
         try:
             assert httpx.post(f"{url}/skills/greet", json=body, trust_env=False).status_code == 400
-            schema.write_text("{")
-            time.sleep(1)
+            schema.write_text(before.replace('"type": "string", "minLength": 1', '"type": "text"'))
+            assert _in_time(lambda: "this is no JSON Schema" in me.log)
+            assert "schema/greeting.json:8" in me.log
             assert httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).status_code == 200
             schema.write_text(before.replace('"language":', '"loud": {"type": "boolean"},\n        "language":'))
             assert _in_time(lambda: httpx.post(f"{url}/skills/greet", json=body, trust_env=False).status_code == 200)
+            built = re.findall(r"built in (\d+\.\d+) s", me.log)
+            assert built
+            assert re.search(r"POST /skills/greet", me.log)
         finally:
             schema.write_text(before)
-    run(project, "a2a-gen", "build")
+    me.gen("build")
 
 
 def _in_time(holds: Callable[[], bool]) -> bool:

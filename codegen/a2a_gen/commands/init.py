@@ -14,10 +14,13 @@ EXAMPLES = """\b
 Examples:
   a2a-gen init hello                              the smallest agent with a typed skill
   a2a-gen init my-reports --template report       three skills: plain, streaming, and one that asks
+  a2a-gen init my-modules --template apcore       skills that are apcore modules (pip install apcore)
   cd hello && a2a-gen build && a2a-gen serve"""
 
 STARTERS = Path(__file__).parents[1] / "starters"
 _SUFFIX = ".in"
+_IMPORT = re.compile(r"^(from \w+\.contract import )(.+)$", re.MULTILINE)
+"""What a linter wants in the order of the alphabet, whatever the project is called."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -61,4 +64,4 @@ def _pascal(name: str) -> str:
 def _renamed(text: str, words: Mapping[str, str]) -> str:
     for old, new in words.items():
         text = text.replace(old, new)
-    return text
+    return _IMPORT.sub(lambda found: found[1] + ", ".join(sorted(found[2].split(", "), key=lambda name: (name[0].islower(), name.lower()))), text)
