@@ -132,12 +132,13 @@ def test_refusals_denials_and_cancels_are_on_record(caplog: pytest.LogCaptureFix
     with surface() as client:
         Person(client, RPC, token="wrong").raw(SEND_MESSAGE, request_of("x"))  # noqa: S106 - of this test
         Person(client, RPC, token=ADA).raw(SEND_MESSAGE, request_of("x", tenant="umbrella"))
-        Person(client, RPC, token=ADA).raw(CANCEL_TASK, CancelTaskRequest(id="evil\n\x1b[31m" + "x" * 5000))
+        Person(client, RPC, token=ADA).raw(CANCEL_TASK, CancelTaskRequest(id="x" * 5000))
+    record("test", said="evil\n\x1b[31m", caller="")
     lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
-    assert [(each["event"], each["caller"]) for each in lines] == [("refused", ""), ("denied", "ada"), ("cancel", "ada")]
+    assert [(each["event"], each["caller"]) for each in lines] == [("refused", ""), ("denied", "ada"), ("cancel", "ada"), ("test", "")]
     assert lines[0]["reason"] == "The token is not valid"
-    assert "\x1b" not in lines[2]["task"]
-    assert len(lines[2]["task"]) <= 1000
+    assert len(lines[2]["task"]) == 1000
+    assert "\x1b" not in lines[3]["said"]
     assert not [each for each in caplog.records if "wrong" in each.getMessage() or ADA in each.getMessage()]
 
 
