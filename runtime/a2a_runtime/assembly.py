@@ -30,7 +30,6 @@ from a2a_runtime.settings import Settings
 from a2a_runtime.stores.opening import complete, open_store
 from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.stores.port import Store
-from a2a_runtime.streams.doorbell import Doorbell
 from a2a_runtime.surface import Surface, skills_of
 
 if TYPE_CHECKING:
@@ -52,10 +51,10 @@ class Assembly:
         settings = settings or Settings()
         clock = clock or SystemClock()
         keyring = keyring or Keyring.of(settings, surfaces)
-        address = store if isinstance(store, str) else settings.store if store is None else ""
-        self.store = complete(store) if address == "" else open_store(address, StoreOptions(lease=settings.lease))
+        store = settings.store if store is None else store
+        self.store = open_store(store, StoreOptions(lease=settings.lease)) if isinstance(store, str) else complete(store)
         self._dialler = LateDialler(settings)
-        bell: Doorbell | None = _doorbell(address)
+        bell = self.store.doorbell()
         self._deliverer: Deliverer | None = None
         if any(surface.agent.capabilities.push_notifications for surface in surfaces):
             self._deliverer = _deliverer(self.store, self._dialler, settings, clock, keyring)
@@ -118,15 +117,6 @@ class LateDialler:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._made is not None:
             await self._made.__aexit__(kind, error, trace)
-
-
-def _doorbell(address: str) -> Doorbell | None:
-    """Make the bell by which processes hear of each other, where several can work on one store."""
-    if not address.startswith("postgres"):
-        return None
-    from a2a_runtime.stores.postgres.doorbell import PostgresDoorbell  # noqa: PLC0415 - its driver is loaded only where it is used
-
-    return PostgresDoorbell(address)
 
 
 def _deliverer(store: Store, dialler: LateDialler, settings: Settings, clock: Clock, keyring: Keyring) -> Deliverer:

@@ -2,7 +2,7 @@
 
     replica.py URL [LEASE]
 
-Says at which port it listens. With a lease, in seconds, it is missed soon when it dies, but has no doorbell and looks by itself.
+Says at which port it listens. With a lease, in seconds, it is missed soon when it dies.
 """
 
 from __future__ import annotations

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from uuid import uuid4
 
 import asyncpg
 import pytest
 
-from a2a_runtime.stores.postgres import PostgresDoorbell
+from a2a_contract.lifecycle import State
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.caller import Scope
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.engine import Engine
+from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.postgres import PostgresDoorbell, PostgresStore
 from a2a_runtime.streams.doorbell import Doorbell, LocalDoorbell
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.embedded_postgres import PostgresServer
+from a2a_runtime.testing.store_contract.case import new_task
 
 pytestmark = pytest.mark.anyio
 
@@ -151,3 +162,37 @@ async def test_a_local_bell_is_a_function_call() -> None:
         assert [each.keys for each in ears] == [{"a"}, {"a"}]
     bell.ring(["b"])
     assert ears[0].keys == {"a"}
+
+
+@asynccontextmanager
+async def app_engine(agent: Agent, store: Store | str) -> AsyncIterator[Engine]:
+    """Run an app that never looks by itself whether there are news, and get at its engine."""
+    app = create_app(agent, store=store, settings=QUICK)
+    async with app.lifespan():
+        assembly = app.plugins.get(A2APlugin).assembly
+        assert assembly is not None
+        assembly.engine._hub._tick_seconds = 3600.0  # what a user cannot ask for
+        yield assembly.engine
+
+
+@pytest.mark.parametrize("store", [pytest.param(str, id="by-its-address"), pytest.param(PostgresStore, id="as-an-object")])
+async def test_apps_that_share_a_store_hear_of_each_other(postgres_url: str, store: Callable[[str], Store | str]) -> None:
+    """Whoever follows a task at one app hears what the other one does, however the app was given its store."""
+    agent, go_on = Agent("one", description="Waits."), asyncio.Event()
+
+    @agent.skill("echo")
+    async def echo(ctx: TaskContext) -> str:
+        """Wait."""
+        await ctx.status("at it")
+        await go_on.wait()
+        return "done"
+
+    scope = Scope(Surface(agent).room, "", "ada")
+    async with app_engine(agent, store(postgres_url)) as one, app_engine(agent, store(postgres_url)) as other, asyncio.timeout(PATIENCE):
+        accepted = await one.start(scope, new_task())
+        await one.wait(accepted.stored.key, accepted.cursor, frozenset({State.WORKING}))
+        async with aclosing(await other.follow(scope, accepted.stored.wire_id)) as events:
+            heard = [(await anext(events)).state]
+            go_on.set()
+            heard += [event.state async for event in events]
+    assert (heard[0], heard[-1]) == (State.WORKING, State.COMPLETED)

@@ -55,6 +55,7 @@ from a2a_runtime.stores.values import (
     TaskQuery,
     Written,
 )
+from a2a_runtime.streams.doorbell import Doorbell
 
 
 class TaskStore(Protocol):
@@ -230,6 +231,10 @@ class Store(TaskStore, ContextStore, EventLog, RunStore, PushStore, Outbox, Admi
     """A whole store."""
 
     durable: bool  # what was acknowledged is still there after the process has died
+
+    def doorbell(self) -> Doorbell | None:
+        """Make a bell by which the processes that share this store hear of each other; ``None`` where one process has it for itself."""
+        ...
 
     async def open(self) -> None:
         """Make the store ready for its first call."""

@@ -14,6 +14,9 @@ class MemoryStore(MemoryTasks, MemoryContexts, MemoryRuns, MemoryPushes):
 
     durable = False
 
+    def doorbell(self) -> None:
+        """Ring nobody: there is no other process."""
+
     async def count(self, key: str, seconds: float) -> Count:
         """Count one more under a key."""
         return self._counts.add(key, seconds)

@@ -52,7 +52,7 @@ class Pool:
     """A pool of connections to one database."""
 
     def __init__(self, dsn: str, settings: PoolSettings | None = None, fault: FailPoint = no_fault) -> None:
-        self._dsn = dsn
+        self.dsn = dsn
         self._settings = settings or PoolSettings()
         self.fault = fault
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
@@ -62,7 +62,7 @@ class Pool:
         settings = self._settings
         with self._explained():
             self._pool = await asyncpg.create_pool(
-                self._dsn,
+                self.dsn,
                 min_size=0,
                 max_size=settings.size,
                 timeout=settings.connect_seconds,
@@ -151,7 +151,7 @@ class Pool:
     @property
     def place(self) -> str:
         """The server and the database, without the password."""
-        address = urlsplit(self._dsn)
+        address = urlsplit(self.dsn)
         return f"postgresql://{address.hostname or 'localhost'}:{address.port or 5432}{address.path}"
 
     @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from a2a_runtime.stores.postgres import schema
 from a2a_runtime.stores.postgres.contexts import PostgresContexts
 from a2a_runtime.stores.postgres.counts import PostgresCounts
+from a2a_runtime.stores.postgres.doorbell import PostgresDoorbell
 from a2a_runtime.stores.postgres.pushes import PostgresPushes
 from a2a_runtime.stores.postgres.runs import PostgresRuns
 from a2a_runtime.stores.postgres.statements import SQL
@@ -15,6 +16,10 @@ class PostgresStore(PostgresTasks, PostgresContexts, PostgresRuns, PostgresPushe
     """Keeps everything in one database, whose schema ``a2a-gen db upgrade`` has made."""
 
     durable = True
+
+    def doorbell(self) -> PostgresDoorbell:
+        """Make a bell over the same server, with a connection of its own."""
+        return PostgresDoorbell(self._pool.dsn)
 
     async def open(self) -> None:
         """Connect, and see that the schema is one that this release can work with."""

@@ -28,6 +28,9 @@ class SqliteStore(SqliteTasks, SqliteContexts, SqliteRuns, SqlitePushes, SqliteC
 
     durable = True
 
+    def doorbell(self) -> None:
+        """Ring nobody: one process runs on a file."""
+
     def __init__(self, path: str | Path, options: StoreOptions = DEFAULTS, *, visits: bool = False) -> None:
         super().__init__(path, options)
         self._lock = None if visits else FileLock(self.path)
