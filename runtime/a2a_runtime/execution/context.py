@@ -27,6 +27,7 @@ from a2a_runtime.execution import answers, replay
 from a2a_runtime.execution.artifact import ArtifactWriter
 from a2a_runtime.execution.desk import Desk
 from a2a_runtime.execution.dialler import Dialler
+from a2a_runtime.execution.request import PLAIN, Request
 from a2a_runtime.execution.signals import Ended, Parked, RunOver
 from a2a_runtime.ids import Ids
 from a2a_runtime.stores.port import Record, RecordKind, Run, Store
@@ -83,6 +84,9 @@ class ContextState:
 class Context:
     """What every handler has: the message, who sent it, the conversation, and ways to refuse."""
 
+    request: Request = PLAIN
+    """What the request said beside the message: its metadata, the media types that the caller can take, the extensions in effect."""
+
     def __init__(self, world: World, scope: Scope, caller: Caller, context_id: str, message: Message) -> None:
         self._world, self._scope = world, scope
         self._loop = asyncio.get_running_loop()
@@ -115,6 +119,11 @@ class Context:
     def scope(self) -> Scope:
         """Whose room this is. With it and the id of the task, ``Engine.message`` answers from elsewhere what the task asks its caller."""
         return self._scope
+
+    @property
+    def tenant(self) -> str:
+        """For which customer the agent was called; empty for none."""
+        return self._scope.tenant
 
     @property
     def state(self) -> ContextState:
@@ -183,6 +192,8 @@ class TaskContext(Context):
         self.attempt = run.attempt
         self._desk = desk
         self._records = run.records
+        if run.records:
+            self.request = Request.of(run.records)
 
     @cached_property
     def _replay(self) -> replay.Replay:

@@ -31,6 +31,7 @@ from a2a_runtime.execution.dialler import Dialler, NoDialler
 from a2a_runtime.execution.followups import Accepted, FollowUps
 from a2a_runtime.execution.loops import Loops
 from a2a_runtime.execution.reading import SETTLED, Reading
+from a2a_runtime.execution.request import PLAIN, Request
 from a2a_runtime.execution.runner import EmbeddedRunner, Runner, Skills
 from a2a_runtime.execution.signals import Ended
 from a2a_runtime.ids import Ids
@@ -109,7 +110,7 @@ class Engine(Reading):
         stored = created.stored
         if created.is_new:
             self._teller.tell(stored.key, created.events)
-            self.runner.launch(Run(stored, ()), caller or Caller(scope.owner, scope.tenant), new.message)
+            self.runner.launch(Run(stored, () if new.record is None else (new.record,)), caller or Caller(scope.owner, scope.tenant), new.message)
         return Accepted(stored, stored.last_seq, is_new=created.is_new)
 
     async def message(self, scope: Scope, wire_id: str, message: Message, idempotency: Idempotency | None = None) -> Accepted:
@@ -129,11 +130,12 @@ class Engine(Reading):
                 await self.wait(stored.key, accepted.cursor)
         return await self.load(stored.scope, stored.wire_id, history_length)
 
-    async def answer(self, scope: Scope, skill_id: str, message: Message, caller: Caller | None = None) -> Message:
+    async def answer(self, scope: Scope, skill_id: str, message: Message, caller: Caller | None = None, request: Request = PLAIN) -> Message:
         """Have a skill answer with a message: no task, and nothing stored."""
         self._refuse_when_closing()
         skill = self._skills.need(scope.surface, skill_id)
         context = Context(self._world, scope, caller or Caller(scope.owner, scope.tenant), message.context_id or self._world.ids.new(), message)
+        context.request = request
         try:
             async with asyncio.timeout(skill.timeout):
                 answer = await call(skill, context, _no_stream)

@@ -48,6 +48,8 @@ class Replay:
                     replay.answers[record.key] = record.body
                 case RecordKind.ONCE:
                     replay.results[record.key] = record.body
+                case RecordKind.REQUEST:
+                    pass  # not something that a run has done
         replay._pending = set(replay.answers)
         return replay
 

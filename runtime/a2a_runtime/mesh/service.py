@@ -35,7 +35,7 @@ from a2a_runtime.mesh.news import News
 from a2a_runtime.mesh.showing import WORKING, shown, text_of
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
-from a2a_runtime.service.order import need_permission
+from a2a_runtime.service.order import need_permission, rest_of
 from a2a_runtime.service.sizes import check_sizes
 from a2a_runtime.stores.port import NewTask, StoredTask
 
@@ -117,7 +117,9 @@ class MeshService(ServiceBase, AgentService[Call]):
             raise InvalidParamsError(fields=((TaskSendParams.wire_name("id"), f"is not one line of at most {_LONGEST_ID} characters"),))
         context_id = request.message.context_id or wire_id
         message = request.message.model_copy(update={"task_id": None, "context_id": context_id})
-        return await self._engine.start(scope, NewTask(context_id, message, skill.id, call.dialect, wire_id), call.caller)
+        return await self._engine.start(
+            scope, NewTask(context_id, message, skill.id, call.dialect, wire_id, record=rest_of(request, call).record), call.caller
+        )
 
     async def _returned(self, accepted: Accepted) -> None:
         """Wait until the task has ended, or its handler has handed back a job."""

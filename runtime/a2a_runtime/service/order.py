@@ -17,6 +17,7 @@ from a2a_contract.v1_0 import Message, SendMessageConfiguration, SendMessageRequ
 from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.auth.gate import ScopeError
 from a2a_runtime.caller import Scope
+from a2a_runtime.execution.request import PLAIN, Request
 from a2a_runtime.service import modes
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.sizes import check_sizes
@@ -42,6 +43,8 @@ class Order(NamedTuple):
     """Whether to answer before the task has ended."""
     push: TaskPushNotificationConfig | None
     idempotency: Idempotency | None
+    request: Request
+    """What else the request says, for the handler."""
 
 
 def order_of(request: SendMessageRequest, call: Call) -> Order:
@@ -64,6 +67,7 @@ def order_of(request: SendMessageRequest, call: Call) -> Order:
         bool(said.return_immediately),
         push,
         _promise(request, call),
+        rest_of(request, call),
     )
 
 
@@ -118,6 +122,15 @@ def _named_skill(request: SendMessageRequest) -> str | None:
         if metadata and (named := metadata.get(SKILL)) is not None:
             return str(named)
     return None
+
+
+def rest_of(request: SendMessageRequest, call: Call) -> Request:
+    """Collect what a handler may want to know beside the message; which skill is meant, it knows."""
+    modes = request.configuration.accepted_output_modes if request.configuration else None
+    if not (request.metadata or modes or call.extensions):
+        return PLAIN
+    metadata = {name: value for name, value in (request.metadata or {}).items() if name != SKILL}
+    return Request(metadata, tuple(modes or ()), call.activated)
 
 
 def _promise(request: SendMessageRequest, call: Call) -> Idempotency | None:

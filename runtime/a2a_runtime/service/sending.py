@@ -13,6 +13,7 @@ from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, 
 from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.execution.followups import Accepted, refuse
 from a2a_runtime.execution.reading import response, snapshot
+from a2a_runtime.execution.request import PLAIN
 from a2a_runtime.execution.skill import Answers
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.push.secret import sealed
@@ -83,6 +84,7 @@ class Sending(ServiceBase):
             idempotency=order.idempotency,
             process=self._engine.runner.process,
             push=None if order.push is None else sealed(order.push, self._means.vault),
+            record=None if order.request is PLAIN else order.request.record,
         )
         return await self._engine.start(order.scope, new, call.caller)
 
@@ -106,7 +108,7 @@ class Sending(ServiceBase):
     async def _answer(self, order: Order, skill: DeclaredSkill, call: Call) -> Message:
         context_id = order.message.context_id or self._ids.new()
         message = order.message.model_copy(update={"context_id": context_id})
-        answer = await self._engine.answer(order.scope, skill.id, message, call.caller)
+        answer = await self._engine.answer(order.scope, skill.id, message, call.caller, order.request)
         return answer if answer.context_id else answer.model_copy(update={"context_id": context_id})
 
     async def _as_it_is(self, accepted: Accepted, order: Order) -> StoredTask:

@@ -10,6 +10,7 @@ from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.artifact import ArtifactWriter
 from a2a_runtime.execution.context import Context, TaskContext
+from a2a_runtime.execution.request import Request
 from a2a_runtime.skills.form import Form
 from a2a_runtime.skills.model import SkillModel
 from a2a_runtime.skills.reading import carried
@@ -44,6 +45,11 @@ class SkillContext:
         return self.untyped.message
 
     @property
+    def request(self) -> Request:
+        """What the request said beside the message."""
+        return self.untyped.request
+
+    @property
     def task_id(self) -> str | None:
         """The task, unless the skill answers with a message."""
         return self.untyped.task_id
@@ -75,16 +81,17 @@ class SkillContext:
         """Open an artifact beside the result."""
         return self._task.artifact(name, description=description)
 
-    async def ask(self, question: Question | str, *, reply: type[R], key: str | None = None) -> R:
+    async def ask(self, question: Question | str, *, reply: type[R] | Form[R], key: str | None = None) -> R:
         """Ask the caller, and wait for a reply that fits its schema, however long it takes: the method runs again from the top when it comes.
 
-        ``reply`` is one of the types that the skill's ``asks`` in ``a2a.toml`` stand for. Replies that do not fit are refused before they get here.
+        ``reply`` is the class that one of the skill's ``asks`` in ``a2a.toml`` stands for; a reply that is no object has no class, and its form in
+        the table of skills (``skills.PUBLISH_ASKS_APPROVAL``) says its type to checkers. Replies that do not fit are refused before they get here.
         """
         form = self._form(reply)
         asked = question if isinstance(question, Question) else Question(question)
         details = () if asked.detail is None else (_json(asked.detail),)
         answer = await self._task.ask(self.untyped.reply(asked.text, *details), form.schema, key=key)
-        value, _ = carried(answer.message.parts, is_text=form.law.is_text)
+        value, _ = carried(answer.message.parts, form.law)
         return form.read(value)
 
     def reject(self, reason: str) -> NoReturn:
@@ -101,12 +108,12 @@ class SkillContext:
             raise TypeError('a skill that answers with a message has no task to do this with; give it answers = "task" in a2a.toml')
         return self.untyped
 
-    def _form(self, reply: type[R]) -> Form[R]:
+    def _form(self, reply: type[R] | Form[R]) -> Form[R]:
         for form in self._replies:
-            if form.type is reply:
+            if reply in (form, form.type):
                 return form
-        raise TypeError(f"no schema is known for replies of type {reply.__name__}; name its schema under `asks` of the skill in a2a.toml")
+        raise TypeError(f"no schema is known for replies of type {reply!r}; name its schema under `asks` of the skill in a2a.toml")
 
 
 def _json(value: object) -> object:
-    return value.model_dump(mode="json") if isinstance(value, SkillModel) else value
+    return value.model_dump(mode="json", exclude_none=True) if isinstance(value, SkillModel) else value

@@ -41,6 +41,7 @@ class NewTask:
     idempotency: Idempotency | None = None
     process: str | None = None  # set: created as claimed by that process, in epoch 1
     push: TaskPushNotificationConfig | None = None
+    record: Record | None = None  # what every run is to find
 
 
 @value
@@ -61,6 +62,7 @@ class RecordKind(StrEnum):
     QUESTION = "question"
     ANSWER = "answer"
     ONCE = "once"
+    REQUEST = "request"
 
 
 @value

@@ -40,6 +40,8 @@ class MemoryTasks(MemoryBase):
         self._shelf.add(row, at)
         if new.idempotency is not None:
             self._promise(row, new.idempotency)
+        if new.record is not None:
+            self._records[key] = {(new.record.kind, new.record.key): new.record}
         if new.push is not None:
             self._subscribe(row, new.push, new.dialect)
             self._post(row, created.events)

@@ -32,7 +32,7 @@ class Birth:
 
 def of_birth(birth: Birth) -> Arguments:
     """Arrange the arguments of ``create_task``."""
-    new, names, rows, push = birth.new, birth.names, birth.rows, birth.push
+    new, names, rows, push, record = birth.new, birth.names, birth.rows, birth.push, birth.new.record
     return (
         UUID(birth.key),
         names.scope,
@@ -50,6 +50,7 @@ def of_birth(birth: Birth) -> Arguments:
         birth.reusable_since,
         *_of_promise(new.idempotency),
         *((None, None) if push is None else (push.id, push.to_json())),
+        *((None,) * 4 if record is None else (record.kind, record.key, record.fingerprint, record.body)),
     )
 
 

@@ -117,6 +117,8 @@ class PostgresTasks(PostgresBase):
                 *(at, key, query.page_size + 1),
             )
         except asyncpg.DataError as error:
+            if at is None:  # nobody has sent a token that could be wrong
+                raise
             raise cursor.invalid("pageToken", "is not one that this agent has given out") from error
         tasks = [rows.stored(row) for row in found[: query.page_size] if row["key"] is not None]
         more = len(found) > query.page_size

@@ -30,6 +30,9 @@ WITH promise AS (
 ), event AS (
     INSERT INTO a2a_events (task, seq, state, body)
     SELECT key, 1, state, $13 FROM task
+), record AS (
+    INSERT INTO a2a_records (task, kind, record_key, place, fingerprint, body)
+    SELECT key, $20, $21, 0, $22, $23 FROM task WHERE $20::text IS NOT NULL
 ), config AS (
     INSERT INTO a2a_push_configs (task, config_id, dialect, body)
     SELECT key, $18, $6, $19 FROM task WHERE $18::text IS NOT NULL

@@ -64,6 +64,8 @@ def create(db: sqlite3.Connection, scope: Scope, new: NewTask, ids: Ids, options
     db.execute(SQL["add_event"], (key, 1, INITIAL, rows.event))
     if new.idempotency is not None:
         _promise(db, scope, new.idempotency, key)
+    if new.record is not None:
+        db.execute(SQL["put_record"], (key, 1, 0, new.record.kind, new.record.key, new.record.fingerprint, new.record.body))
     if new.push is not None:
         put_config(db, key, named(new.push, wire_id, ids), new.dialect)
         db.execute(SQL["post_event"], (1, key))

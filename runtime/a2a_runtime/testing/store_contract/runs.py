@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
@@ -109,6 +111,20 @@ class RunRules(StoreCase):
         assert list(await store.orphans(surfaces=[theirs.scope.surface])) == [theirs.key]
         assert list(await store.orphans(surfaces=[])) == []
         assert list(await store.orphans()) == sorted([mine.key, theirs.key])
+
+    async def test_every_run_finds_what_the_task_was_created_with(self, store: Store) -> None:
+        """Before all that runs record, whoever claims the task, and not on other tasks."""
+        await store.register("p-1")
+        said, done = Record(RecordKind.REQUEST, "", b'{"n":1.10}'), Record(RecordKind.ONCE, "", b"2")
+        task = await created(store, replace(new_task(), record=said))
+        await created(store)
+        run = await store.claim(task.key, "p-1")
+        assert run is not None
+        assert list(run.records) == [said]
+        await store.update_task(SCOPE, task.key, Change(records=(done,), epoch=1, release=True))
+        run = await store.claim(task.key, "p-1")
+        assert run is not None
+        assert list(run.records) == [said, done]
 
     async def test_a_run_finds_what_earlier_ones_recorded(self, store: Store) -> None:
         """Records come oldest first; one of the same kind and key takes the place of the one before."""
