@@ -131,6 +131,7 @@ def test_a_project_is_in_order(bin_folder: Path, tmp_path: Path, template: str) 
     me.gen("build")
     me.gen("check")
     me.gen("lint")
+    me.gen("serve", "--check")
     me.python("-m", "pytest", "-q")
     assert "no issues" in me.python("-m", "mypy")
     me.python("-m", "ruff", "check", ".")
@@ -205,9 +206,31 @@ def test_changes_are_served_while_one_works(me: Stranger) -> None:
             built = re.findall(r"built in (\d+\.\d+) s", me.log)
             assert built
             assert re.search(r"POST /skills/greet", me.log)
+            schema.write_text(before.replace('"minLength": 1', '"minLength": 4'))  # changes no line of Python
+            assert _in_time(lambda: httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).status_code == 400)
         finally:
             schema.write_text(before)
     me.gen("build")
+
+
+def test_code_that_cannot_be_served_leaves_the_old_running(me: Stranger) -> None:
+    """`dev` says what is wrong with code and goes on with what ran before, until it is mended."""
+    handlers = me.folder / "src" / "my_agent" / "handlers.py"
+    before = handlers.read_text()
+
+    def greeting() -> str:
+        return str(httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).json()["text"])
+
+    with me.serving("dev") as url:
+        try:
+            handlers.write_text(before.replace("class MyAgent", "clas MyAgent"))
+            assert _in_time(lambda: "SyntaxError" in me.log)
+            assert _in_time(lambda: "goes on" in me.log)
+            assert greeting() == "Hello, Ada!"
+            handlers.write_text(before.replace('"Hello"', '"Hi"'))
+            assert _in_time(lambda: greeting() == "Hi, Ada!")
+        finally:
+            handlers.write_text(before)
 
 
 def _in_time(holds: Callable[[], bool]) -> bool:

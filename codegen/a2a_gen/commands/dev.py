@@ -23,6 +23,8 @@ Examples:
   a2a-gen dev --port 9000"""
 
 _PAUSE = 0.2
+_DRAIN = "1"
+"""Seconds for open streams: whoever works on an agent does not wait for them."""
 _NOT_LOOKED_AT = frozenset({"__pycache__", "node_modules"})
 
 
@@ -51,14 +53,18 @@ class Server:
     """The process that serves."""
 
     def __init__(self, project: Project, host: str, port: int) -> None:
-        self._command = [sys.executable, "-m", "a2a_gen", "serve", "--host", host, "--port", str(port)]
+        self._serve = [sys.executable, "-m", "a2a_gen", "serve"]
+        self._where = ["--host", host, "--port", str(port), "--drain", _DRAIN]
         self._root = project.root
         self._process: subprocess.Popen[bytes] | None = None
 
     def restart(self) -> None:
-        """Start it, or start it again."""
+        """Start it, or start it again; what cannot be served is told, and what runs goes on."""
+        if subprocess.run([*self._serve, "--check"], cwd=self._root, check=False).returncode:  # noqa: S603 - our own command
+            click.echo("this cannot be served yet" + ("; what ran before goes on" if self._process else ""), err=True)
+            return
         self.stop()
-        self._process = subprocess.Popen(self._command, cwd=self._root)  # noqa: S603 - our own command
+        self._process = subprocess.Popen([*self._serve, *self._where], cwd=self._root)  # noqa: S603 - as above
 
     def stop(self) -> None:
         """Stop it, if it runs."""
@@ -70,34 +76,42 @@ class Server:
                 self._process.kill()
         self._process = None
 
+    def look(self) -> None:
+        """Say so, once, when it has ended by itself."""
+        if self._process is not None and self._process.poll() is not None:
+            click.echo(f"the server has ended with {self._process.returncode}; it is started again after a change", err=True)
+            self._process = None
+
 
 def _watch(project: Project, server: Server) -> None:
     """Build and serve, and look again and again at what both are made of."""
     inputs: Mapping[Path, int] = {}
     code: Mapping[Path, int] = {}
     while True:
-        seen = _stamps(_inputs(project))
+        server.look()
+        seen, is_built = _stamps(_inputs(project)), False
         if seen != inputs:
-            _build(project)
+            is_built = _build(project)
             inputs = {**_stamps(_inputs(project)), **seen}  # what the build was the first to read, and what it has read as it was before
         code_now = _stamps(_code(project.root))
-        if code_now != code:
-            if code:
+        if is_built or code_now != code:
+            if code and not is_built:
                 click.echo("code has changed: serving it anew", err=True)
             code = code_now
             server.restart()
         time.sleep(_PAUSE)
 
 
-def _build(project: Project) -> None:
+def _build(project: Project) -> bool:
     start = time.perf_counter()
     try:
         result = pipeline.build(find_project(project.root))
     except GeneratorError as error:
         console.fail(error)
-        return
+        return False
     console.warn(result.warnings)
     click.echo(f"built in {time.perf_counter() - start:.2f} s: {result.written} files written, {result.unchanged} unchanged", err=True)
+    return True
 
 
 def _inputs(project: Project) -> Iterator[Path]:

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,12 @@ Exit codes: 0 stopped, 1 the configuration cannot be used, 2 it could not start 
     envvar="FORWARDED_ALLOW_IPS",
     help="The addresses of the proxies in front, separated by commas: only they are believed who calls, and over what. [default: nobody]",
 )
-def command(app: str, host: str, port: int, drain: int, proxies: str) -> None:
+@click.option("--check", "only_check", is_flag=True, help="Only say whether it can be served: 0, or 1 and why not.")
+def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool) -> None:
     """Serve an agent over HTTP with uvicorn, until it is told to stop."""
+    if only_check:
+        _loaded(app)
+        return
     try:
         import uvicorn  # noqa: PLC0415 - an extra: everything else works without a server
     except ModuleNotFoundError:
@@ -71,6 +76,9 @@ def _loaded(name: str) -> Any:  # noqa: ANN401 - whatever the name leads to, uvi
         raise _failure(str(error), _BAD_CONFIGURATION) from error
     except (ImportError, AttributeError) as error:
         raise _failure(f"{name}: {error}; an app is named as module:attribute", _BAD_CONFIGURATION) from error
+    except Exception as error:  # whatever code of others does when it is imported
+        told = traceback.format_exception(error, limit=0 if isinstance(error, SyntaxError) else -1)
+        raise _failure(f"{name} cannot be loaded:\n{''.join(told).rstrip()}", _BAD_CONFIGURATION) from error
 
 
 def _failure(text: str, code: int) -> SystemExit:
