@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import datetime
 from typing import Literal, assert_type
 
+from report_agent import contract
 from report_agent.contract import (
     Approval,
     Chapter,
@@ -23,9 +24,11 @@ from report_agent.contract import (
 )
 from typing_extensions import override
 
+import a2a_contract
 from a2a_runtime.agent import Agent
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
+from a2a_runtime.skills.form import Form
 from a2a_runtime.surface import Surface
 
 
@@ -38,6 +41,12 @@ def models_have_the_types_of_their_schemas(request: ReportRequest, publication: 
     assert_type(approval.remark, str | None)
     ReportRequest(topic="tea", tone="sad")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     ReportRequest()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def a_package_has_only_its_names() -> None:
+    """A type that is gone, or misspelled, is found by checkers, although names are loaded late."""
+    contract.Aproval  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]  # noqa: B018
+    a2a_contract.Nonsense  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]  # noqa: B018
 
 
 def skills_have_types() -> None:
@@ -64,6 +73,8 @@ class Service(ReportAgentService):
     async def publish(self, request: Report, ctx: SkillContext) -> Publication:
         """Ask for a type, and get it."""
         assert_type(await ctx.ask("May it?", reply=Approval), Approval)
+        assert_type(await ctx.ask("May it?", reply=skills.PUBLISH_ASKS_APPROVAL), Approval)
+        assert_type(await ctx.ask("Which?", reply=Form[Literal["yes", "no"]](str, {"enum": ["yes", "no"]})), Literal["yes", "no"])
         raise NotImplementedError
 
 

@@ -1,13 +1,13 @@
 """Every schema that the skills reach, and the one name that each has in Python.
 
-A definition is called as its author called it. The schema of a whole file is called by its title, else for what it is used. Where two want one name,
-the later one, in the order of files and pointers, gets the name of its file in front.
+A definition is called as its author called it. The schema of a whole file is called by its title, else as its file, whoever uses it. Where two want
+one name, the later one, in the order of files and pointers, gets the name of its file in front.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from keyword import iskeyword
 from pathlib import PurePosixPath
 
@@ -31,13 +31,13 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 class Catalogue:
     """The schemas that are reached from some roots."""
 
-    def __init__(self, library: Library, roots: Mapping[Target, str]) -> None:
+    def __init__(self, library: Library, roots: Iterable[Target]) -> None:
         self.library = library
         self._references: dict[tuple[Target, str], Target | None] = {}
         self.targets = sorted(self._reached(roots))
         self._taken: set[str] = set(_TAKEN)
         self._taken |= {pascal(target.pointer.rpartition("/")[2]) for target in self.targets if target.file.startswith(PROTOCOL)}
-        self.names = {target: self._name(target, roots.get(target, "")) for target in self.targets if not target.file.startswith(PROTOCOL)}
+        self.names = {target: self._name(target) for target in self.targets if not target.file.startswith(PROTOCOL)}
 
     def follow(self, origin: Target, text: str) -> Target | None:
         """Find what a reference means, as it was found before."""
@@ -73,7 +73,7 @@ class Catalogue:
         for pointer, part in keywords.parts(schema):
             yield from self._references_in(Target(place.file, place.pointer + pointer), part)
 
-    def _name(self, target: Target, use: str) -> str:
+    def _name(self, target: Target) -> str:
         holder, _, tail = target.pointer.rpartition("/")
         title = pascal(keywords.text(self.library.value(target), "title"))
         stem = pascal(PurePosixPath(target.file).name.partition(".")[0])
@@ -82,7 +82,7 @@ class Catalogue:
         elif target.pointer:
             wanted = stem + pascal(unescaped(tail))
         else:
-            wanted = title or use or stem
+            wanted = title or pascal(PurePosixPath(target.file).stem.removesuffix(".schema"))
         return self.unique(wanted or stem or "Value", target.file)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from a2a_gen.agent import keywords
 from a2a_gen.agent.bundle import bundle
-from a2a_gen.agent.catalogue import Catalogue, pascal
+from a2a_gen.agent.catalogue import Catalogue
 from a2a_gen.agent.grouping import Definitions, modules_of
 from a2a_gen.agent.library import Library, Target
 from a2a_gen.agent.settings import FILE, AgentSettings, SkillSettings
@@ -44,7 +45,7 @@ class SkillIR:
     description: str
     input: FormIR
     output: FormIR
-    replies: tuple[FormIR, ...]
+    replies: Mapping[str, FormIR]
     streams: bool
     handler: str | None
     facts: Mapping[str, Json]
@@ -92,8 +93,7 @@ def reach(settings: AgentSettings, library: Library) -> Reached:
         for skill in settings.skills
         for use, text in skill.references.items()
     }
-    names = {target: _wanted(skill, use) for skill in settings.skills for use in skill.references if (target := roots[skill.id, use])}
-    return Reached(settings, roots, Catalogue(library, names))
+    return Reached(settings, roots, Catalogue(library, {target: None for target in roots.values() if target}))
 
 
 def make_contract(reached: Reached) -> AgentIR:
@@ -112,8 +112,8 @@ def make_contract(reached: Reached) -> AgentIR:
     return AgentIR(settings, skills, definitions, modules_of(definitions))
 
 
-def _wanted(skill: SkillSettings, use: str) -> str:
-    return skill.type_name + pascal(use.removeprefix("ask.")) if use in {"input", "output"} else pascal(use.removeprefix("ask."))
+def _constant(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "_", text).upper().rstrip("_")
 
 
 def _skill(skill: SkillSettings, forms: Mapping[str, FormIR], settings: AgentSettings) -> SkillIR:
@@ -124,11 +124,11 @@ def _skill(skill: SkillSettings, forms: Mapping[str, FormIR], settings: AgentSet
     return SkillIR(
         id=skill.id,
         method=skill.method,
-        constant=skill.method.upper().rstrip("_"),
+        constant=_constant(skill.method),
         description=keywords.text(skill.facts, "description"),
         input=forms["input"],
         output=forms["output"],
-        replies=tuple(form for use, form in forms.items() if use.startswith("ask.")),
+        replies={_constant(f"{skill.method}_asks_{use.removeprefix('ask.')}"): form for use, form in forms.items() if use.startswith("ask.")},
         streams=skill.streams,
         handler=keywords.text(skill.facts, "handler") or None,
         facts=facts,

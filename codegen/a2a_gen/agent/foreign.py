@@ -16,6 +16,7 @@ from a2a_gen.agent.settings import AgentSettings, SkillSettings
 from a2a_gen.agent.shaping import Shaper
 from a2a_gen.agent.shown import Remote
 from a2a_gen.emit.render import render
+from a2a_gen.ir.names import skill_word
 from a2a_gen.problems import ContractError, ProjectError
 
 _SOURCE = "the card of the agent"
@@ -39,10 +40,14 @@ def emit(remote: Remote, source: str, command: str) -> dict[str, bytes]:
 
 def _refuse_alike(remote: Remote) -> None:
     """Refuse skills that would have one method: their names are not ours to choose."""
-    methods = Counter(SkillSettings.method_of(skill) for skill, _ in remote.skills)
-    twice = [skill for skill, _ in remote.skills if methods[SkillSettings.method_of(skill)] > 1]
+    methods = Counter(_method(skill) for skill, _ in remote.skills)
+    twice = [skill for skill, _ in remote.skills if methods[_method(skill)] > 1]
     if twice:
         raise ProjectError(f"the skills {', '.join(map(repr, twice))} have one name in Python", "ask whoever runs the agent to rename one of them")
+
+
+def _method(skill: str) -> str:
+    return SkillSettings.method_of(skill_word(skill))
 
 
 def _agent(remote: Remote, command: str) -> AgentIR:
@@ -66,12 +71,12 @@ def _agent(remote: Remote, command: str) -> AgentIR:
     skills = tuple(
         SkillIR(
             id=skill,
-            method=SkillSettings.method_of(skill),
-            constant=SkillSettings.method_of(skill).upper().rstrip("_"),
+            method=_method(skill),
+            constant=_method(skill).upper().rstrip("_"),
             description=keywords.text(facts, "description") or skill,
             input=form(skill, "input"),
             output=form(skill, "output"),
-            replies=(),
+            replies={},
             streams=skill in remote.streaming,
             handler=None,
             facts={},

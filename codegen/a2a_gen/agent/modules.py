@@ -58,7 +58,7 @@ def _server_side(agent: AgentIR) -> dict[str, bytes]:
 
 
 def _forms(skill: SkillIR) -> tuple[FormIR, ...]:
-    return (skill.input, skill.output, *skill.replies)
+    return (skill.input, skill.output, *skill.replies.values())
 
 
 def _imports(names: Iterable[str], agent: AgentIR, below: str = "types.") -> list[tuple[str, list[str]]]:

@@ -60,11 +60,6 @@ class SkillSettings:
         """Whether the output comes in chunks."""
         return self.facts.get("streaming") is True
 
-    @property
-    def type_name(self) -> str:
-        """Give what the names of its types begin with, where nobody has named them."""
-        return pascal(self.id)
-
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:

@@ -21,7 +21,6 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 from pydantic_core import from_json, to_json
 
-from a2a_contract.base import JSON_NULL
 from a2a_contract.binding import AnyBinding
 from a2a_contract.controllers import AgentController
 from a2a_contract.controllers.mount import METHODS as ALL_METHODS
@@ -51,6 +50,8 @@ from a2a_runtime.ids import Ids
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.service.call import BindingKind
 from a2a_runtime.service.order import SKILL
+from a2a_runtime.skills.form import TEXT
+from a2a_runtime.skills.reading import carried, carrier
 from a2a_runtime.skills.replies import asked_schema
 
 _TEXT = b"text/plain"
@@ -148,18 +149,18 @@ def _schema(skill: DeclaredSkill, file: str) -> bytes:
 def _request(skill: DeclaredSkill, question: Question, scope: HTTPScope, body: bytes) -> SendMessageRequest:
     """Make the message that the request stands for."""
     task = parse_qs(scope["query_string"].decode("latin-1")).get(_TASK, [None])[0]
-    message = Message(message_id=_IDS.new(), role=Role.USER, task_id=task, parts=[_part(question, body)])
+    message = Message(message_id=_IDS.new(), role=Role.USER, task_id=task, parts=[_part(skill, question, body)])
     return SendMessageRequest(message=message, metadata={SKILL: skill.id})
 
 
-def _part(question: Question, body: bytes) -> Part:
+def _part(skill: DeclaredSkill, question: Question, body: bytes) -> Part:
     if question.headers.get(b"content-type", b"").startswith(_TEXT):
         return Part(text=body.decode("utf-8", "replace"))
     try:
         value: object = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise ParseError from error
-    return Part(text=value) if isinstance(value, str) else Part(data=JSON_NULL if value is None else value)
+    return carrier(value, skill.contract.input.law if skill.contract else None)
 
 
 def _written(skill: DeclaredSkill, task: Task | None, message: Message | None) -> Answer:
@@ -182,12 +183,8 @@ def _written(skill: DeclaredSkill, task: Task | None, message: Message | None) -
 
 
 def _value(skill: DeclaredSkill, parts: list[Part]) -> object:
-    """Find the output among parts; a dialect that has no data has JSON in a text."""
-    data = data_of(parts)
-    if data is not None:
-        return None if data is JSON_NULL else data
-    is_text = skill.contract is None or skill.contract.output.law.is_text
-    return text_of(parts) if is_text else from_json(text_of(parts), allow_inf_nan=False)
+    """Find the output among parts."""
+    return carried(parts, (skill.contract.output if skill.contract else TEXT).law, "result").value
 
 
 _IDS = Ids(SystemClock())

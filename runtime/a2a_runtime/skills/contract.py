@@ -45,7 +45,7 @@ class SkillContract(Generic[I, O]):
         """Read the input from a message, or raise ``InvalidParamsError`` with every wrong place."""
         place = "message.parts"
         try:
-            value, place = carried(message.parts, is_text=self.input.law.is_text)
+            value, place = carried(message.parts, self.input.law)
             return self.input.read(value)
         except WrongValueError as error:
             fields = error.fields if place == "message.parts" and not self.input.law.is_text else error.at(place)

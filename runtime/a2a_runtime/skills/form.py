@@ -43,7 +43,8 @@ class Law:
     def __init__(self, schema: JsonObject) -> None:
         self.schema = schema
         validator = jsonschema_rs.validator_for(schema, validate_formats=True, mask="the value", offline=True)
-        self._fits: Callable[[object], bool] = validator.is_valid
+        self.fits: Callable[[object], bool] = validator.is_valid
+        """Whether a value is as the schema wants it."""
         self._errors = validator.iter_errors
 
     @property
@@ -53,7 +54,7 @@ class Law:
 
     def check(self, value: object) -> None:
         """Raise ``WrongValueError`` when a value does not fit."""
-        if not self._fits(value):
+        if not self.fits(value):
             raise WrongValueError(_fields(self._errors(value)))
 
 
@@ -111,7 +112,7 @@ class Form(Generic[T]):
     def write(self, value: T) -> object:
         """Make JSON of a value that fits the schema, or raise ``WrongValueError``."""
         try:
-            written: object = self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
+            written: object = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=True, warnings="error")
         except PydanticSerializationError as error:
             raise WrongValueError((("", str(error).partition("\n")[0]),)) from error
         self.law.check(written)

@@ -54,7 +54,16 @@ class SkillModel(BaseModel):
             key = name if info.by_alias is False else wire
             if key in written and (name not in self.model_fields_set or (written[key] is None and name not in self.__nullable__)):
                 del written[key]
-        return written
+        return {**written, **self._nulls(by_name=info.by_alias is False)} if info.exclude_none else written
+
+    def _nulls(self, *, by_name: bool) -> dict[str, None]:
+        """Find what is null although nothing absent is written: types of the protocol inside ask for that, and know no nulls of their own."""
+        nulls: dict[str, None] = {name: None for name, value in (self.model_extra or {}).items() if value is None}
+        for name, value in self.__dict__.items():
+            if value is None and (name in self.__nullable__ if name in self.__optional__ else True) and name in self.model_fields_set:
+                field = type(self).model_fields[name]
+                nulls[name if by_name else field.serialization_alias or field.alias or name] = None
+        return nulls
 
 
 class ClosedModel(SkillModel):

@@ -12,12 +12,13 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Generic, TypeVar
 
-from a2a_contract.base import JSON_NULL
+from a2a_contract.v1_0 import Part
 from a2a_runtime.execution.context import Context
 from a2a_runtime.execution.run import FAILED
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.form import WrongValueError
+from a2a_runtime.skills.reading import carrier
 
 I = TypeVar("I")  # noqa: E741 - as in contract
 O = TypeVar("O")  # noqa: E741
@@ -32,13 +33,13 @@ class _Port(Generic[I, O]):
     def _opened(self, context: Context) -> tuple[I, SkillContext]:
         return self._contract.read(context.message), SkillContext(context, self._contract.replies)
 
-    def _written(self, answer: O, context: Context) -> object:
+    def _written(self, answer: O, context: Context) -> Part:
         try:
             written = self._contract.output.write(answer)
         except WrongValueError as error:
             log.error("skill %s: the output does not fit its schema: %s", self._contract.id, error)  # noqa: TRY400 - where it was raised says nothing
             context.fail(FAILED)
-        return JSON_NULL if written is None else written
+        return carrier(written, self._contract.output.law)
 
 
 class Call(_Port[I, O]):

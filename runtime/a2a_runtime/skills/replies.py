@@ -27,7 +27,7 @@ def check_reply(question: Message | None, reply: Message) -> None:
     law = _law(json.dumps(schema, sort_keys=True))
     place = ""
     try:
-        value, place = carried(reply.parts, is_text=law.is_text)
+        value, place = carried(reply.parts, law)
         law.check(value)
     except WrongValueError as error:
         raise InvalidParamsError(fields=tuple(error.at(place) if place else error.fields)) from error

@@ -13,14 +13,14 @@ from uuid import uuid4
 
 import httpx
 
-from a2a_contract.base import JSON_NULL
 from a2a_contract.errors import A2AError, InvalidParamsError
 from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
 from a2a_contract.v1_0 import Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions, SendOptions, TaskEvent
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.form import WrongValueError
-from a2a_runtime.typed_client.errors import UnansweredError
+from a2a_runtime.skills.reading import carrier
+from a2a_runtime.typed_client.errors import SkillError, UnansweredError
 from a2a_runtime.typed_client.outcome import failure, is_result, output_of, read
 from a2a_runtime.typed_client.question import Asked, answer, asked
 
@@ -28,6 +28,7 @@ I = TypeVar("I")  # noqa: E741 - the input of a skill
 O = TypeVar("O")  # noqa: E741 - its output
 
 _SKILL = "skillId"
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _OVER = frozenset(map(str, TERMINAL))
 _WAITING = frozenset(map(str, INTERRUPTED))
 
@@ -108,8 +109,12 @@ class SkillClient:
                     raise failure(event)
 
     async def _events(self, skill: SkillContract[I, O], request: I, asking: Asking) -> AsyncGenerator[TaskEvent, None]:
-        """Give what happens from the first message to the end, over all questions; the last event is the whole task, or the one answer."""
-        message, task = _message(skill, request, asking), None
+        """Give what happens from the first message to the end, over all questions; the last event is the whole task, or the one answer.
+
+        Whoever leaves before the end has no more use for the task: by closing, when canceled, or by an error in what hears or answers. An error of
+        the agent, or of the way to it, leaves the task alone: it may still be looked at.
+        """
+        message, task, is_left = _message(skill, request, asking), None, True
         try:
             while True:
                 async with aclosing(self._turn(message, asking)) as events:
@@ -119,17 +124,22 @@ class SkillClient:
                 if task is None or str(task.status.state) in _OVER:
                     return
                 message = await self._answered(task, asking)
-        except (GeneratorExit, asyncio.CancelledError):
-            if task is not None and str(task.status.state) not in _OVER:
+        except (A2AError, A2AClientError, SkillError):
+            is_left = False
+            raise
+        finally:
+            if is_left and task is not None and str(task.status.state) not in _OVER:
                 with suppress(A2AError, A2AClientError):
                     await asyncio.shield(self.untyped.cancel(task))
-            raise
 
     async def _turn(self, message: Message, asking: Asking) -> AsyncGenerator[TaskEvent, None]:
         """Send one message, and give what happens until the task ends or waits."""
         options = asking.get("options") or SendOptions()
         if not (await self.untyped.card()).capabilities.streaming:
-            yield await self.untyped.send(message, options=options)
+            answer = await self.untyped.send(message, options=options)
+            yield answer
+            async for task in self._followed(answer):
+                yield task
             return
         async with self.untyped.stream(message, options=options) as stream:
             async for event in stream:
@@ -139,12 +149,24 @@ class SkillClient:
                 if str(stream.state) in _WAITING or isinstance(event, Message):
                     break
         if stream.task_id is not None:
-            yield await self.untyped.get(stream.task_id)
+            last = await self.untyped.get(stream.task_id)
+            yield last
+            async for task in self._followed(last):
+                yield task
+
+    async def _followed(self, answer: Task | Message) -> AsyncGenerator[Task, None]:
+        """Look again and again at a task that goes on although nobody tells of it."""
+        pause = _SHORTEST_PAUSE
+        while isinstance(answer, Task) and str(answer.status.state) not in _OVER | _WAITING:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            answer = await self.untyped.get(answer.id)
+            yield answer
 
     async def _answered(self, task: Task, asking: Asking) -> Message:
         question, ask = asked(task), asking.get("on_ask")
         if ask is None:
-            raise UnansweredError(f"the agent asks: {question.text}", task)
+            raise UnansweredError(f"the agent {'needs an authorization' if question.is_for_auth else 'asks'}: {question.text}", task)
         given = ask(question)
         return answer(question, await given if inspect.isawaitable(given) else given)
 
@@ -157,8 +179,8 @@ def _message(skill: SkillContract[Any, Any], request: object, asking: Asking) ->
         value = skill.input.write(request)
     except WrongValueError as error:
         raise InvalidParamsError(f"The input does not fit the schema of {skill.id}", fields=error.fields) from error
-    part = Part(text=value) if isinstance(value, str) else Part(data=JSON_NULL if value is None else value)
-    return Message(message_id=str(uuid4()), role=Role.USER, context_id=asking.get("context_id"), parts=[part], metadata={_SKILL: skill.id})
+    parts = [carrier(value, skill.input.law)]
+    return Message(message_id=str(uuid4()), role=Role.USER, context_id=asking.get("context_id"), parts=parts, metadata={_SKILL: skill.id})
 
 
 def _chunks(task: Task) -> list[Part]:

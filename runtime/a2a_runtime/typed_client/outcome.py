@@ -29,7 +29,7 @@ def output_of(form: Form[O], answer: Task | Message) -> O:
 def read(form: Form[O], parts: Sequence[Part], task: Task | None) -> O:
     """Read an output from its parts."""
     try:
-        value, _ = carried(parts, is_text=form.law.is_text, around="result")
+        value, _ = carried(parts, form.law, "result")
         return form.read(value)
     except WrongValueError as error:
         raise OutputError(f"the output does not fit its schema: {error}", task) from error

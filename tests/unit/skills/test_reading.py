@@ -7,8 +7,10 @@ import pytest
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Message, Part, Role
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import TEXT, WrongValueError
+from a2a_runtime.skills.form import TEXT, Law, WrongValueError
 from a2a_runtime.skills.reading import carried
+
+ANY = Law({"not": {"type": "string"}})
 
 
 @pytest.mark.parametrize(
@@ -23,20 +25,20 @@ from a2a_runtime.skills.reading import carried
 )
 def test_data_goes_before_text(parts: list[Part], value: object, place: str) -> None:
     """The first piece of data is the value; without one, the JSON in the first text."""
-    assert carried(parts, is_text=False) == (value, place)
+    assert carried(parts, ANY) == (value, place)
 
 
 def test_text_skills_take_all_texts() -> None:
     """For a skill that takes text, the texts of a message are the value, line by line."""
-    assert carried([Part(text="a"), Part(raw=b"x"), Part(text="b")], is_text=True).value == "a\nb"
-    assert carried([Part(data="c")], is_text=True).value == "c"
+    assert carried([Part(text="a"), Part(raw=b"x"), Part(text="b")], TEXT.law).value == "a\nb"
+    assert carried([Part(data="c")], TEXT.law).value == "c"
 
 
 @pytest.mark.parametrize("parts", [[], [Part(raw=b"{}")], [Part(text="{")], [Part(text="NaN")]], ids=["nothing", "a file", "no json", "no number"])
 def test_other_messages_carry_nothing(parts: list[Part]) -> None:
     """A message without JSON is refused, with the place where it should be."""
     with pytest.raises(WrongValueError) as refused:
-        carried(parts, is_text=False)
+        carried(parts, ANY)
     assert refused.value.fields[0][0].startswith("message.parts")
 
 

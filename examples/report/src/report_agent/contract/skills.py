@@ -44,11 +44,12 @@ WRITE_REPORT: Final = SkillContract(
 )
 """Write a report on a topic, and give each chapter as soon as it is done."""
 
+PUBLISH_ASKS_APPROVAL: Final = Form[Approval](Approval, _SCHEMAS / "publish.ask.approval.json")
 PUBLISH: Final = SkillContract(
     id="publish",
     input=Form[Report](Report, _SCHEMAS / "publish.input.json"),
     output=Form[Publication](Publication, _SCHEMAS / "publish.output.json"),
     streams=False,
-    replies=(Form[Approval](Approval, _SCHEMAS / "publish.ask.approval.json"),),
+    replies=(PUBLISH_ASKS_APPROVAL,),
 )
 """Publish a report once somebody has approved it."""

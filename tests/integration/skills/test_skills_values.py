@@ -1,0 +1,187 @@
+"""Values of every kind go through a skill and come back as they were: as input, output, chunk and reply, in every dialect, and by plain HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from pydantic_core import to_json
+
+from a2a_contract.base import JsonObject
+from a2a_contract.dialects import V0_3, V0_3_PROTO, V1_0
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Message, Part, Role
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.client import ClientOptions, Pin
+from a2a_runtime.skills.context import SkillContext
+from a2a_runtime.skills.contract import SkillContract
+from a2a_runtime.skills.form import TEXT, Form
+from a2a_runtime.skills.model import SkillModel
+from a2a_runtime.skills.port import Call, Stream
+from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.serving import served
+from a2a_runtime.typed_client import Asked, SkillClient
+from a2a_runtime.typed_client.outcome import output_of
+
+pytestmark = pytest.mark.anyio
+URL = "http://agent"
+
+VALUES: dict[str, tuple[JsonObject, list[object]]] = {
+    "text": ({"type": "string"}, ["hello", "1", "null", ""]),
+    "words": ({"enum": ["a", "1", "null"]}, ["a", "1", "null"]),
+    "one word": ({"const": "yes"}, ["yes"]),
+    "text or null": ({"type": ["string", "null"]}, ["x", "null", None]),
+    "a text elsewhere": ({"$ref": "#/$defs/T", "$defs": {"T": {"type": "string"}}}, ["hello", "1"]),
+    "text or object": ({"oneOf": [{"type": "string"}, {"type": "object"}]}, ["hello", '{"x":1}', {"x": 1}]),
+    "anything": ({}, ["hello", "1", None, {"a": None}, 10**40, 1.5, [], True]),
+    "numbers": ({"type": "integer"}, [3, 10**30]),
+    "lists": ({"type": "array"}, [["a"], [], [None]]),
+}
+DIALECTS = [V1_0.name, V0_3.name, V0_3_PROTO.name]
+
+
+class Whatever(SkillClient):
+    """A client for skills that are made here."""
+
+    async def call(self, skill: SkillContract[object, object], value: object, reply: object = None) -> object:
+        """Call a skill, and answer what it asks with a value."""
+        return await self._call(skill, value, {"on_ask": lambda _: reply})
+
+    async def stream(self, skill: SkillContract[object, object], value: object) -> list[object]:
+        """Call a skill that streams."""
+        return [each async for each in self._stream(skill, value, {})]
+
+
+async def echo(value: object, _ctx: SkillContext) -> object:
+    """Give back what came in."""
+    return value
+
+
+async def twice(value: object, _ctx: SkillContext) -> AsyncIterator[object]:
+    """Give it twice."""
+    yield value
+    yield value
+
+
+@asynccontextmanager
+async def agent_of(
+    schema: JsonObject, of: object = object
+) -> AsyncGenerator[tuple[httpx.AsyncBaseTransport, list[SkillContract[object, object]]], None]:
+    """Serve three skills with a schema: one that echoes, one that streams and one that asks."""
+    form: Form[object] = Form(of, schema)
+
+    async def ask(_value: object, ctx: SkillContext) -> object:
+        return await ctx.ask("Well?", reply=form)
+
+    contracts = [
+        SkillContract("echo", form, form),
+        SkillContract("twice", form, form, streams=True),
+        SkillContract("ask", form, form, replies=(form,)),
+    ]
+    agent = Agent("values", description="Echoes.")
+    agent.add("echo", Call(contracts[0], echo), contract=contracts[0])
+    agent.add("twice", Stream(contracts[1], twice), contract=contracts[1])
+    agent.add("ask", Call(contracts[2], ask), contract=contracts[2])
+    async with served(create_app(agent, settings=QUICK)) as transport:
+        yield transport, contracts
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(("schema", "values"), VALUES.values(), ids=VALUES)
+async def test_values_come_back_as_they_were(schema: JsonObject, values: list[object], dialect: str) -> None:
+    """A text that looks like JSON stays a text, null stays null, and large integers keep their digits."""
+    options = ClientOptions(pin=Pin(dialect))
+    async with agent_of(schema) as (transport, (once, streamed, asking)), Whatever(URL, transport=transport, options=options) as client:
+        for value in values:
+            assert await client.call(once, value) == value
+            assert await client.stream(streamed, value) == [value, value]
+            assert await client.call(asking, value, value) == value
+
+
+@pytest.mark.parametrize(("schema", "values"), VALUES.values(), ids=VALUES)
+async def test_plain_http_takes_and_gives_the_same(schema: JsonObject, values: list[object]) -> None:
+    """The body is the value, whatever it is."""
+    async with agent_of(schema) as (transport, _), httpx.AsyncClient(base_url=URL, transport=transport) as http:
+        for value in values:
+            answer = await http.post("/skills/echo", content=to_json(value), headers={"content-type": "application/json"})
+            assert (answer.status_code, answer.json()) == (200, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("a", "a"), ("1", "1"), ('"a"', "a"), ("null", "null")], ids=["a word", "a number that is one", "JSON", "null that is one"]
+)
+async def test_people_type_words(text: str, value: str) -> None:
+    """A text that is no JSON of the schema, but fits it, is the value: nobody types quotes around an answer."""
+    async with agent_of({"enum": ["a", "1", "null"]}) as (transport, (once, _, _)), Whatever(URL, transport=transport) as client:
+        said = Message(message_id="m", role=Role.USER, parts=[Part(text=text)], metadata={"skillId": "echo"})
+        assert output_of(once.output, await client.untyped.send(said)) == value
+
+
+class Wrapped(SkillModel):
+    """A model with a type of the protocol inside, and with nulls of its own."""
+
+    part: Part
+    remark: str | None
+    note: str | None = None
+    __nullable__ = frozenset({"note"})
+
+
+async def test_types_of_the_protocol_are_written_as_the_protocol_writes_them() -> None:
+    """What a part has not is left out; what the skill's own schema lets be null is null."""
+    form = Form[Wrapped](Wrapped, {"type": "object", "properties": {"part": {"type": "object", "properties": {"raw": {"type": "string"}}}}})
+    told = {"part": {"text": "x"}, "remark": None, "note": None, "more": None, "deep": {"a": None}}
+    assert form.write(form.read(told)) == told
+    assert form.write(Wrapped(part=Part(text="x"), remark=None)) == {"part": {"text": "x"}, "remark": None}
+
+
+class Slow(httpx.AsyncBaseTransport):
+    """An agent that does not stream, answers at once, and is done when it is asked again."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer."""
+        if request.method == "GET":
+            interface = {"url": URL, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+            facts = {"description": "", "version": "1", "capabilities": {}, "skills": [], "defaultInputModes": [], "defaultOutputModes": []}
+            return httpx.Response(200, json={"name": "slow", "supportedInterfaces": [interface], **facts})
+        body = await request.aread()
+        call: dict[str, object] = httpx.Response(200, content=body).json()
+        self.asked.append(str(call["method"]))
+        state = State.COMPLETED if len(self.asked) > 2 else State.WORKING
+        task = {"id": "t", "contextId": "c", "status": {"state": str(state)}, "artifacts": [{"artifactId": "result", "parts": [{"text": "done"}]}]}
+        result: object = {"task": task} if len(self.asked) == 1 else task
+        return httpx.Response(200, json={"jsonrpc": "2.0", "id": call["id"], "result": result})
+
+
+async def test_a_task_that_goes_on_is_no_question() -> None:
+    """An agent without streams that answers before it is done is asked again until it is; nobody is asked anything."""
+    slow = Slow()
+    async with Whatever(URL, transport=slow) as client:
+        skill: SkillContract[object, object] = SkillContract("plain", TEXT, TEXT)  # type: ignore[arg-type]
+        assert await client.call(skill, "x") == "done"
+    assert len(slow.asked) == 3
+    assert len(set(slow.asked)) == 2
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["an error", "canceled"])
+async def test_who_cannot_answer_leaves_no_task_behind(*, ends: bool) -> None:
+    """An error in what answers or hears ends the call, and cancels the task: nobody waits for it any more."""
+    seen: list[Asked] = []
+
+    async def fails(question: Asked) -> object:
+        seen.append(question)
+        if ends:
+            raise KeyError("mine")
+        return await asyncio.Event().wait()
+
+    async with agent_of({"type": "string"}) as (transport, (_, _, asking)), Whatever(URL, transport=transport) as client:
+        with pytest.raises((KeyError, TimeoutError)):
+            async with asyncio.timeout(1):
+                await client._call(asking, "x", {"on_ask": fails})
+        assert (await client.untyped.get(seen[0].task)).status.state == State.CANCELED
