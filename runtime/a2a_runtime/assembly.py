@@ -68,11 +68,10 @@ class Assembly:
 
     def services(self, surface: Surface) -> tuple[AgentService[Call], Mapping[str, AgentService[Call]]]:
         """Give the service of a surface, and those of dialects with rules of their own, behind its policy if it has one."""
-        policy = surface.policy
-        if policy is None:
+        if surface.policy is None:
             return self.service, self.of_dialect
-        others = {name: PolicedService(each, self.store, policy) for name, each in self.of_dialect.items()}
-        return PolicedService(self.service, self.store, policy), others
+        others = {name: PolicedService(each, self.store, senders_name_tasks=True) for name, each in self.of_dialect.items()}
+        return PolicedService(self.service, self.store), others
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:

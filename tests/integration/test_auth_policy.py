@@ -11,11 +11,11 @@ import httpx
 import pytest
 from conformance.security.guarded import ISSUER, Person, guarded_agent
 from conformance.security.test_ownership import ATTACKS, HOOK
-from integration.talking import VOICES, RefusedError, Voice
+from integration.talking import VOICES, RefusedError, Talker, Voice, request_of
 from litestar.testing import TestClient
 
 from a2a_contract.base import WireModel
-from a2a_contract.dialects import V1_0
+from a2a_contract.dialects import MESH, V1_0
 from a2a_contract.operation import Operation
 from a2a_contract.operations import CREATE_TASK_PUSH_NOTIFICATION_CONFIG, GET_TASK, LIST_TASKS, SEND_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import GetTaskRequest, Task, TaskPushNotificationConfig
@@ -23,8 +23,11 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.checkpoint import Checkpoint
 from a2a_runtime.auth.tokens import Claims, JwtAuthenticator
 from a2a_runtime.caller import Caller
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.issuer import Issuer
 
 RPC = Voice(V1_0.name, is_jsonrpc=True)
@@ -125,6 +128,82 @@ def test_what_may_not_be_read_is_in_no_list(client: httpx.Client) -> None:
     page = nobody.list(page_size=100)
     assert (page.tasks, page.total_size) == ([], 0)
     assert person(client, "bob", "reader").list(page_size=100).tasks
+
+
+def private(caller: Caller, _action: str, task: Task | None) -> bool:
+    """Let nobody but ada near what is secret."""
+    return task is None or caller.subject == "ada" or "SECRET" not in task.to_json().decode()
+
+
+@pytest.fixture
+def shared() -> Iterator[tuple[Person, Person]]:
+    """Two of a team, of whom one has secrets."""
+    gate = Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected(), Claims(team="team")))
+    surface = Surface(guarded_agent(), gate=gate, policy=private, deduplicate_messages=True)
+    with TestClient(create_app(surface, store="memory", settings=QUICK)) as client:
+        yield person(client, "ada"), person(client, "bob")
+
+
+def test_a_handler_tells_nobody_what_they_may_not_read(shared: tuple[Person, Person]) -> None:
+    """Neither by the conversation that a message goes on with, nor by the tasks that it refers to; what may be read still is."""
+    ada, bob = shared
+    secret, plain = ada.task("SECRET", skill="act"), ada.task("plain", skill="act", message_id="m-2")
+    for voice_of in (bob.send, bob.stream):
+        with pytest.raises(RefusedError) as refused:
+            voice_of("x", skill="act", message_id="m-3", context_id=secret.context_id)
+        assert refused.value.status == 403
+    said = bob.task("x", skill="act", message_id="m-4", reference_task_ids=[secret.id, "nope", plain.id], context_id=plain.context_id)
+    assert "SECRET" not in str(said)
+    assert f"['{plain.id}']" in str(said)
+    assert [each for message in said.history or () for each in message.reference_task_ids or ()] == [plain.id]
+    assert "SECRET" in str(ada.task("y", skill="act", message_id="m-5", context_id=secret.context_id, reference_task_ids=[secret.id]))
+
+
+def test_nobody_is_answered_for_a_colleague(shared: tuple[Person, Person]) -> None:
+    """The same key, or the same id of a message, means another message from somebody else; from the same one it is the same still."""
+    ada, bob = shared
+    secret = ada.task("SECRET", skill="echo")
+    request = request_of("SECRET", skill="echo")
+    assert bob.raw(SEND_MESSAGE, request).json()["result"]["task"]["id"] != secret.id
+    assert ada.raw(SEND_MESSAGE, request).json()["result"]["task"]["id"] == secret.id
+    keyed = [each.raw(SEND_MESSAGE, request, idempotency_key="k").json()["result"]["task"]["id"] for each in (ada, bob, ada)]
+    assert keyed[0] == keyed[2] != keyed[1]
+
+
+def test_who_may_not_read_any_more_gets_no_old_answer() -> None:
+    """A message that comes again is answered with its task only as long as the policy lets its sender read it."""
+    tokens = JwtAuthenticator(ISSUER.keys(), ISSUER.expected())
+    surface = Surface(guarded_agent(), gate=Checkpoint(tokens), policy=lambda caller, _, task: task is None or "boss" in caller.roles)
+    with TestClient(create_app(surface, store="memory", settings=QUICK)) as client:
+        answers = [
+            Person(client, RPC, token=ISSUER.token(roles=roles)).raw(SEND_MESSAGE, request_of("x"), idempotency_key="k") for roles in (["boss"], [])
+        ]
+    assert ["result" in each.json() for each in answers] == [True, False]
+
+
+def test_what_has_outlived_its_task_is_asked_about_too() -> None:
+    """By the messages that are left of it."""
+    clock = FakeClock()
+    store = MemoryStore(StoreOptions(clock, retention=60))
+    gate = Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected(), Claims(team="team")))
+    with TestClient(create_app(Surface(guarded_agent(), gate=gate, policy=private), store=store, settings=QUICK)) as client:
+        ada, bob = person(client, "ada"), person(client, "bob")
+        secret = ada.task("SECRET", skill="echo")
+        clock.advance(61)
+        asyncio.run(store.sweep())
+        with pytest.raises(RefusedError, match="not found"):
+            ada.get(secret.id)
+        assert bob.raw(SEND_MESSAGE, request_of("x", skill="act", context_id=secret.context_id)).status_code == 403
+        assert "SECRET" in str(ada.task("x", skill="act", context_id=secret.context_id))
+
+
+def test_a_policy_is_asked_in_mesh_too() -> None:
+    """There the sender names the task that is to be, which is none yet."""
+    mesh = frozenset((V1_0.name, MESH.name))
+    surface = Surface(guarded_agent(), dialects=mesh, only=frozenset(("echo",)), policy=lambda *_: False)
+    with TestClient(create_app(surface, store="memory", settings=QUICK)) as client:
+        refused = Talker(client, Voice(MESH.name, is_jsonrpc=True)).raw(SEND_MESSAGE, request_of("x", task_id="t-1"))
+    assert refused.status_code == 403
 
 
 def test_a_plain_function_is_a_policy_too() -> None:

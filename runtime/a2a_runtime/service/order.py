@@ -134,12 +134,15 @@ def rest_of(request: SendMessageRequest, call: Call) -> Request:
 
 
 def _promise(request: SendMessageRequest, call: Call) -> Idempotency | None:
-    """Read the key under which the message is taken only once; keys and message ids cannot be taken for one another."""
-    message = request.message
+    """Read the key under which the message is taken only once: one of the sender's own, also where a team shares its tasks.
+
+    Keys and message ids cannot be taken for one another, nor can those of two people.
+    """
+    message, who = request.message, call.caller.subject if call.caller.team else ""
     if call.idempotency_key:
-        return Idempotency(f"key:{call.idempotency_key}", _digest(request.to_json()), message.context_id or "")
+        return Idempotency(f"key:{len(who)}:{who}:{call.idempotency_key}", _digest(request.to_json()), message.context_id or "")
     if call.surface.deduplicate_messages:
-        return Idempotency(f"message:{message.message_id}", _digest(message.to_json()), message.context_id or "")
+        return Idempotency(f"message:{len(who)}:{who}:{message.message_id}", _digest(message.to_json()), message.context_id or "")
     return None
 
 

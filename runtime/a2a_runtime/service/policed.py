@@ -6,15 +6,18 @@
     Surface(agent, gate=…, policy=may)
 
 ``action`` is the name of an operation in the canonical dialect, ``task`` the one that it is about, as it is now, or ``None``. A policy only takes
-away: whose tasks there are at all is decided before it is asked. A task that somebody may not even read does not exist for them, and is in none of
-their lists.
+away: whose tasks there are at all is decided before it is asked. A task that somebody may not even read does not exist for them, is in none of their
+lists, and no message can refer to it. Since a handler reads all of its conversation, only who may read every task in it may send a message there; a
+task of which only messages are left is asked about with those, in no state.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from inspect import isawaitable
+from typing import Protocol
 
 from a2a_contract import v1_0
 from a2a_contract.base import Encoded
@@ -34,28 +37,33 @@ from a2a_contract.operations import (
     SUBSCRIBE_TO_TASK,
 )
 from a2a_contract.service import AgentService, Event
-from a2a_contract.v1_0 import StreamResponse, Task
+from a2a_contract.v1_0 import Message, StreamResponse, Task, TaskState, TaskStatus
 from a2a_runtime.auth.audit import record
+from a2a_runtime.caller import Scope
 from a2a_runtime.service.call import Call
-from a2a_runtime.stores.port import TaskStore
-from a2a_runtime.surface import Policy
+from a2a_runtime.stores.cursor import MAX_PAGE
+from a2a_runtime.stores.port import ContextStore, TaskQuery, TaskStore
+
+
+class Tasks(TaskStore, ContextStore, Protocol):
+    """What of a store a policy is asked about."""
 
 
 class PolicedService(AgentService[Call]):
     """Asks a policy before it asks a service."""
 
-    def __init__(self, service: AgentService[Call], store: TaskStore, policy: Policy) -> None:
-        self._service, self._store, self._policy = service, store, policy
+    def __init__(self, service: AgentService[Call], store: Tasks, *, senders_name_tasks: bool = False) -> None:
+        self._service, self._store = service, store
+        self._senders_name_tasks = senders_name_tasks
 
     async def send_message(self, request: v1_0.SendMessageRequest, call: Call) -> Encoded[v1_0.SendMessageResponse]:
         """Take a message, if it may be sent."""
-        await self._permit(SEND_MESSAGE, call, request.tenant, request.message.task_id)
-        return await self._service.send_message(request, call)
+        return await self._service.send_message(await self._permitted(SEND_MESSAGE, request, call), call)
 
     async def send_streaming_message(self, request: v1_0.SendMessageRequest, call: Call) -> AsyncGenerator[Event[StreamResponse], None]:
         """Take a message, if it may be sent, and yield what comes of it."""
-        await self._permit(SEND_STREAMING_MESSAGE, call, request.tenant, request.message.task_id)
-        async with aclosing(_passed(self._service.send_streaming_message(request, call))) as events:
+        permitted = await self._permitted(SEND_STREAMING_MESSAGE, request, call)
+        async with aclosing(_passed(self._service.send_streaming_message(permitted, call))) as events:
             async for event in events:
                 yield event
 
@@ -65,11 +73,11 @@ class PolicedService(AgentService[Call]):
         return await self._service.get_task(request, call)
 
     async def list_tasks(self, request: v1_0.ListTasksRequest, call: Call) -> Encoded[v1_0.ListTasksResponse]:
-        """List the tasks that may be read; a page may so have fewer than it could."""
+        """List the tasks that may be read; a page may so have fewer than it could, and only those are counted."""
         await self._permit(LIST_TASKS, call, request.tenant)
         page = (await self._service.list_tasks(request, call)).model
-        seen = [task for task in page.tasks if await self._may(call, GET_TASK, task)]
-        return Encoded.of(page.model_copy(update={"tasks": seen, "total_size": page.total_size - len(page.tasks) + len(seen)}))
+        seen = [task for task in page.tasks if await may(call, GET_TASK, task)]
+        return Encoded.of(page.model_copy(update={"tasks": seen, "total_size": len(seen)}))
 
     async def cancel_task(self, request: v1_0.CancelTaskRequest, call: Call) -> Encoded[Task]:
         """Stop a task."""
@@ -114,24 +122,67 @@ class PolicedService(AgentService[Call]):
         await self._permit(GET_EXTENDED_AGENT_CARD, call, request.tenant)
         return await self._service.get_extended_agent_card(request, call)
 
-    async def _permit(self, action: Operation, call: Call, tenant: str | None, task_id: str | None = None) -> None:
+    async def _permitted(self, action: Operation, request: v1_0.SendMessageRequest, call: Call) -> v1_0.SendMessageRequest:
+        """Refuse a message that may not be sent, and take away from one that may what it may not refer to."""
+        message, scope = request.message, call.scope(request.tenant)
+        task = await self._permit(action, call, request.tenant, message.task_id)
+        if task is None and self._senders_name_tasks and message.task_id:
+            await self._permit(action, call, request.tenant)
+        context_id = message.context_id if task is None else task.context_id
+        if context_id and not await self._may_read_conversation(call, scope, context_id):
+            raise PermissionDeniedError("The caller may not read all of this conversation")
+        if not message.reference_task_ids:
+            return request
+        referred = [(each, await self._store.load_task(scope, each)) for each in message.reference_task_ids]
+        readable = [name for name, stored in referred if stored is not None and await may(call, GET_TASK, stored.task.model)]
+        return request.model_copy(update={"message": message.model_copy(update={"reference_task_ids": readable})})
+
+    async def _may_read_conversation(self, call: Call, scope: Scope, context_id: str) -> bool:
+        """Whether a caller may read all that a handler can read of a conversation."""
+        there: set[str] = set()
+        query = TaskQuery(context_id, page_size=MAX_PAGE)
+        while True:
+            page = await self._store.list_tasks(scope, query)
+            for stored in page.tasks:
+                there.add(stored.wire_id)
+                if not await may(call, GET_TASK, stored.task.model):
+                    return False
+            if not page.next_page_token:
+                break
+            query = replace(query, page_token=page.next_page_token)
+        left = [each for each in await self._store.conversation(scope, context_id) if each.task_id not in there]
+        gone = dict.fromkeys(each.task_id for each in left)
+        return all([await may(call, GET_TASK, _remains(name or "", context_id, left)) for name in gone])
+
+    async def _permit(self, action: Operation, call: Call, tenant: str | None, task_id: str | None = None) -> Task | None:
         task: Task | None = None
         if task_id:
             stored = await self._store.load_task(call.scope(tenant), task_id)
             if stored is None:
-                return  # the service says so, in its own words
+                return None  # the service says so, in its own words
             task = stored.task.model
-        if await self._may(call, action, task):
-            return
-        if task is not None and (action is GET_TASK or not await self._may(call, GET_TASK, task)):
+        if await may(call, action, task):
+            return task
+        if task is not None and (action is GET_TASK or not await may(call, GET_TASK, task)):
             caller = call.caller  # who is told that there is nothing is denied something all the same
             record("denied", caller=caller.owner, tenant=caller.tenant, action=action.name, task=task_id or "", reason="hidden by the policy")
             raise TaskNotFoundError(details={"task_id": task_id or ""})
         raise PermissionDeniedError
 
-    async def _may(self, call: Call, action: Operation, task: Task | None) -> bool:
-        answer = self._policy(call.caller, action.name, task)
-        return await answer if isawaitable(answer) else answer
+
+async def may(call: Call, action: Operation, task: Task | None) -> bool:
+    """Ask the policy of a surface, if it has one."""
+    policy = call.surface.policy
+    if policy is None:
+        return True
+    answer = policy(call.caller, action.name, task)
+    return await answer if isawaitable(answer) else answer
+
+
+def _remains(task_id: str, context_id: str, messages: Sequence[Message]) -> Task:
+    """Show what is left of a task that is no more."""
+    said = [each for each in messages if (each.task_id or "") == task_id]
+    return Task(id=task_id, context_id=context_id, status=TaskStatus(state=TaskState.UNSPECIFIED), history=said)
 
 
 async def _passed(events: AsyncIterator[Event[StreamResponse]]) -> AsyncGenerator[Event[StreamResponse], None]:

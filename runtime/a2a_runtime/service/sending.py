@@ -8,6 +8,7 @@ from contextlib import aclosing, suppress
 
 from a2a_contract.base import Encoded
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
+from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
 from a2a_runtime.agent import DeclaredSkill
@@ -21,6 +22,7 @@ from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.following import ends_of
 from a2a_runtime.service.order import Order, check_modes, need_permission, need_streaming, order_of, skill_of
+from a2a_runtime.service.policed import may
 from a2a_runtime.skills.replies import check_reply
 from a2a_runtime.stores.port import NewTask, StoredTask
 
@@ -86,7 +88,10 @@ class Sending(ServiceBase):
             push=None if order.push is None else sealed(order.push, self._means.vault),
             record=None if order.request is PLAIN else order.request.record,
         )
-        return await self._engine.start(order.scope, new, call.caller)
+        accepted = await self._engine.start(order.scope, new, call.caller)
+        if not accepted.is_new and not await may(call, GET_TASK, accepted.stored.task.model):
+            raise TaskNotFoundError(details={"task_id": accepted.stored.wire_id})
+        return accepted
 
     async def _follow_up(self, order: Order, call: Call) -> Accepted:
         """Give a message to its task; a webhook that comes with it hears of everything that the message brings about."""
