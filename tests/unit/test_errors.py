@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from a2a_contract.errors import ERRORS, A2AError
+from a2a_contract.errors import ERRORS, A2AError, InvalidParamsError
 from a2a_runtime import errors
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 
@@ -46,3 +46,9 @@ def test_what_a_store_says_of_itself_is_for_the_log(error: type[StoreUnavailable
     assert "tasks.db" in str(raised)
     assert "tasks.db" not in raised.message
     assert str(error()) == raised.message
+
+
+def test_an_error_says_where() -> None:
+    """In a log or a traceback, the places are there too; the message on the wire is without them."""
+    error = InvalidParamsError("Wrong", fields=(("a.b", "too small"), ("c", "missing")))
+    assert (str(error), error.message) == ("Wrong; a.b: too small; c: missing", "Wrong")
