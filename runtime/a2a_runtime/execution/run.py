@@ -133,10 +133,12 @@ class TaskRun:
 
     async def abandon(self) -> None:
         """End the task without its handler, which does not stop; whatever that still writes is refused."""
-        log.warning("the handler of skill %s does not stop (%s); its task ends without it", self.skill.id, self.reason)
+        end = self._interrupted() or End(None)
+        fate = "is left to another process" if end.state is None else "ends without it"
+        log.warning("task %s: the handler of skill %s does not stop (%s); the task %s", self.context.task_id, self.skill.id, self.reason, fate)
         self.desk.dismiss()
         with suppress(RunOver):
-            await self._settle(self._interrupted() or End(None))
+            await self._settle(end)
 
     async def _go(self) -> None:
         try:

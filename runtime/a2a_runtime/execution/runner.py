@@ -28,6 +28,7 @@ from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution import run as runs
 from a2a_runtime.execution.context import TaskContext, World
 from a2a_runtime.execution.desk import Desk, Teller
+from a2a_runtime.execution.leaving import let_go
 from a2a_runtime.execution.loops import Later, Loops
 from a2a_runtime.execution.run import End, Interruption, Rules, TaskRun
 from a2a_runtime.execution.skill import Skill
@@ -151,6 +152,9 @@ class EmbeddedRunner:
         await self._loops.stop()
         for task in self._left_behind | self._ends:
             task.cancel()
+        await asyncio.sleep(0)
+        for task in self._left_behind:
+            let_go(task)
         with suppress(StoreUnavailableError):  # the lease runs out by itself
             await self._world.store.unregister(self._process)
 

@@ -1,0 +1,71 @@
+"""A process whose handler does not stop when it is told to.
+
+python stubborn_process.py FILE HANDLER     takes a task and leaves it, or goes on with the one that is left
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+from dataclasses import replace
+
+from a2a_contract.errors import TaskIdInUseError
+from a2a_contract.lifecycle import State
+from a2a_runtime.caller import Scope
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.engine import Engine, Parts
+from a2a_runtime.execution.runner import Skills
+from a2a_runtime.execution.skill import Skill
+from a2a_runtime.stores.port import NewTask
+from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.testing.agent import QUICK, user_message
+
+SCOPE = Scope("/agent")
+
+
+async def deaf(_ctx: TaskContext) -> None:
+    """Go on when canceled."""
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            continue
+
+
+async def stone_deaf(_ctx: TaskContext) -> None:
+    """Go on whatever happens, also when the interpreter ends."""
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except BaseException:  # noqa: BLE001, S112 - the worst of handlers
+            continue
+
+
+def blocked(_ctx: TaskContext) -> None:
+    """Block a thread for ever."""
+    threading.Event().wait()
+
+
+async def sane(ctx: TaskContext) -> str:
+    """Say how often this was tried."""
+    return f"attempt {ctx.attempt}"
+
+
+async def main(file: str, name: str) -> None:
+    """Take a task and leave while it runs, or see it to its end."""
+    handler = {"deaf": deaf, "stone_deaf": stone_deaf, "blocked": blocked, "sane": sane}[name]
+    engine = Engine(SqliteStore(file), Skills(Skill("s", handler)), Parts(settings=replace(QUICK, stubborn_after=0.1)))
+    async with engine:
+        try:
+            stored = (await engine.start(SCOPE, NewTask("c", user_message("go"), "s", "v1_0", wire_id="t-1"))).stored
+        except TaskIdInUseError:
+            stored = await engine.load(SCOPE, "t-1")
+        last = await engine.wait(stored.key, 1, frozenset({State.WORKING} if name != "sane" else {State.COMPLETED}))
+        sys.stdout.write(f"{last.state.name} {(await engine.load(SCOPE, 't-1')).task.json.decode()}")
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.WARNING)
+    asyncio.run(main(*sys.argv[1:]))
