@@ -22,6 +22,7 @@ from litestar.plugins import InitPlugin
 from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.assembly import Assembly
+from a2a_runtime.exchange.browsers import Pages
 from a2a_runtime.exchange.exchange import HttpExchange
 from a2a_runtime.exchange.framework import Strays
 from a2a_runtime.exchange.mount import check_guards, check_paths, controllers_of
@@ -76,6 +77,7 @@ class A2APlugin(InitPlugin):
             async with Assembly(self.surfaces, self._store, self._settings, keyring=keyring) as assembly:
                 self.assembly = assembly
                 for counter in counters:
+                    counter.pages = Pages(counter.surface, app.cors_config)
                     counter.count_in(assembly.store)
                     counter.open(*assembly.services(counter.surface), assembly.service.home)
                 try:

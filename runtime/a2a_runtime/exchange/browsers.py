@@ -1,4 +1,4 @@
-"""What browsers are told: whose pages may call the agent, and that it is reached over TLS only. Nothing, unless the operator says so.
+"""Browsers: whose pages may call the agent, and that it is reached over TLS only. Only its own, and nothing, unless the operator says so.
 
 A2A_CORS_ORIGINS=https://app.example,https://admin.example
 A2A_HSTS=31536000                                                seconds, when everything before the agent speaks TLS
@@ -7,16 +7,22 @@ A2A_HSTS=31536000                                                seconds, when e
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from litestar.config.cors import CORSConfig
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from a2a_contract.dialects import EXTENSIONS, VERSION
+from a2a_contract.errors import PermissionDeniedError
 from a2a_runtime.settings import PREFIX, Settings
+from a2a_runtime.surface import Surface
 
 log = logging.getLogger(__name__)
 
 _ANY = "*"
+_ORIGIN, _SITE, _HOST = b"origin", b"sec-fetch-site", b"host"
+_OWN_SITES = frozenset((b"same-origin", b"none"))
 _SENT = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-API-Key", *VERSION.headers, *EXTENSIONS.headers)
 _SHOWN = ["ETag", "Retry-After", "WWW-Authenticate", *EXTENSIONS.headers]
 
@@ -30,6 +36,33 @@ def cors_of(settings: Settings) -> CORSConfig | None:
         log.warning("every page on the web may call this agent in the name of its readers; name the pages in %sCORS_ORIGINS", PREFIX)
     # Credentials of a browser (cookies) are never allowed: an agent is called with tokens, which no foreign page has.
     return CORSConfig(allow_origins=origins, allow_headers=list(_SENT), expose_headers=_SHOWN, allow_methods=["GET", "POST", "DELETE", "OPTIONS"])
+
+
+class Pages:
+    """Those whose scripts may do something at a surface.
+
+    A browser sends what a page of anybody tells it to, with the cookies of its reader and from within their network; that the page does not get to
+    read the answer undoes nothing. But it says where the page is from. Whoever says nothing of that is no browser.
+    """
+
+    def __init__(self, surface: Surface, cors: CORSConfig | None = None) -> None:
+        self._cors = cors
+        self._hosts = frozenset(urlsplit(url).netloc.encode() for url in (surface.public_url, surface.agent.url) if url)
+
+    def check(self, headers: Mapping[bytes, bytes]) -> None:
+        """Refuse what the page of somebody else has a browser send."""
+        origin, site = headers.get(_ORIGIN), headers.get(_SITE)
+        if origin is None and site is None:
+            return
+        if origin is not None and self._cors is not None and self._cors.is_origin_allowed(origin.decode("latin-1")):
+            return
+        # Not all browsers say the site, and none over plain HTTP to another machine.
+        if not (self._is_own(origin or b"", headers) if site is None else site in _OWN_SITES):
+            raise PermissionDeniedError(f"Pages of other origins may not call this agent; {PREFIX}CORS_ORIGINS names those that may")
+
+    def _is_own(self, origin: bytes, headers: Mapping[bytes, bytes]) -> bool:
+        host = origin.partition(b"://")[2]
+        return host in self._hosts or (host != b"" and host == headers.get(_HOST))
 
 
 class TransportSecurity:

@@ -24,6 +24,7 @@ from a2a_runtime.auth.gate import ANYONE
 from a2a_runtime.caller import Caller
 from a2a_runtime.exchange.address import base_url
 from a2a_runtime.exchange.body import GoneError, read_body
+from a2a_runtime.exchange.browsers import Pages
 from a2a_runtime.exchange.dialect import Spoken
 from a2a_runtime.exchange.failure import failure_of
 from a2a_runtime.exchange.frames import error_frame, frame
@@ -44,6 +45,7 @@ Operations: TypeAlias = Mapping[str, Callable[[Any, Call], Any]]
 
 Home: TypeAlias = Callable[[str, Call], Awaitable[str | None]]
 
+_READING = frozenset(("GET", "HEAD", "OPTIONS"))
 _KEEP_ALIVE: Header = (b"connection", b"keep-alive")
 _CLOSE: Header = (b"connection", b"close")
 _NOT_KEPT = (b"cache-control", b"no-store")  # an answer is for one caller, and no cache knows which
@@ -84,6 +86,8 @@ class Counter:
         self.surface = surface
         self.spoken = Spoken(surface.dialects)
         self._gate, self._turnstile = surface.gate, Turnstile(surface)
+        self.pages = Pages(surface)
+        """Whose pages may call; the app says which others may, once it is known."""
         self._patrol = Patrol()
         seconds = surface.limits.body_seconds
         self._deadline = None if seconds is None else Deadline(seconds)
@@ -133,6 +137,8 @@ class Counter:
 
     async def admit(self, question: Question) -> Caller:
         """Let the sender of a request in, or raise why they may not come in, or not now: before anything of the body is read."""
+        if question.scope["method"] not in _READING:
+            self.pages.check(question.headers)
         caller = ANYONE
         if self._gate is not None:
             admitted = self._gate.admit(Credentials(question.scope))
