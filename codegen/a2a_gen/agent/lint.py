@@ -36,7 +36,7 @@ def _unlawful(library: Library, path: str, data: Json) -> Iterator[Problem]:
         place = library.place(Target(path, "/$schema"))
         yield Problem(place, "A2A-K06", f"{draft!r} is no draft of JSON Schema that is known", f"name one of them: {', '.join(DRAFTS)}")
         return
-    for error in jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, offline=True).iter_errors(data):
+    for error in jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, validate_formats=True, offline=True).iter_errors(data):
         pointer = "".join(f"/{escaped(str(step))}" for step in error.instance_path)
         text = f"this is no JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
         yield Problem(library.place(Target(path, pointer)), "A2A-K06", text, "write what the draft named under $schema allows")
