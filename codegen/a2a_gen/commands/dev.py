@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -41,6 +42,7 @@ def command(host: str, port: int) -> None:
     if project.kind != "agent":
         raise ProjectError(f"{project.config} is a contract, and nothing to serve", "go to the folder of an agent, which has an a2a.toml")
     server = Server(project, host, port)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops this means the server: it must not outlive us
     try:
         _watch(project, server)
     except KeyboardInterrupt:

@@ -1,0 +1,72 @@
+"""What `a2a-gen dev` does while somebody works on an agent."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from a2a_gen.entry import main
+
+COMMAND = [sys.executable, "-m", "a2a_gen", "dev", "--port"]
+
+
+@pytest.fixture
+def hello(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project that was just started."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "hello"]) == 0
+    return tmp_path / "hello"
+
+
+@pytest.fixture
+def port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def working_on(project: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the command until it serves, and end it whatever happens; what it says is in a file of the project."""
+    with (project / "said.log").open("wb") as log, subprocess.Popen([*COMMAND, str(port)], cwd=project, stdout=log, stderr=log) as process:
+        try:
+            until(lambda: is_served(port), project)
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def is_served(port: int) -> bool:
+    """Whether the card is there."""
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/.well-known/agent-card.json", trust_env=False).is_success
+    except httpx.ConnectError:
+        return False
+
+
+def until(is_so: Callable[[], bool], project: Path) -> None:
+    """Wait until something is so."""
+    for _ in range(300):
+        if is_so():
+            return
+        time.sleep(0.1)
+    raise TimeoutError((project / "said.log").read_text())
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=lambda stop: stop.name)
+def test_the_server_ends_with_the_command(hello: Path, port: int, stop: signal.Signals) -> None:
+    """However the command is told to stop, the port is free when it has ended."""
+    with working_on(hello, port) as process:
+        process.send_signal(stop)
+        assert process.wait(timeout=30) == 0
+        assert not is_served(port)
