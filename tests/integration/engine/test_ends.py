@@ -244,3 +244,21 @@ async def test_a_conversation_remembers(store: Store) -> None:
     async with agent(chat, store=store) as one, asyncio.timeout(5):
         said = [(await one.send(text, context_id=context)).status.message.parts[0].text for text, context in [("a", "1"), ("b", "1"), ("c", "2")]]
         assert said == ["1: a", "2: a, 1: a, b", "1: c"]
+
+
+async def test_functions_that_block_hold_up_nobody() -> None:
+    """Each has a thread of its own: two that wait for one another both get on, and so does a coroutine that sets off the second."""
+    meet = threading.Barrier(2)
+
+    def meets(_ctx: TaskContext) -> str:
+        meet.wait(10)
+        return "met"
+
+    async def comes(_ctx: TaskContext) -> str:
+        return "came"
+
+    async with agent(meets, comes) as one, asyncio.timeout(10):
+        first = await one.begin("hi", skill="meets")
+        assert texts_of(await one.send("hi", skill="comes")) == {"result": ["came"]}
+        assert texts_of(await one.send("hi", skill="meets")) == {"result": ["met"]}
+        assert texts_of(await one.ended(first)) == {"result": ["met"]}
