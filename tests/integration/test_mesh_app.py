@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conformance.mesh.producer import ONLY_MESH, agent_of, echo
+from integration.talking import request_of
 from litestar import Litestar, get
 from litestar.testing import TestClient
 
-from a2a_contract.dialects import V1_0
+from a2a_contract.dialects import MESH, V1_0
 from a2a_runtime.agent import SkillView
 from a2a_runtime.app import create_app
+from a2a_runtime.assembly import Assembly
+from a2a_runtime.caller import Caller
 from a2a_runtime.heartbeat.membership import Membership
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project import load_project
+from a2a_runtime.service.call import Call
 from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import QUICK
 
 SURFACE = Surface(agent_of("echo", echo), "/agents/echo", ONLY_MESH)
 PROJECT = """
@@ -111,3 +117,15 @@ def test_a_project_has_mesh_surfaces(tmp_path: Path) -> None:
         )
         assert card["authentication"] == {"schemes": ["bearer"]}
         assert client.post("/agents/report-generator", json={}).status_code == 401
+
+
+@pytest.mark.anyio
+async def test_an_answer_that_is_there_is_not_waited_for() -> None:
+    """On a store in memory a task that ends at once is answered after some rounds of the loop: nobody waits until somebody looks again."""
+    async with Assembly([SURFACE], "memory", QUICK) as assembly:
+        call = Call(SURFACE, Caller("ada"), MESH.name)
+        asked = asyncio.ensure_future(assembly.of_dialect[MESH.name].send_message(request_of("hi", task_id="t-1"), call))
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert asked.done()
+        assert (await asked).model.task

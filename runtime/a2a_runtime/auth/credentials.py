@@ -50,8 +50,10 @@ class Credentials(Mapping[str, str]):
     @property
     def client(self) -> str:
         """The address that the request came from, as the server tells it."""
-        scope = self._scope
-        client = scope["client"] if "client" in scope else None  # noqa: SIM401 - servers may leave it out, and get() has no type that is known
+        try:
+            client = self._scope["client"]
+        except KeyError:  # servers may leave it out
+            return ""
         return client[0] if client else ""
 
     @property

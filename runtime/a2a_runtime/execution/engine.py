@@ -119,7 +119,10 @@ class Engine(Reading):
         return await self._follow_ups.take(scope, wire_id, message, idempotency)
 
     def wait(self, key: str, cursor: int, until: frozenset[State] = SETTLED) -> Coroutine[object, object, LoggedEvent]:
-        """Wait for the first event after the cursor that leaves the task in one of these states, or ends it."""
+        """Wait for the first event after the cursor that leaves the task in one of these states, or ends it.
+
+        Await it at once: whether anything has happened since the cursor is looked up by the call itself.
+        """
         return self._hub.until(key, cursor, until, fresh=self.runner.last_seq(key) == cursor)
 
     async def settled(self, accepted: Accepted, history_length: int | None = None) -> StoredTask:

@@ -128,7 +128,8 @@ class MeshService(ServiceBase, AgentService[Call]):
         if handed_back is None:
             await self._engine.wait(key, cursor, SETTLED)
             return
-        settled = asyncio.ensure_future(self._engine.wait(key, cursor, SETTLED))
+        # Waiting begins with the call of wait(), so the call belongs into the task: until that runs, the handler may have written already.
+        settled = asyncio.ensure_future(self._settled(key, cursor))
         try:
             await asyncio.wait((settled, handed_back), return_when=asyncio.FIRST_COMPLETED)
             if settled.done():
@@ -136,6 +137,9 @@ class MeshService(ServiceBase, AgentService[Call]):
         finally:
             settled.cancel()
             await asyncio.gather(settled, return_exceptions=True)
+
+    async def _settled(self, key: str, cursor: int) -> None:
+        await self._engine.wait(key, cursor, SETTLED)
 
     async def _look(self, stored: StoredTask, history_length: int | None) -> Task:
         try:
