@@ -52,6 +52,10 @@ class A2AError(Exception):
         self.fields = fields
         super().__init__(self.message)
 
+    def __str__(self) -> str:
+        """Say what is wrong, and where."""
+        return "; ".join((self.message, *(f"{place}: {text}" for place, text in self.fields)))
+
 
 class EnvelopeError(A2AError):
     """The request could not be taken as a request at all."""

@@ -200,7 +200,10 @@ def test_v0_3_7_4_lists_look_like_those_of_1_0(agent_place: httpx.Client) -> Non
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"pageSize": 0}, {"pageSize": 101}, {"pageToken": "invalid!@#"}, {"historyLength": -1}, {"status": "running"}, {"lastUpdatedAfter": "x"}],
+    [
+        *({"pageSize": 0}, {"pageSize": 101}, {"pageToken": "invalid!@#"}, {"historyLength": -1}, {"status": "running"}, {"lastUpdatedAfter": "x"}),
+        *({"historyLength": 2**31}, {"contextId": "a\0b"}),
+    ],
 )
 def test_v0_3_7_4_wrong_filters_are_invalid_params(agent_place: httpx.Client, wrong: dict[str, object]) -> None:
     """Each that the specification lists, by its name."""

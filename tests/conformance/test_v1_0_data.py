@@ -104,6 +104,50 @@ def test_v1_0_5_7_what_is_required_must_be_there(asker_1_0: Asker, change: dict[
     assert fields_of(response, asker_1_0.voice) == [place]
 
 
+CANNOT_BE: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "the id of a task": ("GetTask", "/tasks/a%00b", {"id": "a\0b"}, "id"),
+    "the id of a conversation": ("ListTasks", "/tasks?contextId=a%00b", {"contextId": "a\0b"}, "contextId"),
+    "a tenant": ("ListTasks", "/tasks?tenant=a%0Ab", {"tenant": "a\nb"}, "tenant"),
+    "a history of one task": ("GetTask", f"/tasks/x?historyLength={2**31}", {"id": "x", "historyLength": 2**31}, "historyLength"),
+    "a history of many tasks": ("ListTasks", f"/tasks?historyLength={2**63}", {"historyLength": 2**63}, "historyLength"),
+}
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(("method", "path", "params", "place"), CANNOT_BE.values(), ids=CANNOT_BE.keys())
+def test_v1_0_3_3_2_what_no_store_can_look_for_is_refused(asker_1_0: Asker, method: str, path: str, params: dict[str, Any], place: str) -> None:
+    """Control characters in names, and numbers that no int32 holds: on every store alike, with the member."""
+    if asker_1_0.voice.is_jsonrpc:
+        response = asker_1_0.client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=ADA)
+    else:
+        response = asker_1_0.client.get(path, headers=ADA)
+    check_refusal(response, asker_1_0.voice, "InvalidParamsError")
+    assert fields_of(response, asker_1_0.voice) == [place]
+
+
+UNFIT: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "message": ({"messageId": "a\0b"}, {}, "message.messageId"),
+    "conversation": ({"contextId": "a\0b"}, {}, "message.contextId"),
+    "task": ({"taskId": "a\x7fb"}, {}, "message.taskId"),
+    "another task": ({"referenceTaskIds": ["a", "\0"]}, {}, "message.referenceTaskIds[1]"),
+    "history": ({}, {"historyLength": 2**63}, "configuration.historyLength"),
+    "webhook": ({}, {"taskPushNotificationConfig": {"url": "https://e.org", "id": "\0"}}, "configuration.taskPushNotificationConfig.id"),
+}
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(("change", "configuration", "place"), UNFIT.values(), ids=UNFIT.keys())
+def test_v1_0_3_3_2_messages_are_checked_before_anything_is_done(
+    asker_1_0: Asker, change: dict[str, Any], configuration: dict[str, Any], place: str
+) -> None:
+    """Nobody pays for work whose answer they cannot get."""
+    before = asker_1_0.wire(LIST_TASKS, ListTasksRequest())["totalSize"]
+    response = post(asker_1_0, {**MESSAGE, **change}, configuration=configuration)
+    check_refusal(response, asker_1_0.voice, "InvalidParamsError")
+    assert fields_of(response, asker_1_0.voice) == [place]
+    assert asker_1_0.wire(LIST_TASKS, ListTasksRequest())["totalSize"] == before
+
+
 def test_v1_0_5_7_members_that_are_not_known_are_ignored(asker_1_0: Asker) -> None:
     """Wherever they stand."""
     future = {**MESSAGE, "mood": "good", "parts": [{"text": "hi", "color": "red"}]}

@@ -15,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from a2a_gen.ir.build import build_contract
 from a2a_gen.ir.model import Alias, Constant, Contract, Enumeration, Field, ListOf, MapOf, OneOf, Primitive, Record, Ref, TypeExpr
 from a2a_gen.source.documents import Document, load_tree
+from a2a_gen.source.references import resolve
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schema"
@@ -109,9 +110,16 @@ class Documents:
                 return st.just(value)
 
     def _limits(self, member: Field) -> Mapping[str, object]:
-        """Find the schema of a member, where its limits stand."""
-        node: object = self.files[member.place.file].data
-        for step in member.place.pointer.split("/")[1:]:
+        """Find the schema of a member, or that of the scalar that it names, where its limits stand."""
+        node = self._schema(member.place.file, member.place.pointer)
+        if isinstance(member.type, Primitive) and isinstance(text := node.get("$ref"), str):
+            meant = resolve(self.files[member.place.file], text)
+            return self._schema(meant.file, meant.pointer)
+        return node
+
+    def _schema(self, file: str, pointer: str) -> Mapping[str, object]:
+        node: object = self.files[file].data
+        for step in pointer.split("/")[1:]:
             node = node.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(node, dict) else None
         return node if isinstance(node, dict) else {}
 
@@ -119,7 +127,8 @@ class Documents:
 def _within(values: SearchStrategy[object], primitive: Primitive, limits: Mapping[str, object]) -> SearchStrategy[object]:
     pattern = limits.get("pattern")
     if isinstance(pattern, str):
-        return st.from_regex(pattern, fullmatch=True)
+        fitting = st.from_regex(pattern, fullmatch=True)
+        return fitting if "/" in pattern else fitting.filter(lambda text: "/" not in text)
     if primitive is Primitive.INTEGER:
         return st.integers(_number(limits, "minimum", -(2**31)), _number(limits, "maximum", 2**31 - 1))
     if "minLength" in limits:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from a2a_gen.ir import checks, dialects, families, tables
-from a2a_gen.ir.model import Contract
+from a2a_gen.ir.model import Contract, Family
 from a2a_gen.ir.node import Node
 from a2a_gen.problems import ContractError, Level, Place, Problem
 from a2a_gen.source import references
@@ -34,7 +34,7 @@ def assemble(documents: Mapping[str, Document]) -> tuple[Contract, tuple[Problem
     error_rows = tuple(tables.errors(errors, known))
     contract = Contract(
         canonical=dialect_table["canonical"].text(),
-        families=families.with_tags(tuple(families.build_family(_folder(path), document) for path, document in family_files(documents).items())),
+        families=families.with_tags(families.with_scalars(_families(documents))),
         dialects=known,
         parameters=tuple(dialects.parameters(dialect_table)),
         reserved_tenants=dialect_table["reserved_tenants"].texts(),
@@ -49,6 +49,10 @@ def assemble(documents: Mapping[str, Document]) -> tuple[Contract, tuple[Problem
         Problem(Place(name), "A2A-C01", "this table is missing", "write it; meta/ has its schema") for name in _TABLES if name not in documents
     ]
     return contract, tuple(sorted({*missing, *references.unresolved(documents), *checks.check(contract)}))
+
+
+def _families(documents: Mapping[str, Document]) -> tuple[Family, ...]:
+    return tuple(families.build_family(_folder(path), document) for path, document in family_files(documents).items())
 
 
 def family_files(documents: Mapping[str, Document]) -> Mapping[str, Document]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from a2a_gen.ir import names, tags
 from a2a_gen.ir.model import (
     Alias,
     Choice,
+    ClassName,
     Constant,
     Enumeration,
     EnumValue,
@@ -46,6 +48,31 @@ def build_family(dialect: str, document: Document) -> Family:
 def with_tags(families: tuple[Family, ...]) -> tuple[Family, ...]:
     """Find the constants that tell the branches of unions apart, which may lie in any family of a dialect."""
     return tuple(tags.tagged(family, families) for family in families)
+
+
+def with_scalars(families: tuple[Family, ...]) -> tuple[Family, ...]:
+    """Let every member whose type is only another name of a scalar be of that scalar; what the name demands stays in the schema."""
+    named = {(family.dialect, each.name): each.type for family in families for each in family.types if isinstance(each, Alias)}
+    scalars = {name: of for name, of in named.items() if isinstance(of, Primitive)}
+    return tuple(replace(family, types=tuple(_with_scalars(each, family.dialect, scalars) for each in family.types)) for family in families)
+
+
+def _with_scalars(named: NamedType, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> NamedType:
+    if not isinstance(named, Record):
+        return named
+    return replace(named, fields=tuple(replace(field, type=_bare(field.type, dialect, scalars)) for field in named.fields))
+
+
+def _bare(of: TypeExpr, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> TypeExpr:
+    match of:
+        case Ref(name):
+            return scalars.get((dialect, ClassName(name)), of)
+        case ListOf(item):
+            return ListOf(_bare(item, dialect, scalars))
+        case MapOf(value):
+            return MapOf(_bare(value, dialect, scalars))
+        case _:
+            return of
 
 
 def _named(name: str, schema: Node) -> NamedType:

@@ -53,7 +53,7 @@ from .errors import (
 )
 from .event import SendMessageReply, SendMessageResult, StreamReply, StreamResult, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from .jsonrpc import JSONRPCErrorResponse, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, JSONRPCSuccessResponse
-from .message import DataPart, FileBase, FilePart, FileWithBytes, FileWithUri, Message, Part, PartBase, Role, TextPart
+from .message import DataPart, FileBase, FilePart, FileWithBytes, FileWithUri, Identifier, Message, Part, PartBase, Role, TextPart
 from .params import (
     DeleteTaskPushNotificationConfigParams,
     GetTaskPushNotificationConfigParams,
@@ -123,6 +123,7 @@ __all__ = [
     "GetTaskResponse",
     "GetTaskSuccessResponse",
     "HTTPAuthSecurityScheme",
+    "Identifier",
     "ImplicitOAuthFlow",
     "InternalError",
     "InvalidAgentResponseError",

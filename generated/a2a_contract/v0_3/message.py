@@ -8,6 +8,9 @@ from typing_extensions import TypeAliasType
 
 from ..base import Base64, JsonObject, ToldApart, WireEnum, WireModel
 
+Identifier = TypeAliasType("Identifier", Annotated[str, Field(pattern="^[^\\u0000-\\u001F\\u007F]*$")])
+"""A name of something; it has to fit into a line, a header and every database, so it has no control characters."""
+
 
 class Role(WireEnum):
     """Who speaks: the client's user or the agent."""
@@ -96,17 +99,17 @@ class Message(WireModel):
 
     kind: Literal["message"] = "message"
     """Marks a result as a message."""
-    message_id: Annotated[str, Field(alias="messageId")]
+    message_id: Annotated[Identifier, Field(alias="messageId")]
     """Names the message; chosen by its sender."""
     role: Role
     """Who sends it."""
     parts: list[Part]
     """The content, in reading order."""
-    context_id: Annotated[str | None, Field(alias="contextId")] = None
+    context_id: Annotated[Identifier | None, Field(alias="contextId")] = None
     """The conversation it belongs to."""
-    task_id: Annotated[str | None, Field(alias="taskId")] = None
+    task_id: Annotated[Identifier | None, Field(alias="taskId")] = None
     """The task it starts from, continues or reports on."""
-    reference_task_ids: Annotated[list[str] | None, Field(alias="referenceTaskIds")] = None
+    reference_task_ids: Annotated[list[Identifier] | None, Field(alias="referenceTaskIds")] = None
     """Other tasks that help to understand it."""
     extensions: list[str] | None = None
     """URIs of the extensions that had a hand in it."""

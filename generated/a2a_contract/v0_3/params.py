@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field, StrictBool
 
 from ..base import Integer, JsonObject, WireModel
-from .message import Message
+from .message import Identifier, Message
 from .push import PushNotificationConfig
 from .task import Task, TaskState
 
@@ -14,7 +14,7 @@ from .task import Task, TaskState
 class TaskIdParams(WireModel):
     """Names a task."""
 
-    id: str
+    id: Identifier
     """The task."""
     metadata: JsonObject | None = None
     """Free data about the request, for extensions and applications."""
@@ -23,9 +23,9 @@ class TaskIdParams(WireModel):
 class TaskQueryParams(WireModel):
     """Names a task, and how much of it to show."""
 
-    id: str
+    id: Identifier
     """The task."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
     """How many of the latest messages to show; all when left out."""
     metadata: JsonObject | None = None
     """Free data about the request, for extensions and applications."""
@@ -34,9 +34,9 @@ class TaskQueryParams(WireModel):
 class GetTaskPushNotificationConfigParams(WireModel):
     """Names a task, and perhaps one of its push configurations."""
 
-    id: str
+    id: Identifier
     """The task."""
-    push_notification_config_id: Annotated[str | None, Field(alias="pushNotificationConfigId")] = None
+    push_notification_config_id: Annotated[Identifier | None, Field(alias="pushNotificationConfigId")] = None
     """The push configuration; any when left out."""
     metadata: JsonObject | None = None
     """Free data about the request, for extensions and applications."""
@@ -45,7 +45,7 @@ class GetTaskPushNotificationConfigParams(WireModel):
 class ListTaskPushNotificationConfigParams(WireModel):
     """Names the task whose push configurations to list."""
 
-    id: str
+    id: Identifier
     """The task."""
     metadata: JsonObject | None = None
     """Free data about the request, for extensions and applications."""
@@ -54,9 +54,9 @@ class ListTaskPushNotificationConfigParams(WireModel):
 class DeleteTaskPushNotificationConfigParams(WireModel):
     """Names the push configuration to delete."""
 
-    id: str
+    id: Identifier
     """The task."""
-    push_notification_config_id: Annotated[str, Field(alias="pushNotificationConfigId")]
+    push_notification_config_id: Annotated[Identifier, Field(alias="pushNotificationConfigId")]
     """The push configuration."""
     metadata: JsonObject | None = None
     """Free data about the request, for extensions and applications."""
@@ -69,7 +69,7 @@ class MessageSendConfiguration(WireModel):
     """The media types that the client can handle."""
     blocking: StrictBool | None = None
     """Whether to wait until the task ends or needs something; true when left out."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
     """How many of the latest messages the task shall show."""
     push_notification_config: Annotated[PushNotificationConfig | None, Field(alias="pushNotificationConfig")] = None
     """Where to deliver updates of the task."""
@@ -89,7 +89,7 @@ class MessageSendParams(WireModel):
 class ListTasksParams(WireModel):
     """Which tasks to list, and how much of them to show."""
 
-    context_id: Annotated[str | None, Field(alias="contextId")] = None
+    context_id: Annotated[Identifier | None, Field(alias="contextId")] = None
     """Only tasks of this conversation."""
     status: TaskState | None = None
     """Only tasks in this state."""
@@ -97,7 +97,7 @@ class ListTasksParams(WireModel):
     """How many tasks to give at most; 50 when left out."""
     page_token: Annotated[str | None, Field(alias="pageToken")] = None
     """Where to go on: the nextPageToken of the page before."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
     """How many of the latest messages each task shows; none when left out."""
     last_updated_after: Annotated[Integer | None, Field(alias="lastUpdatedAfter")] = None
     """Only tasks that changed after this moment, in milliseconds since 1970 UTC."""

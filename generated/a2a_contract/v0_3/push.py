@@ -7,6 +7,7 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from ..base import WireModel
+from .message import Identifier
 
 
 class PushNotificationAuthenticationInfo(WireModel):
@@ -21,7 +22,7 @@ class PushNotificationAuthenticationInfo(WireModel):
 class PushNotificationConfig(WireModel):
     """One URL that updates are delivered to."""
 
-    id: str | None = None
+    id: Identifier | None = None
     """Names the configuration within its task; chosen by the agent when left out."""
     url: str
     """Where updates are posted."""
@@ -34,7 +35,7 @@ class PushNotificationConfig(WireModel):
 class TaskPushNotificationConfig(WireModel):
     """A push configuration and the task it belongs to."""
 
-    task_id: Annotated[str, Field(alias="taskId")]
+    task_id: Annotated[Identifier, Field(alias="taskId")]
     """The task."""
     push_notification_config: Annotated[PushNotificationConfig, Field(alias="pushNotificationConfig")]
     """The configuration."""

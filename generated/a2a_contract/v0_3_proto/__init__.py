@@ -3,7 +3,7 @@
 
 from .card import AgentCapabilities, AgentCard, AgentCardSignature, AgentExtension, AgentInterface, AgentProvider, AgentSkill
 from .event import SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
-from .message import DataPart, FilePart, Message, Part, Role
+from .message import DataPart, FilePart, Identifier, Message, Part, Role
 from .push import AuthenticationInfo, PushNotificationConfig, TaskPushNotificationConfig
 from .request import (
     CancelTaskRequest,
@@ -16,6 +16,7 @@ from .request import (
     ListTaskPushNotificationConfigResponse,
     SendMessageConfiguration,
     SendMessageRequest,
+    TaskName,
     TaskSubscriptionRequest,
 )
 from .security import (
@@ -57,6 +58,7 @@ __all__ = [
     "GetTaskPushNotificationConfigRequest",
     "GetTaskRequest",
     "HTTPAuthSecurityScheme",
+    "Identifier",
     "ImplicitOAuthFlow",
     "ListTaskPushNotificationConfigRequest",
     "ListTaskPushNotificationConfigResponse",
@@ -78,6 +80,7 @@ __all__ = [
     "StringList",
     "Task",
     "TaskArtifactUpdateEvent",
+    "TaskName",
     "TaskPushNotificationConfig",
     "TaskState",
     "TaskStatus",

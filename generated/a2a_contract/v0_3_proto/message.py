@@ -5,8 +5,12 @@ from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from ..base import Base64, JsonObject, Oneof, WireEnum, WireModel
+
+Identifier = TypeAliasType("Identifier", Annotated[str, Field(pattern="^[^\\u0000-\\u001F\\u007F]*$")])
+"""A name of something; it has to fit into a line, a header and every database, so it has no control characters."""
 
 
 class Role(WireEnum):
@@ -65,11 +69,11 @@ class Part(Oneof):
 class Message(WireModel):
     """One turn of the conversation between a client and an agent."""
 
-    message_id: Annotated[str, Field(alias="messageId")] = ""
+    message_id: Annotated[Identifier, Field(alias="messageId")] = ""
     """Names the message; chosen by its sender."""
-    context_id: Annotated[str | None, Field(alias="contextId")] = None
+    context_id: Annotated[Identifier | None, Field(alias="contextId")] = None
     """The conversation it belongs to."""
-    task_id: Annotated[str | None, Field(alias="taskId")] = None
+    task_id: Annotated[Identifier | None, Field(alias="taskId")] = None
     """The task it starts from, continues or reports on."""
     role: Role = Role.UNSPECIFIED
     """Who sends it."""

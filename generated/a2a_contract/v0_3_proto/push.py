@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ..base import WireModel
+from .message import Identifier
 
 
 class AuthenticationInfo(WireModel):
@@ -20,7 +21,7 @@ class AuthenticationInfo(WireModel):
 class PushNotificationConfig(WireModel):
     """One URL that updates are delivered to."""
 
-    id: str | None = None
+    id: Identifier | None = None
     """Names the configuration within its task; chosen by the agent when left out."""
     url: str | None = None
     """Where updates are posted."""
@@ -33,7 +34,7 @@ class PushNotificationConfig(WireModel):
 class TaskPushNotificationConfig(WireModel):
     """A push configuration and the task it belongs to."""
 
-    name: str | None = None
+    name: Identifier | None = None
     """Names task and configuration: tasks/{id}/pushNotificationConfigs/{id}."""
     push_notification_config: Annotated[PushNotificationConfig | None, Field(alias="pushNotificationConfig")] = None
     """The configuration."""

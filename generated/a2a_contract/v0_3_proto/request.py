@@ -4,10 +4,14 @@
 from typing import Annotated
 
 from pydantic import AliasChoices, Field, StrictBool
+from typing_extensions import TypeAliasType
 
 from ..base import Integer, JsonObject, WireModel
-from .message import Message
+from .message import Identifier, Message
 from .push import PushNotificationConfig, TaskPushNotificationConfig
+
+TaskName = TypeAliasType("TaskName", Annotated[str, Field(pattern="^tasks/[^/\\u0000-\\u001F\\u007F]+$")])
+"""A task by its path: tasks/{id}."""
 
 
 class SendMessageConfiguration(WireModel):
@@ -37,7 +41,7 @@ class SendMessageRequest(WireModel):
 class GetTaskRequest(WireModel):
     """Names a task, and how much of it to show."""
 
-    name: Annotated[str, Field(pattern="^tasks/[^/]+$")]
+    name: TaskName
     """The task: tasks/{id}."""
     history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0)] = None
     """How many of the latest messages to show."""
@@ -46,23 +50,23 @@ class GetTaskRequest(WireModel):
 class CancelTaskRequest(WireModel):
     """Names the task to stop."""
 
-    name: Annotated[str | None, Field(pattern="^tasks/[^/]+$")] = None
+    name: TaskName | None = None
     """The task: tasks/{id}."""
 
 
 class TaskSubscriptionRequest(WireModel):
     """Names the task to follow."""
 
-    name: Annotated[str | None, Field(pattern="^tasks/[^/]+$")] = None
+    name: TaskName | None = None
     """The task: tasks/{id}."""
 
 
 class CreateTaskPushNotificationConfigRequest(WireModel):
     """Has updates of a task delivered to a URL."""
 
-    parent: str
+    parent: Identifier
     """The task: tasks/{id}."""
-    config_id: Annotated[str | None, Field(alias="configId")] = None
+    config_id: Annotated[Identifier | None, Field(alias="configId")] = None
     """Names the configuration; chosen by the agent when absent or empty."""
     config: TaskPushNotificationConfig
     """The configuration."""
@@ -71,21 +75,21 @@ class CreateTaskPushNotificationConfigRequest(WireModel):
 class GetTaskPushNotificationConfigRequest(WireModel):
     """Names the push configuration to read."""
 
-    name: str | None = None
+    name: Identifier | None = None
     """The push configuration: tasks/{id}/pushNotificationConfigs/{id}."""
 
 
 class DeleteTaskPushNotificationConfigRequest(WireModel):
     """Names the push configuration to delete."""
 
-    name: str | None = None
+    name: Identifier | None = None
     """The push configuration: tasks/{id}/pushNotificationConfigs/{id}."""
 
 
 class ListTaskPushNotificationConfigRequest(WireModel):
     """Names the task whose push configurations to list."""
 
-    parent: Annotated[str | None, Field(pattern="^tasks/[^/]+$")] = None
+    parent: TaskName | None = None
     """The task: tasks/{id}."""
     page_size: Annotated[Integer | None, Field(alias="pageSize")] = None
     """How many to give at most."""

@@ -3,7 +3,7 @@
 
 from .card import AgentCapabilities, AgentCard, AgentCardSignature, AgentExtension, AgentInterface, AgentProvider, AgentSkill
 from .event import SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
-from .message import Message, Part, Role
+from .message import Identifier, Message, Part, Role
 from .oauth import AuthorizationCodeOAuthFlow, ClientCredentialsOAuthFlow, DeviceCodeOAuthFlow, ImplicitOAuthFlow, OAuthFlows, PasswordOAuthFlow
 from .push import AuthenticationInfo, TaskPushNotificationConfig
 from .request import (
@@ -52,6 +52,7 @@ __all__ = [
     "GetTaskPushNotificationConfigRequest",
     "GetTaskRequest",
     "HTTPAuthSecurityScheme",
+    "Identifier",
     "ImplicitOAuthFlow",
     "ListTaskPushNotificationConfigsRequest",
     "ListTaskPushNotificationConfigsResponse",

@@ -5,8 +5,12 @@ from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from ..base import Base64, JsonChoice, JsonObject, Oneof, OpenEnum, WireModel
+
+Identifier = TypeAliasType("Identifier", Annotated[str, Field(pattern="^[^\\u0000-\\u001F\\u007F]*$")])
+"""A name of something; it has to fit into a line, a header and every database, so it has no control characters."""
 
 
 class Role(OpenEnum):
@@ -49,11 +53,11 @@ class Part(Oneof):
 class Message(WireModel):
     """One turn of a conversation between a client and an agent."""
 
-    message_id: Annotated[str, Field(alias="messageId")] = ""
+    message_id: Annotated[Identifier, Field(alias="messageId")] = ""
     """Identifier of the message, chosen by its sender."""
-    context_id: Annotated[str | None, Field(alias="contextId")] = None
+    context_id: Annotated[Identifier | None, Field(alias="contextId")] = None
     """The conversation that the message belongs to."""
-    task_id: Annotated[str | None, Field(alias="taskId")] = None
+    task_id: Annotated[Identifier | None, Field(alias="taskId")] = None
     """The existing task that the message is about."""
     role: Role = Role.UNSPECIFIED
     """Who sent the message."""
@@ -63,5 +67,5 @@ class Message(WireModel):
     """Further facts about the message, free in form."""
     extensions: list[str] | None = None
     """URIs of the extensions that the message makes use of."""
-    reference_task_ids: Annotated[list[str] | None, Field(alias="referenceTaskIds")] = None
+    reference_task_ids: Annotated[list[Identifier] | None, Field(alias="referenceTaskIds")] = None
     """Other tasks that help to understand the message."""

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ..base import WireModel
+from .message import Identifier
 
 
 class AuthenticationInfo(WireModel):
@@ -20,11 +21,11 @@ class AuthenticationInfo(WireModel):
 class TaskPushNotificationConfig(WireModel):
     """One webhook that is to hear about one task."""
 
-    tenant: str | None = None
+    tenant: Identifier | None = None
     """The tenant that the task belongs to."""
-    id: str | None = None
+    id: Identifier | None = None
     """Identifier of the configuration, unique within its task."""
-    task_id: Annotated[str | None, Field(alias="taskId")] = None
+    task_id: Annotated[Identifier | None, Field(alias="taskId")] = None
     """The task that the webhook hears about."""
     url: str = ""
     """Where the notifications are posted to."""

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AliasChoices, Field, StrictBool
 
 from ..base import Integer, JsonObject, Timestamp, WireModel
-from .message import Message
+from .message import Identifier, Message
 from .push import TaskPushNotificationConfig
 from .task import Task, TaskState
 
@@ -23,7 +23,7 @@ class SendMessageConfiguration(WireModel):
         ),
     ] = None
     """The webhook to notify about the task that comes of the message."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
     """The most messages to return in the history, all that the agent keeps if left out."""
     return_immediately: Annotated[StrictBool | None, Field(alias="returnImmediately")] = None
     """Whether to answer at once instead of when the task ends or needs the client."""
@@ -32,7 +32,7 @@ class SendMessageConfiguration(WireModel):
 class SendMessageRequest(WireModel):
     """A message to the agent, to be answered at once or as a stream."""
 
-    tenant: str | None = None
+    tenant: Identifier | None = None
     """The tenant addressed."""
     message: Message
     """The message."""
@@ -45,20 +45,20 @@ class SendMessageRequest(WireModel):
 class GetTaskRequest(WireModel):
     """Asks how a task stands."""
 
-    tenant: str | None = None
+    tenant: Identifier | None = None
     """The tenant addressed."""
-    id: str
+    id: Identifier
     """The task."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
     """The most messages to return in the history, all that the agent keeps if left out."""
 
 
 class CancelTaskRequest(WireModel):
     """Asks the agent to give up a task."""
 
-    tenant: str | None = None
+    tenant: Identifier | None = None
     """The tenant addressed."""
-    id: str
+    id: Identifier
     """The task."""
     metadata: JsonObject | None = None
     """Further facts about the request, free in form."""
@@ -67,33 +67,33 @@ class CancelTaskRequest(WireModel):
 class SubscribeToTaskRequest(WireModel):
     """Asks for the events of a task that has not ended."""
 
-    tenant: str | None = None
+    tenant: Identifier | None = None
     """The tenant addressed."""
-    id: str
+    id: Identifier
     """The task."""
 
 
 class GetTaskPushNotificationConfigRequest(WireModel):
     """Asks for one webhook of a task."""
 
-    tenant: str | None = None
+    tenant: Identifier | None = None
     """The tenant addressed."""
-    task_id: Annotated[str, Field(alias="taskId")]
+    task_id: Annotated[Identifier, Field(alias="taskId")]
     """The task."""
-    id: str
+    id: Identifier
     """The configuration."""
 
 
 class ListTaskPushNotificationConfigsRequest(WireModel):
     """Asks for the webhooks of a task."""
 
-    task_id: Annotated[str, Field(alias="taskId")]
+    task_id: Annotated[Identifier, Field(alias="taskId")]
     """The task."""
     page_size: Annotated[Integer | None, Field(alias="pageSize")] = None
     """The most configurations to return, as many as the agent likes if left out."""
     page_token: Annotated[str | None, Field(alias="pageToken")] = None
     """The `nextPageToken` of the page before."""
-    tenant: str | None = None
+    tenant: Identifier | None = None
     """The tenant addressed."""
 
 
@@ -109,27 +109,27 @@ class ListTaskPushNotificationConfigsResponse(WireModel):
 class DeleteTaskPushNotificationConfigRequest(WireModel):
     """Asks to notify a webhook no longer."""
 
-    tenant: str | None = None
+    tenant: Identifier | None = None
     """The tenant addressed."""
-    task_id: Annotated[str, Field(alias="taskId")]
+    task_id: Annotated[Identifier, Field(alias="taskId")]
     """The task."""
-    id: str
+    id: Identifier
     """The configuration."""
 
 
 class GetExtendedAgentCardRequest(WireModel):
     """Asks for the card that only authenticated clients see."""
 
-    tenant: str | None = None
+    tenant: Identifier | None = None
     """The tenant addressed."""
 
 
 class ListTasksRequest(WireModel):
     """Asks for tasks that match all filters, the latest status first."""
 
-    tenant: str | None = None
+    tenant: Identifier | None = None
     """The tenant addressed."""
-    context_id: Annotated[str | None, Field(alias="contextId")] = None
+    context_id: Annotated[Identifier | None, Field(alias="contextId")] = None
     """Only tasks of this conversation."""
     status: TaskState | None = None
     """Only tasks in this state."""
@@ -137,7 +137,7 @@ class ListTasksRequest(WireModel):
     """The most tasks to return, as many as the agent likes if left out."""
     page_token: Annotated[str | None, Field(alias="pageToken")] = None
     """The `nextPageToken` of the page before."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
     """The most messages to return in the history of each task."""
     status_timestamp_after: Annotated[Timestamp | None, Field(alias="statusTimestampAfter")] = None
     """Only tasks whose status is of this time or later."""

@@ -58,6 +58,18 @@ def test_type(small: Small, schema: dict[str, object], of: TypeExpr) -> None:
     assert field.type == of
 
 
+def test_a_name_for_a_scalar_is_that_scalar(small: Small) -> None:
+    """Alone and in lists and maps; what the name demands stays in the schema."""
+    uses: dict[str, object] = {
+        "v1/message.json#/$defs/Name": {"description": "A name.", "type": "string", "pattern": "^[a-z]*$"},
+        "v1/message.json#/$defs/Part/properties/name": {"$ref": "#/$defs/Name"},
+        "v1/message.json#/$defs/Part/properties/names": {"type": "array", "items": {"$ref": "#/$defs/Name"}},
+        "v1/message.json#/$defs/Part/properties/named": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Name"}},
+    }
+    types = {field.wire: field.type for field in record_of(small(uses), "v1", "Part").fields}
+    assert (types["name"], types["names"], types["named"]) == (Primitive.STRING, ListOf(Primitive.STRING), MapOf(Primitive.STRING))
+
+
 def test_field(small: Small) -> None:
     """A field says what its schema says about it, and where that is."""
     parts = record_of(small({}), "v1", "Task").field("parts")
