@@ -11,7 +11,6 @@ Behind it is the protocol's own operation: the same gate, the same checks, the s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qs
@@ -52,12 +51,11 @@ from a2a_runtime.service.call import BindingKind
 from a2a_runtime.service.order import SKILL
 from a2a_runtime.skills.form import TEXT
 from a2a_runtime.skills.reading import carried, carrier
+from a2a_runtime.skills.refusals import refused_fields, within
 from a2a_runtime.skills.replies import asked_schema
 
 _TEXT = b"text/plain"
 _TASK = "taskId"
-_IN_BODY = re.compile(r"^message\.parts\[0\]\.(data|text)\.?")
-"""Where the body stands in the message that is made of it; callers know only the body."""
 _BODY = "body"
 _KEPT = (b"cache-control", b"public, max-age=300")
 _ENDS = {State.REJECTED: UnsupportedOperationError, State.CANCELED: UnavailableError}
@@ -125,7 +123,7 @@ class Entrance:
         try:
             answer = await self._counter.asked(question, binding, _request(skill, question, scope, body), call)
         except InvalidParamsError as error:
-            error.fields = tuple((_IN_BODY.sub("", place) or _BODY, text) for place, text in error.fields)
+            error.fields = tuple((place or _BODY, text) for place, text in within(error.fields))
             raise
         status, written = _written(skill, answer.model.task, answer.model.message)
         return await reply(send, written, status=status)
@@ -174,6 +172,8 @@ def _written(skill: DeclaredSkill, task: Task | None, message: Message | None) -
         asked = {"text": text_of(said), "data": data_of(said), "schema": asked_schema(task.status.message)}
         shown = {_TASK: task.id, "contextId": task.context_id, "question": {key: value for key, value in asked.items() if value is not None}}
         return Answer(202, to_json(shown))
+    if fields := refused_fields(task.status.message):
+        raise InvalidParamsError(text_of(said), fields=fields, details={"task_id": task.id})
     if state is not State.COMPLETED:
         raise _ENDS.get(state, InternalError)(text_of(said), details={"task_id": task.id})
     results = next((each.parts for each in task.artifacts or [] if RESULT in (each.artifact_id, each.name)), said)

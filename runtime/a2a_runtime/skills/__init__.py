@@ -5,6 +5,7 @@ port ─────── a typed method as a handler: its input is read before
 context ──── what a typed method sees of its task; questions with typed replies
   │
 contract ─── a skill as its schemas say: input, output, replies       replies ─ follow-ups that answer a question with a schema
+  │                                                                   refusals  input that a handler refuses, place by place
   │                                                                   card ──── the schemas as an extension of the card
 reading ──── the value that a message carries: a data part, JSON in a text, plain text
   │

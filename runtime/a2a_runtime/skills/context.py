@@ -6,14 +6,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
+from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.artifact import ArtifactWriter
 from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.execution.request import Request
+from a2a_runtime.execution.signals import Ended
 from a2a_runtime.skills.form import Form
 from a2a_runtime.skills.model import SkillModel
 from a2a_runtime.skills.reading import carried
+from a2a_runtime.skills.refusals import refused
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -97,6 +100,14 @@ class SkillContext:
     def reject(self, reason: str) -> NoReturn:
         """Refuse to do what is asked for."""
         self.untyped.reject(reason)
+
+    def refuse(self, *fields: tuple[str, str], reason: str = "The input cannot be used") -> NoReturn:
+        """Refuse the input for what its schema cannot say: each wrong place in it, and what is wrong there.
+
+        The task is rejected; typed clients find the places in the ``fields`` of their ``RejectedError``.
+        """
+        text = "; ".join((reason, *(f"{place}: {said}" for place, said in fields)))
+        raise Ended(State.REJECTED, refused(self.untyped.reply(text), fields))
 
     def fail(self, reason: str) -> NoReturn:
         """Give up; the caller gets to read the reason."""

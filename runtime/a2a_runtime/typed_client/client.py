@@ -20,6 +20,8 @@ from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions, SendOpt
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.form import WrongValueError
 from a2a_runtime.skills.reading import carrier
+from a2a_runtime.skills.refusals import within
+from a2a_runtime.typed_client.deadline import in_time
 from a2a_runtime.typed_client.errors import SkillError, UnansweredError
 from a2a_runtime.typed_client.outcome import failure, is_result, output_of, read
 from a2a_runtime.typed_client.question import Asked, answer, asked
@@ -48,6 +50,8 @@ class Asking(TypedDict, total=False):
     """Hears how it goes."""
     on_ask: Callable[[Asked], Awaitable[object] | object]
     """Answers what the agent asks: with a model, or with JSON that fits the schema of the question."""
+    timeout: float
+    """Seconds for the whole call, answers to questions included; then the task is canceled, and ``DeadlineError`` raised."""
     context_id: str
     """The conversation that the call belongs to."""
     options: SendOptions
@@ -81,7 +85,7 @@ class SkillClient:
     async def _call(self, skill: SkillContract[I, O], request: I, asking: Asking) -> O:
         """Call a skill that answers once; when the caller is canceled, so is the task."""
         last: Task | Message | None = None
-        async with aclosing(self._events(skill, request, asking)) as events:
+        async with aclosing(in_time(self._events(skill, request, asking), asking.get("timeout"))) as events:
             async for event in events:
                 last = event if isinstance(event, Task | Message) else last
         if last is None:
@@ -91,7 +95,7 @@ class SkillClient:
     async def _stream(self, skill: SkillContract[I, O], request: I, asking: Asking) -> AsyncGenerator[O, None]:
         """Call a skill that answers in chunks; when the iteration is closed, the task is canceled."""
         given = seen = 0  # a handler that begins again begins again with its chunks; what was given is not given twice
-        async with aclosing(self._events(skill, request, asking)) as events:
+        async with aclosing(in_time(self._events(skill, request, asking), asking.get("timeout"))) as events:
             async for event in events:
                 if isinstance(event, Message):
                     yield read(skill.output, event.parts, None)
@@ -124,8 +128,10 @@ class SkillClient:
                 if task is None or str(task.status.state) in _OVER:
                     return
                 message = await self._answered(task, asking)
-        except (A2AError, A2AClientError, SkillError):
+        except (A2AError, A2AClientError, SkillError) as error:
             is_left = False
+            if isinstance(error, InvalidParamsError):
+                error.fields = within(error.fields)
             raise
         finally:
             if is_left and task is not None and str(task.status.state) not in _OVER:
