@@ -144,13 +144,23 @@ READS: Mapping[str, Mapping[str, State]] = MappingProxyType(
         "v1_0": MappingProxyType(
             {
                 "TASK_STATE_SUBMITTED": State.SUBMITTED,
+                "submitted": State.SUBMITTED,
                 "TASK_STATE_WORKING": State.WORKING,
+                "working": State.WORKING,
                 "TASK_STATE_INPUT_REQUIRED": State.INPUT_REQUIRED,
+                "input-required": State.INPUT_REQUIRED,
+                "input_required": State.INPUT_REQUIRED,
                 "TASK_STATE_AUTH_REQUIRED": State.AUTH_REQUIRED,
+                "auth-required": State.AUTH_REQUIRED,
+                "auth_required": State.AUTH_REQUIRED,
                 "TASK_STATE_COMPLETED": State.COMPLETED,
+                "completed": State.COMPLETED,
                 "TASK_STATE_FAILED": State.FAILED,
+                "failed": State.FAILED,
                 "TASK_STATE_CANCELED": State.CANCELED,
+                "canceled": State.CANCELED,
                 "TASK_STATE_REJECTED": State.REJECTED,
+                "rejected": State.REJECTED,
             }
         ),
         "v0_3": MappingProxyType(

@@ -99,6 +99,7 @@ def test_v1_0_11_5_parameters_of_a_get_stand_in_the_query(agent_place: httpx.Cli
     assert "history" not in agent_place.get(f"/tasks/{task['id']}", params={"historyLength": "0"}, headers=ADA).json()
     query = {"contextId": task["contextId"], "includeArtifacts": "true", "pageSize": "5", "status": "TASK_STATE_COMPLETED"}
     (listed,) = agent_place.get("/tasks", params=query, headers=ADA).json()["tasks"]
+    assert agent_place.get("/tasks", params={**query, "status": "completed"}, headers=ADA).json()["tasks"] == [listed]  # as the examples spell it
     assert listed["artifacts"]
     assert "artifacts" not in agent_place.get("/tasks", params={**query, "includeArtifacts": "false"}, headers=ADA).json()["tasks"][0]
 

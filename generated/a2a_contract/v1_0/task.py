@@ -34,6 +34,16 @@ class TaskState(OpenEnum):
             6: "TASK_STATE_INPUT_REQUIRED",
             7: "TASK_STATE_REJECTED",
             8: "TASK_STATE_AUTH_REQUIRED",
+            "submitted": "TASK_STATE_SUBMITTED",
+            "working": "TASK_STATE_WORKING",
+            "input-required": "TASK_STATE_INPUT_REQUIRED",
+            "input_required": "TASK_STATE_INPUT_REQUIRED",
+            "auth-required": "TASK_STATE_AUTH_REQUIRED",
+            "auth_required": "TASK_STATE_AUTH_REQUIRED",
+            "completed": "TASK_STATE_COMPLETED",
+            "failed": "TASK_STATE_FAILED",
+            "canceled": "TASK_STATE_CANCELED",
+            "rejected": "TASK_STATE_REJECTED",
         }
     )
 
