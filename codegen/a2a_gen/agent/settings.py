@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
@@ -21,7 +22,7 @@ from a2a_gen.problems import Place, Problem
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import escaped, unescaped
-from a2a_gen.support.toml_lines import line_of
+from a2a_gen.support import toml_lines
 
 FILE = "a2a.toml"
 
@@ -32,7 +33,11 @@ class TomlDocument(Document):
     def place(self, pointer: str = "") -> Place:
         """Say where in this file a setting stands."""
         steps = [unescaped(step) for step in pointer.split("/")[1:]]
-        return Place(self.path, line_of(self.text, [int(step) if step.isdigit() else step for step in steps]), pointer)
+        return Place(self.path, toml_lines.nearest(self._settings, [int(step) if step.isdigit() else step for step in steps]), pointer)
+
+    @cached_property
+    def _settings(self) -> Mapping[toml_lines.Path, int]:
+        return toml_lines.lines_of(self.text)
 
 
 @dataclass(frozen=True, slots=True)

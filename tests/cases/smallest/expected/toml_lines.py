@@ -8,25 +8,36 @@ lines, and expects a text that ``tomllib`` has taken. What is written within a v
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 _TABLE = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 _SETTING = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'|\s*\.\s*)+?)\s*=""")
 _STEP = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
 _QUOTES = re.compile(r'"""|\'\'\'')
 
-_Path = tuple[str | int, ...]
+Path: TypeAlias = tuple[str | int, ...]
+"""The names of the tables that lead to a setting, and its own; in a list of tables, their numbers."""
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int:
     """Say on which line a setting stands, or the nearest table around it; 1 if there is none."""
-    found = dict(reversed([*_places(text)]))
-    return next((found[place] for length in range(len(path), 0, -1) if (place := tuple(path[:length])) in found), 1)
+    return nearest(lines_of(text), path)
 
 
-def _places(text: str) -> Iterator[tuple[_Path, int]]:
-    table: _Path = ()
-    counts: dict[_Path, int] = {}
+def lines_of(text: str) -> Mapping[Path, int]:
+    """Map every table and setting, by the names that lead to it, to its line."""
+    return dict(reversed([*_places(text)]))
+
+
+def nearest(lines: Mapping[Path, int], path: Sequence[str | int]) -> int:
+    """Find the line of a setting among all of them, or that of the nearest table around it; 1 if there is none."""
+    return next((lines[place] for length in range(len(path), 0, -1) if (place := tuple(path[:length])) in lines), 1)
+
+
+def _places(text: str) -> Iterator[tuple[Path, int]]:
+    table: Path = ()
+    counts: dict[Path, int] = {}
     quote = ""
     for number, line in enumerate(text.splitlines(), 1):
         if quote:
@@ -44,9 +55,9 @@ def _places(text: str) -> Iterator[tuple[_Path, int]]:
             quote = opened[0] if len(opened) == 1 else ""
 
 
-def _steps(dotted: str, counts: dict[_Path, int]) -> _Path:
+def _steps(dotted: str, counts: dict[Path, int]) -> Path:
     """Read a dotted name; where it passes through a list of tables, the last of them is meant."""
-    steps: _Path = ()
+    steps: Path = ()
     names = [step.strip("\"'") for step in _STEP.findall(dotted)]
     for place, name in enumerate(names, 1):
         steps = (*steps, name)
