@@ -18,7 +18,7 @@ from a2a_runtime.stores.postgres.statements import SQL
 from a2a_runtime.stores.values import Change
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.embedded_postgres import Databases
-from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, loaded, new_task
+from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, loaded, new_task, whole
 
 pytestmark = pytest.mark.anyio
 
@@ -239,6 +239,17 @@ async def test_racing_claims_have_one_winner(postgres_url: str) -> None:
         clock.advance(11.0)
     for store in stores:
         await store.close()
+
+
+async def test_what_a_first_change_makes_of_a_task_is_not_read(store: PostgresStore, postgres_url: str) -> None:
+    """It comes with the event, unless another process has changed the task in between."""
+    other = PostgresStore(postgres_url)
+    await other.open()
+    alone, shared = [await created(store) for _ in range(2)]
+    await other.update_task(SCOPE, shared.key, Change(metadata={"k": 1}))
+    brought = [(await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED))).events[-1].stored for task in (alone, shared)]
+    assert [each and whole(each) for each in brought] == [whole(await loaded(store, alone)), None]
+    await other.close()
 
 
 @pytest.mark.parametrize("size", [0, 40, 400], ids="of-{}-tasks".format)

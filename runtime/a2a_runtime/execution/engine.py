@@ -126,11 +126,13 @@ class Engine(Reading):
         return self._hub.until(key, cursor, until, fresh=self.runner.last_seq(key) == cursor)
 
     async def settled(self, accepted: Accepted, history_length: int | None = None) -> StoredTask:
-        """Wait until the task of a message has ended, or asks for something, and read it."""
+        """Wait until the task of a message has ended, or asks for something, and read it, unless it comes with that event."""
         stored = accepted.stored
         if accepted.is_new or stored.state not in SETTLED:
             with suppress(EventsGoneError):  # only of a task that has ended
-                await self.wait(stored.key, accepted.cursor)
+                event = await self.wait(stored.key, accepted.cursor)
+                if event.stored is not None and history_length is None:
+                    return event.stored
         return await self.load(stored.scope, stored.wire_id, history_length)
 
     async def answer(self, scope: Scope, skill_id: str, message: Message, caller: Caller | None = None, request: Request = PLAIN) -> Message:

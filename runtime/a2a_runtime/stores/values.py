@@ -127,6 +127,7 @@ class LoggedEvent:
     seq: int
     body: bytes
     state: State
+    stored: StoredTask | None = field(default=None, compare=False, repr=False)  # the task after it, where its writer knew that without a look
 
 
 @value

@@ -9,6 +9,7 @@ from uuid import UUID
 from a2a_contract.errors import TaskNotFoundError
 from a2a_runtime.caller import Scope
 from a2a_runtime.ids import Ids
+from a2a_runtime.stores.newborn import Newborns
 from a2a_runtime.stores.options import DEFAULTS, StoreOptions
 from a2a_runtime.stores.postgres import rows
 from a2a_runtime.stores.postgres.lane import Lane
@@ -32,6 +33,7 @@ class PostgresBase:
         self._births = Lane(self._pool, SQL["create_task"], options.fault)
         self._changes = Lane(self._pool, SQL["update_task"], options.fault)
         self._looks = Lane(self._pool, SQL["load_task"], width=2)
+        self._newborns = Newborns()
         self._names: dict[str, Names] = {}
         self._doubtful: dict[str, set[UUID]] = {}
         self._server_ahead = 0

@@ -38,7 +38,9 @@ class PostgresTasks(PostgresBase):
                 raise TaskIdInUseError(details={"task_id": birth.names.wire_id}) from error
             if row["tasks"]:
                 self._remember(birth.key, birth.names)
-                return birth.rows.created(scope, new, birth.key, birth.names.wire_id, birth.at)
+                created = birth.rows.created(scope, new, birth.key, birth.names.wire_id, birth.at)
+                self._newborns.add(created.stored, birth.rows)
+                return created
             known = None if new.idempotency is None else await self._promised(scope, new.idempotency)
             if known is not None and (stored := (await self._load([known["key"]])).get(str(known["key"]))) is not None:
                 return Created(stored, is_new=False)
@@ -82,7 +84,7 @@ class PostgresTasks(PostgresBase):
             if row is not None:
                 before, last_seq = State(row["state_before"]), row["last_seq"]
                 events = [] if row["had_ended"] else planned.numbered(last_seq - len(planned.events), before)
-                return Written(row["version"], State(row["state"]), tuple(events))
+                return self._newborns.told(key, Written(row["version"], State(row["state"]), tuple(events)), change, planned, at)
             if change.idempotency is not None and (known := await self._promised(scope, change.idempotency)) is not None:
                 return Written(known["version"], State(known["state"]), (), is_new=False)
             head = await self._head(scope, key)

@@ -4,17 +4,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from a2a_contract.base import Encoded
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Artifact, Message, Part, Role, TaskPushNotificationConfig
+from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
 from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.stores.port import ArtifactWrite, Change, Idempotency, NewTask, Store, StoredTask
 from a2a_runtime.testing.clock import FakeClock
 
 SCOPE = Scope("/agent", "acme", "ada")
+_EMPTY = Encoded.raw(Task, b"{}")
 HOUR = 3600.0
 LEASE = 10.0
 REUSE = 300.0
@@ -106,3 +110,8 @@ async def ended(store: Store, task: StoredTask, state: State = State.COMPLETED) 
 def texts_of(task: StoredTask) -> dict[str, list[str | None]]:
     """Show the artifacts of a task as texts."""
     return {each.artifact_id: [part.text for part in each.parts] for each in task.task.model.artifacts or []}
+
+
+def whole(task: StoredTask) -> tuple[StoredTask, bytes]:
+    """Show a task so that it can be compared: what the protocol does not show, and what it does."""
+    return replace(task, task=_EMPTY), task.task.json

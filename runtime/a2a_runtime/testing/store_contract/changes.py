@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import StreamResponse
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
-from a2a_runtime.stores.port import ArtifactWrite, Change, Store
+from a2a_runtime.stores.port import ArtifactWrite, Change, Store, StoredTask
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,
@@ -26,7 +28,18 @@ from a2a_runtime.testing.store_contract.case import (
     replacing,
     said,
     texts_of,
+    whole,
 )
+
+LAST_CHANGES = [
+    pytest.param(lambda _: Change(state=State.COMPLETED), id="nothing-to-say"),
+    pytest.param(lambda _: Change(state=State.COMPLETED, artifacts=[replacing("b", "1"), appending("a", "2"), appending("b", "3")]), id="artifacts"),
+    pytest.param(lambda task: Change(state=State.COMPLETED, status_message=said(task, "so"), messages=[said(task, "so")]), id="messages"),
+    pytest.param(lambda task: Change(state=State.FAILED, status_message=said(task, "no"), event_metadata={"n": 1}), id="failure"),
+    pytest.param(lambda _: Change(state=State.CANCELED, metadata={"c": 3}), id="metadata"),
+    pytest.param(lambda task: Change(state=State.INPUT_REQUIRED, status_message=said(task, "what?"), release=True), id="question"),
+]
+"""Those after which whoever waits for the task goes to read it."""
 
 
 class ChangeRules(StoreCase):
@@ -76,6 +89,20 @@ class ChangeRules(StoreCase):
         shown = [StreamResponse.model_validate_json(event.body) for event in written.events]
         assert [each.artifact_update.append for each in shown if each.artifact_update] == [None, True]
         assert [each.status_update.metadata for each in shown if each.status_update] == [{"n": 1}]
+
+    @pytest.mark.parametrize("changed_before", [False, True], ids=["first-change", "later-change"])
+    @pytest.mark.parametrize("last", LAST_CHANGES)
+    async def test_an_event_that_brings_its_task_brings_it_as_it_is(
+        self, store: Store, clock: FakeClock, last: Callable[[StoredTask], Change], *, changed_before: bool
+    ) -> None:
+        """A store need not give a task with its last event, but if it does, it is what a reader finds."""
+        task = (await store.create_task(SCOPE, replace(new_task(), metadata={"b": 1, "a": 2}, process="p-1"))).stored
+        if changed_before:
+            await store.update_task(SCOPE, task.key, Change(messages=[said(task, "more")], artifacts=[replacing("0", "zero")]))
+        clock.advance(1.5)
+        written = await store.update_task(SCOPE, task.key, replace(last(task), epoch=1))
+        brought = written.events[-1].stored
+        assert brought is None or whole(brought) == whole(await loaded(store, task))
 
     async def test_events_are_read_by_cursor(self, store: Store) -> None:
         """A page begins after the cursor and holds as many as asked for; at the end there is nothing."""
