@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from a2a_gen.problems import ProjectError
+from a2a_gen.source.package_name import objection_to_package
 
 EXAMPLES = """\b
 Examples:
@@ -36,6 +37,8 @@ def command(name: str, template: str) -> None:
     folder = Path(name)
     if not _NAME.fullmatch(folder.name):
         raise click.BadParameter(f"{folder.name!r} is no name for an agent: use small letters, digits and hyphens", param_hint="NAME")
+    if why := objection_to_package(folder.name.replace("-", "_")):
+        raise click.BadParameter(f"{folder.name!r} is no name for an agent, because its package would be called so too: {why}", param_hint="NAME")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ProjectError(f"{folder} is there already and not empty", "choose another name, or an empty folder")
     for path, text in project(folder.name, template):

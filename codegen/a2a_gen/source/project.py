@@ -13,11 +13,23 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from a2a_gen.problems import ProjectError
+from a2a_gen.source.package_name import objection, objection_to_package
+from a2a_gen.support.toml_lines import line_of
 
 Kind: TypeAlias = Literal["contract", "agent"]
 Toml: TypeAlias = "bool | int | float | str | date | time | list[Toml] | dict[str, Toml]"
 
+_OTHER_NAME = "choose another name, of letters, digits and underscores"
 _KEYS = {"schema": "schema", "package": "the name of the package, such as my_contract", "out": "generated/my_contract"}
+
+
+@dataclass(frozen=True, slots=True)
+class Compat:
+    """What changes are measured against, and what counts, where a command does not say."""
+
+    baselines: tuple[str, ...] = ()
+    profile: str = ""
+    fail_on: str = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,7 @@ class Project:
     schema: Path
     package: str
     out: Path
+    compat: Compat = Compat()
 
     @property
     def options(self) -> dict[str, str]:
@@ -73,18 +86,41 @@ def _project(root: Path, kind: Kind, config: Path, table: Toml) -> Project:
     if unknown := sorted(set(table) - set(_KEYS)):
         raise ProjectError(f"{config}: [tool.a2a-gen] has no key {', '.join(unknown)}", f"use only {', '.join(_KEYS)}")
     values = {key: _text(config, table, key) for key in _KEYS}
-    if not values["package"].isidentifier():
-        raise ProjectError(f"{config}: package {values['package']!r} is no Python name", "use letters, digits and underscores")
+    if why := objection(values["package"]):
+        raise ProjectError(f"{config}: package: {why}", _OTHER_NAME)
     return Project(root, kind, config, _inside(root, config, values["schema"]), values["package"], _inside(root, config, values["out"]))
 
 
 def _agent(root: Path, config: Path, table: Toml) -> Project:
     """Find where the package of an agent goes; everything else in its file is for the steps that build it."""
     outputs = table.get("outputs") if isinstance(table, dict) else None
-    package, folder = (outputs.get("package"), outputs.get("folder", ".")) if isinstance(outputs, dict) else (None, ".")
-    if not isinstance(package, str) or not isinstance(folder, str) or not all(map(str.isidentifier, package.split("."))):
-        raise ProjectError(f"{config} does not say which package to write", 'add [outputs] with package = "my_agent.contract"')
-    return Project(root, "agent", config, root, package, _inside(root, config, f"{folder}/{package.replace('.', '/')}"))
+    if not isinstance(outputs, dict):
+        raise ProjectError(
+            f"{config} has no table [outputs], and does not say which package to write", 'add [outputs] with package = "my_agent.contract"'
+        )
+    package, folder = outputs.get("package"), outputs.get("folder", ".")
+    if not isinstance(package, str):
+        raise ProjectError(f"{_line(config, 'package')}: outputs.package does not say which package to write", 'write package = "my_agent.contract"')
+    if why := objection_to_package(package):
+        raise ProjectError(f"{_line(config, 'package')}: outputs.package: {why}", _OTHER_NAME)
+    if not isinstance(folder, str):
+        raise ProjectError(f"{_line(config, 'folder')}: outputs.folder is {folder!r}, not a text", 'write folder = "src", or leave it out')
+    out = _inside(root, config, f"{folder}/{package.replace('.', '/')}")
+    return Project(root, "agent", config, root, package, out, _compat(table.get("compat") if isinstance(table, dict) else None))
+
+
+def _compat(table: Toml | None) -> Compat:
+    """Read [compat] as far as it is right; what is wrong with it, the rules for the file say."""
+    if not isinstance(table, dict):
+        return Compat()
+    baselines: Toml | None = table.get("baselines")
+    profile, fail_on = table.get("profile"), table.get("fail_on")
+    names = tuple(each for each in baselines if isinstance(each, str)) if isinstance(baselines, list) else ()
+    return Compat(names, profile if isinstance(profile, str) else "", fail_on if isinstance(fail_on, str) else "error")
+
+
+def _line(config: Path, setting: str) -> str:
+    return f"{config}:{line_of(config.read_text(encoding='utf-8'), ('outputs', setting))}"
 
 
 def _text(config: Path, table: dict[str, Toml], key: str) -> str:

@@ -44,7 +44,15 @@ def test_started_projects_pass_their_tests(template: str, tmp_path: Path, monkey
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("name", ["Capitals", "with_underscore", "1st", "a--b", "-a"])
+@pytest.mark.parametrize("name", ["class", "with-hyphen", "1st"])
+def test_clients_that_could_not_be_imported_are_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder whose name no import statement can say is not written to."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["client", "http://127.0.0.1:1", "-o", name]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["Capitals", "with_underscore", "1st", "a--b", "-a", "class", "json", "a2a-runtime"])
 def test_names_that_are_no_names_are_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written for a name that could not be that of an agent and of a package."""
     monkeypatch.chdir(tmp_path)

@@ -31,7 +31,9 @@ def test_found_from_below(tmp_path: Path) -> None:
         pytest.param(GOOD.replace("package", "pakage"), "has no key pakage", id="unknown key"),
         pytest.param(GOOD.replace('schema = "schema"\n', ""), "lacks schema", id="missing key"),
         pytest.param(GOOD.replace('"schema"', "1"), "schema is 1, not a text", id="wrong type"),
-        pytest.param(GOOD.replace('"my_contract"', '"my-contract"', 1), "is no Python name", id="no package name"),
+        pytest.param(GOOD.replace('"my_contract"', '"my-contract"', 1), "'my-contract' is no name in Python", id="no package name"),
+        pytest.param(GOOD.replace('"my_contract"', '"my.contract"', 1), "'my.contract' is no name in Python", id="package name with dots"),
+        pytest.param(GOOD.replace('"my_contract"', '"class"', 1), "'class' is a word of Python", id="package name that is a keyword"),
         pytest.param(GOOD.replace('"schema"', '"../schema"'), "leads out of the project", id="schema outside"),
         pytest.param(GOOD.replace('"generated', '"/generated'), "leads out of the project", id="output outside"),
     ],
@@ -52,7 +54,29 @@ def test_not_utf8(tmp_path: Path) -> None:
 
 
 def test_agent(tmp_path: Path) -> None:
-    """The project of an agent is recognised, and must say which package is made of it."""
-    (tmp_path / "a2a.toml").write_text("")
-    with pytest.raises(ProjectError, match="does not say which package"):
+    """The project of an agent is recognised, and its package goes where it says."""
+    (tmp_path / "a2a.toml").write_text('[outputs]\npackage = "reports.contract"\nfolder = "src"\n')
+    project = find_project(tmp_path)
+    assert (project.kind, project.package, project.out) == ("agent", "reports.contract", tmp_path / "src" / "reports" / "contract")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("", "a2a.toml has no table \\[outputs\\]", id="nothing"),
+        pytest.param('[output]\npackage = "a.b"', "a2a.toml has no table \\[outputs\\]", id="another table"),
+        pytest.param("[outputs]\nfolder = 'src'", "a2a.toml:1: outputs.package does not say", id="no package"),
+        pytest.param('[outputs]\npackage = "hello-x.contract"', "a2a.toml:2: outputs.package: 'hello-x' is no name in Python", id="no name"),
+        pytest.param('[outputs]\npackage = "class.contract"', "'class' is a word of Python", id="keyword"),
+        pytest.param('[outputs]\npackage = "json.contract"', "'json' is a module of Python", id="standard library"),
+        pytest.param('[outputs]\npackage = "a2a_runtime.contract"', "'a2a_runtime' is a package that agents need", id="ours"),
+        pytest.param('[outputs]\npackage = "a.b"\nfolder = 1', "a2a.toml:3: outputs.folder is 1, not a text", id="no folder"),
+        pytest.param('[outputs]\npackage = "a.b"\nfolder = "../x"', "leads out of the project", id="folder outside"),
+    ],
+)
+def test_agent_refused(tmp_path: Path, text: str, words: str) -> None:
+    """A package that could not be written or imported is refused, each in its own words and with what to do."""
+    (tmp_path / "a2a.toml").write_text(text)
+    with pytest.raises(ProjectError, match=words) as raised:
         find_project(tmp_path)
+    assert raised.value.cure
