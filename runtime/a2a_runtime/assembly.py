@@ -57,7 +57,8 @@ class Assembly:
         bell = self.store.doorbell()
         self._deliverer: Deliverer | None = None
         if any(surface.agent.capabilities.push_notifications for surface in surfaces):
-            self._deliverer = _deliverer(self.store, self._dialler, settings, clock, keyring)
+            rooms = frozenset(surface.room for surface in surfaces)
+            self._deliverer = _deliverer(self.store, self._dialler, settings, rooms, clock=clock, keyring=keyring)
             bell = OverheardBell(self._deliverer, bell)
         self.engine = Engine(self.store, skills_of(surfaces), Parts(settings, clock, bell, self._dialler))
         means = Means(self.engine, self.store, self._dialler.check, clock, keyring.vault)
@@ -118,7 +119,7 @@ class LateDialler:
             await self._made.__aexit__(kind, error, trace)
 
 
-def _deliverer(store: Store, dialler: LateDialler, settings: Settings, clock: Clock, keyring: Keyring) -> Deliverer:
+def _deliverer(store: Store, dialler: LateDialler, settings: Settings, rooms: frozenset[str], *, clock: Clock, keyring: Keyring) -> Deliverer:
     from a2a_runtime.push.deliverer import Deliverer, Rules, unsigned  # noqa: PLC0415 - loaded only where there are webhooks
 
-    return Deliverer(store, dialler.dialler, Rules.of(settings), clock=clock, sign=keyring.webhooks() or unsigned, vault=keyring.vault)
+    return Deliverer(store, dialler.dialler, Rules.of(settings, rooms), clock=clock, sign=keyring.webhooks() or unsigned, vault=keyring.vault)

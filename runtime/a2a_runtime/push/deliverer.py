@@ -64,11 +64,12 @@ class Rules:
     concurrency: int = 64
     poll: float = 1.0
     lease: float = 30.0  # longer than a call may take: then another process takes over what this one has left
+    surfaces: frozenset[str] | None = None  # whose webhooks are called; None: of every one in the store
 
     @classmethod
-    def of(cls, settings: Settings) -> Rules:
+    def of(cls, settings: Settings, surfaces: frozenset[str] | None = None) -> Rules:
         """Read what the operator has set."""
-        return cls(Patience.of(settings), settings.push_concurrency, settings.push_poll, settings.dial_timeout + _LEASE_MARGIN)
+        return cls(Patience.of(settings), settings.push_concurrency, settings.push_poll, settings.dial_timeout + _LEASE_MARGIN, surfaces)
 
 
 def unsigned(_notification: Notification) -> Mapping[str, str]:
@@ -146,7 +147,7 @@ class Deliverer:
         self._news.clear()  # before looking: who rings meanwhile is heard
         if not room:
             return 0
-        batch = await self._store.due(self._rules.lease, room)
+        batch = await self._store.due(self._rules.lease, room, self._rules.surfaces)
         for delivery in batch:
             call = asyncio.create_task(self._see_to(delivery))
             self._calls.add(call)
@@ -174,7 +175,8 @@ class Deliverer:
     async def _verdict(self, delivery: Delivery) -> Verdict:
         this = Try(delivery.attempts, moment(self._clock.millis()), random.random())  # noqa: S311  # no secret
         try:
-            notification = notification_of(replace(delivery, config=opened(delivery.config, self._vault)))
+            config = opened(delivery.config, self._vault, delivery.stored.scope, delivery.stored.wire_id)
+            notification = notification_of(replace(delivery, config=config))
             if notification is None:
                 return Arrived()
             headers = {**notification.headers, **self._sign(notification)}

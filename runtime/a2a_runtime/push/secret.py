@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Protocol
 
 from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.caller import Scope
 
 
 class Sealer(Protocol):
@@ -32,22 +34,25 @@ class GlassVault:
         return text
 
 
-def sealed(config: TaskPushNotificationConfig, vault: Sealer) -> TaskPushNotificationConfig:
-    """Seal what is secret in a configuration, for its URL."""
-    return _changed(config, vault.seal)
+def sealed(config: TaskPushNotificationConfig, vault: Sealer, scope: Scope) -> TaskPushNotificationConfig:
+    """Seal what is secret in a configuration that has all of its ids: for this place in it, its task and its URL."""
+    return _changed(config, vault.seal, scope, config.task_id or "")
 
 
-def opened(config: TaskPushNotificationConfig, vault: Sealer) -> TaskPushNotificationConfig:
-    """Open what is secret in a configuration."""
-    return _changed(config, vault.open)
+def opened(config: TaskPushNotificationConfig, vault: Sealer, scope: Scope, wire_id: str) -> TaskPushNotificationConfig:
+    """Open what is secret in a configuration of a task."""
+    return _changed(config, vault.open, scope, wire_id)
 
 
-def _changed(config: TaskPushNotificationConfig, change: Callable[[str, str], str]) -> TaskPushNotificationConfig:
+def _changed(config: TaskPushNotificationConfig, change: Callable[[str, str], str], scope: Scope, wire_id: str) -> TaskPushNotificationConfig:
+    def changed(place: str, secret: str) -> str:
+        return change(secret, json.dumps([place, *scope, wire_id, config.id, config.url]))
+
     changes: dict[str, object] = {}
     if config.token:
-        changes["token"] = change(config.token, config.url)
+        changes["token"] = changed("token", config.token)
     authentication = config.authentication
     if authentication is not None and authentication.credentials:
-        credentials = change(authentication.credentials, config.url)
+        credentials = changed("credentials", authentication.credentials)
         changes["authentication"] = authentication.model_copy(update={"credentials": credentials})
     return config.model_copy(update=changes) if changes else config

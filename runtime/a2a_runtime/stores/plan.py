@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from a2a_contract.base import Encoded
-from a2a_contract.errors import IdempotencyConflictError
+from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Task
 from a2a_runtime import lifecycle
@@ -130,6 +130,12 @@ def same_request(promise: Idempotency, request_hash: bytes) -> None:
     """Raise when an idempotency key was used before for another request."""
     if promise.request_hash != request_hash:
         raise IdempotencyConflictError
+
+
+def check_room(others: int, most: int | None) -> None:
+    """Refuse one more webhook of a task than it may have."""
+    if most is not None and others >= most:
+        raise InvalidParamsError(f"A task has at most {most} webhooks; delete one first", details={"limit": str(most)})
 
 
 def new_rows(new: NewTask, wire_id: str, at: int) -> NewRows:

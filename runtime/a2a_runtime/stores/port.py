@@ -154,9 +154,9 @@ class PushStore(Protocol):
     """Push configurations of a task. For a task that does not exist, every call raises ``TaskNotFoundError``."""
 
     async def put_push_config(
-        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name
+        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name, *, most: int | None = None
     ) -> TaskPushNotificationConfig:
-        """Add a configuration, or change the one of that id; one without an id gets one.
+        """Add a configuration, or change the one of that id; one without an id gets one. One more than ``most`` is refused.
 
         The dialect is the one in which it was asked for, and in which its notifications are written. A configuration that has failed and is put
         again hears what happens from then on.
@@ -189,8 +189,8 @@ class Outbox(Protocol):
     then it is due again, and the answer of the first taker counts no more.
     """
 
-    async def due(self, lease_seconds: float, limit: int = 32) -> Sequence[Delivery]:
-        """Take deliveries that are due, at most one for each configuration."""
+    async def due(self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None) -> Sequence[Delivery]:
+        """Take deliveries that are due, at most one for each configuration; only those of some surfaces, if these are named."""
         ...
 
     async def settle(self, delivery: Delivery) -> bool:

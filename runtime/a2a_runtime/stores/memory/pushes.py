@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import moment
-from a2a_runtime.stores import cursor
+from a2a_runtime.stores import cursor, plan
 from a2a_runtime.stores.memory.base import Mailbox, MemoryBase
 from a2a_runtime.stores.values import Delivery, PushFailure
 
@@ -17,10 +17,12 @@ class MemoryPushes(MemoryBase):
     """Keeps the configurations of a task, and hands out what is due."""
 
     async def put_push_config(
-        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name
+        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name, *, most: int | None = None
     ) -> TaskPushNotificationConfig:
         """Add a configuration, or change the one of that id."""
-        return self._subscribe(self._need(scope, wire_id), config, dialect)
+        row = self._need(scope, wire_id)
+        plan.check_room(len(self._mailboxes.get(row.key, {}).keys() - {config.id}), most)
+        return self._subscribe(row, config, dialect)
 
     async def get_push_config(self, scope: Scope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
         """Read one configuration."""
@@ -50,10 +52,11 @@ class MemoryPushes(MemoryBase):
     def _of(self, scope: Scope, wire_id: str) -> dict[str, Mailbox]:
         return self._mailboxes.get(self._need(scope, wire_id).key, {})
 
-    async def due(self, lease_seconds: float, limit: int = 32) -> Sequence[Delivery]:
+    async def due(self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None) -> Sequence[Delivery]:
         """Take deliveries that are due."""
         now = self._options.clock.millis()
-        ready = [mailbox for mailbox in self._waiting.values() if mailbox.next_at <= now]
+        ours = (mailbox for mailbox in self._waiting.values() if surfaces is None or mailbox.row.scope.surface in surfaces)
+        ready = [mailbox for mailbox in ours if mailbox.next_at <= now]
         taken: list[Delivery] = []
         for mailbox in sorted(ready, key=lambda each: (each.next_at, each.waiting[0][0]))[:limit]:
             mailbox.attempts += 1

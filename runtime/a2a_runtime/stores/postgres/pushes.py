@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from a2a_contract.dialects import CANONICAL
@@ -10,7 +10,7 @@ from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import moment
-from a2a_runtime.stores import cursor
+from a2a_runtime.stores import cursor, plan
 from a2a_runtime.stores.postgres import rows
 from a2a_runtime.stores.postgres.base import PostgresBase
 from a2a_runtime.stores.postgres.pool import Connection
@@ -22,13 +22,15 @@ class PostgresPushes(PostgresBase):
     """Keeps the configurations of a task, and hands out what is due."""
 
     async def put_push_config(
-        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name
+        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name, *, most: int | None = None
     ) -> TaskPushNotificationConfig:
         """Add a configuration, or change the one of that id."""
         config_id = config.id or self._ids.new()
         kept = config.model_copy(update={"id": config_id, "task_id": wire_id})
         async with self._pool.transaction() as connection:
             key = await _held(connection, scope, wire_id)
+            if most is not None:
+                plan.check_room(await connection.fetchval(SQL["other_configs"], key, config_id), most)
             await connection.execute(SQL["put_config"], key, config_id, dialect, kept.to_json())
             await connection.execute(SQL["count_configs"], key)
         return kept
@@ -61,10 +63,10 @@ class PostgresPushes(PostgresBase):
         found = await self._pool.rows(SQL["failures"], await self._key(scope, wire_id))
         return {row["config_id"]: PushFailure(moment(row["failed_at"]), row["failure"]) for row in found}
 
-    async def due(self, lease_seconds: float, limit: int = 32) -> Sequence[Delivery]:
+    async def due(self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None) -> Sequence[Delivery]:
         """Take deliveries that are due."""
-        now = self._clock.millis()
-        taken = await self._pool.rows(SQL["take_due"], now, now + round(lease_seconds * 1000), limit)
+        now, of = self._clock.millis(), None if surfaces is None else [*surfaces]
+        taken = await self._pool.rows(SQL["take_due"], now, now + round(lease_seconds * 1000), limit, of)
         if not taken:
             return []
         tasks = await self._load([row["key"] for row in taken])

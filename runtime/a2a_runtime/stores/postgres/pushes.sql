@@ -11,6 +11,9 @@ SELECT key FROM a2a_tasks WHERE wire_id = $2 AND scope IS NOT DISTINCT FROM $1 A
 INSERT INTO a2a_push_configs (task, config_id, dialect, body) VALUES ($1, $2, $3, $4)
 ON CONFLICT (task, config_id) DO UPDATE SET dialect = excluded.dialect, body = excluded.body, failed_at = NULL, failure = NULL
 
+-- name: other_configs
+SELECT count(*) FROM a2a_push_configs WHERE task = $1 AND config_id <> $2
+
 -- name: delete_config
 DELETE FROM a2a_push_configs WHERE task = $1 AND config_id = $2 RETURNING config_id
 
@@ -32,6 +35,7 @@ WITH first AS (
     SELECT o.id FROM a2a_outbox o
     WHERE o.due_at <= $1
         AND NOT EXISTS (SELECT FROM a2a_outbox before WHERE before.task = o.task AND before.config_id = o.config_id AND before.seq < o.seq)
+        AND ($4::text[] IS NULL OR EXISTS (SELECT FROM a2a_tasks t WHERE t.key = o.task AND t.scope::json ->> 0 = ANY ($4::text[])))
     ORDER BY o.due_at, o.id LIMIT $3 FOR UPDATE OF o SKIP LOCKED
 ), taken AS (
     UPDATE a2a_outbox o SET attempts = attempts + 1, due_at = $2 FROM first WHERE o.id = first.id

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import moment
-from a2a_runtime.stores import cursor
+from a2a_runtime.stores import cursor, plan
 from a2a_runtime.stores.sqlite import writes
 from a2a_runtime.stores.sqlite.base import SqliteBase, load_by_key, need_key
 from a2a_runtime.stores.sqlite.connection import SQL
@@ -21,11 +22,18 @@ class SqlitePushes(SqliteBase):
     """Keeps the configurations of a task, and hands out what is due."""
 
     async def put_push_config(
-        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name
+        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name, *, most: int | None = None
     ) -> TaskPushNotificationConfig:
         """Add a configuration, or change the one of that id."""
         config = writes.named(config, wire_id, self._ids)
-        return await self._write(lambda db: writes.put_config(db, need_key(db, scope, wire_id), config, dialect))
+
+        def put(db: sqlite3.Connection) -> TaskPushNotificationConfig:
+            key = need_key(db, scope, wire_id)
+            if most is not None:
+                plan.check_room(db.execute(SQL["other_configs"], {"key": key, "config_id": config.id}).fetchone()[0], most)
+            return writes.put_config(db, key, config, dialect)
+
+        return await self._write(put)
 
     async def get_push_config(self, scope: Scope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
         """Read one configuration."""
@@ -65,14 +73,15 @@ class SqlitePushes(SqliteBase):
         rows = await self._read(lambda db: db.execute(SQL["failed_configs"], {"key": need_key(db, scope, wire_id)}).fetchall())
         return {row["config_id"]: PushFailure(moment(row["failed_at"]), row["failure"]) for row in rows}
 
-    async def due(self, lease_seconds: float, limit: int = 32) -> Sequence[Delivery]:
+    async def due(self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None) -> Sequence[Delivery]:
         """Take deliveries that are due."""
-        return await self._write(lambda db: self._take(db, lease_seconds, limit))
-
-    def _take(self, db: sqlite3.Connection, lease_seconds: float, limit: int) -> Sequence[Delivery]:
         now = self._options.clock.millis()
-        rows = db.execute(SQL["due"], {"now": now, "limit": limit}).fetchall()
-        until = now + round(lease_seconds * 1000)
+        which = {"now": now, "limit": limit, "surfaces": None if surfaces is None else json.dumps([*surfaces])}
+        return await self._write(lambda db: self._take(db, which, now + round(lease_seconds * 1000)))
+
+    @staticmethod
+    def _take(db: sqlite3.Connection, which: Mapping[str, object], until: int) -> Sequence[Delivery]:
+        rows = db.execute(SQL["due"], which).fetchall()
         db.executemany(SQL["take"], [{"id": row["id"], "until": until} for row in rows])
         return [
             Delivery(

@@ -4,6 +4,9 @@
 INSERT INTO push_configs (task_key, config_id, dialect, body) VALUES (:key, :config_id, :dialect, :body)
 ON CONFLICT (task_key, config_id) DO UPDATE SET dialect = excluded.dialect, body = excluded.body, failed_at = NULL, failure = NULL;
 
+-- name: other_configs
+SELECT count(*) FROM push_configs WHERE task_key = :key AND config_id <> :config_id;
+
 -- name: load_config
 SELECT body FROM push_configs WHERE task_key = :key AND config_id = :config_id;
 
@@ -35,6 +38,10 @@ WHERE
     AND NOT EXISTS (
         SELECT 1 FROM outbox AS earlier
         WHERE earlier.task_key = outbox.task_key AND earlier.config_id = outbox.config_id AND earlier.seq < outbox.seq
+    )
+    AND (
+        :surfaces IS NULL
+        OR (SELECT json_extract(tasks.scope, '$[0]') FROM tasks WHERE tasks.key = outbox.task_key) IN (SELECT value FROM json_each(:surfaces))
     )
 ORDER BY outbox.next_at, outbox.id LIMIT :limit;
 

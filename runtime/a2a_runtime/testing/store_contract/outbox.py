@@ -9,6 +9,7 @@ import asyncio
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.caller import Scope
 from a2a_runtime.clock import millis_of
 from a2a_runtime.stores.port import Change, Delivery, Store, StoredTask
 from a2a_runtime.testing.clock import FakeClock
@@ -40,6 +41,14 @@ class OutboxRules(StoreCase):
         assert delivery.event == (await store.read_events(task.key, 0))[0]
         assert delivery.config == hook("a").model_copy(update={"task_id": task.wire_id})
         assert (delivery.attempts, delivery.stored.key, delivery.stored.state) == (1, task.key, State.COMPLETED)
+
+    async def test_deliveries_of_other_surfaces_are_left_to_others(self, store: Store) -> None:
+        """Agents that share a store each call the webhooks of their own tasks, with their own keys."""
+        await created(store, new_task(push=hook("a")))
+        await created(store, new_task(push=hook("b")), Scope('/their "own" ü', "acme", "ada"))
+        assert list(await store.due(30, surfaces=[])) == []
+        assert [delivery.config.id for delivery in await store.due(30, surfaces=["/x", SCOPE.surface])] == ["a"]
+        assert [delivery.config.id for delivery in await store.due(30)] == ["b"]
 
     async def test_nobody_else_gets_a_delivery_that_is_taken(self, store: Store, clock: FakeClock) -> None:
         """It is due again when its time has run out; then only the second taker's answer counts."""
