@@ -227,3 +227,37 @@ def test_an_app_without_a_document_stays_without() -> None:
     """Nothing is added to what is not there."""
     with TestClient(Litestar(plugins=[plugin(saying("one"))], openapi_config=None)) as client:
         assert texts(client, "") == "one"
+
+
+@pytest.mark.parametrize("root_path", ["", "/proxy"], ids=["alone", "behind a proxy"])
+@pytest.mark.parametrize("path", ["", "/one"], ids=["at its root", "below"])
+def test_an_app_may_have_a_path_of_its_own(path: str, root_path: str) -> None:
+    """Cards, errors of the router and the document name the paths that clients ask for."""
+    app = Litestar([books], path="/prefix", plugins=[plugin(Surface(saying("one"), path))])
+    with TestClient(app, root_path=root_path) as client:
+        card = client.get(f"/prefix{path}/.well-known/agent-card.json").json()
+        addresses = {each["url"] for each in card["supportedInterfaces"]}
+        assert addresses == {f"http://testserver.local{root_path}/prefix{path}"}
+        assert texts(client, f"/prefix{path}") == "one"
+        assert client.get(f"/prefix{path}/nowhere").json()["error"]["code"] == 404
+        refused = client.put(f"/prefix{path}/message:send")
+        assert (refused.status_code, refused.json()["error"]["code"], refused.headers["allow"]) == (405, 405, "POST, OPTIONS")
+        assert client.get("/prefixed").json() == {"status_code": 404, "detail": "Not Found"}
+        documented = set(client.get("/prefix/schema/openapi.json").json()["paths"])
+    assert {"/prefix/books", f"/prefix{path}", f"/prefix{path}/message:send", f"/prefix{path}/.well-known/agent-card.json"} <= documented
+    assert not [each for each in documented if not each.startswith("/prefix")]
+
+
+@get("/one/more")
+async def more() -> str:
+    """Stand below an agent."""
+    return "more"
+
+
+@pytest.mark.parametrize("path", ["", "/one"], ids=["at the root", "below"])
+def test_methods_of_a_host_s_routes_are_the_host_s_to_refuse(path: str) -> None:
+    """Also where an agent is around them; the agent's own are refused by the protocol."""
+    with TestClient(Litestar([books, more], plugins=[plugin(Surface(saying("one"), path))])) as client:
+        for route in ("/books", "/one/more"):
+            assert client.delete(route).json() == {"status_code": 405, "detail": "Method Not Allowed"}
+        assert client.delete(f"{path}/message:send").json()["error"]["code"] == 405

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from litestar import Request, Response
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, MethodNotAllowedException
 from litestar.exceptions.responses import create_exception_response
 from litestar.types import ExceptionHandlersMap, HTTPScope
 
@@ -28,6 +28,7 @@ from a2a_contract.errors import (
     UnauthenticatedError,
 )
 from a2a_runtime.auth.gate import ChallengeError
+from a2a_runtime.exchange.address import below
 from a2a_runtime.exchange.counter import Counter
 from a2a_runtime.exchange.question import Question
 from a2a_runtime.exchange.verbs import methods_at
@@ -46,10 +47,10 @@ _BY_STATUS: Mapping[int, type[A2AError]] = {
 def shaped(counter: Counter, request: AnyRequest, error: Exception) -> Response[bytes]:
     """Answer in the shape of a surface."""
     scope = request.scope
-    at_endpoint = scope["path"].rstrip("/") == counter.surface.path
-    question = Question(scope, BindingKind.JSONRPC if at_endpoint else BindingKind.HTTP, counter.spoken.in_doubt(None))
+    path = below(scope, counter.surface.path)
+    question = Question(scope, BindingKind.HTTP if path else BindingKind.JSONRPC, counter.spoken.in_doubt(None))
     question.dialect = counter.spoken.in_doubt(question.version)
-    status, body, headers = counter.shown(question, _translated(error, counter.surface, scope["path"]))
+    status, body, headers = counter.shown(question, _translated(error, counter.surface, path or ""))
     sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
     return Response(body, status_code=status, headers=sent, media_type=question.media_type().decode())
 
@@ -81,14 +82,17 @@ class Strays:
         is_placed = "route_handler" in request.scope
         layers = request.scope["route_handler"].resolve_exception_handlers() if is_placed else {}
         handler = _handler_of(error, {**self._host, **{key: each for key, each in layers.items() if each is not self}})
-        counter = None if is_placed else self._surface_of(request.scope)
+        counter = None if is_placed else self._surface_of(request.scope, error)
         if counter is not None and (counter.surface.path or handler is None):  # at the root, a host that has a word for strangers goes first
             return shaped(counter, request, error)
         return create_exception_response(request, error) if handler is None else handler(request, error)
 
-    def _surface_of(self, scope: HTTPScope) -> Counter | None:
-        path = scope["path"].removeprefix(scope.get("root_path", "").rstrip("/"))
-        return next((each for each in self._counters if f"{path}/".startswith(f"{each.surface.path}/")), None)
+    def _surface_of(self, scope: HTTPScope, error: Exception) -> Counter | None:
+        """Find the surface of a path; of one that is there, with other methods, only if it is the surface's own."""
+        found = ((each, below(scope, each.surface.path)) for each in self._counters)
+        counter, path = next(((each, path) for each, path in found if path is not None), (None, ""))
+        is_there = isinstance(error, MethodNotAllowedException)
+        return None if counter is not None and is_there and not methods_at(counter.surface, path) else counter
 
 
 def _handler_of(error: Exception, handlers: ExceptionHandlersMap) -> Callable[[AnyRequest, Any], Response[Any]] | None:

@@ -40,10 +40,15 @@ def add_paths(app: Litestar, surfaces: Sequence[Surface]) -> None:
     if app.openapi_config is None:
         return
     document: Any = app.openapi_schema  # its classes know no paths that are plain JSON, but write them as they are
-    document.paths = {**(document.paths or {}), **{path: item for surface in surfaces for path, item in protected(surface, paths_of(surface))}}
+    ours = {_joined(app.path, path): item for surface in surfaces for path, item in protected(surface, paths_of(surface))}
+    document.paths = {**(document.paths or {}), **ours}
     document.components.schemas = {**document.components.schemas, **schemas_of(surfaces)}
     if schemes := schemes_of(surfaces):
         document.components.security_schemes = {**(document.components.security_schemes or {}), **schemes}
+
+
+def _joined(app_path: str, path: str) -> str:
+    return (app_path.rstrip("/") + path).rstrip("/") or "/"
 
 
 def schemas_of(surfaces: Sequence[Surface]) -> Json:

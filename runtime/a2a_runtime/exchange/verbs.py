@@ -28,9 +28,8 @@ def methods_of(route: Route, parameters: Sequence[str]) -> tuple[str, ...]:
     return (*route.methods(parameters), *(("HEAD",) if has_head else ()), "OPTIONS")
 
 
-def methods_at(surface: Surface, path: str) -> tuple[str, ...]:
-    """Find the methods of a path of a surface; none where nothing is that has several."""
-    below = path.rstrip("/").removeprefix(surface.path)
+def methods_at(surface: Surface, below: str) -> tuple[str, ...]:
+    """Find the methods of a path below a surface; none where nothing is that has several."""
     for route in chain.from_iterable(PATHS.get(dialect, ()) for dialect in surface.dialects):
         if match := _match(route.path, below):
             return methods_of(route, match.groups())
