@@ -25,10 +25,12 @@ Examples:
 @click.option("--profile", type=click.Choice(diff.PROFILES), default=None, help="Who counts in the comparison.")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="How to show the comparison.")
 @click.option(
-    "--fail-on", type=click.Choice(diff.FAIL_ON), default="error", show_default=True, help="The mildest finding of the comparison that ends with 1."
+    "--fail-on", type=click.Choice(diff.FAIL_ON), default=None, help="The mildest finding of the comparison that ends with 1.  [default: error]"
 )
-def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on: str) -> None:
+def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on: str | None) -> None:
     """Say whether the output is fresh and the schemas are in order, and with --against whether they still keep what was promised.
+
+    Without --against, the baselines under [compat] in a2a.toml count, if it names some.
 
     Generates everything anew, compares it with what is on disk to the byte, and prints a unified diff: stale files, files that were edited by hand,
     files that nobody generates. Warnings of the rules are shown and do no harm. Writes nothing. Exits with 1 on any finding.
@@ -42,8 +44,9 @@ def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on:
     if drift:
         click.echo("the output is not what the schemas say\n    fix: a2a-gen build, and commit what it writes", err=True)
     is_broken = False
-    if baselines:
-        outcome = run(Request(baselines, diff.this_project(), profile=profile or "", ignore=project.root / ignore.NAME))
+    compat = project.compat
+    if asked := baselines or compat.baselines:
+        outcome = run(Request(asked, diff.this_project(), profile=profile or compat.profile, ignore=project.root / ignore.NAME))
         diff.show(outcome, form)
-        is_broken = fails(outcome.report, fail_on)
+        is_broken = fails(outcome.report, fail_on or compat.fail_on)
     raise SystemExit(bool(drift) or is_broken)

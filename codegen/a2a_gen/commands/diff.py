@@ -15,7 +15,8 @@ from a2a_gen.diff.gate import Report, Wish
 from a2a_gen.diff.roles import BOTH, Role
 from a2a_gen.diff.rules.rule import Level
 from a2a_gen.diff.run import TRANSITIVE, Outcome, Request, fails, run
-from a2a_gen.source.project import find_project
+from a2a_gen.problems import ProjectError
+from a2a_gen.source.project import Compat, find_project
 
 PROFILES = ["WIRE", "SOURCE", "FULL", "BACKWARD", "FORWARD", *(f"{name}{TRANSITIVE}" for name in ("BACKWARD", "FORWARD", "FULL"))]
 FAIL_ON = ["error", "warning", "info", "none"]
@@ -38,7 +39,7 @@ class _Options(TypedDict):
     """What can be said beside the sides."""
 
     form: str
-    fail_on: str
+    fail_on: str | None
     profile: str | None
     role: str
     plain: bool
@@ -51,7 +52,7 @@ class _Options(TypedDict):
 @click.argument("sides", nargs=-1, metavar="[OLD] [NEW]")
 @click.option("--against", "baselines", multiple=True, metavar="REF|DIR|LOCK|URL", help="What to compare with: a ref, a folder, a lock, a card.")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="How to show what was found.")
-@click.option("--fail-on", type=click.Choice(FAIL_ON), default="error", show_default=True, help="The mildest finding that ends with 1.")
+@click.option("--fail-on", type=click.Choice(FAIL_ON), default=None, help="The mildest finding that ends with 1.  [default: error]")
 @click.option("--profile", type=click.Choice(PROFILES), default=None, help="Who counts; FULL for a contract, WIRE for anything else.")
 @click.option("--role", type=click.Choice(list(ROLES)), default="both", show_default=True, help="How plain schemas are used.")
 @click.option("--plain", is_flag=True, help="Take the files for schemas and nothing more.")
@@ -61,18 +62,29 @@ class _Options(TypedDict):
 def command(sides: tuple[str, ...], baselines: tuple[str, ...], **options: Unpack[_Options]) -> None:
     """Say what a change of schemas does to those who rely on them.
 
-    Compares as sets of documents, not as texts, and shows a document for every break. NEW is this project when it is not given.
+    Compares as sets of documents, not as texts, and shows a document for every break. NEW is this project when it is not given; what it is
+    compared with, when that is not given, says [compat] in its a2a.toml.
     """
+    compat = _promised() if not sides else Compat()
+    baselines = baselines or compat.baselines
     if len(sides) + bool(baselines) not in (1, 2) or (not baselines and not sides):
-        raise click.UsageError("name what to compare with: a2a-gen diff OLD NEW, or a2a-gen diff --against REF")
+        raise click.UsageError("name what to compare with: a2a-gen diff OLD NEW, a2a-gen diff --against REF, or baselines under [compat] in a2a.toml")
     olds, new = (baselines, sides[0] if sides else "") if baselines else (sides[:1], sides[1] if len(sides) > 1 else "")
     file = options["ignored"] or Path(ignore.NAME)
     wish = Wish(roles=ROLES[options["role"]], docs=options["docs"])
-    outcome = run(Request(olds, Path(new) if new else this_project(), options["plain"], options["profile"] or "", wish, file))
+    outcome = run(Request(olds, Path(new) if new else this_project(), options["plain"], options["profile"] or compat.profile, wish, file))
     show(outcome, options["form"])
+    fail_on = options["fail_on"] or compat.fail_on
     if options["write_ignore"]:
-        _write(file, outcome.report, options["fail_on"])
-    raise SystemExit(fails(outcome.report, options["fail_on"]))
+        _write(file, outcome.report, fail_on)
+    raise SystemExit(fails(outcome.report, fail_on))
+
+
+def _promised() -> Compat:
+    try:
+        return find_project(Path.cwd()).compat
+    except ProjectError:
+        return Compat()  # two folders, or a baseline that is named, need no project
 
 
 def this_project() -> Path:

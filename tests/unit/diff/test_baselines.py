@@ -170,3 +170,18 @@ def test_schemas_in_yaml_are_compared_too(run: Run, baker: Path) -> None:
     code, _, complaint = run("diff", "--against", "HEAD")
     assert code != 0
     assert "schema/more/names.yaml:2" in complaint
+
+
+def test_a_project_says_what_it_is_compared_with(run: Run, baker: Path) -> None:
+    """Under [compat]: `diff` and `check` need not be told, and what they are told goes first."""
+    config, names = baker / "a2a.toml", baker / "schema" / "more" / "names.yaml"
+    assert run("diff")[0] == 2
+    config.write_text(f'{AGENT}\n[compat]\nbaselines = ["HEAD"]\nfail_on = "warning"\n\n[outputs]\npackage = "baker.contract"\nfolder = "src"\n')
+    names.write_text("type: string\nmaxLength: 3\n")
+    code, said, _ = run("diff")
+    assert (code, "bound-set" in said) == (1, True)
+    assert run("diff", "--fail-on", "error")[0] == 0
+    assert run("build")[0] == 0
+    code, said, _ = run("check")
+    assert (code, "bound-set" in said) == (1, True)
+    assert run("check", "--fail-on", "error")[0] == 0

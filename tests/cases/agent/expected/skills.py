@@ -18,12 +18,13 @@ from .types.greeting import (
 _SCHEMAS: Final = Path(__file__).with_name("schemas")
 
 
+GREET_ASKS_CONSENT: Final = Form[Consent](Consent, _SCHEMAS / "greet.ask.consent.json")
 GREET: Final = SkillContract(
     id="greet",
     input=Form[GreetingRequest](GreetingRequest, _SCHEMAS / "greet.input.json"),
     output=Form[Greeting](Greeting, _SCHEMAS / "greet.output.json"),
     streams=True,
-    replies=(Form[Consent](Consent, _SCHEMAS / "greet.ask.consent.json"),),
+    replies=(GREET_ASKS_CONSENT,),
 )
 """Greet somebody."""
 

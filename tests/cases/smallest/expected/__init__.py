@@ -72,13 +72,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Load a name when it is first used, so that nobody waits for what he does not use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # whoever checks types knows every name, and takes no other
+
+    def __getattr__(name: str) -> object:
+        """Load a name when it is first used, so that nobody waits for what he does not use."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value: object = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -25,6 +25,10 @@ class A2AError(Exception):
         self.fields = fields
         super().__init__(self.message)
 
+    def __str__(self) -> str:
+        """Say what is wrong, and where."""
+        return "; ".join((self.message, *(f"{place}: {text}" for place, text in self.fields)))
+
 
 class TaskNotFoundError(A2AError):
     """There is no such task."""

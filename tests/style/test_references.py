@@ -1,0 +1,41 @@
+"""Pages that list settings list all of them, with the defaults that they have."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+
+import jsonschema_rs
+from style.source_files import ROOT
+
+from a2a_runtime.project import load_project
+from a2a_runtime.settings import PREFIX, Settings
+
+FORM: Mapping[str, object] = json.loads((ROOT / "generated" / "a2a_contract" / "schemas" / "project.json").read_text())
+ROW = re.compile(r"^\| `(A2A_[A-Z_]+)` \| (?:`([^`]*)`)? \|", re.MULTILINE)
+
+
+def test_every_setting_of_the_environment_is_listed() -> None:
+    """The table of settings is that of the code: each name, in its order, with its default."""
+    listed = ROW.findall((ROOT / "docs" / "serving.md").read_text())
+    assert [name for name, _ in listed] == [PREFIX + each.name.upper() for each in fields(Settings)]
+    assert Settings.from_environment({name: value for name, value in listed if value}) == Settings()
+
+
+def test_every_setting_of_a_project_is_shown(tmp_path: Path) -> None:
+    """The example holds every setting that its schema has, and is a project that can be served."""
+    text = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / "project.md").read_text(), re.MULTILINE | re.DOTALL)[0]
+    jsonschema_rs.validator_for(dict(FORM)).validate(tomllib.loads(text))
+    shown = set(re.findall(r"[a-z_]+", re.sub(r"#.*", "", text)))
+    assert sorted(set(_settings(FORM)) - shown) == []
+
+
+def _settings(schema: object) -> Iterator[str]:
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for each in schema.values():
+            yield from _settings(each)
