@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from a2a_gen.agent import keywords, models, modules, seen
+from a2a_gen.agent import keywords, lint, models, modules, seen
 from a2a_gen.agent.catalogue import Catalogue
 from a2a_gen.agent.contract import TEXT, AgentIR, FormIR, SkillIR
 from a2a_gen.agent.grouping import modules_of
@@ -17,7 +17,7 @@ from a2a_gen.agent.shaping import Shaper
 from a2a_gen.agent.shown import Remote
 from a2a_gen.emit.render import render
 from a2a_gen.ir.names import skill_word
-from a2a_gen.problems import ContractError, ProjectError
+from a2a_gen.problems import ContractError, Level, ProjectError
 
 _SOURCE = "the card of the agent"
 
@@ -58,8 +58,9 @@ def _agent(remote: Remote, command: str) -> AgentIR:
         library = Library(Path(folder))
         roots = {key: library.resolve(text, Target("card")) for key, text in merged.references.items()}
         catalogue = Catalogue(library, {target: "" for target in roots.values() if target})
-        if library.problems:
-            raise ContractError(library.problems)
+        wrong = [*library.problems, *(each for each in lint.check(library) if each.level is Level.ERROR)]
+        if wrong:
+            raise ContractError(wrong)
         definitions = Shaper(catalogue).definitions
     forms = {(each.skill, each.use): (roots[each.skill, each.use], each) for each in remote.schemas}
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +28,7 @@ from a2a_gen.source.schemas import PROTOCOL
 
 YAML = frozenset({".yaml", ".yml"})
 _SUFFIXES = (".json", ".yaml", ".yml")
+_INDEX = re.compile("[0-9]{1,9}")
 
 
 class Target(NamedTuple):
@@ -122,16 +124,19 @@ class Library:
 
     def _open(self, path: str, place: Place) -> Document | None:
         file = self._root / path
-        if not file.resolve().is_relative_to(self._root.resolve()):
-            self._problem(place, f"{path} is outside the project", "put the file into the project")
-            return None
         try:
+            if not file.resolve().is_relative_to(self._root.resolve()):
+                self._problem(place, f"{path} is outside the project", "put the file into the project")
+                return None
             text = file.read_bytes().decode("utf-8")
         except OSError as error:
             self._problem(place, f"{path} cannot be read: {(error.strerror or '').lower()}", "correct the name, or put the file there")
             return None
         except UnicodeDecodeError:
             self._problem(place, f"{path} is not UTF-8", "save the file in UTF-8")
+            return None
+        except ValueError as error:
+            self._problem(place, f"{path!r} is no name of a file: {error}", "correct the name")
             return None
         is_yaml = file.suffix in YAML
         data, mistakes = (yaml_text.parse if is_yaml else parse)(text)
@@ -141,12 +146,11 @@ class Library:
     def _protocol(self, path: str, place: Place) -> Document | None:
         """Read the protocol's schemas in a dialect, from the package that has them; the package itself is not imported."""
         spec = find_spec("a2a_contract")
-        file = Path(spec.origin or "").parent / "schemas" / f"{path.removeprefix(PROTOCOL)}.json" if spec else None
-        if file is None or not file.is_file():
-            known = ", ".join(sorted(f"{PROTOCOL}{each.stem}" for each in file.parent.glob("v*.json"))) if file else "none here"
-            self._problem(place, f"{path} is no dialect of the protocol", f"name one of them: {known}")
+        known = {f"{PROTOCOL}{each.stem}": each for each in Path(spec.origin or "").parent.glob("schemas/v*.json")} if spec else {}
+        if path not in known:  # names are looked up and never joined to a path: references may come from somebody else's card
+            self._problem(place, f"{path} is no dialect of the protocol", f"name one of them: {', '.join(sorted(known)) or 'none here'}")
             return None
-        text = file.read_text(encoding="utf-8")
+        text = known[path].read_text(encoding="utf-8")
         return Document(path, text, json.loads(text))
 
     def _problem(self, place: Place, text: str, cure: str) -> None:
@@ -159,7 +163,7 @@ def _at(data: Json, pointer: str) -> tuple[bool, Json]:
         match data:
             case dict() if key in data:
                 data = data[key]
-            case list() if key.isdigit() and int(key) < len(data):
+            case list() if _INDEX.fullmatch(key) and int(key) < len(data):
                 data = data[int(key)]
             case _:
                 return False, None

@@ -13,6 +13,7 @@ from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import pascal
 from a2a_gen.agent.keywords import Schema
 from a2a_gen.agent.shown import Served
+from a2a_gen.ir.names import skill_word
 from a2a_gen.source.json_text import Json
 
 
@@ -40,7 +41,8 @@ class Merged:
         holder = next((each for each in keywords.HOLDERS if each in schema), "$defs")
         own = keywords.members(schema, holder)
         body: Json = {key: value for key, value in schema.items() if key not in {holder, "$schema", "$id"}}
-        root = pascal(keywords.text(schema, "title")) or f"{pascal(served.skill)}{pascal(served.use)}"
+        skill = pascal(skill_word(served.skill))
+        root = pascal(keywords.text(schema, "title")) or f"{skill}{pascal(served.use)}"
         root = f"{root}Root" if root in own else root
         wanted: Schema = {name: _untitled(name, each) for name, each in {**own, root: body}.items()}
         names = self._names(wanted, served, definitions, holder)
@@ -51,7 +53,7 @@ class Merged:
         """Choose the names; a definition keeps its name when what is there under it says the same."""
         names = {name: name for name in wanted}
         while clash := next((name for name, new in names.items() if new in taken and taken[new] != _renamed(wanted[name], names, holder)), None):
-            names[clash] = f"{pascal(served.skill)}{names[clash]}"
+            names[clash] = f"{pascal(skill_word(served.skill))}{names[clash]}"
         return names
 
 

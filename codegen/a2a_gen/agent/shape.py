@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -133,11 +133,22 @@ def either(options: Sequence[Shape]) -> Shape:
 
 def is_nullable(shape: Shape, types: Mapping[str, Definition]) -> bool:
     """Whether null is a value of a type, also by way of the types that it names."""
-    match shape:
-        case Named(name):
-            named = types[name]
-            return isinstance(named, Alias) and is_nullable(named.shape, types)
-        case Either(options):
-            return any(is_nullable(each, types) for each in options)
-        case _:
-            return shape in (Scalar.NULL, Scalar.ANY)
+    return not {Scalar.NULL, Scalar.ANY}.isdisjoint(consists_of(shape, types))
+
+
+def consists_of(shape: Shape, types: Mapping[str, Definition]) -> Iterator[Shape]:
+    """Yield every shape that a value may be of, by way of the types that are named; each once, however they lead back to each other."""
+    waiting, seen = [shape], set[Shape]()
+    while waiting:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        yield each
+        match each:
+            case Named(name) if isinstance(named := types[name], Alias):
+                waiting.append(named.shape)
+            case Either(options):
+                waiting.extend(options)
+            case _:
+                pass

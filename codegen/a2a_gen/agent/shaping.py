@@ -8,7 +8,23 @@ from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import Catalogue, pascal
 from a2a_gen.agent.keywords import Schema
 from a2a_gen.agent.library import Target
-from a2a_gen.agent.shape import Alias, Definition, Either, Extra, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, either
+from a2a_gen.agent.shape import (
+    Alias,
+    Definition,
+    Extra,
+    Foreign,
+    ListOf,
+    MapOf,
+    Member,
+    Named,
+    Record,
+    Scalar,
+    Shape,
+    Tuple,
+    Words,
+    consists_of,
+    either,
+)
 from a2a_gen.agent.views import Source, View, views
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import escaped
@@ -45,20 +61,11 @@ class Shaper:
 
     def _break_circles(self) -> None:
         """Let a type be anything that consists of nothing but itself: such a schema says nothing, and no type can."""
+        types = {name: definition for name, (_, definition) in self.definitions.items()}
         for name, (file, definition) in self.definitions.items():
-            if isinstance(definition, Alias) and self._leads_to(definition.shape, name, frozenset()):
-                self.definitions[name] = (file, Alias(name, Scalar.ANY, definition.description))
-
-    def _leads_to(self, shape: Shape, name: str, seen: frozenset[str]) -> bool:
-        match shape:
-            case Named(other):
-                definition = self.definitions[other][1]
-                deeper = isinstance(definition, Alias) and other not in seen and self._leads_to(definition.shape, name, seen | {other})
-                return other == name or deeper
-            case Either(options):
-                return any(self._leads_to(each, name, seen) for each in options)
-            case _:
-                return False
+            if isinstance(definition, Alias) and Named(name) in consists_of(definition.shape, types):
+                types[name] = Alias(name, Scalar.ANY, definition.description)
+                self.definitions[name] = (file, types[name])
 
     def _define(self, target: Target, name: str) -> None:
         source = Source(self._catalogue.library.value(target), target)

@@ -6,12 +6,12 @@ mesh       the schema itself, in the metadata of the one skill
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from a2a_gen.agent import keywords
 from a2a_gen.agent.keywords import Schema
+from a2a_gen.ir.names import skill_word
 from a2a_gen.source.json_text import parse
 
 EXTENSION = "urn:a2a-gen:extension:skill-schemas:v1"
@@ -29,7 +29,7 @@ class Served:
     @property
     def file(self) -> str:
         """Name the file that it is kept in; the name of a skill is somebody else's, and no path."""
-        return f"{re.sub(r'[^A-Za-z0-9_-]', '_', self.skill)}.{self.use}.json"
+        return f"{skill_word(self.skill)}.{self.use}.json"
 
     @property
     def data(self) -> Schema:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import Catalogue
 from a2a_gen.agent.keywords import Schema
 from a2a_gen.agent.library import Target
+from a2a_gen.problems import ContractError, Problem
 from a2a_gen.source.json_text import Json
 
 
@@ -50,7 +52,19 @@ class View:
 def views(sources: Sequence[Source], catalogue: Catalogue) -> list[View]:
     """Take some schemas apart that all apply."""
     seen: set[Target] = set()
-    return [view for source in sources for view in _views(source, catalogue, seen, (True, None))]
+    steps = (view for source in sources for view in _views(source, catalogue, seen, (True, None)))
+    try:
+        found = list(islice(steps, _MOST + 1))
+    except RecursionError:
+        raise _too_many(sources[0], catalogue) from None
+    if len(found) > _MOST:
+        raise _too_many(sources[0], catalogue)
+    return found
+
+
+def _too_many(source: Source, catalogue: Catalogue) -> ContractError:
+    cure = "say with fewer allOf, anyOf and oneOf what a value is"
+    return ContractError([Problem(catalogue.library.place(source.place), "A2A-K08", "this combines more schemas than anybody could follow", cure)])
 
 
 def _views(source: Source, catalogue: Catalogue, seen: set[Target], when: tuple[bool, Branch | None]) -> Iterator[View]:
@@ -76,3 +90,4 @@ def _views(source: Source, catalogue: Catalogue, seen: set[Target], when: tuple[
 
 
 _ALWAYS = (True, None)
+_MOST = 5_000  # alternatives within alternatives double with each level

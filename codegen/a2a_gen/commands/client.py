@@ -8,7 +8,8 @@ from typing import TypedDict, Unpack
 import click
 
 from a2a_gen.agent import foreign, seen
-from a2a_gen.agent.remote import public, read_remote
+from a2a_gen.agent.remote import read_remote
+from a2a_gen.agent.web import public
 from a2a_gen.commands import console, diff
 from a2a_gen.diff import ignore
 from a2a_gen.diff.formats import FORMATS
@@ -19,6 +20,7 @@ from a2a_gen.output.stage import stage
 from a2a_gen.output.tidy import tidy
 from a2a_gen.output.trial import trial
 from a2a_gen.problems import ProjectError
+from a2a_gen.source.package_name import objection
 
 EXAMPLES = """\b
 Examples:
@@ -32,10 +34,11 @@ read, 3 there is no client to compare with."""
 
 
 class _Options(TypedDict):
-    """How to show what a check finds."""
+    """How to show what a check finds, and where else schemas may come from."""
 
     form: str
     fail_on: str
+    schemas_from: tuple[str, ...]
 
 
 @click.command(epilog=EXAMPLES)
@@ -46,33 +49,36 @@ class _Options(TypedDict):
 @click.option(
     "--fail-on", type=click.Choice(diff.FAIL_ON), default="error", show_default=True, help="The mildest finding of a check that ends with 1."
 )
+@click.option("--schemas-from", metavar="URL", multiple=True, help="Another origin that schemas may be read from; unasked, only that of the card is.")
 def command(where: str, folder: Path, only_check: bool, **options: Unpack[_Options]) -> None:  # noqa: FBT001 - click passes options by name
     """Make a typed client for an agent that runs somewhere else.
 
     Everything comes from its card: the skills, and the schemas that the card names or holds. A skill without schemas takes and gives text. What was
     seen is kept beside the code, so that ``--check`` can compare it with what the agent shows now.
     """
+    again = _again(where, folder, options["schemas_from"])
     if only_check:
-        old, new = seen.read(folder), read_remote(where)
+        old, new = seen.read(folder), read_remote(where, options["schemas_from"])
         sides = side_of(old, folder.as_posix(), new), side_of(new, public(where), old)
         outcome = judge(*sides, Wish("WIRE"), Path(ignore.NAME))
         diff.show(outcome, options["form"])
         if not fails(outcome.report, options["fail_on"]):
             return
-        click.echo(f"the agent is not what {folder} was made for\n    fix: {_again(where, folder)}, and follow where mypy complains", err=True)
+        click.echo(f"the agent is not what {folder} was made for\n    fix: {again}, and follow where mypy complains", err=True)
         raise SystemExit(1)
     if folder.exists() and any(folder.iterdir()) and not (folder / seen.LOCK).is_file():
         raise ProjectError(f"{folder} is no client that was made by this command", "choose another folder, or empty this one")
-    if not folder.name.isidentifier():
-        raise click.BadParameter(f"{folder.name!r} is no name of a Python package", param_hint="--out")
-    remote = read_remote(where)
-    _write(folder.absolute(), foreign.emit(remote, public(where), _again(where, folder)))
+    if why := objection(folder.name):
+        raise click.BadParameter(f"{folder} cannot be imported: {why}", param_hint="--out")
+    remote = read_remote(where, options["schemas_from"])
+    _write(folder.absolute(), foreign.emit(remote, public(where), again))
     console.say(f"{folder}: a client with {len(list(remote.skills))} skills")
 
 
-def _again(where: str, folder: Path) -> str:
+def _again(where: str, folder: Path, schemas_from: tuple[str, ...]) -> str:
     """Write the command as others can repeat it."""
-    return f"a2a-gen client {public(where)} -o {folder.name if folder.is_absolute() else folder.as_posix()}"
+    words = ["a2a-gen client", public(where), "-o", folder.name if folder.is_absolute() else folder.as_posix()]
+    return " ".join([*words, *(f"--schemas-from {public(each)}" for each in schemas_from)])
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:

@@ -7,6 +7,7 @@ thing; a test compares the two. Two members that become one name are a problem o
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from keyword import iskeyword
 
 from a2a_gen.ir.model import ClassName, FieldName, ListOf, MapOf, ModuleName, OneOf, Primitive, TypeExpr
@@ -14,6 +15,8 @@ from a2a_gen.ir.model import ClassName, FieldName, ListOf, MapOf, ModuleName, On
 _NON_WORD = re.compile(r"\W")
 _WORD_BEGINS = re.compile(r"([^_])([A-Z][a-z]+)")
 _CAPITAL_FOLLOWS = re.compile(r"([a-z0-9])([A-Z])")
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # which Windows takes for files of these names
+_LONGEST = 60
 
 # What a Pydantic model has already, by this name.
 _TAKEN_BY_MODELS = frozenset(
@@ -48,6 +51,15 @@ def field_name(wire: str, of: TypeExpr | None = None) -> FieldName:
 def member_name(wire: str) -> FieldName:
     """Name a value of an enumeration in Python: ``input-required`` becomes ``INPUT_REQUIRED``."""
     return FieldName("MRO_" if wire == "mro" else _snake(_word(wire)).upper())
+
+
+def skill_word(skill: str) -> str:
+    """Make a word, for methods, types and files alike, of what somebody else calls a skill; one that has no such word gets a made one."""
+    word = re.sub(r"[^A-Za-z0-9_-]", "_", skill)
+    if skill.isascii() and len(word) <= _LONGEST and re.search(r"[A-Za-z0-9]", word) and not _DEVICE.fullmatch(word):
+        return word
+    digest = sha256(skill.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{word.strip('_-')[:_LONGEST] or 'skill'}_{digest}"
 
 
 def is_class_name(name: str) -> bool:

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from a2a_gen.problems import ProjectError
 
@@ -28,7 +28,7 @@ def stage(out: Path, files: Mapping[str, bytes]) -> Generator[Path]:
         package = folder / out.name
         try:
             for path, content in files.items():
-                target = package / path
+                target = package / inside(path)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
         except OSError as error:
@@ -36,6 +36,19 @@ def stage(out: Path, files: Mapping[str, bytes]) -> Generator[Path]:
         yield package
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path stays in the folder that it is relative to, on every system."""
+    steps = PureWindowsPath(path)  # knows drives, and both slashes
+    return not PurePosixPath(path).is_absolute() and not steps.anchor and ".." not in steps.parts and path.isprintable()
+
+
+def inside(path: str) -> str:
+    """Give a path that stays in its folder; whatever it was made from, no other is ever written."""
+    if not is_inside(path):
+        raise ProjectError(f"{path!r} is no path within the package", "rename what this file is called after")
+    return path
 
 
 def unwritable(path: Path, error: OSError) -> ProjectError:

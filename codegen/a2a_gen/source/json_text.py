@@ -1,7 +1,7 @@
 """JSON as a contract is written in: every rule of RFC 8259, and nothing lost on the way in.
 
-A key that is written twice, a number that a computer cannot hold and a nesting without end are mistakes here, because ``json.loads`` would bend or
-drop them without a word. Integers keep all their digits.
+A key that is written twice, a number that a computer cannot hold, half a character and a nesting without end are mistakes here, because
+``json.loads`` would bend or drop them without a word, or whoever works with them would fail. Integers keep all their digits.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
@@ -18,6 +18,7 @@ from a2a_gen.source import positions
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 _BYTE_ORDER_MARK = "\ufeff"
+_DEEPEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,51 @@ def parse(text: str) -> tuple[Json, tuple[Mistake, ...]]:
         where = f"{error.msg[0].lower()}{error.msg[1:]} at column {error.colno}"
         return None, (Mistake("A2A-S06", f"this is not JSON: {where}", "correct the text at this place", line=error.lineno),)
     except RecursionError:
-        return None, (Mistake("A2A-S08", "values are nested too deeply", "write it flatter, with $ref to named types"),)
+        return None, (too_deep(),)
     except ValueError as error:
         return None, (Mistake("A2A-S09", f"a number cannot be kept: {error}", "write a number that fits, or a string"),)
-    return data, tuple(_repeated(text)) if keys_repeat else ()
+    return data, (*(_repeated(text) if keys_repeat else ()), *unkeepable(data, lambda: positions.lines(text)))
+
+
+def too_deep() -> Mistake:
+    """Say that a nesting has no end."""
+    return Mistake("A2A-S08", "values are nested too deeply", "write it flatter, with $ref to named types")
+
+
+def unkeepable(data: Json, lines: Callable[[], Mapping[str, int]]) -> Iterator[Mistake]:
+    """Find what a text can say and nobody can work with."""
+    if _is_too_deep(data):
+        yield too_deep()
+        return
+    for pointer in _halves(data, ""):
+        cure = "write both halves of the surrogate pair, or the character itself"
+        yield Mistake("A2A-S10", "a text has half a character in it", cure, lines().get(pointer, 0), _whole(pointer))
+
+
+def _is_too_deep(data: Json) -> bool:
+    level = [data]
+    for _ in range(_DEEPEST):
+        level = [each for value in level for each in _values(value)]
+    return bool(level)
+
+
+def _values(value: Json) -> Iterable[Json]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _halves(value: Json, pointer: str) -> Iterator[str]:
+    if isinstance(value, str) and value != _whole(value):
+        yield pointer
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        below = f"{pointer}/{positions.escaped(str(key))}"
+        if isinstance(key, str) and key != _whole(key):
+            yield below
+        yield from _halves(each, below)
+
+
+def _whole(text: str) -> str:
+    """Replace halves of surrogate pairs by question marks."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _refuse_word(word: str) -> NoReturn:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from a2a_gen.problems import MissingExtraError
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, Mistake
+from a2a_gen.source.json_text import Json, Mistake, too_deep, unkeepable
 from a2a_gen.source.positions import escaped
 
 try:
@@ -21,6 +21,9 @@ _JSON_TAGS: Mapping[str, Callable[[str], Json]] = {
     "tag:yaml.org,2002:int": lambda text: int(text, 0),
     "tag:yaml.org,2002:float": float,
 }
+
+# Values that stand there only by an alias: ten aliases of ten aliases, nine times, would be a thousand million.
+_MOST_REPEATED = 10_000
 
 
 class YamlDocument(Document):
@@ -43,7 +46,12 @@ def parse(text: str) -> tuple[Json, tuple[Mistake, ...]]:
     """Read a YAML text; dates stay text, and what JSON cannot say is a mistake."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-        return (None if root is None else _value(root, frozenset())), ()
+        if root is None:
+            return None, ()
+        data = _Reader().value(root, frozenset())
+        return data, tuple(unkeepable(data, lambda: dict(_lines(root, ""))))
+    except RecursionError:
+        return None, (too_deep(),)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         return None, (Mistake("A2A-S06", f"this is not YAML: {error.problem}", "correct the text at this place", line=line),)
@@ -53,17 +61,28 @@ def parse(text: str) -> tuple[Json, tuple[Mistake, ...]]:
         return None, (Mistake("A2A-S06", str(error), "write only what JSON can say", line=error.line),)
 
 
-def _value(node: yaml.Node, above: frozenset[int]) -> Json:
-    if id(node) in above:
-        raise _NoJsonError("an alias leads back into itself", _line(node))
-    inside = above | {id(node)}
-    match node:
-        case yaml.MappingNode():
-            return {_key(key): _value(value, inside) for key, value in node.value}
-        case yaml.SequenceNode():
-            return [_value(each, inside) for each in node.value]
-        case _:
-            return _scalar(node)
+class _Reader:
+    """Reads the values of a text, each as often as aliases name it."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._repeated = 0
+
+    def value(self, node: yaml.Node, above: frozenset[int]) -> Json:
+        if id(node) in above:
+            raise _NoJsonError("an alias leads back into itself", _line(node))
+        self._repeated += id(node) in self._seen
+        if self._repeated > _MOST_REPEATED:
+            raise _NoJsonError(f"aliases repeat more than {_MOST_REPEATED} values", _line(node))
+        self._seen.add(id(node))
+        inside = above | {id(node)}
+        match node:
+            case yaml.MappingNode():
+                return {_key(key): self.value(value, inside) for key, value in node.value}
+            case yaml.SequenceNode():
+                return [self.value(each, inside) for each in node.value]
+            case _:
+                return _scalar(node)
 
 
 def _scalar(node: yaml.Node) -> Json:

@@ -64,3 +64,11 @@ def test_a_module_that_fails_to_import_ends_the_build(tmp_path: Path, code: byte
             waiting.run(package)
         assert expected in str(caught.value)
         assert str(tmp_path) not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "..\\x", "C:\\x", "C:x", "a\0b", "a\nb"])
+def test_nothing_is_staged_outside_of_the_package(tmp_path: Path, path: str) -> None:
+    """Whatever a path was made from, it leads into the package on every system, or the build ends."""
+    with pytest.raises(ProjectError, match="no path within"), stage(tmp_path / "made", {"a.py": b"", path: b"x"}):
+        pytest.fail("there is a stage")
+    assert list(tmp_path.iterdir()) == []
