@@ -64,6 +64,11 @@ class Caller:
         """To whom their tasks belong: to themselves, or to the team whose tasks they share."""
         return f"{TEAM}{self.team}" if self.team else self.subject
 
+    @property
+    def owns_alone(self) -> bool:
+        """Whether what is theirs is nobody else's: they have a name, and share with no team."""
+        return bool(self.subject) and not self.team
+
     def scope(self, surface: str) -> Scope:
         """Say which room of a surface is theirs."""
         return Scope(surface, self.tenant, self.owner)

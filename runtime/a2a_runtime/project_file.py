@@ -108,6 +108,7 @@ class LimitsTable(Table):
     part_bytes: Count | None = None
     depth: Count | None = None
     history: Annotated[int, Field(ge=0)] | None = None
+    webhooks: Count = Limits().webhooks
     concurrency: Count | None = None
     timeout: float = 300
     shutdown_grace: float | None = None

@@ -53,6 +53,8 @@ class Limits:
     """Levels of nesting in data and metadata; ``None`` for as many as can be kept at all."""
     history: int | None = None
     """The most messages of a task's history in one answer; ``None`` for all."""
+    webhooks: int = 20
+    """Webhooks of a task: each of its events is sent to all of them."""
     concurrency: int | None = None
     """Requests that are served at the same time, streams included; ``None`` for any number."""
     keep_alive: float = 15.0

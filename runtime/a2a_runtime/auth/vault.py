@@ -1,10 +1,10 @@
 """Secrets of others, kept so that whoever reads the database cannot use them.
 
     vault = Vault([key])                    32 random bytes each; the first one seals, all of them open: so keys are changed
-    sealed = vault.seal("hunter2", "https://hooks.example/a")
-    vault.open(sealed, "https://hooks.example/a")
+    sealed = vault.seal("hunter2", "the credentials of a webhook")
+    vault.open(sealed, "the credentials of a webhook")
 
-A sealed text (AES-256-GCM) opens only for what it was sealed for: a secret that is put beside another URL in the database goes nowhere. What was
+A sealed text (AES-256-GCM) opens only for what it was sealed for: a secret that is put elsewhere in the database goes nowhere. What was
 stored before there was a key is not sealed, and stays readable.
 """
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from a2a_contract.errors import InvalidParamsError
+from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.caller import Scope
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine
 from a2a_runtime.ids import Ids
-from a2a_runtime.push.secret import GlassVault, Sealer
+from a2a_runtime.push.secret import GlassVault, Sealer, sealed
 from a2a_runtime.stores.port import Store
 
 
@@ -35,6 +37,11 @@ class ServiceBase:
         self._means = means
         self._engine, self._store = means.engine, means.store
         self._ids = Ids(means.clock)
+
+    def _sealed(self, config: TaskPushNotificationConfig, scope: Scope, wire_id: str) -> TaskPushNotificationConfig:
+        """Give a webhook the ids that it lacks, and seal its secrets for where it will be."""
+        named = config.model_copy(update={"id": config.id or self._ids.new(), "task_id": wire_id})
+        return sealed(named, self._means.vault, scope)
 
     def _check_url(self, url: str, place: str) -> None:
         """Refuse a webhook, and say where in the request it stands."""

@@ -1,7 +1,7 @@
 """Push configurations: which webhooks hear of a task. What is sent to them, and when, is not decided here.
 
-The credentials of a webhook are told to nobody, not even to who gave them: callers that cannot be told apart are one owner, and would read each
-other's.
+The credentials of a webhook are told to nobody, not even to who gave them. Its token is read by an owner who is one person; in a team, and where
+callers cannot be told apart, they would read each other's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
 )
 from a2a_runtime.caller import Scope
-from a2a_runtime.push.secret import opened, sealed
+from a2a_runtime.push.secret import opened
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.order import need_push_notifications
@@ -34,8 +34,9 @@ class Pushes(ServiceBase):
         if not request.task_id:
             raise InvalidParamsError(fields=((TaskPushNotificationConfig.wire_name("task_id"), "Field required"),))
         self._check_url(request.url, TaskPushNotificationConfig.wire_name("url"))
-        config = sealed(request, self._means.vault)
-        return Encoded.of(self._shown(await self._store.put_push_config(scope, request.task_id, config, call.dialect)))
+        config = self._sealed(request, scope, request.task_id)
+        kept = await self._store.put_push_config(scope, request.task_id, config, call.dialect, most=call.surface.limits.webhooks)
+        return Encoded.of(without_credentials(kept.model_copy(update={"token": request.token})))
 
     async def get_task_push_notification_config(
         self, request: GetTaskPushNotificationConfigRequest, call: Call
@@ -48,7 +49,7 @@ class Pushes(ServiceBase):
             config = next(iter((await self._store.list_push_configs(scope, request.task_id, 1))[0]), None)
         if config is None:
             raise TaskNotFoundError("Push notification configuration not found", details={"task_id": request.task_id, "config_id": request.id})
-        return Encoded.of(self._shown(config))
+        return Encoded.of(self._shown(config, call, scope))
 
     async def list_task_push_notification_configs(
         self, request: ListTaskPushNotificationConfigsRequest, call: Call
@@ -60,15 +61,18 @@ class Pushes(ServiceBase):
         else:
             size = MAX_PAGE if request.page_size is None else request.page_size
             configs, token = await self._store.list_push_configs(scope, request.task_id, size, request.page_token or "")
-        shown = [self._shown(config) for config in configs]
+        shown = [self._shown(config, call, scope) for config in configs]
         return Encoded.of(ListTaskPushNotificationConfigsResponse(configs=shown, next_page_token=token))
 
     async def delete_task_push_notification_config(self, request: DeleteTaskPushNotificationConfigRequest, call: Call) -> None:
         """Delete a webhook, if it is there."""
         await self._store.delete_push_config(_open(call, request.tenant), request.task_id, request.id)
 
-    def _shown(self, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
-        return opened(without_credentials(config), self._means.vault)
+    def _shown(self, config: TaskPushNotificationConfig, call: Call, scope: Scope) -> TaskPushNotificationConfig:
+        shown = without_credentials(config)
+        if not call.caller.owns_alone:
+            return shown.model_copy(update={"token": None})
+        return opened(shown, self._means.vault, scope, config.task_id or "")
 
     async def _all(self, scope: Scope, wire_id: str) -> Sequence[TaskPushNotificationConfig]:
         configs, token = await self._store.list_push_configs(scope, wire_id, MAX_PAGE)

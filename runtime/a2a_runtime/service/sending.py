@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+from dataclasses import replace
 
 from a2a_contract.base import Encoded
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
@@ -17,7 +18,6 @@ from a2a_runtime.execution.reading import response, snapshot
 from a2a_runtime.execution.request import PLAIN
 from a2a_runtime.execution.skill import Answers
 from a2a_runtime.lifecycle import INTERRUPTED
-from a2a_runtime.push.secret import sealed
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.following import ends_of
@@ -85,9 +85,11 @@ class Sending(ServiceBase):
             call.dialect,
             idempotency=order.idempotency,
             process=self._engine.runner.process,
-            push=None if order.push is None else sealed(order.push, self._means.vault),
             record=None if order.request is PLAIN else order.request.record,
         )
+        if order.push is not None:
+            wire_id = self._ids.new()
+            new = replace(new, wire_id=wire_id, push=self._sealed(order.push, order.scope, wire_id))
         accepted = await self._engine.start(order.scope, new, call.caller)
         if not accepted.is_new and not await may(call, GET_TASK, accepted.stored.task.model):
             raise TaskNotFoundError(details={"task_id": accepted.stored.wire_id})
@@ -107,7 +109,8 @@ class Sending(ServiceBase):
             refuse(stored, message)
             # Named after its message, so that a repeated message does not make a second one.
             config = order.push if order.push.id else order.push.model_copy(update={"id": message.message_id})
-            await self._store.put_push_config(order.scope, wire_id, sealed(config, self._means.vault), call.dialect)
+            kept = self._sealed(config, order.scope, wire_id)
+            await self._store.put_push_config(order.scope, wire_id, kept, call.dialect, most=call.surface.limits.webhooks)
         return await self._engine.message(order.scope, wire_id, message, order.idempotency)
 
     async def _answer(self, order: Order, skill: DeclaredSkill, call: Call) -> Message:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from integration.service.conftest import Client
 
@@ -17,6 +19,7 @@ from a2a_contract.v1_0 import (
 from a2a_runtime.caller import Caller
 from a2a_runtime.service.base import Means
 from a2a_runtime.service.service import Service
+from a2a_runtime.surface import Limits
 
 pytestmark = pytest.mark.anyio
 
@@ -74,6 +77,7 @@ async def test_credentials_are_never_told(client: Client, task_id: str) -> None:
 
 async def test_webhooks_are_listed_in_pages_where_pages_are_asked_for(client: Client, task_id: str) -> None:
     """Who asks for none gets all of them."""
+    client = client.but(surface=replace(client.call.surface, limits=Limits(webhooks=200)))
     names = [f"c-{number:03}" for number in range(130)]
     for name in names:
         await put(client, task_id, id=name)
@@ -142,3 +146,37 @@ async def test_a_webhook_that_would_never_be_called_is_refused(client: Client, t
         assert raised.value.fields == ((place, "Only https URLs are called"),)
     with pytest.raises(InvalidParamsError):
         await put(client, None)
+
+
+OWNERS = {
+    "one person": (Caller("ada"), "t"),
+    "a team": (Caller("ada", team="blue"), None),
+    "all who have some token": (Caller(proofs={"bearer": frozenset()}), None),
+    "everybody": (Caller(), None),
+}
+
+
+@pytest.mark.parametrize(("owner", "read"), OWNERS.values(), ids=OWNERS.keys())
+async def test_a_token_is_read_by_nobody_but_who_gave_it(client: Client, owner: Caller, read: str | None) -> None:
+    """The answer to who gives it has it; later it is told only to an owner who is one person."""
+    client = client.but(caller=owner)
+    task_id = (await client.send("go", skill="ask")).id
+    made = await put(client, task_id, id="a", token="t")  # noqa: S106 - nobody's
+    listing = ListTaskPushNotificationConfigsRequest(task_id=task_id)
+    listed = (await client.service.list_task_push_notification_configs(listing, client.call)).model.configs or ()
+    assert (made.token, (await get(client, task_id, "a")).token, *(each.token for each in listed)) == ("t", read, read)
+
+
+async def test_a_task_has_so_many_webhooks_and_no_more(client: Client) -> None:
+    """However they come: with the task, by themselves, or with a later message."""
+    surface = replace(client.call.surface, limits=Limits(webhooks=2))
+    client = client.but(surface=surface)
+    hook = {"url": "https://a.b/hook"}
+    task = await client.send("go", skill="ask", task_push_notification_config=hook)
+    await put(client, task.id, id="a")
+    with pytest.raises(InvalidParamsError, match="at most 2 webhooks"):
+        await put(client, task.id, id="b")
+    with pytest.raises(InvalidParamsError, match="at most 2 webhooks"):
+        await client.send("more", skill="ask", task_id=task.id, message_id="m-2", task_push_notification_config=hook)
+    await put(client, task.id, id="a", url="https://c.d/hook")
+    assert len((await ids(client, task.id))[0]) == 2

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
 from a2a_runtime.auth.vault import LockedError, Vault
+from a2a_runtime.caller import Scope
 from a2a_runtime.push.secret import opened, sealed
 
+SCOPE = Scope("/x agent", "acme", "ada")
 URL = "https://hooks.example/a"
 SECRET = "tok"  # noqa: S105 - of this test
 CONFIG = TaskPushNotificationConfig(
@@ -18,31 +22,47 @@ CONFIG = TaskPushNotificationConfig(
 def test_what_is_sealed_is_opened_again() -> None:
     """Token and credentials, and nothing of them is readable meanwhile."""
     vault = Vault.of_text(Vault.new_key())
-    kept = sealed(CONFIG, vault)
+    kept = sealed(CONFIG, vault, SCOPE)
     assert not [secret for secret in ("tok", "sésame") if f'"{secret}"'.encode() in kept.to_json()]
-    assert opened(kept, vault) == CONFIG
-    assert sealed(CONFIG, vault) != kept
+    assert opened(kept, vault, SCOPE, "t") == CONFIG
+    assert sealed(CONFIG, vault, SCOPE) != kept
 
 
 def test_keys_are_changed_one_after_the_other() -> None:
     """A new key seals, the old one still opens; when it is gone, so is what it sealed."""
     old, new = Vault.new_key(), Vault.new_key()
-    kept = sealed(CONFIG, Vault.of_text(old))
-    assert opened(kept, Vault.of_text(f"{new},{old}")) == CONFIG
+    kept = sealed(CONFIG, Vault.of_text(old), SCOPE)
+    assert opened(kept, Vault.of_text(f"{new},{old}"), SCOPE, "t") == CONFIG
     with pytest.raises(LockedError, match="give them again"):
-        opened(kept, Vault.of_text(new))
+        opened(kept, Vault.of_text(new), SCOPE, "t")
 
 
-def test_a_secret_does_not_go_elsewhere() -> None:
-    """Put beside another URL in the database, it stays sealed."""
+ELSEWHERE = {
+    "another URL": lambda kept: (kept.model_copy(update={"url": "https://evil.example"}), SCOPE, "t"),
+    "another webhook": lambda kept: (kept.model_copy(update={"id": "d"}), SCOPE, "t"),
+    "another task": lambda kept: (kept, SCOPE, "u"),
+    "another owner": lambda kept: (kept, SCOPE._replace(owner="eve"), "t"),
+    "another tenant": lambda kept: (kept, SCOPE._replace(tenant="umbrella"), "t"),
+    "the other secret": lambda kept: (
+        kept.model_copy(update={"token": None, "authentication": kept.authentication.model_copy(update={"credentials": kept.token})}),
+        SCOPE,
+        "t",
+    ),
+}
+
+
+@pytest.mark.parametrize("moved", ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_a_secret_does_not_go_elsewhere(moved: Callable[[TaskPushNotificationConfig], tuple[TaskPushNotificationConfig, Scope, str]]) -> None:
+    """Put anywhere else in the database, it stays sealed."""
     vault = Vault.of_text(Vault.new_key())
+    kept, scope, task = moved(sealed(CONFIG, vault, SCOPE))
     with pytest.raises(LockedError):
-        opened(sealed(CONFIG, vault).model_copy(update={"url": "https://evil.example"}), vault)
+        opened(kept, vault, scope, task)
 
 
 def test_what_was_stored_before_stays_readable() -> None:
     """A vault may be added later."""
-    assert opened(CONFIG, Vault.of_text(Vault.new_key())) == CONFIG
+    assert opened(CONFIG, Vault.of_text(Vault.new_key()), SCOPE, "t") == CONFIG
 
 
 @pytest.mark.parametrize("damaged", ["sealed:1:", "sealed:1:%%%", "sealed:1:AAAA"])

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
@@ -72,6 +74,19 @@ class PushRules(StoreCase):
         assert await store.delete_push_config(SCOPE, task.wire_id, "hook")
         assert not await store.delete_push_config(SCOPE, task.wire_id, "hook")
         assert (await store.list_push_configs(SCOPE, task.wire_id))[0] == []
+
+    async def test_a_task_has_so_many_and_no_more(self, store: Store) -> None:
+        """Also when all are put at once; changing one is no new one, and one that is deleted makes room."""
+        task = await created(store, new_task(push=FULL))
+        hooks = [FULL.model_copy(update={"id": f"h-{n}"}) for n in range(8)]
+        puts = await asyncio.gather(*(store.put_push_config(SCOPE, task.wire_id, each, most=4) for each in hooks), return_exceptions=True)
+        refused = [each for each in puts if isinstance(each, BaseException)]
+        assert [(type(each), "at most 4" in str(each)) for each in refused] == [(InvalidParamsError, True)] * 5
+        kept = (await store.list_push_configs(SCOPE, task.wire_id))[0]
+        assert len(kept) == 4
+        await store.put_push_config(SCOPE, task.wire_id, kept[0], most=4)
+        await store.delete_push_config(SCOPE, task.wire_id, kept[0].id or "")
+        await store.put_push_config(SCOPE, task.wire_id, FULL.model_copy(update={"id": "new"}), most=4)
 
     async def test_an_unknown_task_has_none(self, store: Store) -> None:
         """For a task that does not exist every call says so."""
