@@ -9,9 +9,11 @@ from a2a_contract.dialects import CANONICAL, DIALECTS, V0_3, Dialect
 from a2a_contract.v0_3 import AgentCard as CardOf03
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill
+from a2a_runtime import idempotency
 from a2a_runtime.agent import Capabilities, DeclaredSkill
 from a2a_runtime.auth.gate import ANYONE
 from a2a_runtime.caller import Caller
+from a2a_runtime.execution.skill import Answers
 from a2a_runtime.skills.card import schemas_extension
 from a2a_runtime.surface import Surface
 
@@ -35,7 +37,7 @@ def declare(surface: Surface, base_url: str, dialect: str = CANONICAL.name, read
         provider=agent.provider,
         version=agent.version,
         documentation_url=agent.documentation_url,
-        capabilities=_capabilities(agent.capabilities, schemas_extension([skill.contract for skill in skills if skill.contract], address)),
+        capabilities=_capabilities(agent.capabilities, [*agent.capabilities.extensions, *_extensions(surface, skills, address)]),
         security_schemes=dict(surface.security_schemes) or None,
         security_requirements=_listed(surface.security_requirements),
         default_input_modes=list(agent.default_input_modes),
@@ -65,8 +67,15 @@ def _interfaces(surface: Surface, url: str, reader: Dialect) -> Iterator[AgentIn
             yield AgentInterface(url=url, protocol_binding=TransportProtocol.HTTP_JSON.value, protocol_version=version)
 
 
-def _capabilities(capabilities: Capabilities, schemas: AgentExtension | None) -> AgentCapabilities:
-    extensions = [*capabilities.extensions, *([schemas] if schemas else [])]
+def _extensions(surface: Surface, skills: Sequence[DeclaredSkill], address: str) -> Iterator[AgentExtension]:
+    """Tell what every agent of ours has beyond the protocol; an answer that is no task is kept nowhere, and given anew."""
+    if all(skill.run.answers is not Answers.MESSAGE for skill in surface.skills.values()):
+        yield idempotency.promise()
+    if schemas := schemas_extension([skill.contract for skill in skills if skill.contract], address):
+        yield schemas
+
+
+def _capabilities(capabilities: Capabilities, extensions: Sequence[AgentExtension]) -> AgentCapabilities:
     return AgentCapabilities(
         streaming=capabilities.streaming,
         push_notifications=capabilities.push_notifications,

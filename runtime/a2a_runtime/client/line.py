@@ -28,9 +28,10 @@ from a2a_runtime.client.discovery import CardSource, Found
 from a2a_runtime.client.errors import ForeignHostError, UnreadableAnswerError
 from a2a_runtime.client.interface import choose, pinned
 from a2a_runtime.client.options import ClientOptions
-from a2a_runtime.client.retry import Safety, safety_of
+from a2a_runtime.client.retry import Safety, is_repeatable, safety_of
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
 from a2a_runtime.client.voice import Question, Voice, voice_at
+from a2a_runtime.idempotency import is_promised
 
 _EVENTS = "text/event-stream"
 _ERROR = "error"
@@ -96,6 +97,17 @@ class AgentLine:
         await self._options.clock.sleep(wait)
         return True
 
+    def may_repeat(self, operation: Operation, failure: Exception, key: str | None = None) -> bool:
+        """Say whether it is safe to ask again after a failure."""
+        return is_repeatable(self._safety(operation, key), failure)
+
+    def _safety(self, operation: Operation, key: str | None) -> Safety:
+        """Trust in a key only where the agent is known to heed it: to others, a repeated message is another one."""
+        keyed = self._options.retries.keyed
+        if keyed is None:
+            keyed = self._found is not None and is_promised(self._found.card)
+        return safety_of(operation, key if keyed else None)
+
     async def frames(self, operation: Operation, request: WireModel, cursor: str | None, key: str | None = None) -> AsyncGenerator[ServerEvent, None]:
         """Ask for a stream and give its frames; an agent that does not stream gives the one answer that it has."""
         voice = await self.voice()
@@ -134,7 +146,7 @@ class AgentLine:
 
     async def _answer(self, voice: Voice, operation: Operation, question: Question, key: str | None) -> bytes:
         headers = self._headers(voice, key) | {"accept": ", ".join(voice.interface.dialect.media_types)}
-        reply = await self._courier.fetch(question, safety_of(operation, key), headers, limit=self._options.limits.answer)
+        reply = await self._courier.fetch(question, self._safety(operation, key), headers, limit=self._options.limits.answer)
         if not reply.is_good:
             raise voice.refusal(operation, reply.status, reply.body)
         return reply.body
@@ -178,6 +190,10 @@ class KeyedLine:
         """Ask for a stream, with the key if safety depends on it."""
         key = self._key if safety_of(operation, self._key) is Safety.KEYED else None
         return self._line.frames(operation, request, cursor, key)
+
+    def may_repeat(self, operation: Operation, failure: Exception) -> bool:
+        """Say whether it is safe to ask again with the key."""
+        return self._line.may_repeat(operation, failure, self._key)
 
 
 def _say(voice: Voice, operation: Operation, request: WireModel) -> Question:

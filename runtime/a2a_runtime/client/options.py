@@ -42,6 +42,8 @@ class Retries:
     """Each further delay is twice the one before, and up to as much again by chance."""
     longest_delay: float = 10.0
     """Also the longest that an agent may tell the client to wait."""
+    keyed: bool | None = None
+    """Whether the agent takes a message once that comes twice under one ``Idempotency-Key``; ``None`` when its card says so or does not."""
 
 
 class CardCheck(Protocol):

@@ -1,7 +1,7 @@
 """Whether and when something is tried again. Pure rules: no connection, no clock, no chance of their own.
 
-What may be repeated depends on what was asked: reading changes nothing, a message with an Idempotency-Key is taken once, and everything else is only
-repeated if it certainly did not arrive.
+What may be repeated depends on what was asked: reading changes nothing, a message with an Idempotency-Key is taken once by agents that heed such
+keys, and everything else is only repeated if it certainly did not arrive.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from http import HTTPStatus
 
+from a2a_contract.errors import UnavailableError
 from a2a_contract.operation import Operation
 from a2a_contract.operations import (
     GET_EXTENDED_AGENT_CARD,
@@ -30,7 +31,7 @@ class Safety(Enum):
     READ = auto()
     """Nothing changes, however often it is asked."""
     KEYED = auto()
-    """A key tells the agent that it is the same request."""
+    """A key tells the agent, which has promised to heed it, that it is the same request."""
     ONCE = auto()
     """It might be done twice."""
 
@@ -53,7 +54,7 @@ _STATUSES = {Safety.READ: _BROKEN, Safety.KEYED: _BUSY, Safety.ONCE: frozenset((
 
 
 def safety_of(operation: Operation, key: str | None) -> Safety:
-    """Say how safe it is to ask an operation again."""
+    """Say how safe it is to ask an operation again, under a key if the agent heeds it."""
     if operation.name in _READS:
         return Safety.READ
     return Safety.KEYED if key and operation.name in _SENDS else Safety.ONCE
@@ -65,7 +66,7 @@ def is_repeatable(safety: Safety, failure: Exception) -> bool:
         return True
     if isinstance(failure, SilenceError):
         return safety is Safety.READ
-    return safety is not Safety.ONCE and isinstance(failure, LostError)
+    return safety is not Safety.ONCE and isinstance(failure, LostError | UnavailableError)
 
 
 def is_passing(safety: Safety, status: int) -> bool:

@@ -59,6 +59,10 @@ class Line(Protocol):
         """Read a task as it is now."""
         ...
 
+    def may_repeat(self, operation: Operation, failure: Exception) -> bool:
+        """Say whether it is safe to ask again after a failure."""
+        ...
+
     async def pause(self, failures: int) -> bool:
         """Wait before the next attempt; say whether there is to be one."""
         ...
@@ -194,8 +198,8 @@ class TaskStream:
         return self.is_over or str(self.state) in _WAITING
 
     def _can_go_on(self, problem: Exception | None) -> bool:
-        """Say whether asking again is safe: to subscribe always is, and to send with a key unless the agent may still be at it."""
-        return self._begun or isinstance(problem, LostError | UnreachableError | UnavailableError)
+        """Say whether asking again is safe: to go on with what has begun always is."""
+        return self._begun or (problem is not None and self._line.may_repeat(self._operation, problem))
 
     def _lost(self, problem: Exception | None) -> Exception:
         if not self._begun and problem is not None:

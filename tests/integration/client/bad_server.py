@@ -35,7 +35,8 @@ def stream(*results: bytes, more: bytes = b"") -> bytes:
 class BadServer:
     """Answers each request with the next of some texts, and then closes the connection; the last one is for all that follow."""
 
-    def __init__(self, *answers: bytes | None) -> None:
+    def __init__(self, *answers: bytes | None, keyed: bool | None = None) -> None:
+        self._keyed = keyed
         self.answers = list(answers)
         self.asked: list[bytes] = []
         self.url = ""
@@ -48,7 +49,7 @@ class BadServer:
         """Serve, and give a client that knows how to talk to it."""
         server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-        retries = Retries(attempts=attempts, first_delay=0.01)
+        retries = Retries(attempts=attempts, first_delay=0.01, keyed=self._keyed)
         options = ClientOptions(pin=pin, at=self.url, retries=retries, silence=silence, limits=limits or Limits())
         try:
             async with A2AClient(self.url, timeout=patience, options=options) as client:

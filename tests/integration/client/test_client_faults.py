@@ -116,12 +116,24 @@ async def test_reading_is_tried_again() -> None:
 
 async def test_a_message_is_tried_again_under_its_key() -> None:
     """The same key and the same message, so that an agent that has it already knows."""
-    server = BadServer(b"", answer(enveloped(WORKING)))
+    server = BadServer(b"", answer(enveloped(WORKING)), keyed=True)
     async with server.client() as client:
         await client.send("hello", wait=False)
     assert server.headers(0)[b"idempotency-key"] == server.headers(1)[b"idempotency-key"]
     said = [from_json(each.partition(b"\r\n\r\n")[2])["params"]["message"]["messageId"] for each in server.asked]
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("said", [b"", answer(b"", "503 Busy")], ids=["broken", "busy"])
+async def test_a_message_is_sent_once_to_an_agent_that_may_know_nothing_of_keys(said: bytes) -> None:
+    """It has perhaps done it, and would do it again: neither a call nor the begin of a stream is repeated."""
+    server = BadServer(said)
+    async with server.client() as client:
+        with pytest.raises((LostError, UnavailableError)):
+            await client.send("pay")
+        with pytest.raises((LostError, UnavailableError)):
+            await collected(client)
+    assert len(server.asked) == 2
 
 
 async def test_what_has_no_key_is_asked_once() -> None:
@@ -195,7 +207,7 @@ STREAMS: dict[str, tuple[tuple[bytes, ...], list[str]]] = {
 @pytest.mark.parametrize(("said", "events"), STREAMS.values(), ids=STREAMS.keys())
 async def test_streams_come_to_their_end(said: tuple[bytes, ...], events: list[str]) -> None:
     """Whatever happens on the way."""
-    async with BadServer(*said).client() as client:
+    async with BadServer(*said, keyed=True).client() as client:
         assert await collected(client) == events
 
 

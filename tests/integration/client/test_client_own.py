@@ -22,7 +22,8 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState
 from a2a_runtime.agent import Capabilities
 from a2a_runtime.auth.gate import PresenceGate
-from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, Retries, SendOptions, TaskEvent
+from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, LostError, Pin, Retries, SendOptions, TaskEvent
+from a2a_runtime.idempotency import is_promised
 from a2a_runtime.surface import Limits, Surface
 
 pytestmark = pytest.mark.anyio
@@ -202,6 +203,45 @@ async def test_a_stream_over_a_breaking_network(proxy: CuttingProxy, pin: Pin) -
         events = [event async for event in client.stream("25", options=skill("tick"))]
     assert texts(events) == [str(number) for number in range(25)]
     assert proxy.cuts == []
+
+
+class Cutting(httpx.ASGITransport):
+    """Passes every request on, and loses the first answer to one that is posted."""
+
+    asked = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Ask the agent."""
+        response = await super().handle_async_request(request)
+        self.asked += request.method == "POST"
+        if request.method == "POST" and self.asked == 1:
+            raise httpx.RemoteProtocolError("cut off")
+        return response
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["call", "stream"])
+async def test_a_message_whose_answer_is_lost_is_taken_once(streams: bool) -> None:  # noqa: FBT001 - a table
+    """Where the card promises it, the message is sent again under its key, and finds the task that it has already made."""
+    app = busy_app(Surface(busy_agent(), only=frozenset({"echo"})))
+    cutting = Cutting(app)
+    async with app.lifespan(), A2AClient("http://agent", transport=cutting, options=ClientOptions(retries=Retries(first_delay=0.01))) as client:
+        assert is_promised(await client.card())
+        _ = [event async for event in client.stream("pay")] if streams else await client.send("pay")
+        assert cutting.asked == 2
+        assert len([task async for task in client.list()]) == 1
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["call", "stream"])
+async def test_a_message_is_not_sent_again_where_nobody_promises_to_take_it_once(streams: bool) -> None:  # noqa: FBT001 - a table
+    """An agent with answers that are no tasks, which are kept nowhere, promises nothing."""
+    app = busy_app(Surface(busy_agent()))
+    cutting = Cutting(app)
+    async with app.lifespan(), A2AClient("http://agent", transport=cutting, options=ClientOptions(retries=Retries(first_delay=0.01))) as client:
+        assert not is_promised(await client.card())
+        with pytest.raises(LostError):
+            _ = [event async for event in client.stream("pay")] if streams else await client.send("pay")
+        assert cutting.asked == 1
+        assert len([task async for task in client.list()]) == 1
 
 
 async def test_a_stream_that_is_left_frees_its_connection(proxy: CuttingProxy) -> None:

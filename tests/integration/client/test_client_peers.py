@@ -21,6 +21,7 @@ from a2a_contract.errors import (
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState, TaskStatusUpdateEvent
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, LineError, Pin, SendOptions, TaskEvent, TaskStream
+from a2a_runtime.idempotency import is_promised
 
 pytestmark = [pytest.mark.anyio, pytest.mark.peer]
 
@@ -213,6 +214,11 @@ async def test_listing(client: A2AClient, peer: Peer) -> None:
     listed = [task.id async for task in client.list(context_id=first.context_id, page_size=2)]
     assert sorted(listed) == sorted(task.id for task in (first, *others))
     assert [task.id async for task in client.list(context_id=first.context_id, state=State.FAILED)] == []
+
+
+async def test_nobody_else_promises_to_heed_keys(client: A2AClient) -> None:
+    """So nothing is sent twice to agents made with the official SDKs."""
+    assert not is_promised(await client.card())
 
 
 async def test_the_extended_card(client: A2AClient) -> None:

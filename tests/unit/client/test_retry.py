@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from a2a_contract.errors import UnavailableError
 from a2a_contract.operations import CANCEL_TASK, OPERATIONS, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_runtime.client.errors import ClosedError, LostError, OversizeAnswerError, SilenceError, UnreachableError
 from a2a_runtime.client.options import Retries
@@ -12,6 +13,7 @@ from a2a_runtime.client.retry import Safety, delay, is_passing, is_repeatable, s
 FAILURES: dict[str, tuple[Exception, set[Safety]]] = {
     "nothing was sent": (UnreachableError(""), {Safety.READ, Safety.KEYED, Safety.ONCE}),
     "lost on the way": (LostError(""), {Safety.READ, Safety.KEYED}),
+    "busy": (UnavailableError(), {Safety.READ, Safety.KEYED}),
     "the agent may still be at it": (SilenceError(""), {Safety.READ}),
     "too large": (OversizeAnswerError(""), set()),
     "closed by ourselves": (ClosedError(""), set()),

@@ -25,6 +25,7 @@ from a2a_contract.v1_0 import (
     TaskStatusUpdateEvent,
 )
 from a2a_runtime.client.errors import ClosedError, LostError, SilenceError, StreamLostError
+from a2a_runtime.client.retry import is_repeatable, safety_of
 from a2a_runtime.client.sse import ServerEvent
 from a2a_runtime.client.stream import TaskEvent, TaskStream
 
@@ -87,6 +88,10 @@ class Script:
         if isinstance(self.ends, A2AError):
             raise self.ends
         return Task(id=task_id, status=TaskStatus(state=self.ends))
+
+    def may_repeat(self, operation: Operation, failure: Exception) -> bool:
+        """Heed keys, as our own agents do."""
+        return is_repeatable(safety_of(operation, "key"), failure)
 
     async def pause(self, failures: int) -> bool:
         """Wait for no time."""
