@@ -17,8 +17,9 @@ async def in_time(events: AsyncGenerator[T, None], seconds: float | None) -> Asy
     end = None if seconds is None else asyncio.get_running_loop().time() + seconds
     async with aclosing(events):
         while True:
+            limit = asyncio.timeout_at(end)
             try:
-                async with asyncio.timeout_at(end) as limit:
+                async with limit:
                     event = await anext(events, None)
             except TimeoutError as error:
                 if not limit.expired():  # it is that of somebody within
