@@ -10,8 +10,8 @@ from pathlib import Path
 
 import jsonschema_rs
 
-from a2a_gen.source.yaml_text import parse
 from a2a_gen.source.json_text import Json
+from a2a_gen.source.yaml_text import parse
 
 FOLDER = Path(__file__).with_name("skill_schemas")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import signal
 import sys
 import traceback
-from importlib import import_module
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import click
 import a2a_runtime
 from a2a_runtime.heartbeat.membership import NAMES
 from a2a_runtime.logs import CleanFormatter, without_query
+from a2a_runtime.named import UnknownNameError, named
 from a2a_runtime.project import ProjectError
 
 _PROJECT = "a2a_runtime.app:app"
 _BAD_CONFIGURATION, _FAILED = 1, 2
+_OURS = tuple(str(Path(each.__file__).parent) for each in (a2a_runtime, importlib))
 _EXAMPLES = """\b
 Examples:
   a2a-gen serve                          the agent of the a2a.toml in this folder or above it
@@ -53,8 +56,15 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
     except ModuleNotFoundError:
         raise _failure("there is no server to run; install it: pip install 'a2a-gen[serve]'", _BAD_CONFIGURATION) from None
     os.environ.setdefault(NAMES["http_port"][0], str(port))  # whoever tells others of this agent has to know it
-    believed = {"proxy_headers": True, "forwarded_allow_ips": proxies} if proxies else {"proxy_headers": False}
-    config = uvicorn.Config(_loaded(app), host=host, port=port, lifespan="on", timeout_graceful_shutdown=drain, **believed)
+    config = uvicorn.Config(
+        _loaded(app),
+        host=host,
+        port=port,
+        lifespan="on",
+        timeout_graceful_shutdown=drain,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies or None,
+    )
     server = uvicorn.Server(config)
     _log()
     for stop in (signal.SIGINT, signal.SIGTERM):  # the server has its own way with them, and raises them again when it is done
@@ -69,16 +79,21 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
 
 def _loaded(name: str) -> Any:  # noqa: ANN401 - whatever the name leads to, uvicorn calls it
     sys.path.insert(0, str(Path.cwd()))
-    module, _, attribute = name.partition(":")
     try:
-        return getattr(import_module(module), attribute or "app")
+        return named(name if ":" in name else f"{name}:app")
+    except UnknownNameError as error:
+        raise _failure(f"{error}; an app is named as module:attribute", _BAD_CONFIGURATION) from error
     except ProjectError as error:
         raise _failure(str(error), _BAD_CONFIGURATION) from error
-    except (ImportError, AttributeError) as error:
-        raise _failure(f"{name}: {error}; an app is named as module:attribute", _BAD_CONFIGURATION) from error
     except Exception as error:  # whatever code of others does when it is imported
-        told = traceback.format_exception(error, limit=0 if isinstance(error, SyntaxError) else -1)
-        raise _failure(f"{name} cannot be loaded:\n{''.join(told).rstrip()}", _BAD_CONFIGURATION) from error
+        raise _failure(f"{name} cannot be loaded:\n{_traced(error)}", _BAD_CONFIGURATION) from error
+
+
+def _traced(error: Exception) -> str:
+    """Write a traceback from where it leaves us and the import system."""
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = dropwhile(lambda frame: frame.filename.startswith((*_OURS, "<frozen")), frames)
+    return "".join([*traceback.format_list(list(theirs)), *traceback.format_exception_only(error)]).rstrip()
 
 
 def _failure(text: str, code: int) -> SystemExit:
