@@ -11,6 +11,7 @@ An authenticator that is asked about a request without its kind of proof says ``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -19,6 +20,7 @@ from a2a_contract.v1_0 import SecurityScheme
 from a2a_runtime.caller import TEAM
 
 _LONGEST = 1000
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 class RefusedError(Exception):
@@ -47,8 +49,9 @@ class Identity:
     """What else is known about them."""
 
     def __post_init__(self) -> None:
-        # An empty subject would own what belongs to all strangers.
-        if not self.subject or self.subject.startswith(TEAM) or len(self.subject) + len(self.tenant) + len(self.team) > _LONGEST:
+        names = f"{self.subject}{self.tenant}{self.team}"
+        # An empty subject would own what belongs to all strangers; halves of characters can be kept nowhere.
+        if not self.subject or self.subject.startswith(TEAM) or len(names) > _LONGEST or _HALVES.search(names):
             raise RefusedError("The proof names nobody who could be a caller")
 
 

@@ -15,11 +15,13 @@ from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import StreamResponse, SubscribeToTaskRequest
-from a2a_runtime.execution.reading import SETTLED, response
+from a2a_runtime.execution.reading import CURSOR, SETTLED, response
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.order import need_streaming
 
+_DIGITS = 18
+"""Every number of so many digits can be the number of an event in any store."""
 _ENDS: Mapping[str, frozenset[State]] = {V0_3.name: SETTLED, V0_3_PROTO.name: SETTLED}
 
 
@@ -32,8 +34,8 @@ def cursor_of(last_event_id: str | None) -> int | None:
     """Read which event a client has seen last."""
     if last_event_id is None:
         return None
-    if not (last_event_id.isascii() and last_event_id.isdigit()):
-        raise InvalidParamsError(fields=(("Last-Event-ID", "is not the number of an event"),))
+    if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= _DIGITS):
+        raise InvalidParamsError(fields=((CURSOR, "is not the number of an event"),))
     return int(last_event_id)
 
 

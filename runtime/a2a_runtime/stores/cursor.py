@@ -12,10 +12,13 @@ import binascii
 import json
 from hashlib import blake2b
 
+from pydantic_core import from_json
+
 from a2a_contract.errors import InvalidParamsError
 from a2a_runtime.stores.values import TaskQuery
 
 MAX_PAGE = 100
+_MOST = 2**63
 
 
 def invalid(field: str, text: str) -> InvalidParamsError:
@@ -31,7 +34,7 @@ def token(place: tuple[int | str, ...], *list_of: object) -> str:
 def place_of(text: str, *list_of: object) -> tuple[int | str, ...]:
     """Read a token of this list."""
     mark, *place = read_token(text)
-    known = tuple(value for value in place if isinstance(value, int | str))
+    known = tuple(value for value in place if isinstance(value, int | str) and _can_be_kept(value))
     if mark != _mark(list_of) or len(known) != len(place):
         raise invalid("pageToken", "was given out for another list")
     return known
@@ -40,10 +43,16 @@ def place_of(text: str, *list_of: object) -> tuple[int | str, ...]:
 def read_token(text: str) -> list[object]:
     """Read a token of any list: its mark and its place."""
     try:
-        mark, *place = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
+        # A reader that refuses what is nested too deep, and halves of characters.
+        mark, *place = from_json(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True), allow_inf_nan=False)
     except (binascii.Error, ValueError, TypeError) as error:
         raise invalid("pageToken", "is not one that this agent has given out") from error
     return [mark, *place]
+
+
+def _can_be_kept(value: int | str) -> bool:
+    """Whether a store could have such a value, and so be asked for it."""
+    return "\0" not in value if isinstance(value, str) else -_MOST <= value < _MOST
 
 
 def _mark(list_of: tuple[object, ...]) -> str:
