@@ -5,8 +5,12 @@
 
     card = await verified(card_as_json, Trust(keys))          what was signed, and nothing else, or UnsignedError, WrongSignatureError
 
-Where a card has members that are required and empty, two canonical forms of it are in use: the protocol's, and one without them. Each key then
-signs both, so that verifiers of either kind find a signature that fits.
+Where a card has anything empty in it, two canonical forms are in use: the protocol's, and one without it. Each key then signs both, so that
+verifiers of either kind find a signature that fits; a2a-sdk 1.3.0 makes and takes only the second, whatever the card.
+
+The second form does not cover all. A requirement without scopes is empty, so it is left out with the name of its scheme; whoever relays a card may
+put another one there, and the SDK will not see it. Without that signature the SDK would take no card with such a requirement, so it is made. But
+of a card that only a signature of that kind fits, ``verified`` gives what the form has, and nothing that could have been put there since.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from a2a_runtime.auth.keys import Keys
 from a2a_runtime.auth.published import PublishedKeys
 from a2a_runtime.signing.canonical import UncanonicalError, canonical
 from a2a_runtime.signing.keys import SigningKey
-from a2a_runtime.signing.presence import SIGNATURES, with_presence, without_empty
+from a2a_runtime.signing.presence import SIGNATURES, with_presence, with_required, without_empty
 
 ALGORITHMS = frozenset(("ES256", "EdDSA", "RS256"))
 _JWS = PyJWS()
@@ -57,7 +61,8 @@ class CardSigner:
 
     def sign(self, card: Mapping[str, object], dialect: str = CANONICAL.name) -> list[AgentCardSignature]:
         """Make the signatures of a card, as a dialect has it."""
-        return [_signed(payload, key) for key in self._keys for payload in _forms(card, dialect)]
+        forms = [form.payload for form in _forms(with_presence(card, dialect), dialect)]
+        return [_signed(payload, key) for key in self._keys for payload in forms]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +94,36 @@ async def verified(card: Mapping[str, object], trust: Trust, dialect: str = CANO
     if not is_list(signatures) or not signatures:
         raise UnsignedError("the card is not signed")
     try:
+        forms = [*_forms(with_presence(card, dialect), dialect)]
         unknown = {name: value for name, value in card.items() if name != SIGNATURES}  # a newer version may sign what ours does not know
-        forms = [*_forms(card, dialect), canonical(unknown), canonical(without_empty(unknown))]
+        forms += _forms(unknown, dialect)
     except UncanonicalError as error:
         raise WrongSignatureError(f"the card cannot have been signed: {error}") from error
-    for signature in signatures[:_MOST]:
-        header = _header(signature)
-        key = None if header is None else await trust.find(header)
-        if key is not None and any(_fits(signature, form, key) for form in forms):
-            return with_presence(card, dialect)
+    headers = [(signature, header) for signature in signatures[:_MOST] if (header := _header(signature)) is not None]
+    found = [(signature, key) for signature, header in headers if (key := await trust.find(header)) is not None]
+    for form in sorted(forms, key=lambda form: form.is_short):
+        if any(_fits(signature, form.payload, key) for signature, key in found):
+            return form.covers
     raise WrongSignatureError("no signature of the card is that of a trusted key")
 
 
-def _forms(card: Mapping[str, object], dialect: str) -> Iterator[bytes]:
-    """Write the canonical form of the protocol, and the one without empty members if it is another one."""
-    kept = with_presence(card, dialect)
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What is signed, and what of the card it proves."""
+
+    payload: bytes
+    covers: Mapping[str, object]
+    is_short: bool = False
+
+
+def _forms(kept: Mapping[str, object], dialect: str) -> Iterator[_Form]:
+    """Write the form of some members as they are, and the one without those that are empty if it is another one."""
     whole = canonical(kept)
-    yield whole
-    short = canonical(without_empty(kept))
+    yield _Form(whole, with_presence(kept, dialect))
+    emptied = without_empty(kept)
+    short = canonical(emptied)
     if short != whole:
-        yield short
+        yield _Form(short, with_required(emptied, dialect), is_short=True)
 
 
 def _signed(payload: bytes, key: SigningKey) -> AgentCardSignature:

@@ -28,6 +28,11 @@ def with_presence(card: Mapping[str, object], dialect: str) -> dict[str, object]
     return _of_type({name: value for name, value in card.items() if name != SIGNATURES}, CARD, dialect)
 
 
+def with_required(emptied: object, dialect: str) -> dict[str, object]:
+    """Make a card again of a form without empty members: those that are required are there, with nothing in them."""
+    return _of_type(emptied if is_object(emptied) else {}, CARD, dialect, fill=True)
+
+
 def without_empty(value: object) -> object:
     """Leave out whatever is empty, at every depth; ``None`` when nothing remains."""
     if is_object(value):
@@ -45,17 +50,18 @@ def _types(dialect: str) -> Mapping[str, object]:
     return types if is_object(types) else {}
 
 
-def _of_type(value: Mapping[str, object], name: str, dialect: str) -> dict[str, object]:
+def _of_type(value: Mapping[str, object], name: str, dialect: str, *, fill: bool = False) -> dict[str, object]:
     schema = _types(dialect).get(name)
     schema = schema if is_object(schema) else {}
     members, required = schema.get("properties"), schema.get("required")
     found: dict[str, object] = {}
     for member, rule in members.items() if is_object(members) else ():
-        given = value.get(member)
+        given, needed = value.get(member), is_list(required) and member in required
+        if given is None and fill and needed and is_object(rule):
+            given = _empty(rule, dialect)
         if given is None or not is_object(rule):
             continue
-        shown = _shown(given, rule, dialect)
-        needed = is_list(required) and member in required
+        shown = _shown(given, rule, dialect, fill=fill)
         if needed or dialect != CANONICAL.name or _has_presence(rule) or shown not in ("", 0, False, [], {}):
             found[member] = shown
     return found
@@ -68,17 +74,24 @@ def _has_presence(rule: Mapping[str, object]) -> bool:
     return is_optional or "$ref" in rule or (rule.get("type") == "object" and "additionalProperties" not in rule)
 
 
-def _shown(given: object, rule: Mapping[str, object], dialect: str) -> object:
+def _empty(rule: Mapping[str, object], dialect: str) -> object:
+    """Give what a form without empty members left out at a place; numbers and booleans it never does."""
+    schema = _types(dialect).get(str(rule.get("$ref")).rpartition("/")[2], rule)
+    kind = schema.get("type") if is_object(schema) else None
+    return {"string": "", "array": [], "object": {}}.get(str(kind))
+
+
+def _shown(given: object, rule: Mapping[str, object], dialect: str, *, fill: bool) -> object:
     """Go into objects and lists of the contract's types; what is free JSON stays as it is."""
     reference = rule.get("$ref")
     if isinstance(reference, str) and is_object(given):
         name = _branch(reference.rpartition("/")[2], given, dialect)
-        return given if name is None else _of_type(given, name, dialect)
+        return given if name is None else _of_type(given, name, dialect, fill=fill)
     items, values = rule.get("items"), rule.get("additionalProperties")
     if is_list(given) and is_object(items):
-        return [_shown(each, items, dialect) for each in given]
+        return [_shown(each, items, dialect, fill=fill) for each in given]
     if is_object(given) and is_object(values):
-        return {name: _shown(each, values, dialect) for name, each in given.items()}
+        return {name: _shown(each, values, dialect, fill=fill) for name, each in given.items()}
     return given
 
 

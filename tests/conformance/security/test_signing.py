@@ -107,6 +107,17 @@ async def test_we_verify_what_the_sdk_signs() -> None:
             await verified(card, Trust(KeySet()))
 
 
+async def test_what_the_sdk_does_not_sign_is_not_believed() -> None:
+    """Its only form leaves out requirements without scopes: it takes no other form of ours, and of one of its own we give no requirement."""
+    key, card = KEYS["ES256"], CARDS["scheme without scopes"]
+    whole, short = [each.to_dict() for each in CardSigner([key]).sign(card)]
+    assert ask(*({"card": {**card, "signatures": [each]}, "jwk": key.published()} for each in (whole, short))) == [False, True]
+    (signed,) = ask({"card": card, "pem": pem_of(key.private), "alg": "ES256", "kid": key.key_id})
+    assert isinstance(signed, dict)
+    assert signed["securityRequirements"]
+    assert "securityRequirements" not in await verified(signed, trust(key))
+
+
 async def test_a_served_card_is_signed_for_everybody_who_reads_it() -> None:
     """The document of each version, and the one for both: each reader finds a signature over what it reads."""
     key, other = KEYS["ES256"], KEYS["EdDSA"]

@@ -1,0 +1,89 @@
+"""What a signature proves of a card, and that nothing else of it is used."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jwt import PyJWS
+
+from a2a_contract.dialects import CANONICAL, V0_3
+from a2a_contract.v1_0 import AgentCard
+from a2a_runtime.auth.keys import published
+from a2a_runtime.signing.canonical import canonical
+from a2a_runtime.signing.cards import CardSigner, Trust, WrongSignatureError, verified
+from a2a_runtime.signing.keys import SigningKey
+from a2a_runtime.signing.presence import with_presence, with_required, without_empty
+
+pytestmark = pytest.mark.anyio
+
+KEY = SigningKey.generate()
+TRUST = Trust(published([KEY.published()]))
+INTERFACE = {"url": "https://a.example", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+CARD: dict[str, object] = {
+    "name": "vault",
+    "description": "",
+    "version": "1",
+    "supportedInterfaces": [INTERFACE],
+    "capabilities": {},
+    "defaultInputModes": ["text/plain"],
+    "defaultOutputModes": ["text/plain"],
+    "securitySchemes": {"bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}, "mtls": {"mtlsSecurityScheme": {}}},
+    "securityRequirements": [{"schemes": {"bearer": {"list": []}, "mtls": {"list": []}}}],
+    "skills": [{"id": "s", "name": "s", "description": "d", "tags": []}],
+}
+SIGNATURES = [each.to_dict() for each in CardSigner([KEY]).sign(CARD)]
+CHANGES: dict[str, dict[str, object]] = {
+    "another requirement": {"securityRequirements": [{"schemes": {"key": {"list": []}}}]},
+    "no requirement": {"securityRequirements": None},
+    "another scheme": {"securitySchemes": {"bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}, "other": {"mtlsSecurityScheme": {}}}},
+    "a skill of nothing": {"skills": [{}, {"id": "s", "name": "s", "description": "d", "tags": []}]},
+    "an interface of nothing": {"supportedInterfaces": [{"url": ""}, INTERFACE]},
+    "an icon of nothing": {"iconUrl": ""},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+async def test_nothing_that_was_put_there_since_is_used(change: dict[str, object]) -> None:
+    """A form without empty members still fits a card whose empty members were changed: those are not given then."""
+    shown = {name: value for name, value in {**CARD, **change, "signatures": SIGNATURES}.items() if value is not None}
+    known = await verified(shown, TRUST)
+    assert known == with_required(without_empty(CARD), CANONICAL.name)
+    assert "securityRequirements" not in known
+
+
+async def test_the_form_that_covers_most_counts() -> None:
+    """A card as it was signed is given whole, also when the signature over less stands first."""
+    assert len(SIGNATURES) == 2
+    for signatures in (SIGNATURES, SIGNATURES[::-1]):
+        assert await verified({**CARD, "signatures": signatures}, TRUST) == with_presence(CARD, CANONICAL.name)
+
+
+async def test_only_the_shorter_form_is_signed() -> None:
+    """What is left can be read as a card: what is required is there, with nothing in it."""
+    known = await verified({**CARD, "signatures": SIGNATURES[1:]}, TRUST)
+    assert (known["description"], known["capabilities"]) == ("", {})
+    card = AgentCard.model_validate_json(json.dumps(known))
+    assert card.skills[0].tags == []
+    assert not card.security_requirements
+
+
+async def test_other_changes_fit_no_form() -> None:
+    """Whatever is not empty is covered by both forms."""
+    for change in ({"version": "2"}, {"securitySchemes": {}}, {"skills": []}):
+        with pytest.raises(WrongSignatureError):
+            await verified({**CARD, **change, "signatures": SIGNATURES}, TRUST)
+
+
+async def test_members_of_newer_versions_may_be_signed() -> None:
+    """A signature over what we do not know is good, and what we do not know is not used."""
+    newer = {**CARD, "mood": "fine"}
+    protected, _, signature = PyJWS().encode(canonical(newer), KEY.private, KEY.algorithm, {"kid": KEY.key_id}).split(".")
+    assert await verified({**newer, "signatures": [{"protected": protected, "signature": signature}]}, TRUST) == with_presence(CARD, CANONICAL.name)
+
+
+def test_cards_of_the_older_version_are_filled_in_too() -> None:
+    """Each dialect says itself what is required."""
+    filled = with_required({"name": "x", "skills": [{"id": "s"}]}, V0_3.name)
+    assert filled["capabilities"] == {}
+    assert filled["skills"] == [{"id": "s", "name": "", "description": "", "tags": []}]
