@@ -6,10 +6,13 @@ import httpx
 import pytest
 from conformance.agent import ADA
 from conformance.asking import Asker, check_refusal, reason_of
+from integration.serving import busy_agent, busy_app
 from integration.talking import VOICES, Talker, request_of
+from litestar.testing import TestClient
 
 from a2a_contract.operations import OPERATIONS, SEND_MESSAGE
 from a2a_contract.v1_0 import TaskState
+from a2a_runtime.surface import Surface
 
 CARD = "/.well-known/agent-card.json"
 MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
@@ -41,6 +44,30 @@ def test_v1_0_3_6_2_a_version_that_is_not_spoken_is_refused(asker: Asker) -> Non
             assert "1.0" in reason_of(response, asker.voice)["metadata"]["supportedVersions"]
         else:
             assert "-32009" in response.text or "VERSION_NOT_SUPPORTED" in response.text
+
+
+ELSEWHERE: dict[str, tuple[str, str, str, str, str]] = {
+    "1.0 by name": ("/old", "POST", "/message:send", "1.0", "0.3"),
+    "1.0 by name, of a tenant": ("/old", "POST", "/acme/message:send", "1.0", "0.3"),
+    "0.3 by a path": ("/new", "GET", "/v1/tasks/x", "", "1.0"),
+    "0.3 by a path, whatever is named": ("/new", "GET", "/v1/tasks/x", "1.0", "1.0"),
+    "0.3 by a path that no tenant has": ("/new", "GET", "/v1/card", "", "1.0"),
+    "unknown, at a path that nobody has": ("/new", "GET", "/nothing", "7.0", "1.0"),
+}
+
+
+@pytest.mark.parametrize(("below", "verb", "path", "version", "spoken"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_v1_0_3_6_2_a_version_of_another_surface_is_refused_wherever_it_is_asked_for(
+    below: str, verb: str, path: str, version: str, spoken: str
+) -> None:
+    """A surface that speaks one version says so of every path of the other one, with what it speaks."""
+    agent = busy_agent()
+    surfaces = [Surface(agent, f"/{name}", frozenset((dialect,)), card=dialect) for name, dialect in (("new", "v1_0"), ("old", "v0_3"))]
+    with TestClient(busy_app(*surfaces)) as client:
+        response = client.request(verb, f"{below}{path}", headers={"A2A-Version": version} if version else {}, json={"message": MESSAGE})
+    assert response.status_code == 400
+    assert f"supported: {spoken}" in response.text
+    assert "-32009" in response.text or "VERSION_NOT_SUPPORTED" in response.text
 
 
 def test_v1_0_3_6_2_the_version_decides_how_a_request_is_read(agent_place: httpx.Client) -> None:

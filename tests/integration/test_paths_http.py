@@ -74,7 +74,7 @@ ODD: dict[str, tuple[str, int]] = {
     "escaped letters": ("/%74asks", 200),
     "no character": ("/tasks/%ff", 404),
     "half an escape": ("/tasks/%2", 404),
-    "zero": ("/tasks/%00", 404),
+    "zero": ("/tasks/%00", 400),
     "dots": ("/agents/b/../../etc/passwd", 404),
     "escaped dots": ("/agents/b/%2e%2e%2fx", 404),
     "an unknown verb": ("/message:nope", 404),
@@ -85,7 +85,7 @@ ODD: dict[str, tuple[str, int]] = {
 
 @pytest.mark.parametrize(("path", "status"), ODD.values(), ids=ODD.keys())
 def test_an_odd_path_is_answered_in_the_shape_of_the_protocol(ask: Ask, path: str, status: int) -> None:
-    """Whatever a path looks like, it is a task that is not there, or nothing at all; never a page of the framework, and never a redirect."""
+    """Whatever a path looks like, it is a task that is not there or cannot be, or nothing; never a page of the framework, and never a redirect."""
     got = ask("GET", path)
     assert (got.status, got.headers["content-type"]) == (status, "application/json")
     if status != 200:

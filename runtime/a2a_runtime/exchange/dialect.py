@@ -44,23 +44,34 @@ class Spoken:
             version: frozenset(each.name for each in self.dialects if version in {None, each.version} or each is CANONICAL)
             for version in (None, *self.versions)
         }
+        prefixes = {prefix for each in DIALECTS.values() if each not in self.dialects for prefix in each.http_prefixes}
+        self._foreign = tuple(f"{prefix}/" for prefix in prefixes if prefix and "{" not in prefix)
 
     def may_answer(self, version: str | None) -> frozenset[str]:
         """Name the dialects that answer somebody who names this version, or none."""
         try:
             return self._may_answer[version]
         except KeyError:
-            spoken = ", ".join(self.versions)
-            raise VersionNotSupportedError(
-                f"Protocol version is not supported; supported: {spoken or 'none, leave it out'}", details={"supported_versions": spoken}
-            ) from None
+            raise self._not_spoken() from None
+
+    def of_place(self, version: str | None, path: str) -> None:
+        """Refuse who means a version that is not spoken here, by its name or by asking below a path that only it has."""
+        self.may_answer(version)
+        if path.startswith(self._foreign):
+            raise self._not_spoken()
+
+    def _not_spoken(self) -> VersionNotSupportedError:
+        spoken = ", ".join(self.versions)
+        return VersionNotSupportedError(
+            f"Protocol version is not supported; supported: {spoken or 'none, leave it out'}", details={"supported_versions": spoken}
+        )
 
     def of_method(self, version: str | None, bindings: Sequence[AnyBinding]) -> Sequence[int]:
         """Choose among the dialects that have a method, by their places, those that may answer; at least one."""
         answering = self.may_answer(version)
         places = [place for place, binding in enumerate(bindings) if binding.dialect in answering]
         if not places:
-            raise MethodNotFoundError
+            raise MethodNotFoundError(fields=(("method", "is not one of the version that was asked for"),))
         return places
 
     def of_path(self, version: str | None, dialect: str) -> None:

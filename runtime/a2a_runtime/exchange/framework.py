@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, MethodNotAllowedException
+from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
 from litestar.exceptions.responses import create_exception_response
 from litestar.types import ExceptionHandlersMap, HTTPScope
 
@@ -26,6 +26,7 @@ from a2a_contract.errors import (
     MethodNotFoundError,
     PermissionDeniedError,
     UnauthenticatedError,
+    VersionNotSupportedError,
 )
 from a2a_runtime.auth.gate import ChallengeError
 from a2a_runtime.exchange.address import below
@@ -50,9 +51,20 @@ def shaped(counter: Counter, request: AnyRequest, error: Exception) -> Response[
     path = below(scope, counter.surface.path)
     question = Question(scope, BindingKind.HTTP if path else BindingKind.JSONRPC, counter.spoken.in_doubt(None))
     question.dialect = counter.spoken.in_doubt(question.version)
+    if isinstance(error, NotFoundException):  # there may be something of the name in another version
+        error = _wrong_version(counter, question, path) or error
     status, body, headers = counter.shown(question, _translated(error, counter.surface, path or ""))
     sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
     return Response(body, status_code=status, headers=sent, media_type=question.media_type().decode())
+
+
+def _wrong_version(counter: Counter, question: Question, path: str | None) -> A2AError | None:
+    """Find out whether a version was meant that is not spoken here."""
+    try:
+        counter.spoken.of_place(question.version, path or "")
+    except VersionNotSupportedError as error:
+        return error
+    return None
 
 
 def _translated(error: Exception, surface: Surface, path: str) -> Exception:

@@ -8,6 +8,7 @@ from litestar.types import HTTPScope, Receive, Scope, Send
 from a2a_contract.dialects import DIALECTS
 from a2a_contract.errors import MethodNotAllowedError
 from a2a_contract.routing import Match, Route
+from a2a_runtime.exchange.address import below
 from a2a_runtime.exchange.counter import Counter, Inquiry
 from a2a_runtime.exchange.forms import read_form
 from a2a_runtime.exchange.question import Question
@@ -27,6 +28,8 @@ class Path:
         self._counter, self._route = counter, route
         dialects = dict.fromkeys(choice.binding.dialect for choices in route.choices.values() for choice in choices)
         self._dialect = next(iter(dialects))
+        self._begins_anyhow = route.path.startswith("/{")
+        """Whether a path of a version that is not spoken here would be taken for one of these."""
         self._preferred = frozenset((counter.surface.bare_form,))
         self._media_types = frozenset(name.encode() for dialect in dialects for name in DIALECTS[dialect].media_types)
 
@@ -43,6 +46,8 @@ class Path:
             return await reply_empty(send, 204, [(b"allow", self._allowed(scope).encode())])
         caller = await self._counter.admit(question)
         self._counter.spoken.of_path(question.version, self._dialect)
+        if self._begins_anyhow:
+            self._counter.spoken.of_place(question.version, below(scope, self._counter.surface.path) or "")
         body = b""
         if scope["method"] in _WITH_BODY:
             question.check_media_type(self._media_types)
