@@ -159,8 +159,9 @@ def test_a_stream_is_refused_like_everything_else(talker: Talker) -> None:
     """What is wrong before the first event is a plain answer."""
     refused = talker.raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="nobody"))
     assert refused.headers["content-type"] == "application/json"
-    wrong = talker.raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=talker.task("x").id), last_event_id="three")
-    assert "Last-Event-ID" in wrong.text
+    for last_event_id in ("three", "1000"):
+        wrong = talker.raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=talker.task("x").id), last_event_id=last_event_id)
+        assert '"field":"Last-Event-ID"' in wrong.text
 
 
 def test_0_3_streams_end_when_the_task_waits_for_the_caller(client: httpx.Client) -> None:

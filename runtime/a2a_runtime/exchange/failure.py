@@ -81,5 +81,5 @@ def unreadable(error: ValidationError, request: type[WireModel] | None = None) -
         return InvalidParamsError(fields=places(error))
     found = error.errors(include_url=False, include_context=False, include_input=False)
     if found and found[0]["type"] == _NOT_JSON:
-        return ParseError()
+        return ParseError(fields=places(error))
     return InvalidParamsError(fields=places(error, of=request))

@@ -3,7 +3,7 @@
 error_body   JSON-RPC                                               HTTP+JSON
 status       {"code", "message", "data": [google.protobuf.Any]}     {"error": {"code", "status", "message", "details": [Any]}}
 jsonrpc      {"code", "message", "data": {reason, details, fields}} the same, without an envelope
-bare         {"code", "message", "data": {fields}}                   the same, without an envelope
+bare         {"code", "message", "data": {fields}}                   the same, without an envelope; what is no call has no data
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from a2a_contract.calls import NO_ID, CallId
 from a2a_contract.dialects import DIALECTS
-from a2a_contract.errors import DOMAIN, ERRORS, A2AError, ErrorRow, MethodNotAllowedError
+from a2a_contract.errors import DOMAIN, ERRORS, A2AError, EnvelopeError, ErrorRow, MethodNotAllowedError
 from a2a_runtime.auth.gate import ChallengeError, ScopeError
 from a2a_runtime.auth.rates import TooOftenError
 from a2a_runtime.exchange.failure import row_class
@@ -84,7 +84,9 @@ def _any(error: A2AError, row: ErrorRow) -> list[Mapping[str, object]]:
 def _plain(error: A2AError, row: ErrorRow, *, is_bare: bool) -> Mapping[str, object]:
     reason: dict[str, object] = {} if row.reason is None else {"reason": row.reason}
     fields: dict[str, object] = {"fields": _violations(error)} if error.fields else {}
-    return fields if is_bare else {**reason, **_details(error), **fields}
+    if is_bare:
+        return {} if isinstance(error, EnvelopeError) else fields
+    return {**reason, **_details(error), **fields}
 
 
 def _details(error: A2AError) -> dict[str, str]:

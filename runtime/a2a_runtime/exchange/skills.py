@@ -157,7 +157,7 @@ def _part(skill: DeclaredSkill, question: Question, body: bytes) -> Part:
     try:
         value: object = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise ParseError from error
+        raise ParseError(fields=(("", f"Invalid JSON: {error}"),)) from error
     return carrier(value, skill.contract.input.law if skill.contract else None)
 
 

@@ -33,6 +33,7 @@ from a2a_runtime.stores.port import Change, Idempotency, Record, RecordKind, Sto
 from a2a_runtime.value import value
 
 _TRIES = 8
+_CONTEXT = (f"message.{Message.wire_name('context_id')}", "is not the conversation of the task; leave it out, or send the task's own")
 
 
 @value
@@ -98,7 +99,7 @@ class FollowUps:
 def refuse(stored: StoredTask, message: Message) -> None:
     """Raise what speaks against a message to this task."""
     if message.context_id and message.context_id != stored.context_id:
-        raise ContextMismatchError
+        raise ContextMismatchError(fields=(_CONTEXT,))
     if is_terminal(stored.state):
         raise TaskTerminalError(f"The task has ended ({stored.state.name})")
     if not accepts_messages(stored.state):

@@ -25,6 +25,9 @@ from a2a_runtime.streams.hub import Hub
 SETTLED: frozenset[State] = TERMINAL | INTERRUPTED
 """States in which a caller's turn has come, or never comes again."""
 
+CURSOR = "Last-Event-ID"
+"""What readers of streams call the number of the event that they have seen last."""
+
 
 class Reading:
     """The reading side of the engine."""
@@ -52,7 +55,7 @@ class Reading:
                 raise TaskTerminalError(f"The task has ended ({stored.state.name})")
             return self.from_snapshot(stored, until)
         if cursor > stored.last_seq:
-            raise InvalidParamsError(f"The task has {stored.last_seq} events; there is none after number {cursor}")
+            raise InvalidParamsError(fields=((CURSOR, f"The task has {stored.last_seq} events; there is none after number {cursor}"),))
         return self._from_cursor(stored, cursor, until)
 
     async def from_snapshot(self, stored: StoredTask, until: frozenset[State] = TERMINAL) -> AsyncGenerator[LoggedEvent, None]:

@@ -15,7 +15,7 @@ from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import StreamResponse, SubscribeToTaskRequest
-from a2a_runtime.execution.reading import SETTLED, response
+from a2a_runtime.execution.reading import CURSOR, SETTLED, response
 from a2a_runtime.service.base import ServiceBase
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.order import need_streaming
@@ -35,7 +35,7 @@ def cursor_of(last_event_id: str | None) -> int | None:
     if last_event_id is None:
         return None
     if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= _DIGITS):
-        raise InvalidParamsError(fields=(("Last-Event-ID", "is not the number of an event"),))
+        raise InvalidParamsError(fields=((CURSOR, "is not the number of an event"),))
     return int(last_event_id)
 
 

@@ -101,23 +101,24 @@ async def test_an_answer_may_be_answered_at_once(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "error"),
+    ("members", "error", "places"),
     [
-        ({"context_id": "other"}, ContextMismatchError),
-        ({"task_id": "no-such-task"}, TaskNotFoundError),
-        ({"message_id": "m-2"}, None),
+        ({"context_id": "other"}, ContextMismatchError, ["message.contextId"]),
+        ({"task_id": "no-such-task"}, TaskNotFoundError, []),
+        ({"message_id": "m-2"}, None, []),
     ],
     ids=["another conversation", "no such task", "nothing wrong"],
 )
-async def test_a_follow_up_must_fit_its_task(client: Client, members: dict[str, str], error: type[A2AError] | None) -> None:
-    """A conversation that is not the task's, and a task that is not there, are refused."""
+async def test_a_follow_up_must_fit_its_task(client: Client, members: dict[str, str], error: type[A2AError] | None, places: list[str]) -> None:
+    """A conversation that is not the task's is refused where it is named, and so is a task that is not there."""
     task = await client.send("go", skill="ask")
     follow_up = client.send("this", **{"task_id": task.id, **members})
     if error is None:
         assert (await follow_up).status.state == State.INPUT_REQUIRED
     else:
-        with pytest.raises(error):
+        with pytest.raises(error) as raised:
             await follow_up
+        assert [place for place, _ in raised.value.fields] == places
 
 
 async def test_a_task_that_has_ended_takes_no_message(client: Client) -> None:

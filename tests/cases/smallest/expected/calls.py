@@ -31,7 +31,7 @@ NO_ID: CallId = b"null"
 
 _VERSION = "2.0"
 _MEMBER = 2  # the place in an error's path of the name of a member of the params: after the method, and "params"
-_ENVELOPE = frozenset({"jsonrpc", "id", "method"})
+_ENVELOPE = {"jsonrpc": f'must be "{_VERSION}"', "id": "must be a text, a number or null", "method": "must be the name of a method"}
 _STRICT_ID = core_schema.nullable_schema(
     core_schema.union_schema(
         [core_schema.str_schema(strict=True), core_schema.int_schema(strict=True), core_schema.float_schema(strict=True, allow_inf_nan=False)]
@@ -92,20 +92,20 @@ class CallReader:
         call: dict[str, object] | list[object] | str | float | None
         try:
             call = from_json(body)
-        except ValueError:
-            raise UnreadableCallError(Fault.NOT_JSON) from None
+        except ValueError as problem:
+            raise UnreadableCallError(Fault.NOT_JSON, fields=(("", f"Invalid JSON: {problem}"),)) from None
         if not isinstance(call, dict):
-            raise UnreadableCallError(Fault.NOT_AN_OBJECT) from None
+            raise UnreadableCallError(Fault.NOT_AN_OBJECT, fields=(("", "must be one call: an object"),)) from None
         method, call_id = call.get("method"), self._id_of(call.get("id"), body)
         if not isinstance(method, str):
-            raise UnreadableCallError(Fault.NOT_A_CALL, call_id) from None
+            raise UnreadableCallError(Fault.NOT_A_CALL, call_id, fields=_envelope("method")) from None
         if method not in self._methods:
-            raise UnreadableCallError(Fault.UNKNOWN_METHOD, call_id, method) from None
+            raise UnreadableCallError(Fault.UNKNOWN_METHOD, call_id, method, (("method", f"There is no method {method!r} here"),)) from None
         if error.error_count() <= MANY:
             if method in self._forgiving and (forgiven := self._forgive(call, error)):
                 return forgiven._replace(call_id=call_id)
-            if any(each["loc"][1] in _ENVELOPE for each in error.errors()):
-                raise UnreadableCallError(Fault.NOT_A_CALL, call_id, method) from None
+            if wrong := _envelope(*(each["loc"][1] for each in error.errors())):
+                raise UnreadableCallError(Fault.NOT_A_CALL, call_id, method, wrong) from None
         raise UnreadableCallError(Fault.WRONG_PARAMS, call_id, method, places(error, skip=_MEMBER, of=self._methods[method][0].request)) from None
 
     def _id_of(self, given: object, body: bytes) -> CallId:
@@ -152,6 +152,12 @@ class _AnyCall:
 def _params(model: CoreSchema) -> core_schema.TypedDictField:
     without = core_schema.with_default_schema(model, default_factory=dict, validate_default=True)
     return core_schema.typed_dict_field(without, validation_alias="params")
+
+
+def _envelope(*members: str | int) -> tuple[tuple[str, str], ...]:
+    """Say what each of the members must be that is one of the envelope."""
+    wrong = frozenset(members)
+    return tuple((name, text) for name, text in _ENVELOPE.items() if name in wrong)
 
 
 def _mended(params: dict[str, object], error: ValidationError) -> dict[str, object]:
