@@ -107,32 +107,6 @@ def test_every_wrong_place_is_named(client: httpx.Client) -> None:
     assert client.post("/v1/message:send", json=old).json() == {"code": -32602, "message": "Invalid parameters", "data": {"fields": fields}}
 
 
-UNSAID: dict[str, tuple[dict[str, object] | bytes, str, str]] = {
-    "no version": ({"method": "GetTask"}, "jsonrpc", 'must be "2.0"'),
-    "an id of another kind": ({**CALL, "id": {}}, "id", "must be a text, a number or null"),
-    "no method": ({"jsonrpc": "2.0"}, "method", "must be the name of a method"),
-    "an unknown method": ({**CALL, "method": "Nothing"}, "method", "There is no method 'Nothing' here"),
-    "a method of another version": ({**CALL, "method": "message/send"}, "method", "is not one of the version that was asked for"),
-    "several calls": (b"[]", "", "must be one call: an object"),
-    "half a surrogate": (b'"\\ud800"', "", "Invalid JSON: unexpected end of hex escape at line 1 column 8"),
-    "too deep": (b"[" * 1000, "", "Invalid JSON: recursion limit exceeded at line 1 column 202"),
-}
-
-
-@pytest.mark.parametrize(("body", "field", "text"), UNSAID.values(), ids=UNSAID.keys())
-def test_what_is_wrong_with_a_call_is_named(client: httpx.Client, body: dict[str, object] | bytes, field: str, text: str) -> None:
-    """The member of the envelope, and what it must be; where it is no JSON, or none that can be kept, the place in it."""
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    found = error_of(client.post("/", content=content, headers={**JSON, "A2A-Version": "1.0"}))["data"]
-    assert [violation for each in found for violation in each["fieldViolations"]] == [{"field": field, "description": text}]
-
-
-def test_what_is_wrong_with_a_document_is_named(client: httpx.Client) -> None:
-    """A body that is no JSON says where it ends to be some."""
-    error = client.post("/message:send", content=b'{"a": nope}', headers=JSON).json()["error"]
-    assert error["details"][0]["fieldViolations"] == [{"field": "", "description": "Invalid JSON: expected ident at line 1 column 8"}]
-
-
 POSTS = pytest.mark.parametrize("path", ["", "/message:send", "/message:stream", "/v1/message:send", "/acme/message:send"])
 
 
