@@ -22,7 +22,7 @@ from a2a_runtime.project import ProjectError
 
 _PROJECT = "a2a_runtime.app:app"
 _BAD_CONFIGURATION, _FAILED = 1, 2
-_OURS = tuple(str(Path(each.__file__).parent) for each in (a2a_runtime, importlib))
+_OURS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
 _EXAMPLES = """\b
 Examples:
   a2a-gen serve                          the agent of the a2a.toml in this folder or above it
