@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from conformance.agent import app_under_test
-from conformance.asking import Asker
+from conformance.asking import Asker, fields_of
 from integration.serving import on_a_socket
 from integration.talking import Voice, request_of
 
@@ -77,6 +77,27 @@ def test_v1_0_3_1_7_a_webhook_of_an_unknown_task_is_refused(asker: Asker) -> Non
     """There is no task that it could hear of."""
     request = TaskPushNotificationConfig(task_id="nobody", id="p-1", url=HOOK)
     asker.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, "TaskNotFoundError")
+
+
+NEVER_CALLED: dict[str, tuple[dict[str, object], str]] = {
+    "a line break in the token": ({"token": "a\r\nX-Evil: 1"}, "token"),
+    "a line break in the scheme": ({"authentication": AuthenticationInfo(scheme="Be\r\narer", credentials="x")}, "authentication.scheme"),
+    "a line break in the credentials": ({"authentication": AuthenticationInfo(scheme="Bearer", credentials="x\n")}, "authentication.credentials"),
+    "an id that is no segment of a path": ({"id": "a/b"}, "id"),
+}
+
+
+@pytest.mark.parametrize(("change", "place"), NEVER_CALLED.values(), ids=NEVER_CALLED.keys())
+def test_v1_0_3_3_2_a_webhook_that_can_never_be_called_is_refused_when_it_is_set(asker_1_0: Asker, change: dict[str, object], place: str) -> None:
+    """And not at its first notification: beside a message, and alone."""
+    config = TaskPushNotificationConfig(url=HOOK).model_copy(update=change)
+    inline = request_of("x", configuration={"task_push_notification_config": config})
+    response = asker_1_0.refused(SEND_MESSAGE, inline, "InvalidParamsError")
+    assert fields_of(response, asker_1_0.voice) == [f"configuration.taskPushNotificationConfig.{place}"]
+    task = running(asker_1_0)
+    response = asker_1_0.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config.model_copy(update={"task_id": task.id}), "InvalidParamsError")
+    assert fields_of(response, asker_1_0.voice) == [place]
+    asker_1_0.cancel(task.id)
 
 
 def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(asker: Asker) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 from uuid import NAMESPACE_OID, uuid5
 
 from pydantic_core import to_json
@@ -14,13 +13,13 @@ from a2a_contract.dialects import DIALECTS, NOTIFICATION_TOKEN, V0_3, V0_3_PROTO
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.translate.v0_3.task import write_task
 from a2a_contract.v1_0 import StreamResponse, Task, TaskPushNotificationConfig
-from a2a_runtime.net.errors import UrlRefusedError
 from a2a_runtime.stores.port import Delivery
 
 ID_HEADER = "Webhook-Id"
 """Not the protocol's, but what receivers of webhooks look for: the same for every try of a delivery, and for no other one."""
 
 _SENDABLE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+_UNREACHABLE = re.compile(r".*/.*|[.]{1,2}", re.DOTALL)
 _SCHEME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
@@ -33,23 +32,21 @@ class Notification:
     body: bytes
 
 
-class UrlCheck(Protocol):
-    """Knows which URLs are called, as the guarded dialler does."""
+def check_config(config: TaskPushNotificationConfig, check_url: Callable[[str], object], below: str = "") -> None:
+    """Refuse a configuration that no notification could be sent for, or that nobody could ask for again, with every place (``InvalidParamsError``).
 
-    def check(self, url: str) -> None:
-        """Refuse a URL that can never be called (``UrlRefusedError``)."""
-        ...
-
-
-def check_config(config: TaskPushNotificationConfig, urls: UrlCheck) -> None:
-    """Refuse a configuration that no notification could be sent for, with every place (``InvalidParamsError``)."""
-    wrong = [(member, text) for member, text in _unsendable(config).items() if text]
+    ``check_url`` raises ``InvalidParamsError`` for a URL that is never called, as the guarded dialler does; ``below`` is where the configuration
+    stands in its request.
+    """
+    wrong = list(_unsendable(config).items())
+    if _UNREACHABLE.fullmatch(config.id or ""):
+        wrong.insert(0, ("id", "An id is a segment of a path: it has no slash, and is not all dots"))
     try:
-        urls.check(config.url)
-    except UrlRefusedError as error:
+        check_url(config.url)
+    except InvalidParamsError as error:
         wrong.insert(0, ("url", error.message))
     if wrong:
-        raise InvalidParamsError("; ".join(text for _, text in wrong), fields=tuple(wrong))
+        raise InvalidParamsError(fields=tuple((below + place, text) for place, text in wrong))
 
 
 def notification_of(delivery: Delivery) -> Notification | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from a2a_contract.errors import InvalidParamsError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine
 from a2a_runtime.ids import Ids
+from a2a_runtime.push.notification import check_config
 from a2a_runtime.push.secret import GlassVault, Sealer, sealed
 from a2a_runtime.stores.port import Store
 
@@ -43,9 +43,6 @@ class ServiceBase:
         named = config.model_copy(update={"id": config.id or self._ids.new(), "task_id": wire_id})
         return sealed(named, self._means.vault, scope)
 
-    def _check_url(self, url: str, place: str) -> None:
-        """Refuse a webhook, and say where in the request it stands."""
-        try:
-            self._means.check_url(url)
-        except InvalidParamsError as error:
-            raise InvalidParamsError(fields=((place, error.message),)) from error
+    def _check(self, config: TaskPushNotificationConfig, below: str = "") -> None:
+        """Refuse a webhook that could never be called, and say where in the request it stands."""
+        check_config(config, self._means.check_url, below)

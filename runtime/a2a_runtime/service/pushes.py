@@ -33,7 +33,7 @@ class Pushes(ServiceBase):
         scope = _open(call, request.tenant)
         if not request.task_id:
             raise InvalidParamsError(fields=((TaskPushNotificationConfig.wire_name("task_id"), "Field required"),))
-        self._check_url(request.url, TaskPushNotificationConfig.wire_name("url"))
+        self._check(request)
         config = self._sealed(request, scope, request.task_id)
         kept = await self._store.put_push_config(scope, request.task_id, config, call.dialect, most=call.surface.limits.webhooks)
         return Encoded.of(without_credentials(kept.model_copy(update={"token": request.token})))

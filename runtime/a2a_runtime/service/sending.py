@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import replace
+from uuid import NAMESPACE_OID, uuid5
 
 from a2a_contract.base import Encoded
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
@@ -26,7 +27,7 @@ from a2a_runtime.service.policed import may
 from a2a_runtime.skills.replies import check_reply
 from a2a_runtime.stores.port import NewTask, StoredTask
 
-_INLINE_URL = "configuration.taskPushNotificationConfig.url"
+_INLINE = "configuration.taskPushNotificationConfig."
 
 
 class Sending(ServiceBase):
@@ -70,7 +71,7 @@ class Sending(ServiceBase):
 
     async def _take(self, order: Order, call: Call) -> Accepted | Message:
         if order.push is not None:
-            self._check_url(order.push.url, _INLINE_URL)
+            self._check(order.push, _INLINE)
         if order.message.task_id:
             return await self._follow_up(order, call)
         skill = skill_of(order, call)
@@ -108,7 +109,7 @@ class Sending(ServiceBase):
         if order.push is not None:
             refuse(stored, message)
             # Named after its message, so that a repeated message does not make a second one.
-            config = order.push if order.push.id else order.push.model_copy(update={"id": message.message_id})
+            config = order.push if order.push.id else order.push.model_copy(update={"id": str(uuid5(NAMESPACE_OID, message.message_id))})
             kept = self._sealed(config, order.scope, wire_id)
             await self._store.put_push_config(order.scope, wire_id, kept, call.dialect, most=call.surface.limits.webhooks)
         return await self._engine.message(order.scope, wire_id, message, order.idempotency)

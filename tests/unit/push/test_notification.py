@@ -102,6 +102,8 @@ BAD = {
         {"url": "http://example.com", "token": "\n", "authentication": AuthenticationInfo(scheme="", credentials="\x00")},
         ["url", "token", "authentication.scheme", "authentication.credentials"],
     ),
+    "slash in id": ({"id": "a/b"}, ["id"]),
+    "dots for an id": ({"id": ".."}, ["id"]),
     "private address": ({"url": "https://10.0.0.1/"}, ["url"]),
 }
 
@@ -112,7 +114,7 @@ async def test_a_configuration_that_could_not_be_called_is_refused(change: dict[
     config = FULL.model_copy(update=change)
     async with GuardedDialler() as dialler:
         with pytest.raises(InvalidParamsError) as caught:
-            check_config(config, dialler)
+            check_config(config, dialler.check)
     assert [place for place, _ in caught.value.fields] == places
     assert "Evil" not in caught.value.message
 
@@ -120,7 +122,7 @@ async def test_a_configuration_that_could_not_be_called_is_refused(change: dict[
 async def test_a_good_configuration_passes() -> None:
     """Nothing is resolved or called to find that out."""
     async with GuardedDialler() as dialler:
-        check_config(FULL, dialler)
+        check_config(FULL, dialler.check)
 
 
 async def test_stored_secrets_that_cannot_be_sent_are_refused_late_too() -> None:
