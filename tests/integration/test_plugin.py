@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from integration.serving import busy_agent
 from litestar import Controller, Litestar, Request, Response, Router, asgi, get, post
@@ -221,6 +222,26 @@ def test_the_document_of_the_app_has_every_path() -> None:
     assert set(references) <= set(document["components"]["schemas"])
     identifiers = [operation["operationId"] for item in paths.values() for operation in item.values() if "operationId" in operation]
     assert len(identifiers) == len(set(identifiers))
+
+
+def test_the_document_has_headers_and_errors() -> None:
+    """The headers are those that each operation heeds; errors have the shape of their dialect, and are as they say."""
+    with TestClient(Litestar(plugins=[plugin(Surface(saying("one"), "/one"))])) as client:
+        document = client.get("/schema/openapi.json").json()
+        refusals = {"/one/tasks/{id}": client.get("/one/tasks/x"), "/one/v1/tasks/{id}": client.get("/one/v1/tasks/x")}
+        call = client.post("/one", json={})
+    paths, types = document["paths"], document["components"]["schemas"]
+    heeded = {
+        path: {each["name"] for each in paths[path]["post"]["parameters"]} - {"A2A-Version", "A2A-Extensions", "id"}
+        for path in ("/one", "/one/message:send", "/one/v1/message:stream", "/one/tasks/{id}:subscribe", "/one/tasks/{id}:cancel")
+    }
+    assert list(heeded.values()) == [{"Idempotency-Key", "Last-Event-ID"}, {"Idempotency-Key"}, {"Idempotency-Key"}, {"Last-Event-ID"}, set()]
+    for path, refused in refusals.items():
+        told = paths[path]["get"]["responses"]["default"]["content"][refused.headers["content-type"]]["schema"]
+        jsonschema_rs.validate(types[told["$ref"].rpartition("/")[2]], refused.json())
+    told = paths["/one"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
+    answer = {**told, "components": document["components"]}
+    assert [jsonschema_rs.is_valid(answer, each) for each in (call.json(), {"error": {"code": "x"}})] == [True, False]
 
 
 def test_an_app_without_a_document_stays_without() -> None:

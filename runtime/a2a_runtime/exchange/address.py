@@ -20,7 +20,7 @@ def base_url(scope: HTTPScope, path: str) -> str:
     """Make the address of a path from what the server believes: what a proxy forwards only where the server was told to believe it."""
     host = next((value for name, value in scope["headers"] if name == b"host"), b"")
     if not _HOST.fullmatch(host):
-        server: tuple[str, int | None] | None = scope.get("server")  # pyright: ignore[reportUnknownMemberType]  # as above
+        server: tuple[str, int | None] | None = scope.get("server")  # pyright: ignore[reportUnknownMemberType]  # Litestar's scopes have members of open types
         host = _of_socket(server[0], server[1]) if server else b"localhost"
     return f"{scope['scheme']}://{host.decode('ascii')}{_root_of(scope)}{_app_path(scope)}{path}"
 
@@ -38,7 +38,7 @@ def below(scope: HTTPScope, path: str) -> str | None:
 
 
 def _root_of(scope: HTTPScope) -> str:
-    root: str = scope.get("root_path", "")  # pyright: ignore[reportUnknownMemberType]  # Litestar's scopes have members of open types
+    root: str = scope.get("root_path", "")  # pyright: ignore[reportUnknownMemberType]  # as above
     return root.rstrip("/")
 
 

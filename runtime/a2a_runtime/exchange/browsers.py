@@ -15,6 +15,7 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from a2a_contract.dialects import EXTENSIONS, VERSION
 from a2a_contract.errors import PermissionDeniedError
+from a2a_runtime.exchange.question import IDEMPOTENCY_KEY, LAST_EVENT_ID
 from a2a_runtime.settings import PREFIX, Settings
 from a2a_runtime.surface import Surface
 
@@ -23,7 +24,7 @@ log = logging.getLogger(__name__)
 _ANY = "*"
 _ORIGIN, _SITE, _HOST = b"origin", b"sec-fetch-site", b"host"
 _OWN_SITES = frozenset((b"same-origin", b"none"))
-_SENT = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-API-Key", *VERSION.headers, *EXTENSIONS.headers)
+_SENT = ("Authorization", "Content-Type", *IDEMPOTENCY_KEY.headers, *LAST_EVENT_ID.headers, "X-API-Key", *VERSION.headers, *EXTENSIONS.headers)
 _SHOWN = ["ETag", "Retry-After", "WWW-Authenticate", *EXTENSIONS.headers]
 
 

@@ -16,15 +16,18 @@ from pydantic_core import from_json
 
 import a2a_contract
 from a2a_contract.binding import AnyBinding
-from a2a_contract.dialects import CANONICAL, EXTENSIONS, VERSION, Dialect
+from a2a_contract.dialects import CANONICAL, EXTENSIONS, VERSION, Dialect, Parameter
 from a2a_contract.methods import METHODS
 from a2a_contract.operation import HttpCall
+from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
 from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.exchange.dialect import Spoken
+from a2a_runtime.exchange.error_schemas import error_response, error_schemas
 from a2a_runtime.exchange.protection import protected, schemes_of
-from a2a_runtime.exchange.skill_operations import operation
+from a2a_runtime.exchange.question import IDEMPOTENCY_KEY, LAST_EVENT_ID
+from a2a_runtime.exchange.skill_operations import header, operation
 from a2a_runtime.exchange.verbs import SKILLS
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.surface import Surface
@@ -32,6 +35,10 @@ from a2a_runtime.surface import Surface
 Json: TypeAlias = "dict[str, Any]"  # pieces of a JSON document
 
 _REFERENCE = "#/$defs/"
+_SERVICE = (VERSION, EXTENSIONS)
+_SENDING = (SEND_MESSAGE.name, SEND_STREAMING_MESSAGE.name)
+_BESIDE: Mapping[str, tuple[Parameter, ...]] = {**dict.fromkeys(_SENDING, (IDEMPOTENCY_KEY,)), SUBSCRIBE_TO_TASK.name: (LAST_EVENT_ID,)}
+"""What else is heeded of what stands in the headers of an operation."""
 _MEMBER = re.compile(r"\{(\w+)(?:=([^}]*))?\}")
 
 
@@ -54,7 +61,8 @@ def _joined(app_path: str, path: str) -> str:
 def schemas_of(surfaces: Sequence[Surface]) -> Json:
     """List the types of all dialects that surfaces speak; the name of a type begins with that of its dialect."""
     spoken = {dialect.name for surface in surfaces for dialect in Spoken(surface.dialects).dialects}
-    return {f"{dialect}.{name}": schema for dialect in sorted(spoken) for name, schema in _types(dialect).items()}
+    types = {f"{dialect}.{name}": schema for dialect in sorted(spoken) for name, schema in _types(dialect).items()}
+    return types | {name: schema for dialect in sorted(spoken) for name, schema in error_schemas(dialect).items()}
 
 
 def paths_of(surface: Surface) -> Iterator[tuple[str, Json]]:
@@ -94,7 +102,7 @@ def _operation(surface: Surface, dialect: Dialect, call: HttpCall, binding: AnyB
         "tags": [surface.agent.name],
         "summary": f"{binding.operation.name} ({dialect.title})",
         "operationId": _identifier(surface, call),
-        "parameters": [*_in_path(in_path), *_service_parameters()],
+        "parameters": [*_in_path(in_path), *map(header, (*_SERVICE, *_BESIDE.get(binding.operation.name, ())))],
         "responses": _responses(dialect, binding),
     }
     if call.method == "POST":
@@ -112,7 +120,7 @@ def _responses(dialect: Dialect, binding: AnyBinding) -> Json:
     media_types = ("text/event-stream",) if binding.operation.streams else dialect.media_types
     return {
         "200": {"description": "The answer.", "content": dict.fromkeys(media_types, content)},
-        "default": {"description": "An error.", "content": {key: {"schema": {"type": "object"}} for key in dialect.media_types}},
+        "default": error_response(dialect.name),
     }
 
 
@@ -128,12 +136,13 @@ def _endpoint(surface: Surface, dialects: Sequence[Dialect]) -> Json:
         },
         "required": ["jsonrpc", "method"],
     }
-    answer = {"type": "object", "properties": {"jsonrpc": {"const": "2.0"}, "id": True, "result": True, "error": {"type": "object"}}}
+    error = {"anyOf": [_ref(dialect.name, "CallError") for dialect in dialects]}
+    answer = {"type": "object", "properties": {"jsonrpc": {"const": "2.0"}, "id": True, "result": True, "error": error}}
     return {
         "tags": [surface.agent.name],
         "summary": "JSON-RPC: " + ", ".join(dialect.title for dialect in dialects),
         "operationId": _identifier(surface, HttpCall("call", "")),
-        "parameters": _service_parameters(),
+        "parameters": list(map(header, (*_SERVICE, IDEMPOTENCY_KEY, LAST_EVENT_ID))),
         "requestBody": {"required": True, "content": {"application/json": {"schema": call}}},
         "responses": {
             "200": {
@@ -150,16 +159,9 @@ def _card(surface: Surface) -> Json:
     return {
         "tags": [surface.agent.name],
         "summary": "The card of the agent",
-        "parameters": _service_parameters()[:1],
+        "parameters": [header(VERSION)],
         "responses": {"200": {"description": "The card.", "content": {"application/json": content}}, "304": {"description": "It has not changed."}},
     }
-
-
-def _service_parameters() -> list[Json]:
-    return [
-        {"name": parameter.headers[0], "in": "header", "description": parameter.description, "schema": {"type": "string"}}
-        for parameter in (VERSION, EXTENSIONS)
-    ]
 
 
 def _in_path(names: Sequence[str]) -> list[Json]:

@@ -16,10 +16,13 @@ from a2a_contract.dialects import DIALECTS, EXTENSIONS, VERSION, Parameter
 from a2a_contract.errors import ContentTypeNotSupportedError
 from a2a_runtime.exchange.dialect import Spoken, plain_version
 from a2a_runtime.exchange.reply import JSON
+from a2a_runtime.execution.reading import CURSOR
 from a2a_runtime.service.call import BindingKind
 
 _CONTENT_TYPE, _ACCEPT = b"content-type", b"accept"
-_LAST_EVENT_ID, _IDEMPOTENCY_KEY = b"last-event-id", b"idempotency-key"
+
+LAST_EVENT_ID = Parameter((CURSOR,), "The number of the last event that was seen: the stream goes on after it.")
+IDEMPOTENCY_KEY = Parameter(("Idempotency-Key",), "A message that comes again under the same key is taken once.")
 
 
 def _spelled(parameter: Parameter) -> tuple[tuple[bytes, str], ...]:
@@ -27,6 +30,7 @@ def _spelled(parameter: Parameter) -> tuple[tuple[bytes, str], ...]:
 
 
 _VERSIONS, _EXTENSIONS = _spelled(VERSION), _spelled(EXTENSIONS)
+((_LAST_EVENT_ID, _),), ((_IDEMPOTENCY_KEY, _),) = _spelled(LAST_EVENT_ID), _spelled(IDEMPOTENCY_KEY)
 _VERSION_HEADERS = tuple(header for header, _ in _VERSIONS)
 _RARE = frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSIONS)))
 

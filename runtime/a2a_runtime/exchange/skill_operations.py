@@ -10,8 +10,10 @@ from typing import Any, TypeAlias
 
 from pydantic_core import from_json
 
-from a2a_contract.dialects import DIALECTS
+from a2a_contract.dialects import Parameter
 from a2a_runtime.agent import DeclaredSkill
+from a2a_runtime.exchange.error_schemas import error_response
+from a2a_runtime.exchange.question import IDEMPOTENCY_KEY
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.skills.form import TEXT
 
@@ -40,39 +42,11 @@ _ASKED: Json = {
     },
     "required": ["taskId", "contextId", "question"],
 }
-_FIELDS: Json = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"field": {"description": "The place in the body.", "type": "string"}, "description": {"type": "string"}},
-        "required": ["field", "description"],
-    },
-}
-_STATUS: Json = {
-    "type": "object",
-    "properties": {
-        "error": {
-            "type": "object",
-            "properties": {
-                "code": {"type": "integer"},
-                "status": {"type": "string"},
-                "message": {"type": "string"},
-                "details": {"type": "array", "items": {"type": "object", "properties": {"@type": {"type": "string"}, "fieldViolations": _FIELDS}}},
-            },
-            "required": ["code", "status", "message"],
-        }
-    },
-    "required": ["error"],
-}
-_PLAIN: Json = {
-    "type": "object",
-    "properties": {
-        "code": {"type": "integer"},
-        "message": {"type": "string"},
-        "data": {"type": "object", "properties": {"fields": _FIELDS}},
-    },
-    "required": ["code", "message"],
-}
+
+
+def header(parameter: Parameter) -> Json:
+    """Describe a header."""
+    return {"name": parameter.headers[0], "in": "header", "description": parameter.description, "schema": {"type": "string"}}
 
 
 def operation(skill: DeclaredSkill, contract: AnyContract, dialect: str) -> Json:
@@ -82,16 +56,15 @@ def operation(skill: DeclaredSkill, contract: AnyContract, dialect: str) -> Json
     if skill.asks:
         asked = "The skill asks something first; answer with the same call and ?taskId=…"
         answers["202"] = {"description": asked, "content": {"application/json": {"schema": _ASKED}}}
-    error: Json = {"application/json": {"schema": _STATUS if DIALECTS[dialect].error_body == "status" else _PLAIN}}
     return {
         "summary": skill.name,
         "description": skill.description,
-        **({"parameters": [_TASK]} if skill.asks else {}),
+        "parameters": [*([_TASK] if skill.asks else []), header(IDEMPOTENCY_KEY)],
         "requestBody": {"required": True, "content": _content(skill, contract)},
         "responses": {
             **answers,
-            "400": {"description": "The input does not fit its schema; every wrong place is named.", "content": error},
-            "default": {"description": "An error.", "content": error},
+            "400": error_response(dialect, "The input does not fit its schema; every wrong place is named."),
+            "default": error_response(dialect),
         },
     }
 
