@@ -10,7 +10,6 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -23,6 +22,7 @@ from a2a_runtime.auth.configured import gates_of
 from a2a_runtime.auth.gate import BEARER, Gate, PresenceGate
 from a2a_runtime.auth.rates import ANY, Rate, Rates
 from a2a_runtime.complaints import Complaint, ComplaintsError, complaints_of, told
+from a2a_runtime.named import UnknownNameError, named
 from a2a_runtime.project_file import LimitsTable, MountingTable, RatesTable, SurfaceTable
 from a2a_runtime.surface import Limits, Surface
 
@@ -80,12 +80,9 @@ def dialects_of(*versions: str) -> frozenset[str]:
 
 def function_of(name: str) -> Callable[..., object]:
     """Import what is named as ``module:name``: a function, or a class."""
-    module, _, attributes = name.partition(":")
-    found: object = import_module(module)
-    for attribute in attributes.split("."):
-        found = getattr(found, attribute)
+    found = named(name)
     if not callable(found):
-        raise TypeError(f"{name} is neither a function nor a class")
+        raise UnknownNameError(f"{name} is neither a function nor a class")
     return found
 
 

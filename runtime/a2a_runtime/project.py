@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from abc import ABCMeta
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from a2a_contract.project_rules import misfits, undone
 from a2a_contract.v1_0 import AgentExtension, AgentProvider
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.auth.configured import gates_of
 from a2a_runtime.complaints import Complaint, ComplaintsError, complaints_of, told
 from a2a_runtime.heartbeat.membership import Membership
 from a2a_runtime.mounting import FILE, function_of, surfaces_of
+from a2a_runtime.named import UnknownNameError, module_named
 from a2a_runtime.project_file import File, OutputsTable, RegistryTable, SkillTable
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
@@ -42,30 +44,40 @@ class Project:
 
 
 def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
-    """Read the project of a folder; ``ProjectError`` names everything in it that cannot be used."""
+    """Read the project of a folder; ``ProjectError`` names everything in it that cannot be used.
+
+    What its own code raises when it is imported is raised as it is: whoever wrote it knows best where that comes from.
+    """
     path = next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
     if path is None:
         raise ProjectError(f"there is no {FILE} in {folder} or above it; write one, or make an app of your own with a2a_runtime.app.create_app")
     text = ""
     try:
         text = path.read_text(encoding="utf-8")
-        return _project(File.model_validate(tomllib.loads(text)), path, environment)
-    except ValidationError as error:
-        raise ProjectError(told(complaints_of(error, _KNOWN), path, text)) from error
+        file = _file(text)
+        settings = _settings(file, Settings.from_environment(environment))
+        membership = Membership.from_environment(environment, _membership(file.registry))
+        gates = gates_of(file.auth, path.parent, environment)
     except ComplaintsError as error:
         raise ProjectError(told(error.complaints, path, text)) from error
-    except ProjectError:
-        raise
     except ValueError as error:  # no TOML, or a setting of the environment that cannot be read
         raise ProjectError(f"{path}: {error}") from error
+    try:
+        agent = _agent(file, path.parent) if file.service is None else _typed(file, file.service, path.parent)
+        return Project(surfaces_of(agent, file, gates), settings, membership)
+    except ComplaintsError as error:
+        raise ProjectError(told(error.complaints, path, text)) from error
 
 
-def _project(file: File, path: Path, environment: Mapping[str, str]) -> Project:
-    given = Settings.from_environment(environment)
-    membership = Membership.from_environment(environment, _membership(file.registry))
-    gates = gates_of(file.auth, path.parent, environment)
-    agent = _agent(file, path) if file.service is None else _typed(file, file.service, path)
-    return Project(surfaces_of(agent, file, gates), _settings(file, given), membership)
+def _file(text: str) -> File:
+    data = tomllib.loads(text)
+    try:
+        file = File.model_validate(data)
+    except ValidationError as error:
+        raise ComplaintsError(complaints_of(error, _KNOWN)) from error
+    if wrong := [Complaint(each.path, f"{each.text}; {each.cure}") for each in (*misfits(data), *undone(data))]:
+        raise ComplaintsError(wrong)
+    return file
 
 
 def _membership(said: RegistryTable | None) -> Membership:
@@ -82,17 +94,31 @@ def _settings(file: File, given: Settings) -> Settings:
     return replace(given, store=store, shutdown_grace=grace)
 
 
-def _typed(file: File, service: str, path: Path) -> Agent:
+def _typed(file: File, service: str, folder: Path) -> Agent:
     """Make the agent of the generated package, with the skills done by the service class that the file names."""
     outputs = file.outputs or OutputsTable(package="")
-    _import_from(path.parent, path.parent / outputs.folder)
+    _import_from(folder, folder / outputs.folder)
     try:
-        made: object = import_module(f"{outputs.package}.agent").make_agent(function_of(service)())
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ProjectError(f"{path}: service = {service!r}: {error}; run a2a-gen build after every change of the schemas") from error
+        generated = module_named(f"{outputs.package}.agent")
+    except UnknownNameError as error:
+        raise ComplaintsError([Complaint(("outputs", "package"), f"{error}; run a2a-gen build")]) from error
+    except ImportError as error:  # what was made for another version of this runtime may import what is there no more
+        raise ComplaintsError([Complaint(("outputs", "package"), f"it cannot be imported: {error}; run a2a-gen build --force")]) from error
+    made: object = generated.make_agent(_done_by(service)())
     if not isinstance(made, Agent):
-        raise ProjectError(f"{path}: {outputs.package}.agent makes no agent; run: a2a-gen build --force")
+        raise ComplaintsError([Complaint(("outputs", "package"), f"{outputs.package}.agent makes no agent; run a2a-gen build --force")])
     return made
+
+
+def _done_by(service: str) -> Callable[..., object]:
+    """Find the class that does the skills, and does all of them."""
+    try:
+        found = function_of(service)
+    except UnknownNameError as error:
+        raise ComplaintsError([Complaint(("service",), str(error))]) from error
+    if isinstance(found, ABCMeta) and found.__abstractmethods__:
+        raise ComplaintsError([Complaint(("service",), f"{service} has no method {', '.join(sorted(found.__abstractmethods__))}; write it")])
+    return found
 
 
 def _import_from(*folders: Path) -> None:
@@ -102,7 +128,7 @@ def _import_from(*folders: Path) -> None:
             sys.path.insert(0, str(folder.resolve()))
 
 
-def _agent(file: File, path: Path) -> Agent:
+def _agent(file: File, folder: Path) -> Agent:
     said, able = file.agent, file.capabilities
     agent = Agent(
         said.name,
@@ -121,24 +147,22 @@ def _agent(file: File, path: Path) -> Agent:
         documentation_url=said.documentation_url,
         icon_url=said.icon_url,
     )
-    _import_from(path.parent)
+    _import_from(folder)
     wrong: list[Complaint] = []
     for skill_id, skill in file.skills.items():
         try:
             _add(agent, skill_id, skill, file.limits.timeout)
-        except (ImportError, AttributeError, TypeError, ValueError) as error:
-            wrong.append(Complaint(("skills", skill_id), str(error)))
+        except UnknownNameError as error:
+            wrong.append(Complaint(("skills", skill_id, "handler"), str(error)))
     if wrong:
         raise ComplaintsError(wrong)
     return agent
 
 
 def _add(agent: Agent, skill_id: str, skill: SkillTable, timeout: float) -> None:
-    if skill.handler is None:
-        raise ValueError('there is no function to run; name it: handler = "module:function"')
     agent.add(
         skill_id,
-        function_of(skill.handler),
+        function_of(skill.handler or ""),
         name=skill.name or skill_id,
         description=skill.description,
         tags=skill.tags,

@@ -37,3 +37,10 @@ def _settings(schema: object) -> Iterator[str]:
         yield from schema.get("properties", {})
         for each in schema.values():
             yield from _settings(each)
+
+
+def test_the_schema_of_a_project_knows_every_operation() -> None:
+    """What can have a rate is what the contract has: the schema repeats the names, because it stands alone."""
+    operations = json.loads((ROOT / "schema" / "operations.json").read_text())["operations"]
+    named = json.loads((ROOT / "schema" / "meta" / "project.schema.json").read_text())["$defs"]["Rates"]["properties"]["operations"]
+    assert named["propertyNames"]["enum"] == ["*", *(each["name"] for each in operations)]

@@ -18,11 +18,12 @@ from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import pascal
 from a2a_gen.agent.keywords import Schema
 from a2a_gen.ir.names import field_name
-from a2a_gen.problems import Place, Problem
+from a2a_gen.problems import Level, Place, Problem
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import escaped, unescaped
 from a2a_gen.support import toml_lines
+from a2a_gen.support.project_rules import misfits, undone
 
 FILE = "a2a.toml"
 
@@ -97,7 +98,7 @@ def read_settings(config: Path) -> AgentSettings:
         if isinstance(facts, dict)
     )
     problems = [Problem(document.place(pointer), rule, text, cure) for pointer, rule, text, cure in (*_wrong(data), *_clashes(skills))]
-    return AgentSettings(data, skills, document, tuple(problems))
+    return AgentSettings(data, skills, document, (*problems, *_misfits(document, data)))
 
 
 _Said: TypeAlias = tuple[str, str, str, str]
@@ -134,6 +135,14 @@ def _known(schema: Json, path: Sequence[str | int]) -> Iterable[str]:
             case _:
                 return ()
     return keywords.members(schema, "properties") if isinstance(schema, dict) else ()
+
+
+def _misfits(document: Document, data: Mapping[str, object]) -> Iterator[Problem]:
+    """Find what ``a2a-gen serve`` would refuse; an app of one's own may still have somebody who does a skill."""
+    for level, found in ((Level.ERROR, misfits(data)), (Level.WARNING, undone(data))):
+        for each in found:
+            pointer = "".join(f"/{escaped(str(step))}" for step in each.path)
+            yield Problem(document.place(pointer), "A2A-K09", each.text, each.cure, level)
 
 
 def _clashes(skills: tuple[SkillSettings, ...]) -> Iterator[_Said]:

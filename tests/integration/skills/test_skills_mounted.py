@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,7 @@ from a2a_runtime.auth.gate import PresenceGate
 from a2a_runtime.complaints import ComplaintsError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.mounting import dialects_of, function_of
+from a2a_runtime.named import UnknownNameError
 from a2a_runtime.project import ProjectError, load_project
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
@@ -53,12 +55,70 @@ def test_a_project_names_its_service() -> None:
     assert surface.skills["publish"].asks is True
 
 
-def test_a_service_that_is_not_there_is_told(tmp_path: Path) -> None:
-    """What cannot be imported is named, with what to do."""
-    text = (ROOT / "examples" / "report" / "a2a.toml").read_text()
-    (tmp_path / "a2a.toml").write_text(text.replace("report_agent", "no_such_package"))
-    with pytest.raises(ProjectError, match="run a2a-gen build"):
-        load_project(tmp_path, {})
+@pytest.fixture
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project that was just started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert main(["init", "typed"]) == 0
+    monkeypatch.chdir(tmp_path / "typed")
+    yield tmp_path / "typed"
+    for name in [each for each in sys.modules if each.partition(".")[0] == "typed"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", None),
+        ("handlers:Typed", "handlers:Typo", "a2a.toml:1: service: there is no Typo in typed.handlers$"),
+        ("typed.handlers", "typed.handler", "a2a.toml:1: service: there is no module typed.handler$"),
+        ("typed.handlers:Typed", "typed.contract.service:TypedService", "a2a.toml:1: service: .* has no method greet; write it$"),
+        ("typed.contract", "typed.contracts", "a2a.toml:16: outputs.package: there is no module typed.contracts; run a2a-gen build$"),
+        ('service = "typed.handlers:Typed"', "", "a2a.toml:8: skills.greet: greet: nothing says who does this; .*service = "),
+    ],
+    ids=["fine", "class", "module", "method", "package", "nobody"],
+)
+def test_a_service_that_cannot_be_used_is_told(typed: Path, old: str, new: str, said: str | None) -> None:
+    """What is not there is named, where it is asked for, with what to do; and only what is not built is to be built."""
+    assert main(["build"]) == 0
+    file = typed / "a2a.toml"
+    file.write_text(file.read_text().replace(old, new) if old else file.read_text())
+    with nullcontext() if said is None else pytest.raises(ProjectError, match=said):
+        load_project(typed, {})
+
+
+MISFITS = [
+    ('[[surfaces]]\npath = "/"\nskills = ["nope"]', "a2a.toml:20 #/surfaces/0/skills: error: there is no skill nope [A2A-K09]"),
+    ('[[surfaces]]\npath = "/"\nauth = "nope"', "a2a.toml:20 #/surfaces/0/auth: error: auth 'nope' is not known [A2A-K09]"),
+    ('[[surfaces]]\npath = "/x"\n[[surfaces]]\npath = "/x"', "a2a.toml:21 #/surfaces/1/path: error: surfaces[0] is at /x already [A2A-K09]"),
+    ('[skills.b]\ndescription = "B."\n[[surfaces]]\npath = "/"\nname = "A"', "a2a.toml:22 #/surfaces/0/name: error: name shows the only skill of"),
+    (
+        '[skills.b]\ndescription = "B."\n[[surfaces]]\npath = "/"\ndialects = ["mesh"]',
+        "a2a.toml:20 #/surfaces/0: error: a mesh surface has one skill, and this has 2 [A2A-K09]",
+    ),
+    ("[rates.operations]\nSend = { requests = 1, seconds = 1 }", 'a2a.toml:18 #/rates/operations: error: "Send" is not one of'),
+]
+
+
+@pytest.mark.parametrize(("more", "said"), MISFITS, ids=["skill", "auth", "path", "shown as", "mesh", "rates"])
+def test_a_build_refuses_what_would_not_be_served(typed: Path, more: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever does not fit together is told by a check as it is when the agent starts: what CI takes can be served."""
+    with (typed / "a2a.toml").open("a", encoding="utf-8") as file:
+        file.write(f"{more}\n")
+    for command in (["build"], ["check"]):
+        assert main(command) == 2
+        assert said in capsys.readouterr().err
+    with pytest.raises(ProjectError):
+        load_project(typed, {})
+
+
+def test_skills_that_nobody_does_are_warned_of(typed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An app of one's own may have somebody who does them: the package is written, and the one who wants it served is told what is missing."""
+    file = typed / "a2a.toml"
+    file.write_text(file.read_text().partition("\n")[2])
+    assert main(["build"]) == 0
+    assert "a2a.toml:7 #/skills/greet: warning: greet: nothing says who does this" in capsys.readouterr().err
 
 
 async def test_a_plain_function_may_have_a_contract() -> None:
@@ -80,7 +140,7 @@ def test_words_of_a_project_are_understood() -> None:
     with pytest.raises(ValueError, match=r"there are 1\.0, 0\.3, mesh"):
         dialects_of("2.0")
     assert function_of("report_agent.handlers:ReportAgent.summarize") is ReportAgent.summarize
-    with pytest.raises(TypeError, match="neither a function nor a class"):
+    with pytest.raises(UnknownNameError, match="neither a function nor a class"):
         function_of("report_agent.handlers:__doc__")
 
 

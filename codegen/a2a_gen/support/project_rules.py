@@ -1,0 +1,83 @@
+"""What in an ``a2a.toml`` does not fit together, although each setting is right by itself: names that nothing has, two surfaces at one place. Pure.
+
+Whoever builds and whoever serves a project asks here, so that neither takes what the other refuses. What is wrong with a setting by itself says the
+schema of the file; here it is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from .kinds import is_list, is_object
+
+_BEARER: Final = "bearer"
+"""The gate that needs no entry: any token comes in."""
+_MESH: Final = "mesh"
+_SHOWN: Final = ("name", "description", "tags", "input_modes", "output_modes")
+"""How a surface shows its only skill."""
+
+_USUAL: Final[list[dict[str, object]]] = [{}]
+_WHO: Final = 'for a2a-gen serve, name the class that does it: service = "module:Class", above all tables; or a function: handler = "module:function"'
+
+
+class Misfit(NamedTuple):
+    """What does not fit, where it stands (the names that lead to it), and what to write instead."""
+
+    path: tuple[str | int, ...]
+    text: str
+    cure: str
+
+
+def misfits(data: Mapping[str, object]) -> Iterator[Misfit]:
+    """Find what can be neither built nor served."""
+    skills, auth = _table(data, "skills"), [_BEARER, *_table(data, "auth")]
+    surfaces = data.get("surfaces", _USUAL)
+    taken: dict[str, int] = {}
+    for number, surface in enumerate(surfaces if is_list(surfaces) else ()):
+        if not is_object(surface):
+            continue
+        yield from _of_surface(surface, number, data)
+        yield from _unknown_skills(surface, number, skills)
+        if isinstance(gate := surface.get("auth"), str) and gate not in auth:
+            yield Misfit(("surfaces", number, "auth"), f"auth {gate!r} is not known", f"name one of {', '.join(auth)}, or add [auth.{gate}]")
+        if isinstance(path := surface.get("path"), str) and (other := taken.setdefault(path.rstrip("/"), number)) != number:
+            yield Misfit(("surfaces", number, "path"), f"surfaces[{other}] is at {path} already", "give one of them another path")
+    if "service" in data and "outputs" not in data:
+        yield Misfit(("service",), "there is no generated class that it could subclass", 'add [outputs] with package = "my_agent.contract"')
+
+
+def undone(data: Mapping[str, object]) -> Iterator[Misfit]:
+    """Find the skills that nobody does when the project is served; in an app of one's own somebody may."""
+    left = [skill for skill, facts in _table(data, "skills").items() if is_object(facts) and "handler" not in facts]
+    if left and "service" not in data:
+        yield Misfit(("skills", left[0]), f"{', '.join(left)}: nothing says who does this", _WHO)
+
+
+def _of_surface(surface: Mapping[str, object], number: int, data: Mapping[str, object]) -> Iterator[Misfit]:
+    offered = _offered(surface, data)
+    dialects = surface.get("dialects", data.get("dialects"))
+    if len(offered) != 1:
+        cure = 'choose one: skill_id = "…"'
+        if is_list(dialects) and _MESH in dialects:
+            yield Misfit(("surfaces", number), f"a mesh surface has one skill, and this has {len(offered)}", cure)
+        elif shown := next((each for each in _SHOWN if each in surface), None):
+            yield Misfit(("surfaces", number, shown), f"{shown} shows the only skill of a surface, and this has {len(offered)}", cure)
+
+
+def _unknown_skills(surface: Mapping[str, object], number: int, skills: Mapping[str, object]) -> Iterator[Misfit]:
+    for key in ("skill_id", "skills"):
+        named = surface.get(key)
+        for skill in named if is_list(named) else [named]:
+            if isinstance(skill, str) and skill not in skills:
+                yield Misfit(("surfaces", number, key), f"there is no skill {skill}", f"name one of {', '.join(skills)}, or add [skills.{skill}]")
+
+
+def _offered(surface: Mapping[str, object], data: Mapping[str, object]) -> Sequence[object]:
+    chosen = surface.get("skills", [surface["skill_id"]] if "skill_id" in surface else list(_table(data, "skills")))
+    return chosen if is_list(chosen) else []
+
+
+def _table(data: Mapping[str, object], name: str) -> Mapping[str, object]:
+    found = data.get(name)
+    return found if is_object(found) else {}
