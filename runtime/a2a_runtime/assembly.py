@@ -49,7 +49,7 @@ class Assembly:
         keyring: Keyring | None = None,
     ) -> None:
         settings = settings or Settings()
-        clock = clock or SystemClock()
+        self.clock = clock = clock or SystemClock()
         keyring = keyring or Keyring.of(settings, surfaces)
         store = settings.store if store is None else store
         self.store = open_store(store, StoreOptions(lease=settings.lease)) if isinstance(store, str) else complete(store)

@@ -50,6 +50,9 @@ class Caller:
     proofs: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]], compare=False)
     """The schemes by which they have proved who they are, each with the scopes and roles that it gives them."""
 
+    expires: float | None = field(default=None, compare=False)
+    """Until when that holds, in seconds since 1970; ``None`` for ever."""
+
     def satisfies(self, requirement: Mapping[str, Iterable[str]]) -> bool:
         """Whether they have proved themselves by every scheme that is required, with everything that is required of it."""
         return all(name in self.proofs and self.proofs[name].issuperset(needed) for name, needed in requirement.items())

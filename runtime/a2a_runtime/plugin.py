@@ -78,7 +78,7 @@ class A2APlugin(InitPlugin):
                 self.assembly = assembly
                 for counter in counters:
                     counter.pages = Pages(counter.surface, app.cors_config)
-                    counter.count_in(assembly.store)
+                    counter.live_by(assembly.store, assembly.clock)
                     counter.open(*assembly.services(counter.surface), assembly.service.home)
                 try:
                     async with self._known_to_mesh(app, presence):

@@ -129,7 +129,7 @@ class Checkpoint:
         subject, team = who.subject, who.team
         if self._apart:
             subject, team = f"{first.scheme}:{subject}", team and f"{first.scheme}:{team}"
-        caller = Caller(subject, who.tenant, who.scopes, who.roles, who.claims, team, {first.scheme: who.scopes | who.roles})
+        caller = Caller(subject, who.tenant, who.scopes, who.roles, who.claims, team, {first.scheme: who.scopes | who.roles}, who.expires)
         for need, also in others:
             if also.tenant and caller.tenant not in {"", also.tenant}:
                 raise ChallengeError(self._challenge(None), "The proofs name different tenants")
@@ -140,6 +140,7 @@ class Checkpoint:
                 roles=caller.roles | also.roles,
                 claims={**also.claims, **caller.claims},
                 proofs={**caller.proofs, need.scheme: also.scopes | also.roles},
+                expires=min((each for each in (caller.expires, also.expires) if each is not None), default=None),
             )
         return caller
 

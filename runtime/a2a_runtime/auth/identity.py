@@ -47,6 +47,8 @@ class Identity:
     """The team whose tasks they share, in place of having their own."""
     claims: Mapping[str, object] = field(default_factory=dict[str, object])
     """What else is known about them."""
+    expires: float | None = None
+    """Until when the proof holds, in seconds since 1970; ``None`` for ever."""
 
     def __post_init__(self) -> None:
         names = f"{self.subject}{self.tenant}{self.team}"

@@ -37,6 +37,7 @@ from a2a_runtime.auth.keys import PUBLIC_ALGORITHMS, SECRET_ALGORITHMS, Keys
 
 _LONGEST = 16 * 1024
 _KINDS = frozenset((None, "jwt", "at+jwt", "application/at+jwt"))
+_FOREVER = 2**53
 _INVALID = "The token is not valid"
 _REASONS: Mapping[type[jwt.InvalidTokenError], str] = {
     ExpiredSignatureError: "The token has expired",
@@ -148,6 +149,7 @@ class JwtAuthenticator:
             _words(said, names.roles),
             "" if names.team is None or names.team not in said else _text(said, names.team),
             said,
+            _end_of(said["exp"]) + expected.leeway,
         )
 
 
@@ -176,6 +178,11 @@ def _text(said: Mapping[str, object], name: str) -> str:
     if not isinstance(value, str) or not value:
         raise RefusedError(f"The token does not say its {name}")
     return value
+
+
+def _end_of(said: object) -> float:
+    """Read when a token ends, in whatever form it was found to be right."""
+    return float(min(int(said), _FOREVER)) if isinstance(said, int | float | str) else 0.0
 
 
 def _words(said: Mapping[str, object], names: Iterable[str]) -> frozenset[str]:

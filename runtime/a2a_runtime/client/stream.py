@@ -22,7 +22,7 @@ from typing import Protocol, Self, TypeAlias
 from weakref import ReferenceType, ref
 
 from a2a_contract.base import WireModel
-from a2a_contract.errors import A2AError, UnavailableError
+from a2a_contract.errors import A2AError, UnauthenticatedError, UnavailableError
 from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
 from a2a_contract.operation import Operation
 from a2a_contract.operations import SUBSCRIBE_TO_TASK
@@ -149,6 +149,10 @@ class TaskStream:
                     yield event
                     if self.is_over:
                         return
+        except UnauthenticatedError as error:
+            if resuming or self.task_id is None:
+                raise
+            raise LostError("The agent takes our proof of who we are no longer") from error  # whoever makes it may make a new one
         except UnavailableError:
             self.cursor = None if resuming else self.cursor  # its log may not reach back so far
             raise

@@ -22,10 +22,12 @@ from a2a_contract.v1_0 import CancelTaskRequest
 from a2a_runtime.auth.credentials import Credentials
 from a2a_runtime.auth.gate import ANYONE
 from a2a_runtime.caller import Caller
+from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.exchange.address import base_url
 from a2a_runtime.exchange.body import GoneError, read_body
 from a2a_runtime.exchange.browsers import Pages
 from a2a_runtime.exchange.dialect import Spoken
+from a2a_runtime.exchange.expiry import Expiry
 from a2a_runtime.exchange.failure import failure_of
 from a2a_runtime.exchange.frames import error_frame, frame
 from a2a_runtime.exchange.listener import Listener
@@ -88,6 +90,7 @@ class Counter:
         self._gate, self._turnstile = surface.gate, Turnstile(surface)
         self.pages = Pages(surface)
         """Whose pages may call; the app says which others may, once it is known."""
+        self._clock: Clock = SystemClock()
         self._patrol = Patrol()
         seconds = surface.limits.body_seconds
         self._deadline = None if seconds is None else Deadline(seconds)
@@ -95,9 +98,10 @@ class Counter:
         self._home: Home = _nowhere
         self.close()
 
-    def count_in(self, store: Tally) -> None:
-        """Count in a store what all processes of the agent count together."""
+    def live_by(self, store: Tally, clock: Clock) -> None:
+        """Count in a store what all processes of the agent count together, and tell the time by a clock."""
         self._turnstile.count_in(store)
+        self._clock = clock
 
     def open(self, service: AgentService[Call], others: Mapping[str, AgentService[Call]] | None = None, home: Home | None = None) -> None:
         """Serve with a service from now on; with another one in some dialects. ``home`` says in which dialect a task was created."""
@@ -202,7 +206,8 @@ class Counter:
         headers = _echo(question, inquiry.call) if question.extensions else []
         if binding.dialect == MESH.name and _is_http_1(question):
             headers.append(_KEEP_ALIVE)
-        stream = EventStream(receive, send, self.surface.limits.keep_alive, headers)
+        expiry = Expiry(self._clock, inquiry.call.caller.expires)
+        stream = EventStream(receive, send, self.surface.limits.keep_alive, headers, expiry)
         try:
             await stream.run(_frames(events, inquiry), lambda error: _last_words(question, self.shown(question, error)))
         finally:

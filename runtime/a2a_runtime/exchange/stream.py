@@ -2,6 +2,7 @@
 
     events ──► frames ──► client          until the events end, or fail
     client gone ──► the events are closed at once, and with them whoever reads for them
+    client's proof run out ──► the same, with an error as the last event
     silence ──► a comment, so that nothing in between takes the connection for dead
 
 What fails before anything was sent is raised, so that it becomes a plain answer; what fails later becomes the last event. A first event that does not
@@ -12,11 +13,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 
 from litestar.types import Receive, Send
 
 from a2a_contract.errors import UnavailableError
+from a2a_runtime.exchange.expiry import Expiry
 from a2a_runtime.exchange.frames import SILENCE
 from a2a_runtime.exchange.listener import Listener
 
@@ -28,10 +30,13 @@ _HEADERS = ((b"content-type", b"text/event-stream"), (b"cache-control", b"no-cac
 class EventStream:
     """Sends frames to a client that listens for them."""
 
-    def __init__(self, receive: Receive, send: Send, keep_alive: float, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    def __init__(
+        self, receive: Receive, send: Send, keep_alive: float, headers: Sequence[tuple[bytes, bytes]] = (), expiry: Expiry | None = None
+    ) -> None:
         self._receive, self._send = receive, send
         self._keep_alive = keep_alive
         self._headers = (*_HEADERS, *headers)
+        self._expiry = expiry or nullcontext()
         self._now = asyncio.get_running_loop().time
         self._spoke_at: float | None = None
         self._turn = asyncio.Lock()
@@ -45,8 +50,9 @@ class EventStream:
         """Send every frame, and return when they have ended or the client is gone."""
         async with Listener(self._receive, self._break_silence, _PATIENCE) as listener, aclosing(frames):
             try:
-                async for frame in frames:
-                    await self._say(frame)
+                async with self._expiry:
+                    async for frame in frames:
+                        await self._say(frame)
             except Exception as error:  # the edge of a request: whatever fails, the client is told
                 if not self.has_begun:
                     raise

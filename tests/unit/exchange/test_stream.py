@@ -8,9 +8,12 @@ from collections.abc import AsyncGenerator, Iterable
 import pytest
 from unit.exchange.connection import Connection
 
+from a2a_runtime.auth.gate import ChallengeError
+from a2a_runtime.exchange.expiry import Expiry
 from a2a_runtime.exchange.frames import SILENCE
 from a2a_runtime.exchange.listener import Listener
 from a2a_runtime.exchange.stream import EventStream
+from a2a_runtime.testing.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
 
@@ -106,3 +109,41 @@ async def test_a_listener_lets_work_end_by_itself() -> None:
     with pytest.raises(LookupError):
         async with Listener(Connection().receive):
             raise LookupError
+
+
+async def test_a_stream_ends_when_the_proof_of_its_reader_does() -> None:
+    """At that moment of the clock, not before, with a last word; who has no end of theirs is not watched."""
+    clock, connection, frames = FakeClock(), Connection(), Frames([b"a", b"b"], waits=0.01)
+    for until in (None, clock.millis() / 1000 + 5000):
+        stream = EventStream(connection.receive, connection.send, 15, expiry=Expiry(clock, until))
+        await stream.run(frames.read(), lambda error: str(error).encode())
+        assert connection.body == b"ab"
+        connection.sent.clear()
+    given = asyncio.Event()
+    stream = EventStream(connection.receive, connection.send, 15, expiry=Expiry(clock, clock.millis() / 1000 + 5000))
+    stuck = asyncio.create_task(stream.run(endless(frames, given), lambda error: str(error).encode()))
+    await given.wait()
+    clock.advance(3600)
+    await asyncio.sleep(0.01)
+    assert not stuck.done()
+    clock.advance(1401)
+    await stuck
+    assert b"has expired" in connection.body
+    assert connection.sent[-1]["more_body"] is False
+
+
+async def test_a_proof_that_ends_before_the_first_event_is_refused_plainly() -> None:
+    """Nothing was sent yet."""
+    connection = Connection()
+    stream = EventStream(connection.receive, connection.send, 15, expiry=Expiry(FakeClock(), 0.0))
+    with pytest.raises(ChallengeError):
+        await stream.run(endless(Frames([]), asyncio.Event()), lambda error: str(error).encode())
+    assert connection.sent == []
+
+
+async def endless(frames: Frames, given: asyncio.Event) -> AsyncGenerator[bytes, None]:
+    """Give frames, and then none for ever."""
+    async for frame in frames.read():
+        yield frame
+    given.set()
+    await asyncio.Event().wait()
