@@ -6,6 +6,7 @@ dialect. A task belongs to the surface on which it was created and does not exis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
@@ -22,6 +23,7 @@ from a2a_runtime.execution.skill import Skill
 COMBINED = "combined"
 """The card that clients of several dialects can read."""
 
+_PATH = re.compile(r"(/[^/\s{}?#%\\]+)*")
 _OWN = frozenset(dialect.name for dialect in DIALECTS.values() if dialect.form_of is None)
 
 
@@ -104,8 +106,8 @@ class Surface:
 
     def __post_init__(self) -> None:
         name = f"the surface of agent {self.agent.name!r} at {self.path or '/'!r}"
-        if self.path and (not self.path.startswith("/") or self.path.endswith("/") or " " in self.path):
-            raise ValueError(f"{name}: a path begins with a slash, does not end with one, and has no blanks")
+        if not _PATH.fullmatch(self.path):
+            raise ValueError(f"{name}: a path begins with a slash, does not end with one, and has no blanks, no parameters and none of ?#%\\")
         if not self.dialects or not self.dialects <= _OWN:
             raise ValueError(f"{name}: the dialects are some of {', '.join(sorted(_OWN))}, not {', '.join(sorted(self.dialects)) or 'none'}")
         if self.card not in {COMBINED, *self.dialects}:

@@ -201,6 +201,22 @@ def test_two_surfaces_at_one_path_are_refused() -> None:
         Litestar(plugins=[plugin(Surface(saying("one"), "/x"), Surface(saying("two"), "/x"))])
 
 
+@pytest.mark.parametrize(("path", "place"), [("/x/tasks", "/x/tasks"), ("/x/message:send", "/x/message:send")])
+def test_a_surface_in_another_s_way_is_refused(path: str, place: str) -> None:
+    """With both names, and the place that both of them have."""
+    for surfaces in ((saying("one"), "/x"), (saying("two"), path)), ((saying("two"), path), (saying("one"), "/x")):
+        with pytest.raises(ImproperlyConfiguredException, match=rf"answers at {place}, where agent .* stands already"):
+            Litestar(plugins=[plugin(*(Surface(*each) for each in surfaces))])
+
+
+def test_a_surface_in_a_tenant_s_place_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """It is what was asked for, but the tenant is reached there no more."""
+    with caplog.at_level("INFO"):
+        Litestar(plugins=[plugin(Surface(saying("one"), "/x"), Surface(saying("two"), "/x/acme"), Surface(saying("three"), "/y"))])
+    told = [each.getMessage() for each in caplog.records if "tenant" in each.getMessage()]
+    assert told == ["agent 'two' (a surface at /x/acme) stands where a tenant 'acme' of agent 'one' (a surface at /x) would"]
+
+
 def test_a_plugin_without_an_agent_is_refused() -> None:
     """There is nothing to mount."""
     with pytest.raises(ImproperlyConfiguredException, match="no agent"):

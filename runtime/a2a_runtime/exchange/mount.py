@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -21,6 +22,8 @@ from a2a_runtime.exchange.exchange import HttpExchange
 from a2a_runtime.exchange.framework import shaped
 from a2a_runtime.exchange.skills import SkillController
 from a2a_runtime.surface import Surface
+
+log = logging.getLogger(__name__)
 
 _PARAMETER = re.compile(r"\{[^}]*\}")
 _BY_DIALECT: Mapping[str, type[AgentController]] = {V1_0.name: HttpV10Controller, V0_3.name: HttpV03Controller}
@@ -43,7 +46,7 @@ def controllers_of(exchange: HttpExchange) -> list[type[AgentController]]:
 
 
 def check_paths(exchanges: Sequence[HttpExchange], hosts: Iterable[ControllerRouterHandler]) -> None:
-    """Refuse two surfaces at one path, and routes of the host that stand in a surface's way."""
+    """Refuse two surfaces at one path, and routes of the host or of another surface that stand in a surface's way."""
     theirs = dict(_places_of(hosts))
     taken: dict[str, Surface] = {}
     for exchange in exchanges:
@@ -51,11 +54,16 @@ def check_paths(exchanges: Sequence[HttpExchange], hosts: Iterable[ControllerRou
         other = taken.setdefault(surface.path, surface)
         if other is not surface:
             raise ImproperlyConfiguredException(f"{_name(surface)} and {_name(other)} are at one path; give one of them another path=")
-        for shape, _ in _places_of(controllers_of(exchange)):
+        shapes = [shape for shape, _ in _places_of(controllers_of(exchange))]
+        for shape in shapes:
             if shape in theirs:
                 raise ImproperlyConfiguredException(
                     f"{_name(surface)} answers at {shape}, where {theirs[shape]} stands already; move that route, or give the surface another path="
                 )
+        theirs.update(dict.fromkeys(shapes, _name(surface)))
+    for path, surface in taken.items():
+        if (above := taken.get(path.rpartition("/")[0])) is not None and path:
+            log.info("%s stands where a tenant %r of %s would", _name(surface), path.rpartition("/")[2], _name(above))
 
 
 def check_guards(guards: Iterable[Guard]) -> None:

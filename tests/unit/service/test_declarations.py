@@ -45,6 +45,9 @@ def test_two_skills_of_one_id_are_refused() -> None:
     ("facts", "text"),
     [
         ({"path": "x"}, "begins with a slash"),
+        ({"path": "/{x:str}"}, "no parameters"),
+        ({"path": "/a//b"}, "begins with a slash"),
+        ({"path": "/a%20b"}, "none of"),
         ({"path": "/x/"}, "does not end with one"),
         ({"path": "/"}, "does not end with one"),
         ({"path": "/a b"}, "has no blanks"),
