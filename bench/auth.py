@@ -110,7 +110,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def signed_card() -> Callable[[], object]:
     """Serve a card that is signed by two keys."""
-    agent = Agent("signed")
+    agent = Agent("signed", url="https://agent.example")
     agent.add("echo", lambda ctx: ctx.text)
     cards = Cards(Surface(agent, signer=CardSigner([SigningKey.generate(), SigningKey.generate()])))
     body = cards.get(None, "https://agent.example").body

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
@@ -16,6 +16,7 @@ from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityS
 from a2a_runtime.agent import Agent, DeclaredSkill, SkillView
 from a2a_runtime.auth.gate import DescribingGate, Gate
 from a2a_runtime.auth.rates import Rates
+from a2a_runtime.bounds import misfits
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
@@ -23,6 +24,11 @@ from a2a_runtime.execution.skill import Skill
 COMBINED = "combined"
 """The card that clients of several dialects can read."""
 
+_UNSAID = (
+    "its cards are signed, and nobody has said where it is, so that a signature would prove the address that whoever asks has written as Host; "
+    "say it with Agent(url=…), with url under [agent] in a2a.toml, or with Surface(public_url=…)"
+)
+_POSITIVE = frozenset(("body", "body_seconds", "parts", "part_bytes", "depth", "webhooks", "keep_alive"))
 _PATH = re.compile(r"(/[^/\s{}?#%\\]+)*")
 _OWN = frozenset(dialect.name for dialect in DIALECTS.values() if dialect.form_of is None)
 
@@ -63,6 +69,10 @@ class Limits:
     """Seconds between the comments that keep a silent stream open."""
     card_age: int = 300
     """Seconds for which a card may be kept by whoever has read it."""
+
+    def __post_init__(self) -> None:
+        if wrong := [*misfits(asdict(self), _POSITIVE, "Limits: ")]:
+            raise ValueError("; ".join(wrong))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -112,6 +122,8 @@ class Surface:
             raise ValueError(f"{name}: the dialects are some of {', '.join(sorted(_OWN))}, not {', '.join(sorted(self.dialects)) or 'none'}")
         if self.card not in {COMBINED, *self.dialects}:
             raise ValueError(f"{name}: the card is {COMBINED!r} or one of the dialects spoken there, not {self.card!r}")
+        if self.signer is not None and self.dialects != {MESH.name} and self.address is None:
+            raise ValueError(f"{name}: {_UNSAID}")
         unknown = (self.only or frozenset()) - self.agent.skills.keys()
         if unknown:
             raise ValueError(f"{name}: the agent has no skill {', '.join(sorted(unknown))}; add its skills before mounting it")
@@ -126,6 +138,13 @@ class Surface:
         object.__setattr__(self, "skills", offered)  # frozen for everyone else
         object.__setattr__(self, "room", f"{self.path or '/'} {self.agent.name}")
         object.__setattr__(self, "required_extensions", required)
+
+    @property
+    def address(self) -> str | None:
+        """Where clients reach the surface, if that was said; whatever else there is to go by was written by who sends a request."""
+        if self.public_url:
+            return self.public_url.rstrip("/")
+        return self.agent.url.rstrip("/") + self.path if self.agent.url else None
 
     @property
     def security_schemes(self) -> Mapping[str, SecurityScheme]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import AsyncGenerator, Iterator
@@ -104,11 +105,11 @@ def busy_app(*surfaces: Surface, store: Store | str | None = None) -> Litestar:
 
 
 @contextmanager
-def on_a_socket(app: object, grace: float | None = None) -> Iterator[httpx.Client]:
-    """Serve an app with uvicorn, and give a client of it."""
+def on_a_socket(app: object, grace: float | None = None, listening: socket.socket | None = None) -> Iterator[httpx.Client]:
+    """Serve an app with uvicorn, perhaps on a socket that is there already, and give a client of it."""
     config = uvicorn.Config(app, port=0, log_level="critical", lifespan="on", timeout_graceful_shutdown=grace)  # type: ignore[arg-type]
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening] if listening else None})
     thread.start()
     while not server.started:
         assert thread.is_alive(), "the server did not start"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
@@ -11,13 +13,15 @@ from integration.serving import busy_agent
 from litestar import Litestar
 from litestar.testing import AsyncTestClient
 
-from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.v1_0 import Task
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
 from a2a_runtime.auth.keys import published
 from a2a_runtime.client import A2AClient, ClientOptions, Pin
 from a2a_runtime.client.signatures import CardNotTrustedError, SignedBy
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.signing.cards import CardSigner, Trust
+from a2a_runtime.signing.cards import CardSigner, Trust, verified
 from a2a_runtime.signing.keys import SigningKey
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
@@ -31,7 +35,7 @@ BASE = "http://testserver.local"
 
 def app() -> Litestar:
     """Serve an agent with a signed card."""
-    surface = Surface(busy_agent(), signer=CardSigner([KEY]))
+    surface = Surface(busy_agent(), signer=CardSigner([KEY]), public_url=BASE)
     return Litestar(plugins=[A2APlugin(surface, store="memory", settings=QUICK)], logging_config=None)
 
 
@@ -71,3 +75,29 @@ async def test_or_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     assert isinstance(await task_of(MISTRUST, required=False), Task)
     assert "used all the same" in caplog.text
+
+
+def test_whoever_asks_does_not_choose_what_is_signed(tmp_path: Path) -> None:
+    """Without an address that was said, a card has that of the request's Host; nothing of that kind is signed, and the cure is told at start."""
+    with pytest.raises(ValueError, match=r"nobody has said where it is.*Agent\(url=…\)"):
+        Surface(busy_agent(), signer=CardSigner([KEY]))
+    (tmp_path / "key.pem").write_text(KEY.to_pem())
+    with pytest.raises(ValueError, match="nobody has said where it is"):
+        create_app(Surface(busy_agent()), store="memory", settings=replace(QUICK, signing_keys=str(tmp_path / "key.pem")))
+
+
+async def test_a_signed_address_is_the_one_that_was_said() -> None:
+    """Whatever Host a request names."""
+    async with AsyncTestClient(app()) as client:
+        for header in ("host", "x-forwarded-host"):
+            answer = await client.get("/.well-known/agent-card.json", headers={header: "evil.example"})
+            known = json.dumps(await verified(answer.json(), TRUST))
+            assert BASE in known
+            assert "evil" not in known
+
+
+def test_surfaces_whose_cards_are_not_signed_need_no_address() -> None:
+    """Those of mesh: their format has no member for signatures."""
+    agent = Agent("mesh")
+    agent.add("echo", lambda ctx: ctx.text)
+    assert Surface(agent, dialects=frozenset((MESH.name,)), signer=CardSigner([KEY])).address is None

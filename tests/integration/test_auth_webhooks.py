@@ -57,7 +57,7 @@ async def test_the_keys_that_sign_are_on_record(settings: Settings, caplog: pyte
 
 async def test_an_agent_signs_what_it_sends_and_what_it_says_of_itself(settings: Settings, tmp_path: Path) -> None:
     """A receiver verifies the notification by the published keys, and the card is signed by the same."""
-    app = create_app(Surface(busy_agent()), store=f"sqlite:///{tmp_path}/tasks.db", settings=settings)
+    app = create_app(Surface(busy_agent(), public_url="https://busy.example"), store=f"sqlite:///{tmp_path}/tasks.db", settings=settings)
     async with Receiver() as receiver, AsyncTestClient(app) as client:
         push = {"url": receiver.url, "token": "t0ken-secret", "authentication": {"scheme": "Bearer", "credentials": "cr3dentials"}}
         params = {
@@ -76,7 +76,7 @@ async def test_an_agent_signs_what_it_sends_and_what_it_says_of_itself(settings:
     call = receiver.calls[0]
     assert call.headers["authorization"] == "Bearer cr3dentials"
     assert call.headers["x-a2a-notification-token"] == "t0ken-secret"
-    sender = Sender(keys, "busy", receiver.url)
+    sender = Sender(keys, "https://busy.example", receiver.url)
     proof = await verify(call.headers, call.body, sender)
     assert proof.id == call.headers["webhook-id"]
     await refused(call, sender)

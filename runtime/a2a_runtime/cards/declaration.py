@@ -49,11 +49,7 @@ def declare(surface: Surface, base_url: str, dialect: str = CANONICAL.name, read
 
 def address_of(surface: Surface, base_url: str) -> str:
     """Say where clients reach a surface."""
-    if surface.public_url:
-        return surface.public_url.rstrip("/")
-    if surface.agent.url:
-        return surface.agent.url.rstrip("/") + surface.path
-    return base_url.rstrip("/")
+    return surface.address or base_url.rstrip("/")
 
 
 def _interfaces(surface: Surface, url: str, reader: Dialect) -> Iterator[AgentInterface]:

@@ -113,7 +113,8 @@ def _with_keys() -> Litestar:
     with NamedTemporaryFile("w", suffix=".pem") as file:
         file.write(SigningKey.generate().to_pem())
         file.flush()
-        return create_app(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=replace(QUICK, signing_keys=file.name))
+        surface = Surface(guarded_agent(), gate=checkpoint(), public_url="https://guarded.example")
+        return create_app(surface, store="memory", settings=replace(QUICK, signing_keys=file.name))
 
 
 APPS: Mapping[str, Callable[[], Litestar]] = {

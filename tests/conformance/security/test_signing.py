@@ -121,7 +121,7 @@ async def test_what_the_sdk_does_not_sign_is_not_believed() -> None:
 async def test_a_served_card_is_signed_for_everybody_who_reads_it() -> None:
     """The document of each version, and the one for both: each reader finds a signature over what it reads."""
     key, other = KEYS["ES256"], KEYS["EdDSA"]
-    surface = Surface(busy_agent(), signer=CardSigner([key, other]))
+    surface = Surface(busy_agent(), signer=CardSigner([key, other]), public_url="https://busy.example")
     with TestClient(create_app(surface, store="memory")) as client:
         path = "/.well-known/agent-card.json"
         combined = client.get(path).json()

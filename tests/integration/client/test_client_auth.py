@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -103,9 +104,11 @@ def guarded(*authenticators: Authenticator, require: list[dict[str, list[str]]] 
     agent = Agent("guarded", capabilities=Capabilities(extended_agent_card=True))
     agent.add("who", who)
     agent.add("secret", who, only_extended=True)
-    surface = Surface(agent, gate=Checkpoint(*authenticators, require=require, same_people=True), signer=signer)
-    with on_a_socket(create_app(surface, store="memory", settings=QUICK)) as client:
-        yield str(client.base_url)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        surface = Surface(agent, gate=Checkpoint(*authenticators, require=require, same_people=True), signer=signer, public_url=signer and url)
+        with on_a_socket(create_app(surface, store="memory", settings=QUICK), listening=listening):
+            yield url
 
 
 async def subject(url: str, auth: httpx.Auth | str | Mapping[str, Proof] | None, options: ClientOptions | None = None) -> str | None:
