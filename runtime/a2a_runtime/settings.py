@@ -5,14 +5,34 @@ Every setting can be given in the environment, by its name in capitals after ``A
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import get_type_hints
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from difflib import get_close_matches
+from ipaddress import ip_network
+from typing import TypeVar, get_type_hints
+
+from a2a_runtime.bounds import misfits
+
+log = logging.getLogger(__name__)
 
 PREFIX = "A2A_"
 
+T = TypeVar("T")
+
 _BEATS = 3
 """How many beats a lease lasts at least: two may be late."""
+
+_POSITIVE = frozenset(
+    (
+        *("beat", "lease", "sweep", "retention_sweep", "tick", "job_poll", "stream_window", "dial_timeout", "fetch_limit"),
+        *("push_first_delay", "push_longest_delay", "push_tries", "push_concurrency", "push_poll"),
+    )
+)
+_ALIKE = 0.8
+"""How much a name must be like one of ours to be taken for a slip of the pen."""
+
+_PORTS = range(1, 1 << 16)
 
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False, "": False}
 
@@ -82,15 +102,25 @@ class Settings:
     """Keys, separated by commas, with which the secrets of webhooks are sealed in the store: 32 bytes each, as base64."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.beat * _BEATS <= self.lease:
-            raise ValueError(
+        if wrong := [*self._wrong()]:
+            raise ValueError("; ".join(wrong))
+
+    def _wrong(self) -> Iterator[str]:
+        yield from misfits({name.upper(): value for name, value in asdict(self).items()}, {name.upper() for name in _POSITIVE}, PREFIX)
+        if self.beat * _BEATS > self.lease > 0:
+            yield (
                 f"a lease of {self.lease:g} s is too short for a beat every {self.beat:g} s: one that is late would cost a living process its tasks; "
                 f"set {PREFIX}LEASE to at least {_BEATS * self.beat:g}, or {PREFIX}BEAT to less"
             )
+        for name, text, read in (("dial_networks", self.dial_networks, ip_network), ("dial_ports", self.dial_ports, port)):
+            try:
+                listed(text, read)
+            except ValueError as error:
+                yield f"{PREFIX}{name.upper()}: {error}"
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Read the settings that the environment gives, and say which of them cannot be read."""
+        """Read the settings that the environment gives, and say which of them cannot be read, or cannot work."""
         hints = get_type_hints(cls)
         given: dict[str, str | int | float] = {}
         wrong: list[str] = []
@@ -102,9 +132,34 @@ class Settings:
                     given[setting.name] = kind(environment[name])
                 except ValueError:
                     wrong.append(f"{name}={environment[name]!r} is no {hints[setting.name].__name__}")
+        _warn_of_slips(environment, [PREFIX + name.upper() for name in hints])
+        try:
+            settings = cls(**given)  # type: ignore[arg-type]  # each value was made by its own field's type
+        except ValueError as error:
+            wrong.append(str(error))
         if wrong:
             raise ValueError("; ".join(wrong))
-        return cls(**given)  # type: ignore[arg-type]  # each value was made by its own field's type
+        return settings
+
+
+def listed(text: str, read: Callable[[str], T]) -> list[T]:
+    """Read a list whose items are separated by commas."""
+    return [read(part.strip()) for part in text.split(",") if part.strip()]
+
+
+def port(text: str) -> int:
+    """Read the number of a port."""
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number not in _PORTS:
+        raise ValueError(f"{text!r} is no port, a number from {_PORTS.start} to {_PORTS.stop - 1}")
+    return number
+
+
+def _warn_of_slips(environment: Mapping[str, str], known: list[str]) -> None:
+    """Tell of variables that are no setting but look like one: others may have their own with this prefix, so it is no error."""
+    for name in sorted(environment.keys() - set(known)):
+        if name.startswith(PREFIX) and (alike := get_close_matches(name, known, 1, _ALIKE)):
+            log.warning("%s is no setting, and is not read; did you mean %s?", name, alike[0])
 
 
 def _truth(text: str) -> bool:

@@ -9,15 +9,12 @@ Python's own ``is_global`` is not asked: what it says depends on the version of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
-from typing import TypeVar
 
-from a2a_runtime.settings import PREFIX, Settings
-
-T = TypeVar("T")
+from a2a_runtime.settings import PREFIX, Settings, listed, port
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -99,10 +96,10 @@ class Policy:
 
     @classmethod
     def of(cls, settings: Settings) -> Policy:
-        """Read what the operator has set, or say what cannot be read (``ValueError``)."""
-        hosts = _listed("DIAL_HOSTS", settings.dial_hosts, lambda host: host.rstrip(".").lower())
-        networks = _listed("DIAL_NETWORKS", settings.dial_networks, ip_network)
-        ports = _listed("DIAL_PORTS", settings.dial_ports, int)
+        """Take what the operator has set."""
+        hosts = listed(settings.dial_hosts, lambda host: host.rstrip(".").lower())
+        networks = listed(settings.dial_networks, ip_network)
+        ports = listed(settings.dial_ports, port)
         return cls(frozenset(hosts), tuple(networks), frozenset(ports), settings.dial_loopback)
 
     def names(self, host: str) -> bool:
@@ -163,10 +160,3 @@ def _meant(address: Address) -> Address:
         if address in _NAT64:
             return IPv4Address(int(address) & 0xFFFFFFFF)
     return address
-
-
-def _listed(setting: str, text: str, read: Callable[[str], T]) -> list[T]:
-    try:
-        return [read(part.strip()) for part in text.split(",") if part.strip()]
-    except ValueError as error:
-        raise ValueError(f"{PREFIX}{setting}: {error}") from error

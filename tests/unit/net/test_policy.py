@@ -139,20 +139,6 @@ def test_only_listed_hosts_are_called(host: str, *, is_called: bool) -> None:
     assert Policy.of(Settings(dial_hosts="example.com, *.Example.org")).names(host) is is_called
 
 
-@pytest.mark.parametrize(
-    ("settings", "place"),
-    [
-        (Settings(dial_networks="10.0.0.1/8"), "A2A_DIAL_NETWORKS"),
-        (Settings(dial_ports="https"), "A2A_DIAL_PORTS"),
-    ],
-    ids=["network", "port"],
-)
-def test_a_wrong_setting_is_named(settings: Settings, place: str) -> None:
-    """The operator reads which setting cannot be read."""
-    with pytest.raises(ValueError, match=place):
-        Policy.of(settings)
-
-
 @pytest.mark.parametrize("text", ["127.0.0.1", "10.0.0.1"])
 def test_a_cure_is_a_setting_that_exists(text: str) -> None:
     """The setting that a refusal names is one that can be set."""
