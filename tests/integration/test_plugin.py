@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from integration.hosting import MESSAGE, books, plugin, saying, texts
 from integration.serving import busy_agent
 from litestar import Controller, Litestar, Request, Response, Router, asgi, get, post
 from litestar.connection import ASGIConnection
@@ -19,47 +20,14 @@ from litestar.testing import TestClient
 from litestar.types import ControllerRouterHandler, Receive, Scope, Send
 
 from a2a_contract.dialects import V0_3, V1_0
-from a2a_runtime.agent import Agent
-from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
-
-MESSAGE = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
-
-
-@get("/books")
-async def books() -> list[str]:
-    """List the host's books."""
-    return ["Momo"]
 
 
 @get("/books/{book:str}")
 async def book(book: FromPath[str]) -> str:
     """Find none of them."""
     raise NotFoundException(f"no {book}")
-
-
-def plugin(*mounted: Surface | Agent) -> A2APlugin:
-    """Mount agents with quick settings."""
-    return A2APlugin(*mounted, settings=QUICK)
-
-
-def texts(client: TestClient[Litestar], path: str) -> str:
-    """Ask the agent at a path, and read what its result says."""
-    task = client.post(f"{path}/message:send", json=MESSAGE).json()["task"]
-    return "".join(part["text"] for artifact in task["artifacts"] for part in artifact["parts"])
-
-
-def saying(words: str) -> Agent:
-    """Make an agent that says one thing."""
-    agent = Agent(words)
-
-    @agent.skill("say")
-    async def say(_ctx: TaskContext) -> str:
-        return words
-
-    return agent
 
 
 def test_several_agents_stand_beside_the_routes_of_a_host() -> None:
@@ -201,22 +169,6 @@ def test_two_surfaces_at_one_path_are_refused() -> None:
         Litestar(plugins=[plugin(Surface(saying("one"), "/x"), Surface(saying("two"), "/x"))])
 
 
-@pytest.mark.parametrize(("path", "place"), [("/x/tasks", "/x/tasks"), ("/x/message:send", "/x/message:send")])
-def test_a_surface_in_another_s_way_is_refused(path: str, place: str) -> None:
-    """With both names, and the place that both of them have."""
-    for surfaces in ((saying("one"), "/x"), (saying("two"), path)), ((saying("two"), path), (saying("one"), "/x")):
-        with pytest.raises(ImproperlyConfiguredException, match=rf"answers at {place}, where agent .* stands already"):
-            Litestar(plugins=[plugin(*(Surface(*each) for each in surfaces))])
-
-
-def test_a_surface_in_a_tenant_s_place_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    """It is what was asked for, but the tenant is reached there no more."""
-    with caplog.at_level("INFO"):
-        Litestar(plugins=[plugin(Surface(saying("one"), "/x"), Surface(saying("two"), "/x/acme"), Surface(saying("three"), "/y"))])
-    told = [each.getMessage() for each in caplog.records if "tenant" in each.getMessage()]
-    assert told == ["agent 'two' (a surface at /x/acme) stands where a tenant 'acme' of agent 'one' (a surface at /x) would"]
-
-
 def test_a_plugin_without_an_agent_is_refused() -> None:
     """There is nothing to mount."""
     with pytest.raises(ImproperlyConfiguredException, match="no agent"):
@@ -264,37 +216,3 @@ def test_an_app_without_a_document_stays_without() -> None:
     """Nothing is added to what is not there."""
     with TestClient(Litestar(plugins=[plugin(saying("one"))], openapi_config=None)) as client:
         assert texts(client, "") == "one"
-
-
-@pytest.mark.parametrize("root_path", ["", "/proxy"], ids=["alone", "behind a proxy"])
-@pytest.mark.parametrize("path", ["", "/one"], ids=["at its root", "below"])
-def test_an_app_may_have_a_path_of_its_own(path: str, root_path: str) -> None:
-    """Cards, errors of the router and the document name the paths that clients ask for."""
-    app = Litestar([books], path="/prefix", plugins=[plugin(Surface(saying("one"), path))])
-    with TestClient(app, root_path=root_path) as client:
-        card = client.get(f"/prefix{path}/.well-known/agent-card.json").json()
-        addresses = {each["url"] for each in card["supportedInterfaces"]}
-        assert addresses == {f"http://testserver.local{root_path}/prefix{path}"}
-        assert texts(client, f"/prefix{path}") == "one"
-        assert client.get(f"/prefix{path}/nowhere").json()["error"]["code"] == 404
-        refused = client.put(f"/prefix{path}/message:send")
-        assert (refused.status_code, refused.json()["error"]["code"], refused.headers["allow"]) == (405, 405, "POST, OPTIONS")
-        assert client.get("/prefixed").json() == {"status_code": 404, "detail": "Not Found"}
-        documented = set(client.get("/prefix/schema/openapi.json").json()["paths"])
-    assert {"/prefix/books", f"/prefix{path}", f"/prefix{path}/message:send", f"/prefix{path}/.well-known/agent-card.json"} <= documented
-    assert not [each for each in documented if not each.startswith("/prefix")]
-
-
-@get("/one/more")
-async def more() -> str:
-    """Stand below an agent."""
-    return "more"
-
-
-@pytest.mark.parametrize("path", ["", "/one"], ids=["at the root", "below"])
-def test_methods_of_a_host_s_routes_are_the_host_s_to_refuse(path: str) -> None:
-    """Also where an agent is around them; the agent's own are refused by the protocol."""
-    with TestClient(Litestar([books, more], plugins=[plugin(Surface(saying("one"), path))])) as client:
-        for route in ("/books", "/one/more"):
-            assert client.delete(route).json() == {"status_code": 405, "detail": "Method Not Allowed"}
-        assert client.delete(f"{path}/message:send").json()["error"]["code"] == 405

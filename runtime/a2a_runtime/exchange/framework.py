@@ -77,13 +77,13 @@ def _translated(error: Exception, surface: Surface, path: str) -> Exception:
         return ChallengeError(headers.get("www-authenticate", ""), error.detail)
     if issubclass(kind, MethodNotAllowedError):
         return kind(details={"allow": ", ".join(methods_at(surface, path)) or headers.get("allow", "")})
-    return kind(error.detail) if issubclass(kind, PermissionDeniedError) else kind()
+    return kind(error.detail) if issubclass(kind, PermissionDeniedError | InvalidRequestError) else kind()
 
 
 class Strays:
-    """Answers requests that the router could not place."""
+    """Answers requests that the router could not place, or whose ``Host`` is none."""
 
-    STATUSES = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+    STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 
     def __init__(self, counters: Sequence[Counter], host: ExceptionHandlersMap) -> None:
         self._counters = sorted(counters, key=lambda each: len(each.surface.path), reverse=True)

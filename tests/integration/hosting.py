@@ -1,0 +1,42 @@
+"""Apps of a host with agents in them."""
+
+from __future__ import annotations
+
+from litestar import Litestar, get
+from litestar.testing import TestClient
+
+from a2a_runtime.agent import Agent
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import QUICK
+
+MESSAGE = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
+
+
+@get("/books")
+async def books() -> list[str]:
+    """List the host's books."""
+    return ["Momo"]
+
+
+def plugin(*mounted: Surface | Agent) -> A2APlugin:
+    """Mount agents with quick settings."""
+    return A2APlugin(*mounted, settings=QUICK)
+
+
+def texts(client: TestClient[Litestar], path: str) -> str:
+    """Ask the agent at a path, and read what its result says."""
+    task = client.post(f"{path}/message:send", json=MESSAGE).json()["task"]
+    return "".join(part["text"] for artifact in task["artifacts"] for part in artifact["parts"])
+
+
+def saying(words: str) -> Agent:
+    """Make an agent that says one thing."""
+    agent = Agent(words)
+
+    @agent.skill("say")
+    async def say(_ctx: TaskContext) -> str:
+        return words
+
+    return agent
