@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,7 @@ from a2a_contract.v1_0 import GetTaskRequest, ListTasksRequest
 
 MESSAGE: dict[str, Any] = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
 MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z")
+JSON = {**ADA, "Content-Type": "application/json"}
 CONTENT = {"text", "raw", "url", "data"}
 
 
@@ -146,6 +148,21 @@ def test_v1_0_3_3_2_messages_are_checked_before_anything_is_done(
     check_refusal(response, asker_1_0.voice, "InvalidParamsError")
     assert fields_of(response, asker_1_0.voice) == [place]
     assert asker_1_0.wire(LIST_TASKS, ListTasksRequest())["totalSize"] == before
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_v1_0_5_5_what_is_no_json_is_not_read(asker_1_0: Asker, number: str) -> None:
+    """Not even where nobody would look at it; as a text, it is one."""
+    said = json.dumps({"message": {**MESSAGE, "parts": [{"text": number}]}})
+    wrong = said[:-1] + f', "mood": {number}}}'
+    for text, code in ((said, None), (wrong, -32700)):
+        if asker_1_0.voice.is_jsonrpc:
+            body = f'{{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {text}}}'
+            answer = asker_1_0.client.post("/", content=body, headers=JSON).json()
+            assert answer.get("error", {}).get("code") == code
+        else:
+            answer = asker_1_0.client.post("/message:send", content=text, headers=JSON)
+            assert answer.status_code == (400 if code else 200)
 
 
 def test_v1_0_5_7_members_that_are_not_known_are_ignored(asker_1_0: Asker) -> None:

@@ -27,9 +27,9 @@ def test_v1_0_3_6_patch_numbers_make_no_difference(asker_1_0: Asker) -> None:
 
 
 def test_v1_0_3_6_1_the_version_may_stand_in_the_query(agent_place: httpx.Client) -> None:
-    """As in the header."""
+    """As in the header; section 3.2.6: in whatever case."""
     for version, status in (("1.0", 200), ("0.5", 400)):
-        for name in ("A2A-Version", "OPVS-Version"):
+        for name in ("A2A-Version", "OPVS-Version", "a2a-version", "A2A-VERSION"):
             response = agent_place.post("/message:send", params={name: version}, json={"message": MESSAGE}, headers=ADA)
             assert response.status_code == status
 

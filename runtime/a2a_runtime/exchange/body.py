@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from litestar.types import HTTPRequestEvent, Receive
 
-from a2a_contract.errors import PayloadTooLargeError
+from pydantic_core import from_json
+
+from a2a_contract.errors import ParseError, PayloadTooLargeError
 
 _CONTENT_LENGTH = b"content-length"
 _DIGITS = 19
@@ -47,6 +49,15 @@ async def _rest(receive: Receive, headers: Mapping[bytes, bytes], limit: int, fi
     if len(body) > limit:
         raise _too_large(limit)
     return bytes(body)
+
+
+def check_json(body: bytes) -> None:
+    """Refuse words that parsers take for numbers although JSON has none; where they only stand in a text, it costs a look at it."""
+    if b"NaN" in body or b"Infinity" in body:
+        try:
+            from_json(body, allow_inf_nan=False)
+        except ValueError as error:
+            raise ParseError(fields=(("", f"Invalid JSON: {error}"),)) from error
 
 
 def _piece(message: HTTPRequestEvent) -> tuple[bytes, bool]:

@@ -23,6 +23,7 @@ from a2a_contract.errors import InvalidParamsError, MethodNotAllowedError
 from a2a_contract.kinds import is_object
 from a2a_contract.methods import METHODS
 from a2a_contract.places import places
+from a2a_runtime.exchange.body import check_json
 from a2a_runtime.exchange.counter import Counter, Inquiry
 from a2a_runtime.exchange.faults import all_faults
 from a2a_runtime.exchange.question import Question
@@ -58,6 +59,7 @@ class JsonRpc:
         if not self._forgives:
             question.check_media_type(self._media_types)
         body = await self._counter.body(question, receive)
+        check_json(body)
         try:
             read = self._reader.read(body)
         except UnreadableCallError as error:

@@ -9,6 +9,7 @@ from a2a_contract.dialects import DIALECTS
 from a2a_contract.errors import MethodNotAllowedError
 from a2a_contract.routing import Match, Route
 from a2a_runtime.exchange.address import below
+from a2a_runtime.exchange.body import check_json
 from a2a_runtime.exchange.counter import Counter, Inquiry
 from a2a_runtime.exchange.forms import read_form
 from a2a_runtime.exchange.question import Question
@@ -52,6 +53,7 @@ class Path:
         if scope["method"] in _WITH_BODY:
             question.check_media_type(self._media_types)
             body = await self._counter.body(question, receive)
+            check_json(body)
         binding, request = read_form(match, scope["query_string"], body, self._preferred)
         inquiry = Inquiry(binding, request, self._counter.call(question, caller, binding), nothing=_DONE, media_type=question.media_type())
         return await self._counter.serve(question, inquiry, receive, send)

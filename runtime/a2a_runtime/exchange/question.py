@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 from litestar.types import HTTPScope
 
@@ -26,7 +26,7 @@ IDEMPOTENCY_KEY = Parameter(("Idempotency-Key",), "A message that comes again un
 
 
 def _spelled(parameter: Parameter) -> tuple[tuple[bytes, str], ...]:
-    return tuple((header.lower().encode(), header) for header in parameter.headers)
+    return tuple((header.lower().encode(), header.lower()) for header in parameter.headers)
 
 
 _VERSIONS, _EXTENSIONS = _spelled(VERSION), _spelled(EXTENSIONS)
@@ -101,7 +101,9 @@ class Question:
         return None
 
     def _read_parameters(self) -> None:
-        query = parse_qs(self.scope["query_string"].decode("latin-1")) if self.scope["query_string"] else {}
+        query: dict[str, list[str]] = {}
+        for name, value in parse_qsl(self.scope["query_string"].decode("latin-1")):  # whose case does not matter, as that of headers
+            query.setdefault(name.lower(), []).append(value)
         if self.version is None:
             self.version = plain_version(next((text for _, text in self._said(_VERSIONS, query)), None))
         extensions = tuple(self._said(_EXTENSIONS, query))
