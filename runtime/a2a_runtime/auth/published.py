@@ -93,13 +93,12 @@ class PublishedKeys:
 
     async def _read(self) -> bool:
         try:
-            document = _object(await self._fetch(await self.locate(self._fetch)))
+            listed = _listed(await self._fetch(await self.locate(self._fetch)))
         except UnreadableError as error:
             log.warning("the keys of %s cannot be read: %s", self._url, error)
             record("keys-unreadable", keys_of=self._url, reason=str(error))
             return False
-        listed = document.get("keys")
-        before, self._keys = self._keys.ids, published(each for each in listed if is_object(each)) if is_list(listed) else KeySet()
+        before, self._keys = self._keys.ids, published(each for each in listed if is_object(each))
         if before != self._keys.ids:
             record("keys-changed", keys_of=self._url, added=_named(self._keys.ids - before), removed=_named(before - self._keys.ids))
         self._read_at = self._clock.monotonic()
@@ -148,13 +147,20 @@ def check_url(url: str) -> None:
 
 
 async def fetch_document(url: str) -> bytes:
-    """Get a document that is not too large, soon, and from nowhere else."""
+    """Get a document that is not too large, soon, and from nowhere else; for one of this machine no proxy of the environment is asked."""
+    elsewhere = not _is_loopback(httpx.URL(url).host)
     try:
-        async with asyncio.timeout(_SECONDS), httpx.AsyncClient(timeout=_SECONDS) as client, client.stream("GET", url) as answer:
+        async with (
+            asyncio.timeout(_SECONDS),
+            httpx.AsyncClient(timeout=_SECONDS, trust_env=elsewhere) as client,
+            client.stream("GET", url, headers={"accept-encoding": "identity"}) as answer,
+        ):
             if answer.status_code != HTTPStatus.OK:
                 raise UnreadableError(f"the answer is {answer.status_code}")
+            if answer.headers.get("content-encoding", "identity") != "identity":
+                raise UnreadableError("the answer is packed, which was not asked for")
             body = bytearray()
-            async for chunk in answer.aiter_bytes():
+            async for chunk in answer.aiter_raw():
                 body += chunk
                 if len(body) > _LARGEST:
                     raise UnreadableError("the answer is too large")
@@ -171,6 +177,13 @@ def _object(text: bytes) -> dict[str, object]:
     if not is_object(document):
         raise UnreadableError("it is no object")
     return document
+
+
+def _listed(text: bytes) -> list[object]:
+    listed = _object(text).get("keys")
+    if not is_list(listed):
+        raise UnreadableError("it has no list of keys")
+    return listed
 
 
 def _is_loopback(host: str) -> bool:

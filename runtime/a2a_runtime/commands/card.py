@@ -124,9 +124,11 @@ def _trust(keys: str) -> Trust:
 
 
 def _read(place: str) -> bytes:
+    from a2a_runtime.auth.published import UnreadableError, fetch_document  # noqa: PLC0415 - as above
+
     try:
-        return httpx.get(place, timeout=10).raise_for_status().content if "://" in place else Path(place).read_bytes()
-    except (httpx.HTTPError, OSError) as error:
+        return asyncio.run(fetch_document(place)) if "://" in place else Path(place).read_bytes()
+    except (UnreadableError, httpx.InvalidURL, OSError) as error:
         raise click.UsageError(f"{place} cannot be read: {error}") from error
 
 

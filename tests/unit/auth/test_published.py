@@ -180,3 +180,26 @@ def test_keys_in_the_open_are_refused_at_start(url: str) -> None:
     """Somebody in between could put keys of their own."""
     with pytest.raises(ValueError, match="over https"):
         PublishedKeys(url)
+
+
+@pytest.mark.parametrize("document", [b"{}", b'{"keys": null}', b'{"keys": {"a": 1}}', b"[]", b"no JSON"])
+async def test_a_document_without_keys_takes_none_away(setting: Setting, document: bytes) -> None:
+    """Whatever stands at the address for a while instead of the keys, a page of errors say, the known ones go on being good."""
+    token = setting.issuer.token()
+    await setting.check(token)
+    setting.library.documents[URL] = lambda: document
+    setting.clock.advance(301)
+    assert await setting.check(token)
+    setting.library.documents[URL] = setting.issuer.jwks
+    setting.clock.advance(11)
+    assert await setting.check(token)
+
+
+async def test_an_empty_list_takes_all_away(setting: Setting) -> None:
+    """An issuer may take its keys back."""
+    token = setting.issuer.token()
+    await setting.check(token)
+    setting.library.documents[URL] = lambda: b'{"keys": []}'
+    setting.clock.advance(301)
+    with pytest.raises(RefusedError, match="not known"):
+        await setting.check(token)

@@ -1,0 +1,104 @@
+"""Documents of issuers, over real sockets."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from a2a_runtime.auth.published import UnreadableError, fetch_document
+
+pytestmark = pytest.mark.anyio
+
+
+class Host(ThreadingHTTPServer):
+    """Answers whatever it is asked; ``asked`` are the first lines and the headers."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.body, self.packing = b'{"keys": []}', ""
+        self.asked: list[tuple[str, dict[str, str]]] = []
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://localhost:{self.server_port}/keys"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Host
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self.server.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+        self.send_response(200)
+        self.send_header("content-length", str(len(self.server.body)))
+        if self.server.packing:
+            self.send_header("content-encoding", self.server.packing)
+        self.end_headers()
+        self.wfile.write(self.server.body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
+        """Say nothing."""
+
+
+def _running() -> Iterator[Host]:
+    with Host() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """An issuer on this machine."""
+    yield from _running()
+
+
+@pytest.fixture
+def proxy() -> Iterator[Host]:
+    """Somebody whom the environment names as a proxy."""
+    yield from _running()
+
+
+async def test_no_proxy_tells_us_what_is_on_this_machine(host: Host, proxy: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs a proxy would choose the keys: what is read without TLS comes from here and from nobody else."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.server_port}")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    assert await fetch_document(host.url) == host.body
+    assert proxy.asked == []
+
+
+@pytest.mark.parametrize("packing", ["gzip", "br", "x"])
+async def test_nothing_is_unpacked(host: Host, packing: str) -> None:
+    """A small answer may be a large one; we ask for none of that kind, and take none."""
+    host.body, host.packing = gzip.compress(b"0" * 5_000_000), packing
+    with pytest.raises(UnreadableError, match="packed"):
+        await fetch_document(host.url)
+    assert host.asked[0][1]["accept-encoding"] == "identity"
+
+
+async def test_too_much_is_not_read(host: Host) -> None:
+    """However it is written."""
+    host.body = b" " * 2_000_000
+    with pytest.raises(UnreadableError, match="too large"):
+        await fetch_document(host.url)
+
+
+async def test_files_of_passwords_are_not_read(host: Host, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a netrc has for a host is not told to it."""
+    netrc = tmp_path_factory.mktemp("home") / ".netrc"
+    netrc.write_text("default login me password hush\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.setenv("HOME", str(netrc.parent))
+    await fetch_document(host.url)
+    assert "authorization" not in host.asked[0][1]

@@ -1,0 +1,35 @@
+"""What a registry may answer."""
+
+from __future__ import annotations
+
+import gzip
+
+import httpx
+import pytest
+
+from a2a_runtime.heartbeat.decision import Heard
+from a2a_runtime.heartbeat.registry import Registry
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (httpx.Response(200, headers={"content-encoding": "gzip"}, content=gzip.compress(b" " * 5_000_000)), "packed"),
+        (httpx.Response(200, content=b" " * 2_000_000), "too large"),
+    ],
+    ids=["packed", "large"],
+)
+async def test_answers_are_of_moderate_size(answer: httpx.Response, said: str) -> None:
+    """Whatever a registry sends is read as it is, up to a megabyte, and is trouble otherwise."""
+    asked = list[str]()
+
+    async def answered(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers["accept-encoding"])
+        return answer
+
+    async with Registry("http://registry", httpx.MockTransport(answered)) as registry:
+        heard = await registry.ask("an-agent")
+    assert (heard.heard, said in heard.reason) == (Heard.TROUBLE, True)
+    assert asked == ["identity"]
