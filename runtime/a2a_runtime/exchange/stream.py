@@ -1,6 +1,6 @@
 """One stream of events to one client.
 
-    events ──► frames ──► client          until the events end, or fail
+    events ──► frames ──► client          until the events end, or fail; frames that are there at once go in one write
     client gone ──► the events are closed at once, and with them whoever reads for them
     client's proof run out ──► the same, with an error as the last event
     silence ──► a comment, so that nothing in between takes the connection for dead
@@ -21,9 +21,12 @@ from a2a_contract.errors import UnavailableError
 from a2a_runtime.exchange.expiry import Expiry
 from a2a_runtime.exchange.frames import SILENCE
 from a2a_runtime.exchange.listener import Listener
+from a2a_runtime.exchange.waiting import BeforeItWaits
 
 _PATIENCE = 0.25
 """Seconds after which a stream begins without its first event."""
+_BURST = 65_536
+"""Bytes of frames that are sent although more are there: a stream that has much to tell is not kept back until it has told it."""
 _HEADERS = ((b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))
 
 
@@ -39,20 +42,23 @@ class EventStream:
         self._expiry = expiry or nullcontext()
         self._now = asyncio.get_running_loop().time
         self._spoke_at: float | None = None
+        self._ready = bytearray()
         self._turn = asyncio.Lock()
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything was sent."""
-        return self._spoke_at is not None
+        """Whether anything was sent, or is about to be."""
+        return self._spoke_at is not None or bool(self._ready)
 
     async def run(self, frames: AsyncGenerator[bytes, None], last_words: Callable[[Exception], bytes]) -> None:
         """Send every frame, and return when they have ended or the client is gone."""
         async with Listener(self._receive, self._break_silence, _PATIENCE) as listener, aclosing(frames):
             try:
                 async with self._expiry:
-                    async for frame in frames:
-                        await self._say(frame)
+                    while (frame := await BeforeItWaits(anext(frames, None), self._flush)) is not None:
+                        self._ready += frame
+                        if len(self._ready) > _BURST:
+                            await self._say()
             except Exception as error:  # the edge of a request: whatever fails, the client is told
                 if not self.has_begun:
                     raise
@@ -63,15 +69,21 @@ class EventStream:
                 raise
             await self._end()
 
+    async def _flush(self) -> None:
+        if self._ready:
+            await self._say()
+
     async def _end(self, data: bytes = b"") -> None:
         await self._say(data, more=False)
 
-    async def _say(self, data: bytes, *, more: bool = True) -> None:
+    async def _say(self, data: bytes = b"", *, more: bool = True) -> None:
+        """Send what is ready, and something after it."""
         async with self._turn:
-            has_begun, self._spoke_at = self.has_begun, self._now()
-            if not has_begun:
+            body, self._ready = bytes(self._ready + data), bytearray()
+            is_first, self._spoke_at = self._spoke_at is None, self._now()
+            if is_first:
                 await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
-            await self._send({"type": "http.response.body", "body": data, "more_body": more})
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
     async def _break_silence(self) -> float:
         """Say something if nothing was said for long, and tell after which time to look again."""

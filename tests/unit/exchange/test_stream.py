@@ -43,12 +43,12 @@ async def run(connection: Connection, frames: Frames, keep_alive: float = 15) ->
 
 
 async def test_frames_are_sent_in_order_and_the_answer_ends_with_them() -> None:
-    """The status comes first, then every frame, then the end."""
+    """The status comes first, then every frame; the last one says that it is."""
     connection = Connection()
     await run(connection, Frames([b"a", b"b"]))
     assert connection.status == 200
-    assert [message.get("body") for message in connection.sent] == [None, b"a", b"b", b""]
-    assert [message.get("more_body") for message in connection.sent] == [None, True, True, False]
+    assert [message.get("body") for message in connection.sent] == [None, b"a", b"b"]
+    assert [message.get("more_body") for message in connection.sent] == [None, True, False]
 
 
 async def test_what_fails_before_the_first_frame_is_raised() -> None:
@@ -147,3 +147,24 @@ async def endless(frames: Frames, given: asyncio.Event) -> AsyncGenerator[bytes,
         yield frame
     given.set()
     await asyncio.Event().wait()
+
+
+async def test_frames_that_are_there_at_once_go_in_one_write() -> None:
+    """A write to the socket costs more than all that was done for a frame; but nothing that is ready waits for what is not."""
+    connection, gate = Connection(), asyncio.Event()
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        yield b"a"
+        yield b"b"
+        await gate.wait()
+        yield b"c"
+        yield b"d" * 70_000
+        yield b"e"
+
+    running = asyncio.create_task(EventStream(connection.receive, connection.send, 15).run(frames(), lambda _: b""))
+    await asyncio.sleep(0.01)
+    assert connection.body == b"ab"
+    gate.set()
+    await running
+    assert [message.get("body") for message in connection.sent] == [None, b"ab", b"c" + b"d" * 70_000, b"e"]
+    assert [message.get("more_body") for message in connection.sent] == [None, True, True, False]
