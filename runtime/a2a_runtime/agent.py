@@ -150,6 +150,9 @@ class Agent:
         """Add a skill."""
         if skill_id in self._skills:
             raise ValueError(f"agent {self.name!r}: two skills are called {skill_id!r}; give one of them another id")
+        if unknown := sorted(facts.keys() - SkillFacts.__optional_keys__):
+            known = ", ".join(sorted(SkillFacts.__optional_keys__))
+            raise TypeError(f"agent {self.name!r}: nothing is known of {', '.join(unknown)} of a skill ({skill_id!r}); there are {known}")
         contract = facts.get("contract")
         run = Skill(skill_id, handler, facts.get("answers", Answers.TASK), facts.get("timeout", 300.0), facts.get("restartable", True))
         declared = DeclaredSkill(

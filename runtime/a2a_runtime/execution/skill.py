@@ -59,7 +59,7 @@ class Skill:
 
     def __post_init__(self) -> None:
         style = style_of(self.handler)
-        if style is None:
+        if style is None or not _takes_one(self.handler):
             raise TypeError(f"skill {self.id!r}: a handler is an async function, an async generator or a plain function of one argument")
         if self.timeout is not None and self.timeout <= 0:
             raise ValueError(f"skill {self.id!r}: the timeout is a positive number of seconds, or None for no limit")
@@ -67,6 +67,17 @@ class Skill:
         object.__setattr__(self, "style", style)
         if style is Style.STREAM and self.answers is Answers.MESSAGE:
             raise TypeError(f"skill {self.id!r}: a handler that streams needs a task to stream into: answers='task'")
+
+
+def _takes_one(handler: Handler) -> bool:
+    """Say whether a function can be called with one argument; of some that are written in C nobody knows."""
+    try:
+        inspect.signature(handler, follow_wrapped=False).bind(None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
 
 
 def style_of(handler: object) -> Style | None:

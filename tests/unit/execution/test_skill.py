@@ -74,12 +74,26 @@ def test_a_handler_tells_how_it_is_called(handler: object, style: Style) -> None
         (lambda: Skill("s", sync_stream), "async generator"),
         (lambda: Skill("s", Called), "async function"),
         (lambda: Skill("s", 5), "async function"),
+        (lambda: Skill("s", lambda: "x"), "of one argument"),
+        (lambda: Skill("s", lambda _one, _two: "x"), "of one argument"),
+        (lambda: Skill("s", lambda *, _ctx: "x"), "of one argument"),
         (lambda: Skill("s", plain, timeout=0), "timeout"),
         (lambda: Skill("s", plain, answers="both"), "both"),
         (lambda: Skill("s", stream, answers="message"), "stream into"),
         (lambda: Skills(Skill("s", plain), Skill("s", thread)), "two skills"),
     ],
-    ids=["sync generator", "class", "number", "no time", "unknown answer", "message from a stream", "two of a name"],
+    ids=[
+        "sync generator",
+        "class",
+        "number",
+        "no argument",
+        "two arguments",
+        "by name only",
+        "no time",
+        "unknown answer",
+        "message from a stream",
+        "two of a name",
+    ],
 )
 def test_what_is_no_skill_is_refused_at_once(make: object, complaint: str) -> None:
     """A mistake in a registration is an error where it is made, and says what would be right."""
