@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from a2a_gen.agent.library import Library, Target
 from a2a_gen.agent.settings import FILE, AgentSettings, SkillSettings
 from a2a_gen.agent.shaping import Shaper
 from a2a_gen.emit.render import BUILD, Code
+from a2a_gen.ir.names import skill_constant
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.positions import escaped
 
@@ -74,7 +74,7 @@ class AgentIR:
 
 
 # What the card shows of a skill, as ``Agent.add`` takes it.
-_FACTS = ("name", "description", "tags", "examples", "input_modes", "output_modes", "answers", "timeout", "restartable")
+_FACTS = ("name", "description", "tags", "examples", "input_modes", "output_modes", "answers", "timeout", "restartable", "require", "only_extended")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +112,6 @@ def make_contract(reached: Reached) -> AgentIR:
     return AgentIR(settings, skills, definitions, modules_of(definitions))
 
 
-def _constant(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "_", text).upper().rstrip("_")
-
-
 def _skill(skill: SkillSettings, forms: Mapping[str, FormIR], settings: AgentSettings) -> SkillIR:
     limits = keywords.members(settings.data, "limits")
     facts = {key: skill.facts[key] for key in _FACTS if key in skill.facts}
@@ -124,11 +120,11 @@ def _skill(skill: SkillSettings, forms: Mapping[str, FormIR], settings: AgentSet
     return SkillIR(
         id=skill.id,
         method=skill.method,
-        constant=_constant(skill.method),
+        constant=skill_constant(skill.method),
         description=keywords.text(skill.facts, "description"),
         input=forms["input"],
         output=forms["output"],
-        replies={_constant(f"{skill.method}_asks_{use.removeprefix('ask.')}"): form for use, form in forms.items() if use.startswith("ask.")},
+        replies={skill_constant(f"{skill.method}_asks_{use.removeprefix('ask.')}"): form for use, form in forms.items() if use.startswith("ask.")},
         streams=skill.streams,
         handler=keywords.text(skill.facts, "handler") or None,
         facts=facts,

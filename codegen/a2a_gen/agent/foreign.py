@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,11 +13,11 @@ from a2a_gen.agent.contract import TEXT, AgentIR, FormIR, SkillIR
 from a2a_gen.agent.grouping import modules_of
 from a2a_gen.agent.library import Library, Target
 from a2a_gen.agent.merge import Merged
-from a2a_gen.agent.settings import AgentSettings, SkillSettings
+from a2a_gen.agent.settings import AgentSettings
 from a2a_gen.agent.shaping import Shaper
 from a2a_gen.agent.shown import Remote
 from a2a_gen.emit.render import render
-from a2a_gen.ir.names import skill_word
+from a2a_gen.ir.names import skill_constant, skill_methods
 from a2a_gen.problems import ContractError, Level, ProjectError
 
 _SOURCE = "the card of the agent"
@@ -24,8 +25,7 @@ _SOURCE = "the card of the agent"
 
 def emit(remote: Remote, source: str, command: str) -> dict[str, bytes]:
     """Write the files of the package; ``source`` is where the card is, ``command`` what makes all of this again."""
-    _refuse_alike(remote)
-    agent = _agent(remote, command)
+    agent = _agent(remote, _methods(remote), command)
     name = f"{agent.class_name}Client"
     homes = [(home, names) for home, names in (("client", [name]), ("types", sorted(agent.modules))) if names]
     names = sorted(each for _, listed in homes for each in listed)
@@ -38,19 +38,17 @@ def emit(remote: Remote, source: str, command: str) -> dict[str, bytes]:
     }
 
 
-def _refuse_alike(remote: Remote) -> None:
-    """Refuse skills that would have one method: their names are not ours to choose."""
-    methods = Counter(_method(skill) for skill, _ in remote.skills)
-    twice = [skill for skill, _ in remote.skills if methods[_method(skill)] > 1]
-    if twice:
-        raise ProjectError(f"the skills {', '.join(map(repr, twice))} have one name in Python", "ask whoever runs the agent to rename one of them")
+def _methods(remote: Remote) -> Mapping[str, str]:
+    """Name the method of each skill, or say that there is none to call, or no telling which."""
+    counts = Counter(skill for skill, _ in remote.skills)
+    if not counts:
+        raise ProjectError("the card names no skill: there is nothing to call", "give the card of an agent that has some")
+    if twice := [skill for skill, count in counts.items() if count > 1]:
+        raise ProjectError(f"the card has several skills with the id {', '.join(map(repr, twice))}", "ask whoever runs the agent to rename them")
+    return skill_methods(counts)
 
 
-def _method(skill: str) -> str:
-    return SkillSettings.method_of(skill_word(skill))
-
-
-def _agent(remote: Remote, command: str) -> AgentIR:
+def _agent(remote: Remote, methods: Mapping[str, str], command: str) -> AgentIR:
     merged = Merged(remote.schemas)
     with TemporaryDirectory(prefix="a2a-gen-") as folder:
         for name, content in merged.files.items():
@@ -72,8 +70,8 @@ def _agent(remote: Remote, command: str) -> AgentIR:
     skills = tuple(
         SkillIR(
             id=skill,
-            method=_method(skill),
-            constant=_method(skill).upper().rstrip("_"),
+            method=methods[skill],
+            constant=skill_constant(methods[skill]),
             description=keywords.text(facts, "description") or skill,
             input=form(skill, "input"),
             output=form(skill, "output"),

@@ -29,7 +29,7 @@ def client_side(agent: AgentIR) -> dict[str, bytes]:
     write = partial(render, sources=(agent.source,), command=agent.command)
     used = {form.type for skill in agent.skills for form in _forms(skill) if form.file}
     sent = {form.type for skill in agent.skills for form in (skill.input, skill.output) if form.file}
-    said = keywords.text(agent.settings.agent, "description")
+    said = keywords.text(agent.settings.agent, "description") or f"Calls the skills of {agent.class_name}."
     return {
         "py.typed": b"",
         "skills.py": write("skills.py.jinja", skills=agent.skills, imports=_imports(used, agent), has_schemas=bool(used)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import jsonschema_rs
 from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import pascal
 from a2a_gen.agent.keywords import Schema
-from a2a_gen.ir.names import field_name
+from a2a_gen.ir.names import skill_method
 from a2a_gen.problems import Level, Place, Problem
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
@@ -48,11 +47,6 @@ class SkillSettings:
     id: str
     method: str
     facts: Schema
-
-    @staticmethod
-    def method_of(skill: str) -> str:
-        """Name the method of a skill."""
-        return field_name(re.sub(r"\W", "_", skill))
 
     @property
     def references(self) -> Mapping[str, str]:
@@ -93,9 +87,7 @@ def read_settings(config: Path) -> AgentSettings:
     data: dict[str, Json] = tomllib.loads(text)
     document = TomlDocument(FILE, text, data)
     skills = tuple(
-        SkillSettings(name, SkillSettings.method_of(name), facts)
-        for name, facts in keywords.members(data, "skills").items()
-        if isinstance(facts, dict)
+        SkillSettings(name, skill_method(name), facts) for name, facts in keywords.members(data, "skills").items() if isinstance(facts, dict)
     )
     problems = [Problem(document.place(pointer), rule, text, cure) for pointer, rule, text, cure in (*_wrong(data), *_clashes(skills))]
     return AgentSettings(data, skills, document, (*problems, *_misfits(document, data)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from a2a_gen.agent import keywords
 from a2a_gen.agent.keywords import Schema
-from a2a_gen.ir.names import skill_word
+from a2a_gen.ir.names import file_word
 from a2a_gen.source.json_text import parse
 
 EXTENSION = "urn:a2a-gen:extension:skill-schemas:v1"
@@ -29,7 +29,7 @@ class Served:
     @property
     def file(self) -> str:
         """Name the file that it is kept in; the name of a skill is somebody else's, and no path."""
-        return f"{skill_word(self.skill)}.{self.use}.json"
+        return f"{file_word(self.skill)}.{self.use}.json"
 
     @property
     def data(self) -> Schema:

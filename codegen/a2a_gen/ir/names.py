@@ -7,6 +7,8 @@ thing; a test compares the two. Two members that become one name are a problem o
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from keyword import iskeyword
 
@@ -26,6 +28,9 @@ _TAKEN_BY_MODELS = frozenset(
     model_validate_strings mro parse_file parse_obj parse_raw register schema schema_json update_forward_refs validate
     """.split()  # noqa: SIM905 - a list would take thirty lines
 )
+
+# What a client or a service has already by this name, or says in its annotations.
+_TAKEN_BY_SKILLS = frozenset({"aclose", "str", "untyped"})
 
 # The word that an annotation of the type begins with; a member of that name would hide it from its own annotation.
 _ANNOTATIONS = {Primitive.STRING: "str", Primitive.INTEGER: "int", Primitive.NUMBER: "float", Primitive.BOOLEAN: "bool"}
@@ -58,13 +63,41 @@ def skill_word(skill: str) -> str:
     word = re.sub(r"[^A-Za-z0-9_-]", "_", skill)
     if skill.isascii() and len(word) <= _LONGEST and re.search(r"[A-Za-z0-9]", word) and not _DEVICE.fullmatch(word):
         return word
-    digest = sha256(skill.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{word.strip('_-')[:_LONGEST] or 'skill'}_{digest}"
+    return f"{word.strip('_-')[:_LONGEST] or 'skill'}_{_mark(skill)}"
+
+
+def file_word(skill: str) -> str:
+    """Make a word for files of the same, that no other skill has where capitals and small letters are one."""
+    word = skill_word(skill)
+    return word if word == word.lower() or word.endswith(_mark(skill)) else f"{word}_{_mark(skill)}"
+
+
+def skill_method(skill: str) -> str:
+    """Name the method of a skill."""
+    name = _snake(_word(skill))
+    return f"{name}_" if iskeyword(name) or name in _TAKEN_BY_SKILLS else name
+
+
+def skill_constant(method: str) -> str:
+    """Name the entry of a skill, or of a question of it, in the table of skills."""
+    name = method.upper().rstrip("_")
+    return "TEXT_" if name == "TEXT" else name  # what a form of plain text is called there
+
+
+def skill_methods(skills: Iterable[str]) -> Mapping[str, str]:
+    """Name the methods of skills whose names are not ours to choose; of those that would share one, only the skill that is called so keeps it."""
+    wanted = {skill: skill_method(skill_word(skill).strip("_-")) for skill in skills}
+    counts = Counter(wanted.values())
+    return {skill: name if counts[name] == 1 or name == skill else f"{name}_{_mark(skill)}" for skill, name in wanted.items()}
 
 
 def is_class_name(name: str) -> bool:
     """Whether a type can have this name in Python."""
     return name.isidentifier() and not iskeyword(name) and not name.startswith("_")
+
+
+def _mark(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def _word(wire: str) -> str:

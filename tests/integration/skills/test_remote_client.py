@@ -141,13 +141,6 @@ def test_names_of_others_are_no_paths(folder: Path, name: str) -> None:
     assert main(["client", "card.json", "-o", "deep/remote", "--check"]) == 0
 
 
-def test_skills_that_python_cannot_tell_apart(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two skills that would be one method are refused by name."""
-    (folder / "card.json").write_text(json.dumps({**MESH, "skills": [{"id": "a-b"}, {"id": "a_b"}]}))
-    assert main(["client", "card.json", "-o", "remote"]) == 2
-    assert "'a-b', 'a_b'" in capsys.readouterr().err
-
-
 def test_cards_of_mesh_agents_hold_their_schemas(folder: Path) -> None:
     """A card in a file is enough where it holds the schema itself."""
     (folder / "card.json").write_text(json.dumps(MESH))
