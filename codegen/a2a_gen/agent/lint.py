@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import jsonschema_rs
 
 from a2a_gen.agent import keywords
+from a2a_gen.agent.keywords import Schema
 from a2a_gen.agent.library import Library, Target
 from a2a_gen.problems import Level, Problem
 from a2a_gen.source.json_text import Json
@@ -27,6 +29,7 @@ def check(library: Library) -> Iterator[Problem]:
         if not document.path.endswith(".toml"):
             yield from _unlawful(library, path, document.data)
             yield from _untyped(library, Target(path), document.data)
+            yield from _slow(library, Target(path), document.data)
 
 
 def _unlawful(library: Library, path: str, data: Json) -> Iterator[Problem]:
@@ -46,15 +49,36 @@ def _untyped(library: Library, place: Target, schema: Json) -> Iterator[Problem]
     """Find members of what may not be an object: the schema accepts any other value too, the model does not."""
     if not isinstance(schema, dict):
         return
-    parts = dict(keywords.parts(schema))
     if "properties" in schema and "type" not in schema and place.pointer.rpartition("/")[0].rpartition("/")[2] not in _COMBINED:
         where = library.place(place)
         yield Problem(where, "A2A-K07", "this has properties and no type: other values than objects fit it", 'add "type": "object"', Level.WARNING)
-    for holder in keywords.HOLDERS:
-        parts |= {f"/{holder}/{escaped(name)}": each for name, each in keywords.members(schema, holder).items()}
-    for pointer, part in parts.items():
-        if pointer.split("/")[1] not in {"if", "then", "else", "not", "dependentSchemas", "dependencies"}:
-            yield from _untyped(library, Target(place.file, place.pointer + pointer), part)
+    for inner, part in _within(place, schema):
+        if inner.pointer.removeprefix(place.pointer).split("/")[1] not in {"if", "then", "else", "not", "dependentSchemas", "dependencies"}:
+            yield from _untyped(library, inner, part)
+
+
+def _slow(library: Library, place: Target, schema: Json) -> Iterator[Problem]:
+    """Find patterns that a validator has to try in many ways: with them, a long text can keep an agent busy for seconds."""
+    if not isinstance(schema, dict):
+        return
+    named = {"/pattern": keywords.text(schema, "pattern")}
+    named |= {f"/patternProperties/{escaped(name)}": name for name in keywords.members(schema, "patternProperties")}
+    for pointer, pattern in named.items():
+        if _TRIED.search(_LITERAL.sub("", pattern)):
+            where = library.place(Target(place.file, place.pointer + pointer))
+            text = f"the pattern {pattern} looks around or back, and may take seconds for a long text"
+            yield Problem(where, "A2A-K10", text, r"write it without (?=…), (?!…), (?<=…), (?<!…) and \1", Level.WARNING)
+    for inner, part in _within(place, schema):
+        yield from _slow(library, inner, part)
+
+
+def _within(place: Target, schema: Schema) -> Iterator[tuple[Target, Json]]:
+    """List the schemas that stand directly in another, definitions too."""
+    named = {f"/{holder}/{escaped(name)}": each for holder in keywords.HOLDERS for name, each in keywords.members(schema, holder).items()}
+    for pointer, part in (*keywords.parts(schema), *named.items()):
+        yield Target(place.file, place.pointer + pointer), part
 
 
 _COMBINED = ("allOf", "anyOf", "oneOf")
+_LITERAL = re.compile(r"\\[^1-9k]|\[(?:\\.|[^]\\])*\]")
+_TRIED = re.compile(r"\(\?(?:<?[=!])|\\[1-9]|\\k<")
