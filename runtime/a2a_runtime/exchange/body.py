@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from litestar.types import HTTPRequestEvent, Receive
-
 from pydantic_core import from_json
 
 from a2a_contract.errors import ParseError, PayloadTooLargeError

@@ -39,7 +39,7 @@ class Tasks(ServiceBase):
         page = await self._engine.list(scope, replace(query, history_length=call.history(query.history_length)))
         if not page.total_size and query.context_id and call.dialect in _CONTEXT_MUST_EXIST:
             await self._need_context(scope, query.context_id)
-        return Encoded.raw(ListTasksResponse, page_json(page, query.page_size))
+        return Encoded.raw(ListTasksResponse, page_json(page, query))
 
     async def cancel_task(self, request: CancelTaskRequest, call: Call) -> Encoded[Task]:
         """Ask for a task to stop, and wait a little until it has."""
@@ -86,12 +86,18 @@ def _wrong_in(query: TaskQuery, *, has_all_filters: bool) -> Iterator[tuple[str,
             yield from error.fields
 
 
-def page_json(page: TaskPage, page_size: int) -> bytes:
-    """Write a page of tasks by joining what the store has written."""
-    tasks = b",".join([stored.task.json for stored in page.tasks])
+def page_json(page: TaskPage, query: TaskQuery) -> bytes:
+    """Write a page of tasks by joining what the store has written; who asks for artifacts is told of every task which it has, or that it has none."""
+    shown = _with_artifacts if query.include_artifacts else bytes
+    tasks = b",".join([shown(stored.task.json) for stored in page.tasks])
     return b'{"tasks":[%b],"nextPageToken":%b,"pageSize":%d,"totalSize":%d}' % (
         tasks,
         dumps(page.next_page_token).encode(),
-        page_size,
+        query.page_size,
         page.total_size,
     )
+
+
+def _with_artifacts(task: bytes) -> bytes:
+    """Add an empty list where nothing looks like one, which nothing inside a text does: quotes are escaped there."""
+    return task if b',"artifacts":[' in task else task[:-1] + b',"artifacts":[]}'
