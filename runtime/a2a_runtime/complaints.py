@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from a2a_contract.steps import steps
 from a2a_contract.toml_lines import line_of
 
 
@@ -34,10 +35,10 @@ class ComplaintsError(ValueError):
         self.complaints = complaints
 
 
-def complaints_of(error: ValidationError, known: str, *before: str) -> list[Complaint]:
-    """List what is wrong with a table at a path; ``known`` says which settings there are."""
+def complaints_of(error: ValidationError, of: type[BaseModel], cure: str, *before: str) -> list[Complaint]:
+    """List what is wrong with a table of a type at a path; ``cure`` is for settings that it does not have."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    return list(dict.fromkeys(Complaint((*before, *each["loc"]), _cure(each["type"], each["msg"], known)) for each in found))
+    return list(dict.fromkeys(Complaint((*before, *steps(of, each["loc"])), _text(each["type"], each["msg"], cure)) for each in found))
 
 
 def told(complaints: Iterable[Complaint], file: Path, text: str) -> str:
@@ -45,11 +46,13 @@ def told(complaints: Iterable[Complaint], file: Path, text: str) -> str:
     return "\n".join(f"{file}:{line_of(text, each.path)}: {each}" for each in complaints)
 
 
-def _cure(kind: str, text: str, known: str) -> str:
+def _text(kind: str, text: str, cure: str) -> str:
     match kind:
         case "extra_forbidden":
-            return f"there is no such setting; there is {known}"
+            return f"there is no such setting; {cure}"
         case "missing":
             return "this must be there; write it"
+        case "model_type" | "dict_type":
+            return "this must be a table"
         case _:
             return text.removeprefix("Value error, ")

@@ -27,7 +27,7 @@ from a2a_runtime.project_file import File, OutputsTable, RegistryTable, SkillTab
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 
-_KNOWN = "what schemas/project.json of a2a_contract describes"
+_KNOWN = "schemas/project.json of a2a_contract describes all of them"
 
 
 class ProjectError(ValueError):
@@ -74,7 +74,7 @@ def _file(text: str) -> File:
     try:
         file = File.model_validate(data)
     except ValidationError as error:
-        raise ComplaintsError(complaints_of(error, _KNOWN)) from error
+        raise ComplaintsError(complaints_of(error, File, _KNOWN)) from error
     if wrong := [Complaint(each.path, f"{each.text}; {each.cure}") for each in (*misfits(data), *undone(data))]:
         raise ComplaintsError(wrong)
     return file

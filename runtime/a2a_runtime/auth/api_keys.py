@@ -56,7 +56,7 @@ class ApiKeys:
         wrong = [place for place, each in enumerate(keys, 1) if not _DIGEST.fullmatch(each)]
         if wrong:
             numbers = ", ".join(map(str, wrong))  # never the text itself: it may be a key
-            raise ValueError(f"keys are kept as digests, 64 hexadecimal digits, which number {numbers} is not; make one with digest(key)")
+            raise ValueError(f"keys are kept as digests, 64 hexadecimal digits, as number {numbers} is not; make one with a2a-gen auth digest")
         self._blind = secrets.token_bytes(32)
         self._keys = {self._blinded(each): identity for each, identity in keys.items()}
         self._name, self._place, self._scheme = name, place, scheme

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from a2a_runtime.auth.api_keys import ApiKeys, Place
 from a2a_runtime.auth.certificates import Certificates
@@ -83,18 +83,20 @@ class _Guesses(Table):
     of_address: _Count | None = 50
     seconds: _Seconds = 60
 
-    def made(self) -> Guesses:
-        of_name, of_address = (None if each is None else Rate(each, self.seconds) for each in (self.of_name, self.of_address))
-        return Guesses(of_name, of_address)
+
+def _unlimited(said: object) -> object:
+    return _Guesses(of_name=None, of_address=None) if said is False else said
 
 
 class _Guessable(_Kind):
-    guesses: _Guesses | Literal[False] = _Guesses()
+    guesses: Annotated[_Guesses, BeforeValidator(_unlimited)] = _Guesses()
     """How many wrong proofs one address may show; ``false`` for any number."""
 
     def limit(self) -> Guesses:
         """Make what counts them."""
-        return self.guesses.made() if self.guesses else Guesses(None, None)
+        said = self.guesses
+        of_name, of_address = (None if each is None else Rate(each, said.seconds) for each in (said.of_name, said.of_address))
+        return Guesses(of_name, of_address)
 
 
 class Keys(_Guessable):

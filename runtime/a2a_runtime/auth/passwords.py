@@ -54,7 +54,7 @@ class Passwords:
         self._guesses = guesses or Guesses(clock=clock)
         wrong = [name for name, user in users.items() if not _HASH.fullmatch(user.password_hash)]
         if wrong:
-            raise ValueError(f"the passwords of {', '.join(wrong)} are kept as hashes; make one with hash_password(password)")
+            raise ValueError(f"the passwords of {', '.join(wrong)} are kept as hashes; make one with a2a-gen auth password")
         self._nobody = hash_password(secrets.token_urlsafe())
         self._secret = secrets.token_bytes(32)
         self._known: dict[str, tuple[bytes, float]] = {}

@@ -48,5 +48,9 @@ def password() -> None:
 def _secret(name: str, *, is_new: bool) -> str:
     """Read a secret without showing it; it is never a word of the command, which other users of the machine can see."""
     if sys.stdin.isatty():
-        return str(click.prompt(name, hide_input=True, confirmation_prompt=is_new))
-    return sys.stdin.readline().rstrip("\r\n")
+        secret = str(click.prompt(name, hide_input=True, confirmation_prompt=is_new))
+    else:
+        secret = sys.stdin.buffer.readline().decode(errors="surrogateescape").rstrip("\r\n")
+    if not secret or not secret.isprintable():
+        raise click.UsageError(f"a {name.lower()} is one line of printable text; type one, or pipe one in")
+    return secret

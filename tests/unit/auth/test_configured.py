@@ -123,6 +123,16 @@ async def test_guessing_is_limited_as_the_entry_says(gates: dict[str, Describing
         await admitted(gates["people"], basic("ada:correct horse"))
 
 
+def test_guessing_is_free_where_the_entry_says_so() -> None:
+    """With ``guesses = false`` nobody waits."""
+    keys = tomllib.loads(f'[k]\nkind = "api-keys"\nkeys = {{ {digest("k")} = "job" }}\nguesses = false')
+    gate = gates_of(keys, Path(), {})["k"]
+    for number in range(60):
+        with pytest.raises(ChallengeError):
+            gate.admit(credentials(("x-api-key", f"wrong {number}")))
+    assert isinstance(gate.admit(credentials(("x-api-key", "k"))), Caller)
+
+
 async def admitted(gate: DescribingGate, *headers: tuple[str, str]) -> Caller:
     """Ask a gate."""
     answer = gate.admit(credentials(*headers))
@@ -144,6 +154,12 @@ WRONG: dict[str, tuple[str, str]] = {
     "scopes of nobody": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = ["::1"]\nscopes = ["x"]', "auth.a: a certificate says nothing of scopes"),
     "caller without a name": ('[a]\nkind = "basic"\nusers = { "team:x" = "y" }', "auth.a: 'team:x' cannot be the name of a caller"),
     "no guess at all": ('[a]\nkind = "api-keys"\nkeys = {}\nguesses = { of_name = 0 }', "auth.a.guesses"),
+    "guesses that are no table": ('[a]\nkind = "api-keys"\nkeys = {}\nguesses = true', "^auth.a.guesses: this must be a table$"),
+    "part that is no name": (
+        "[a]\nany_of = [5]",
+        r"^auth.a.any_of\[0\]: Input should be a valid string\nauth.a.any_of\[0\]: Input should be a valid list$",
+    ),
+    "audience that is no text": ('[a]\nkind = "jwt"\nissuer = "i"\naudience = 5\ndiscover = true', "^auth.a.audience: Input"),
     "everything at once": ('[a]\nkind = "magic"\n[b]\nany_of = []', r"auth.a.kind: .*\nauth.b.any_of: nothing is no kind of proof"),
     "key that is none": ('[a]\nkind = "api-keys"\nkeys = { k = "x" }', "digests"),
     "unknown kind": ('[a]\nkind = "magic"', "auth.a.kind: kind 'magic' is not known; write one of jwt, api-keys, basic"),

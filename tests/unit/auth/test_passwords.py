@@ -51,5 +51,5 @@ async def test_a_wrong_one_is_refused(header: tuple[str, str]) -> None:
 async def test_no_password_is_nobodys() -> None:
     """Who sends none is not refused here; what is kept must be a hash."""
     assert await checked(Passwords({"ada": ADA})) is None
-    with pytest.raises(ValueError, match="hash_password"):
+    with pytest.raises(ValueError, match="a2a-gen auth password"):
         Passwords({"ada": User("hunter2", Identity("ada"))})

@@ -49,3 +49,10 @@ def test_a_short_password_is_refused() -> None:
     """With what would do."""
     done = CliRunner().invoke(command, ["password"], input="short\n")
     assert (done.exit_code, "at least 8 characters" in done.output) == (2, True)
+
+
+@pytest.mark.parametrize(("what", "typed"), [("digest", b""), ("digest", b"\n"), ("digest", b"\xff\n"), ("password", b"correct\x07 horse\n")])
+def test_what_nobody_could_send_is_refused(what: str, typed: bytes) -> None:
+    """A pipe that was empty makes no key of nothing."""
+    done = CliRunner().invoke(command, [what], input=typed)
+    assert (done.exit_code, "one line of printable text" in done.output) == (2, True)
