@@ -122,7 +122,7 @@ class Surface:
             raise ValueError(f"{name}: the dialects are some of {', '.join(sorted(_OWN))}, not {', '.join(sorted(self.dialects)) or 'none'}")
         if self.card not in {COMBINED, *self.dialects}:
             raise ValueError(f"{name}: the card is {COMBINED!r} or one of the dialects spoken there, not {self.card!r}")
-        if self.signer is not None and self.dialects != {MESH.name} and self.address is None:
+        if self.signer is not None and self.dialects != frozenset((MESH.name,)) and self.address is None:
             raise ValueError(f"{name}: {_UNSAID}")
         unknown = (self.only or frozenset()) - self.agent.skills.keys()
         if unknown:

@@ -77,8 +77,15 @@ def _has_presence(rule: Mapping[str, object]) -> bool:
 def _empty(rule: Mapping[str, object], dialect: str) -> object:
     """Give what a form without empty members left out at a place; numbers and booleans it never does."""
     schema = _types(dialect).get(str(rule.get("$ref")).rpartition("/")[2], rule)
-    kind = schema.get("type") if is_object(schema) else None
-    return {"string": "", "array": [], "object": {}}.get(str(kind))
+    match schema.get("type") if is_object(schema) else None:
+        case "string":
+            return ""
+        case "array":
+            return list[object]()
+        case "object":
+            return dict[str, object]()
+        case _:
+            return None
 
 
 def _shown(given: object, rule: Mapping[str, object], dialect: str, *, fill: bool) -> object:
