@@ -68,8 +68,8 @@ class Assembly:
         self._opened = AsyncExitStack()
 
     def services(self, surface: Surface) -> tuple[AgentService[Call], Mapping[str, AgentService[Call]]]:
-        """Give the service of a surface, and those of dialects with rules of their own, behind its policy if it has one."""
-        if surface.policy is None:
+        """Give the service of a surface, and those of dialects with rules of their own, behind its policy and what its skills require."""
+        if surface.policy is None and not any(skill.security_requirements for skill in surface.skills.values()):
             return self.service, self.of_dialect
         others = {name: PolicedService(each, self.store, senders_name_tasks=True) for name, each in self.of_dialect.items()}
         return PolicedService(self.service, self.store), others

@@ -19,8 +19,16 @@ from unit.auth.test_tokens import REFUSED as WRONG_TOKENS
 from unit.auth.test_tokens import TRUSTED
 
 from a2a_contract.dialects import V0_3, V1_0
-from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, SEND_MESSAGE
-from a2a_contract.v1_0 import GetExtendedAgentCardRequest, SecurityRequirement, StringList, TaskState
+from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS, SEND_MESSAGE, SUBSCRIBE_TO_TASK
+from a2a_contract.v1_0 import (
+    CancelTaskRequest,
+    GetExtendedAgentCardRequest,
+    GetTaskRequest,
+    SecurityRequirement,
+    StringList,
+    SubscribeToTaskRequest,
+    TaskState,
+)
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.api_keys import ApiKeys, digest
@@ -39,6 +47,10 @@ from a2a_runtime.testing.receiver import Call, Receiver, Reply
 
 ISSUER = Issuer()
 ABLE = Capabilities(extended_agent_card=True)
+
+
+ABOUT = ((GET_TASK, GetTaskRequest), (CANCEL_TASK, CancelTaskRequest), (SUBSCRIBE_TO_TASK, SubscribeToTaskRequest))
+"""What may be done with a task, and what asks for it."""
 
 
 async def who(ctx: TaskContext) -> str:
@@ -150,6 +162,26 @@ def test_a_follow_up_needs_what_its_skill_needs(client: httpx.Client) -> None:
         assert refused.value.status == 403
         assert person(other, voice, "pay").task("y", task_id=task.id).status.state == TaskState.COMPLETED
     assert client is not other
+
+
+def test_what_a_skill_did_needs_what_the_skill_needs(client: httpx.Client, voice: Voice) -> None:
+    """A token that may not use a skill does nothing with its tasks, although they are of the same person; one that must not know of it finds none."""
+    rich, poor = person(client, voice, "tasks pay audit"), person(client, voice)
+    paid, audited, plain = (rich.task("x", skill=name, message_id=name) for name in ("pay", "audit", "who"))
+    for operation, request in ABOUT:
+        refused = poor.raw(operation, request(id=paid.id))
+        assert (refused.status_code, "pay" in refused.headers["www-authenticate"]) == (403, True)
+        unknown = poor.raw(operation, request(id="nope"))
+        assert poor.raw(operation, request(id=audited.id)).text.replace(audited.id, "nope") == unknown.text
+    assert all(plain.id in each.raw(GET_TASK, GetTaskRequest(id=plain.id)).text for each in (poor, rich))
+    assert all(rich.raw(GET_TASK, GetTaskRequest(id=each.id)).is_success for each in (paid, audited))
+    if voice.has(LIST_TASKS):
+        mine = {each.id for each in poor.list(page_size=100).tasks}
+        assert (plain.id in mine, paid.id in mine, audited.id in mine) == (True, False, False)
+        assert {paid.id, audited.id, plain.id} <= {each.id for each in rich.list(page_size=100).tasks}
+    referring = poor.task("x", skill="who", message_id="m-9", reference_task_ids=[paid.id, plain.id])
+    kept = [each for message in referring.history or () for each in message.reference_task_ids or ()]
+    assert kept in ([plain.id], [])  # HTTP+JSON of 0.3 shows no references
 
 
 def test_the_card_the_gate_and_the_errors_say_the_same(client: httpx.Client) -> None:

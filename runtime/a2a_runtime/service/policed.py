@@ -1,4 +1,4 @@
-"""A service behind a policy: teams and roles, beyond what belongs to whom.
+"""A service behind a policy: teams and roles, beyond what belongs to whom, and what skills require of who has to do with their tasks.
 
     async def may(caller, action, task):
         return action != "CancelTask" or "boss" in caller.roles
@@ -9,6 +9,8 @@
 away: whose tasks there are at all is decided before it is asked. A task that somebody may not even read does not exist for them, is in none of their
 lists, and no message can refer to it. Since a handler reads all of its conversation, only who may read every task in it may send a message there; a
 task of which only messages are left is asked about with those, in no state.
+
+What a skill requires is required of whoever reads, follows or cancels its tasks too: a token that may not use it does not get at its results.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ from a2a_contract.v1_0 import Message, StreamResponse, Task, TaskState, TaskStat
 from a2a_runtime.auth.audit import record
 from a2a_runtime.caller import Scope
 from a2a_runtime.service.call import Call
+from a2a_runtime.service.order import need_permission
 from a2a_runtime.stores.cursor import MAX_PAGE
-from a2a_runtime.stores.port import ContextStore, TaskQuery, TaskStore
+from a2a_runtime.stores.port import ContextStore, StoredTask, TaskQuery, TaskStore
 
 
 class Tasks(TaskStore, ContextStore, Protocol):
@@ -75,8 +78,11 @@ class PolicedService(AgentService[Call]):
     async def list_tasks(self, request: v1_0.ListTasksRequest, call: Call) -> Encoded[v1_0.ListTasksResponse]:
         """List the tasks that may be read; a page may so have fewer than it could, and only those are counted."""
         await self._permit(LIST_TASKS, call, request.tenant)
-        page = (await self._service.list_tasks(request, call)).model
-        seen = [task for task in page.tasks if await may(call, GET_TASK, task)]
+        answer = await self._service.list_tasks(request, call)
+        if _may_everything(call):
+            return answer
+        scope, page = call.scope(request.tenant), answer.model
+        seen = [task for task in page.tasks if await self._may_use_skill(call, scope, task.id) and await may(call, GET_TASK, task)]
         return Encoded.of(page.model_copy(update={"tasks": seen, "total_size": len(seen)}))
 
     async def cancel_task(self, request: v1_0.CancelTaskRequest, call: Call) -> Encoded[Task]:
@@ -129,12 +135,13 @@ class PolicedService(AgentService[Call]):
         if task is None and self._senders_name_tasks and message.task_id:
             await self._permit(action, call, request.tenant)
         context_id = message.context_id if task is None else task.context_id
-        if context_id and not await self._may_read_conversation(call, scope, context_id):
+        if context_id and call.surface.policy is not None and not await self._may_read_conversation(call, scope, context_id):
             raise PermissionDeniedError("The caller may not read all of this conversation")
-        if not message.reference_task_ids:
+        if not message.reference_task_ids or _may_everything(call):
             return request
-        referred = [(each, await self._store.load_task(scope, each)) for each in message.reference_task_ids]
-        readable = [name for name, stored in referred if stored is not None and await may(call, GET_TASK, stored.task.model)]
+        referred = [await self._store.load_task(scope, each) for each in message.reference_task_ids]
+        there = [stored for stored in referred if stored is not None and _may_use_skill_of(stored, call)]
+        readable = [stored.wire_id for stored in there if await may(call, GET_TASK, stored.task.model)]
         return request.model_copy(update={"message": message.model_copy(update={"reference_task_ids": readable})})
 
     async def _may_read_conversation(self, call: Call, scope: Scope, context_id: str) -> bool:
@@ -154,20 +161,44 @@ class PolicedService(AgentService[Call]):
         gone = dict.fromkeys(each.task_id for each in left)
         return all([await may(call, GET_TASK, _remains(name or "", context_id, left)) for name in gone])
 
+    async def _may_use_skill(self, call: Call, scope: Scope, task_id: str) -> bool:
+        stored = await self._store.load_task(scope, task_id, 0, include_artifacts=False)
+        return stored is not None and _may_use_skill_of(stored, call)
+
     async def _permit(self, action: Operation, call: Call, tenant: str | None, task_id: str | None = None) -> Task | None:
-        task: Task | None = None
-        if task_id:
-            stored = await self._store.load_task(call.scope(tenant), task_id)
-            if stored is None:
-                return None  # the service says so, in its own words
-            task = stored.task.model
-        if await may(call, action, task):
-            return task
-        if task is not None and (action is GET_TASK or not await may(call, GET_TASK, task)):
-            caller = call.caller  # who is told that there is nothing is denied something all the same
-            record("denied", caller=caller.owner, tenant=caller.tenant, action=action.name, task=task_id or "", reason="hidden by the policy")
-            raise TaskNotFoundError(details={"task_id": task_id or ""})
-        raise PermissionDeniedError
+        if _may_everything(call):
+            return None
+        stored = await self._store.load_task(call.scope(tenant), task_id) if task_id else None
+        if task_id and stored is None:
+            return None  # the service says so, in its own words
+        task = None if stored is None else stored.task.model
+        if not await may(call, action, task):
+            if stored is None or (action is not GET_TASK and await may(call, GET_TASK, task)):
+                raise PermissionDeniedError
+            raise _hidden(call, action, stored)
+        skill = None if stored is None else call.surface.skills.get(stored.skill)
+        if stored is not None and skill is not None:
+            if not skill.is_there_for(call.caller):
+                raise _hidden(call, action, stored)
+            need_permission(skill, call)
+        return task
+
+
+def _may_everything(call: Call) -> bool:
+    """Whether nothing of what is theirs is kept from a caller: there is no policy, and no skill that they may not use."""
+    return call.surface.policy is None and all(each.may_use(call.caller) for each in call.surface.skills.values())
+
+
+def _may_use_skill_of(stored: StoredTask, call: Call) -> bool:
+    skill = call.surface.skills.get(stored.skill)
+    return skill is None or skill.may_use(call.caller)
+
+
+def _hidden(call: Call, action: Operation, stored: StoredTask) -> TaskNotFoundError:
+    """Tell that there is nothing; who is told so is denied something all the same."""
+    caller = call.caller
+    record("denied", caller=caller.owner, tenant=caller.tenant, action=action.name, task=stored.wire_id, reason="hidden from the caller")
+    return TaskNotFoundError(details={"task_id": stored.wire_id})
 
 
 async def may(call: Call, action: Operation, task: Task | None) -> bool:
