@@ -21,7 +21,7 @@ class SendMessageConfiguration(WireModel):
     """The media types that the client can handle."""
     push_notification: Annotated[PushNotificationConfig | None, Field(alias="pushNotification")] = None
     """Where to deliver updates of the task."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
     """How many of the latest messages the task shall show."""
     blocking: StrictBool | None = None
     """Whether to wait until the task ends or needs something."""
@@ -43,7 +43,7 @@ class GetTaskRequest(WireModel):
 
     name: TaskName
     """The task: tasks/{id}."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
     """How many of the latest messages to show."""
 
 
