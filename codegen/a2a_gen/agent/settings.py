@@ -6,7 +6,6 @@ import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
@@ -17,27 +16,14 @@ from a2a_gen.agent import keywords
 from a2a_gen.agent.catalogue import pascal
 from a2a_gen.agent.keywords import Schema
 from a2a_gen.ir.names import skill_method
-from a2a_gen.problems import Level, Place, Problem
+from a2a_gen.problems import Level, Problem
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
-from a2a_gen.source.positions import escaped, unescaped
-from a2a_gen.support import toml_lines
+from a2a_gen.source.positions import escaped
+from a2a_gen.source.toml_text import TomlDocument
 from a2a_gen.support.project_rules import misfits, undone
 
 FILE = "a2a.toml"
-
-
-class TomlDocument(Document):
-    """A file in TOML."""
-
-    def place(self, pointer: str = "") -> Place:
-        """Say where in this file a setting stands."""
-        steps = [unescaped(step) for step in pointer.split("/")[1:]]
-        return Place(self.path, toml_lines.nearest(self._settings, [int(step) if step.isdigit() else step for step in steps]), pointer)
-
-    @cached_property
-    def _settings(self) -> Mapping[toml_lines.Path, int]:
-        return toml_lines.lines_of(self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from a2a_gen.source.blobs import documents, folder_blobs, is_read, readable
 from a2a_gen.source.documents import Document
 from a2a_gen.source.git import BaselineError, find_repository
 from a2a_gen.source.json_text import Json, parse
+from a2a_gen.source.toml_text import TomlDocument
 
 _PROJECT = "a2a.toml"
 _LARGEST_CARD = 10_000_000
@@ -69,7 +70,7 @@ def side(blobs: Mapping[str, bytes], *, said: str, shown: str = "", is_plain: bo
     if _PROJECT in blobs and not is_plain:
         agent = from_project(_PROJECT, _toml(blobs[_PROJECT], before + _PROJECT))
         used = reached((address for skill in agent.skills.values() for address in skill.schemas.values()), *readable(blobs, shown=before))
-        return Side({**used, _PROJECT: _text(_PROJECT, blobs[_PROJECT])}, said, shown, agent=agent)
+        return Side({**used, _PROJECT: TomlDocument(_PROJECT, blobs[_PROJECT].decode("utf-8"), {})}, said, shown, agent=agent)
     found: dict[str, Document] = documents(blobs, shown=before)
     if len(found) == 1 and not is_plain:
         path, document = next(iter(found.items()))
@@ -128,11 +129,6 @@ def _toml(blob: bytes, name: str) -> dict[str, Json]:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ProjectError(f"{name} is not TOML: {error}", "correct the text at this place") from None
     return data if isinstance(data, dict) else {}
-
-
-def _text(path: str, blob: bytes) -> Document:
-    """Keep a file that is no JSON, so that findings can be placed in it."""
-    return Document(path, blob.decode("utf-8"), {})
 
 
 def _shown(folder: Path) -> str:

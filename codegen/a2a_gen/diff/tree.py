@@ -139,23 +139,9 @@ class Tree:
         """Give a place its line, and the path that people know the file by."""
         file, pointer = at
         document = self.documents.get(file) or self.beside.get(file)
-        line = 1
-        if document is not None:
-            line = _line_of_table(document.text, pointer) if file.endswith(".toml") else document.place(pointer).line
+        line = 1 if document is None else document.place(pointer).line
         return Place(posixpath.join(self.shown, file) if self.shown else file, line, pointer)
 
 
 def _is_elsewhere(reference: str) -> bool:
     return "://" in reference or reference.startswith(PROTOCOL)
-
-
-def _line_of_table(text: str, pointer: str) -> int:
-    """Find the table of a TOML file that a pointer leads to, or the first above it."""
-    steps = [unescaped(step) for step in pointer.split("/")[1:]]
-    while steps:
-        headers = {f"[{'.'.join(steps)}]", f"[[{'.'.join(steps)}]]"}
-        for number, line in enumerate(text.splitlines(), 1):
-            if line.strip().replace('"', "") in headers:
-                return number
-        steps.pop()
-    return 1
