@@ -9,6 +9,7 @@ One store, one engine and one service for all surfaces: each task belongs to the
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -26,7 +27,7 @@ from a2a_runtime.service.base import Means
 from a2a_runtime.service.call import Call
 from a2a_runtime.service.policed import PolicedService
 from a2a_runtime.service.service import Service
-from a2a_runtime.settings import Settings
+from a2a_runtime.settings import PREFIX, Settings
 from a2a_runtime.stores.opening import complete, open_store
 from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.stores.port import Store
@@ -35,6 +36,8 @@ from a2a_runtime.surface import Surface, skills_of
 if TYPE_CHECKING:
     from a2a_runtime.net.dialler import GuardedDialler
     from a2a_runtime.push.deliverer import Deliverer
+
+log = logging.getLogger(__name__)
 
 
 class Assembly:
@@ -80,6 +83,8 @@ class Assembly:
             await stack.enter_async_context(self.engine)
             if self._deliverer is not None:
                 await stack.enter_async_context(self._deliverer)
+            if not self.store.durable:
+                log.info("tasks are kept in memory, and gone when this process ends; a store keeps them: %sSTORE, or store in a2a.toml", PREFIX)
             self._opened = stack.pop_all()
         return self
 

@@ -82,3 +82,12 @@ async def test_an_app_leaves_the_orphans_of_other_agents_alone(postgres_url: str
             assert (untouched.epoch, untouched.process) == (theirs.epoch, None)
         async with Assembly([surface_of("one", tells)], postgres_url, QUICK) as one:
             assert texts_of((await ended(one, theirs)).task.model) == {"result": ["attempt 2"]}
+
+
+@pytest.mark.parametrize(("store", "is_told"), [("memory", True), ("sqlite:///{}/tasks.db", False)], ids=["memory", "file"])
+async def test_tasks_that_will_be_gone_are_told_of(store: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_told: bool) -> None:
+    """Whoever starts a process without a store reads in its log that tasks end with it, and what keeps them."""
+    caplog.set_level("INFO", "a2a_runtime")
+    async with Assembly([Surface(busy_agent())], store.format(tmp_path), QUICK):
+        assert ("kept in memory" in caplog.text) is is_told
+        assert ("A2A_STORE" in caplog.text) is is_told

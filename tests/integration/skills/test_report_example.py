@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ruff import find_ruff_bin  # pyright: ignore[reportMissingTypeStubs] - ships no types
 from style.source_files import ROOT
 
 from a2a_gen.commands.init import project
@@ -41,6 +42,16 @@ def test_started_projects_pass_their_tests(template: str, tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path / "some-other-name")
     assert main(["build"]) == 0
     done = subprocess.run([sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", ["a-agent", "zebra"])
+@pytest.mark.parametrize("template", ["hello", "report", "apcore"])
+def test_started_projects_are_tidy_before_they_are_built(template: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the project is called, its linter has nothing to say, although the generated package is not there yet."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", name, "--template", template]) == 0
+    done = subprocess.run([find_ruff_bin(), "check", "--no-cache", name], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
