@@ -136,7 +136,7 @@ class Settings:
         try:
             settings = cls(**given)  # type: ignore[arg-type]  # each value was made by its own field's type
         except ValueError as error:
-            wrong.append(str(error))
+            raise ValueError("; ".join((*wrong, str(error)))) from error
         if wrong:
             raise ValueError("; ".join(wrong))
         return settings
