@@ -76,10 +76,12 @@ class AnswerReader(Generic[Answer]):
 
 
 def refusal(error: object) -> Refusal:
-    """Read the error of a JSON-RPC answer, whatever it lacks."""
+    """Read the error of a JSON-RPC answer, whatever it lacks; one that has nothing that could be read is told as it came."""
     if not is_object(error):
-        return Refusal(None, str(error))
+        return Refusal(None, error if isinstance(error, str) else to_json(error).decode())
     code, message = error.get("code"), error.get("message")
+    if error and not isinstance(code, int) and not isinstance(message, str):
+        return Refusal(None, to_json(error).decode(), error.get("data"))
     return Refusal(code if isinstance(code, int) else None, message if isinstance(message, str) else "", error.get("data"))
 
 

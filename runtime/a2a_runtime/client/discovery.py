@@ -29,7 +29,7 @@ from a2a_runtime.client.errors import CardNotFoundError, CardUnreadableError, Li
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.refusals import error_of_http
 from a2a_runtime.client.retry import Safety
-from a2a_runtime.client.voice import Question
+from a2a_runtime.client.voice import Question, what_is_wrong
 
 # The forms of cards, the one that says the most first.
 _FORMS: tuple[tuple[Dialect, Hearing[AgentCard]], ...] = (
@@ -146,7 +146,8 @@ class CardSource:
                 continue
             if card and any(each.url for each in card.supported_interfaces):
                 return Found(card, dialect, reply.url, reply.body)
-        raise CardUnreadableError(f"What is at {reply.url} is no card that says where its agent is ({first or 'it lists no interface'})") from first
+        why = what_is_wrong(first) if first else "it lists no interface"
+        raise CardUnreadableError(f"What is at {reply.url} is no card that says where its agent is ({why})") from first
 
 
 def _places(url: str) -> Iterator[tuple[str, bool]]:

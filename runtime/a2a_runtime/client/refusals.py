@@ -38,6 +38,7 @@ from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, LIST_T
 from a2a_runtime.client.errors import StatusError
 
 _EXCERPT = 200
+_UNSAID = "The agent refuses, and does not say why"
 
 # What a status means whoever sends it.
 _ANYBODY: Mapping[int, type[A2AError]] = {
@@ -84,7 +85,8 @@ def error_of(dialect: str, said: Refusal, status: int = HTTPStatus.OK) -> A2AErr
     kind = _REASONS.get(reason or "") or _codes(dialect).get(said.code or 0) or _AGENT.get(status, A2AError)
     if kind is A2AError and said.code is not None:
         details = {**details, "code": str(said.code)}
-    return kind(said.message or HTTPStatus(status).phrase if kind is A2AError else said.message, details=details, fields=fields)
+    silent = _UNSAID if kind is A2AError else ""
+    return kind(said.message or silent, details=details, fields=fields)
 
 
 def error_of_http(dialect: str, operation: Operation, status: int, body: bytes) -> Exception:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from hashlib import blake2b
 from types import TracebackType
 from typing import Protocol, Self, TypeAlias
 from weakref import ReferenceType, ref
@@ -41,7 +42,30 @@ from a2a_runtime.client.sse import ServerEvent
 TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
 
 _ENDED = frozenset(map(str, TERMINAL))
+_MANY = 1000
+"""So many events of a connection are known again; an agent that says more before it closes has something to say."""
 _WAITING = frozenset(map(str, INTERRUPTED))
+
+
+class _News:
+    """Tells what is said for the first time from what an agent says again on every connection, and would say for ever."""
+
+    def __init__(self) -> None:
+        self._before: set[str | bytes] = set()
+        self._now: set[str | bytes] = set()
+
+    def begin(self) -> None:
+        """Begin with another connection; one on which nothing was said does not count."""
+        self._before, self._now = self._now or self._before, set()
+
+    def has(self, event: TaskEvent, cursor: str | None) -> bool:
+        """Note an event, by its number if it has one, and say whether the connection before this one had it too."""
+        mark = cursor or blake2b(event.to_json(), digest_size=16).digest()
+        if cursor:
+            self._now = {cursor}
+        elif len(self._now) < _MANY:
+            self._now.add(mark)
+        return mark not in self._before
 
 
 class Line(Protocol):
@@ -116,14 +140,14 @@ class TaskStream:
 
     async def _connections(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow one connection after the other."""
-        failures = 0
+        failures, news = 0, _News()
         while True:
+            news.begin()
             problem: Exception | None = None
             try:
                 async with aclosing(self._connection()) as events:
                     async for event in events:
-                        # A snapshot from an agent that does not number its events may be the same as before.
-                        failures = failures if self.cursor is None and isinstance(event, Task) else 0
+                        failures = 0 if news.has(event, self.cursor) else failures
                         yield event
             except (LostError, SilenceError, UnreachableError, UnavailableError) as error:
                 problem = error

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from uuid import uuid4
 
+from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from a2a_contract.addressing import Addresses
@@ -24,12 +25,14 @@ from a2a_contract.methods import METHODS
 from a2a_contract.operation import Operation
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.paths import PATHS
+from a2a_contract.places import places
 from a2a_runtime.client.errors import UnreadableAnswerError
 from a2a_runtime.client.interface import Interface
 from a2a_runtime.client.options import JSONRPC
 from a2a_runtime.client.refusals import error_of, error_of_http
 
 _EXCERPT = 200
+_PLACES = 3
 _KIND = "kind"
 
 
@@ -196,6 +199,14 @@ def _is_error(body: bytes) -> bool:
     return is_object(said) and ("error" in said or ("message" in said and "code" in said))
 
 
+def what_is_wrong(error: ValueError) -> str:
+    """Say in a line why something cannot be read, and where."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return "; ".join(f"{place}: {text}" if place else text for place, text in places(error)[:_PLACES])
+
+
 def _unreadable(operation: Operation, error: ValueError, body: bytes) -> UnreadableAnswerError:
-    first = " ".join(line.strip() for line in str(error).splitlines()[:3])
-    return UnreadableAnswerError(f"The answer to {operation.name} cannot be read ({first})", body[:_EXCERPT].decode("utf-8", "replace"))
+    return UnreadableAnswerError(
+        f"The answer to {operation.name} cannot be read ({what_is_wrong(error)})", body[:_EXCERPT].decode("utf-8", "replace")
+    )

@@ -112,6 +112,12 @@ MISSING: dict[str, tuple[Host, str, type[Exception], str]] = {
     "another agent's at the root": (Host({WELL_KNOWN: new_card("http://agent/other")}), "http://agent/a", CardNotFoundError, "check the URL"),
     "no URL": (Host({}), "agent.example.com", CardNotFoundError, "begins with https"),
     "a web page": (Host({WELL_KNOWN: b"<html>"}), "http://agent", CardUnreadableError, "no card"),
+    "a card with much that is wrong": (
+        Host({WELL_KNOWN: b'{"name": 5, "supportedInterfaces": 7}'}),
+        "http://agent",
+        CardUnreadableError,
+        r"\(name: Input should be a valid string; supportedInterfaces: Input should be a valid array; capabilities: Field required\)$",
+    ),
     "other JSON": (Host({WELL_KNOWN: b"{}"}), "http://agent", CardUnreadableError, "no card"),
     "a card without an address": (Host({WELL_KNOWN: new_card("")}), "http://agent", CardUnreadableError, "no card"),
     "only for those who are known": (Host({WELL_KNOWN: 401, OLDER: 401}), "http://agent", UnauthenticatedError, "Authentication"),

@@ -151,6 +151,11 @@ STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
         [WORKING, WORKING, DONE],
         [(SEND, None), (SUBSCRIBE, "1"), (SUBSCRIBE, None)],
     ),
+    "broken again and again, but going on without numbers": (
+        Script(*[[task(WORKING), chunk(str(each)), LOST] for each in range(9)], [state(DONE)]),
+        [*(said for each in range(9) for said in (WORKING, str(each))), DONE],
+        [(SEND, None), *[(SUBSCRIBE, None)] * 9],
+    ),
     "broken again and again, but going on": (
         Script(*[[chunk(str(each), str(each)), LOST] for each in range(9)], [state(DONE, "9")]),
         [*map(str, range(9)), DONE],
@@ -170,6 +175,8 @@ async def test_a_stream_ends_when_its_task_does(script: Script, events: list[str
 BROKEN: dict[str, tuple[Script, type[Exception]]] = {
     "never again": (Script([task(WORKING, "1"), LOST], [LOST], [LOST], ends=WORKING), StreamLostError),
     "only snapshots": (Script(*[[task(WORKING), LOST]] * 4, ends=WORKING), StreamLostError),
+    "the same again and again": (Script(*[[task(WORKING), state(WORKING)]] * 9, ends=WORKING), StreamLostError),
+    "the same number again and again": (Script([task(WORKING, "1")], *[[state(WORKING, "2")]] * 9, ends=WORKING), StreamLostError),
     "running, but not to be followed": (Script([task(WORKING), LOST], *[[UnsupportedOperationError()]] * 3, ends=WORKING), StreamLostError),
     "nothing at all": (Script([LOST], [LOST], [LOST]), LostError),
     "an empty stream": (Script([]), StreamLostError),

@@ -54,7 +54,7 @@ ANSWERS: dict[str, tuple[bytes, object]] = {
     "error beside a null result": (b'{"error": {"code": -1, "message": "m"}, "result": null}', Refusal(-1, "m")),
     "error that lacks everything": (b'{"error": {}}', Refusal(None, "")),
     "error that is a text": (b'{"error": "no"}', Refusal(None, "no")),
-    "error with a code that is a text": (b'{"error": {"code": "-1", "message": 5}}', Refusal(None, "")),
+    "error with a code that is a text": (b'{"error": {"code": "-1", "message": 5}}', Refusal(None, '{"code":"-1","message":5}')),
 }
 
 
@@ -115,4 +115,4 @@ def test_integers_survive_both_ways() -> None:
 
 def test_an_error_can_be_anything() -> None:
     """What stands where an error should be is one."""
-    assert refusal(None) == Refusal(None, "None")
+    assert refusal(None) == Refusal(None, "null")
