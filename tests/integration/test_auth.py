@@ -19,27 +19,21 @@ from unit.auth.test_tokens import REFUSED as WRONG_TOKENS
 from unit.auth.test_tokens import TRUSTED
 
 from a2a_contract.dialects import V0_3, V1_0
-from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS, SEND_MESSAGE, SUBSCRIBE_TO_TASK
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, SEND_MESSAGE
 from a2a_contract.v1_0 import (
-    CancelTaskRequest,
     GetExtendedAgentCardRequest,
-    GetTaskRequest,
     SecurityRequirement,
     StringList,
-    SubscribeToTaskRequest,
     TaskState,
 )
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.api_keys import ApiKeys, digest
 from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.gate import Gate, OpenGate
 from a2a_runtime.auth.identity import Identity
 from a2a_runtime.auth.published import PublishedKeys, Times
 from a2a_runtime.auth.tokens import JwtAuthenticator
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import Form
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.issuer import Issuer
@@ -47,10 +41,6 @@ from a2a_runtime.testing.receiver import Call, Receiver, Reply
 
 ISSUER = Issuer()
 ABLE = Capabilities(extended_agent_card=True)
-
-
-ABOUT = ((GET_TASK, GetTaskRequest), (CANCEL_TASK, CancelTaskRequest), (SUBSCRIBE_TO_TASK, SubscribeToTaskRequest))
-"""What may be done with a task, and what asks for it."""
 
 
 async def who(ctx: TaskContext) -> str:
@@ -128,26 +118,6 @@ def test_a_hidden_skill_is_not_there_for_others(client: httpx.Client, voice: Voi
     assert [[name in card for name in ("who", "pay", "audit")] for card in cards] == [[True, True, False], [True, True, True]]
 
 
-@pytest.mark.parametrize("gate", [None, OpenGate(), Checkpoint(ApiKeys({digest("k"): Identity("box")}), require=[{"apiKey": []}, {}])], ids=str)
-def test_a_hidden_skill_is_not_there_for_strangers(voice: Voice, gate: Gate | None) -> None:
-    """Where nobody has to prove anything, whoever has proved nothing gets at no hidden skill: not by its name, not as the first one, not by HTTP."""
-    agent = Agent("open", capabilities=ABLE)
-    word: Form[str] = Form(str, {"$id": "https://example.org/word.json", "type": "string"})
-    agent.add("hidden", who, contract=SkillContract("hidden", word, word), only_extended=True)
-    agent.add("who", lambda _: "the one for all")
-    with TestClient(create_app(Surface(agent, gate=gate), store="memory", settings=QUICK)) as client:
-        stranger = Talker(client, voice)
-        refused = [stranger.raw(SEND_MESSAGE, request_of("x", skill=name, message_id="m")) for name in ("hidden", "nope!")]
-        assert refused[0].text.replace("hidden", "…") == refused[1].text.replace("nope!", "…")
-        assert "the one for all" in str(stranger.task("x").artifacts)
-        assert client.post("/skills/hidden", json="x").text == client.post("/skills/nope", json="x").text
-        assert client.get("/schemas/hidden/input.json").status_code == 404
-        if isinstance(gate, Checkpoint):
-            client.headers["x-api-key"] = "k"
-            assert stranger.task("x", skill="hidden").status.state == TaskState.COMPLETED
-            assert client.post("/skills/hidden", json="x").status_code == 200
-
-
 def test_a_follow_up_needs_what_its_skill_needs(client: httpx.Client) -> None:
     """A caller who has lost a scope since cannot go on."""
     agent = busy_agent()
@@ -162,26 +132,6 @@ def test_a_follow_up_needs_what_its_skill_needs(client: httpx.Client) -> None:
         assert refused.value.status == 403
         assert person(other, voice, "pay").task("y", task_id=task.id).status.state == TaskState.COMPLETED
     assert client is not other
-
-
-def test_what_a_skill_did_needs_what_the_skill_needs(client: httpx.Client, voice: Voice) -> None:
-    """A token that may not use a skill does nothing with its tasks, although they are of the same person; one that must not know of it finds none."""
-    rich, poor = person(client, voice, "tasks pay audit"), person(client, voice)
-    paid, audited, plain = (rich.task("x", skill=name, message_id=name) for name in ("pay", "audit", "who"))
-    for operation, request in ABOUT:
-        refused = poor.raw(operation, request(id=paid.id))
-        assert (refused.status_code, "pay" in refused.headers["www-authenticate"]) == (403, True)
-        unknown = poor.raw(operation, request(id="nope"))
-        assert poor.raw(operation, request(id=audited.id)).text.replace(audited.id, "nope") == unknown.text
-    assert all(plain.id in each.raw(GET_TASK, GetTaskRequest(id=plain.id)).text for each in (poor, rich))
-    assert all(rich.raw(GET_TASK, GetTaskRequest(id=each.id)).is_success for each in (paid, audited))
-    if voice.has(LIST_TASKS):
-        mine = {each.id for each in poor.list(page_size=100).tasks}
-        assert (plain.id in mine, paid.id in mine, audited.id in mine) == (True, False, False)
-        assert {paid.id, audited.id, plain.id} <= {each.id for each in rich.list(page_size=100).tasks}
-    referring = poor.task("x", skill="who", message_id="m-9", reference_task_ids=[paid.id, plain.id])
-    kept = [each for message in referring.history or () for each in message.reference_task_ids or ()]
-    assert kept in ([plain.id], [])  # HTTP+JSON of 0.3 shows no references
 
 
 def test_the_card_the_gate_and_the_errors_say_the_same(client: httpx.Client) -> None:
