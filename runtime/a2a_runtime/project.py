@@ -6,6 +6,7 @@ file (where generated code goes, what it is compared with) is left alone here.
 
 from __future__ import annotations
 
+import logging
 import sys
 import tomllib
 from abc import ABCMeta
@@ -25,7 +26,10 @@ from a2a_runtime.mounting import FILE, function_of, surfaces_of
 from a2a_runtime.named import UnknownNameError, module_named
 from a2a_runtime.project_file import File, OutputsTable, RegistryTable, SkillTable
 from a2a_runtime.settings import Settings
+from a2a_runtime.staleness import changed_since_build
 from a2a_runtime.surface import Surface
+
+log = logging.getLogger(__name__)
 
 _KNOWN = "schemas/project.json of a2a_contract describes all of them"
 
@@ -104,6 +108,8 @@ def _typed(file: File, service: str, folder: Path) -> Agent:
         raise ComplaintsError([Complaint(("outputs", "package"), f"{error}; run a2a-gen build")]) from error
     except ImportError as error:  # what was made for another version of this runtime may import what is there no more
         raise ComplaintsError([Complaint(("outputs", "package"), f"it cannot be imported: {error}; run a2a-gen build --force")]) from error
+    if stale := ", ".join(changed_since_build(folder)):
+        log.warning("changed since %s was generated, and not what is served: %s; run a2a-gen build", outputs.package, stale)
     made: object = generated.make_agent(_done_by(service)())
     if not isinstance(made, Agent):
         raise ComplaintsError([Complaint(("outputs", "package"), f"{outputs.package}.agent makes no agent; run a2a-gen build --force")])
@@ -172,4 +178,6 @@ def _add(agent: Agent, skill_id: str, skill: SkillTable, timeout: float) -> None
         answers=skill.answers,
         timeout=skill.timeout or timeout,
         restartable=skill.restartable,
+        require=skill.require,
+        only_extended=skill.only_extended,
     )

@@ -48,6 +48,7 @@ Exit codes: 0 stopped, 1 the configuration cannot be used, 2 it could not start 
 @click.option("--check", "only_check", is_flag=True, help="Only say whether it can be served: 0, or 1 and why not.")
 def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool) -> None:
     """Serve an agent over HTTP with uvicorn, until it is told to stop."""
+    _log()
     if only_check:
         _loaded(app)
         return
@@ -66,7 +67,6 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
         forwarded_allow_ips=proxies or None,
     )
     server = uvicorn.Server(config)
-    _log()
     for stop in (signal.SIGINT, signal.SIGTERM):  # the server has its own way with them, and raises them again when it is done
         signal.signal(stop, signal.SIG_IGN)
     try:

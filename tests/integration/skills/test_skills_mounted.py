@@ -88,6 +88,19 @@ def test_a_service_that_cannot_be_used_is_told(typed: Path, old: str, new: str, 
         load_project(typed, {})
 
 
+def test_a_stale_package_is_told_of(typed: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What was edited after the build is named when the agent starts, because what was built is served; a file that is not deployed is not."""
+    assert main(["build"]) == 0
+    schema = typed / "schema" / "greeting.json"
+    schema.write_text(schema.read_text().replace('"minLength": 1', '"minLength": 5'))
+    load_project(typed, {})
+    assert "changed since typed.contract was generated, and not what is served: schema/greeting.json; run a2a-gen build" in caplog.text
+    caplog.clear()
+    schema.unlink()
+    load_project(typed, {})
+    assert caplog.text == ""
+
+
 MISFITS = [
     ('[[surfaces]]\npath = "/"\nskills = ["nope"]', "a2a.toml:20 #/surfaces/0/skills: error: there is no skill nope [A2A-K09]"),
     ('[[surfaces]]\npath = "/"\nauth = "nope"', "a2a.toml:20 #/surfaces/0/auth: error: auth 'nope' is not known [A2A-K09]"),
