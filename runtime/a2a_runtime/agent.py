@@ -18,6 +18,7 @@ from typing import TypedDict, TypeVar, Unpack
 
 from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import AgentExtension, AgentProvider, SecurityRequirement, SecurityScheme
+from a2a_runtime.auth.requirement import Requirement, described
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.skill import Answers, Handler, Skill
 from a2a_runtime.skills.contract import AnyContract
@@ -46,7 +47,7 @@ class SkillFacts(TypedDict, total=False):
     examples: Sequence[str]
     input_modes: Sequence[str]
     output_modes: Sequence[str]
-    security_requirements: Sequence[SecurityRequirement]
+    require: Sequence[Requirement]
     only_extended: bool
     input_schema: JsonObject | None
     asks: bool | None
@@ -163,7 +164,7 @@ class Agent:
             examples=tuple(facts.get("examples", ())),
             input_modes=tuple(facts.get("input_modes", ())),
             output_modes=tuple(facts.get("output_modes", ())),
-            security_requirements=tuple(facts.get("security_requirements", ())),
+            security_requirements=tuple(map(described, facts.get("require", ()))),
             only_extended=facts.get("only_extended", False),
             input_schema=facts.get("input_schema", None if contract is None else contract.input_schema),
             asks=facts.get("asks", None if contract is None else bool(contract.replies)),

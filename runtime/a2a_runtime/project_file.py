@@ -92,6 +92,8 @@ class SkillTable(Table):
     answers: Answers = Answers.TASK
     timeout: float | None = None
     restartable: bool = True
+    require: list[dict[str, list[str]]] = []
+    only_extended: bool = False
     input: object = None
     """As what follows, the generator's matter."""
     output: object = None

@@ -21,6 +21,7 @@ from litestar.testing import TestClient
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.v1_0 import TaskState
 from a2a_runtime.app import create_app
+from a2a_runtime.auth.api_keys import digest
 from a2a_runtime.auth.passwords import hash_password
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project import ProjectError, load_project
@@ -115,6 +116,7 @@ def test_a_project_is_read(folder: Path) -> None:
         ('handler = "shouting:shout"\n', "", r"toml:14: skills.shout: shout: nothing says who does this; .* handler = "),
         ('skills = ["shout"]', 'skills = ["sing"]', r"toml:27: surfaces\[1\].skills: there is no skill sing; name one of shout, or add"),
         ('dialects = ["0.3"]', 'dialects = ["0.9"]', "'0.9' is not known; there are 1.0, 0.3, mesh"),
+        ('tags = ["loud"]', 'require = [{ staff = [] }]', r"a2a.toml:17: skills.shout.require\[0\]: auth 'staff' is not known; name one of bearer, or add"),
         ('auth = "bearer"', 'auth = "magic"', r"a2a.toml:22: surfaces\[0\].auth: auth 'magic' is not known; name one of bearer, or add"),
         ('path = "/b"', 'path = "/a"', r"a2a.toml:25: surfaces\[1\].path: surfaces\[0\] is at /a already"),
         ('dialects = ["0.3"]\nskills = ["shout"]', 'skill_id = "shoot"', r"toml:26: surfaces\[1\].skill_id: there is no skill shoot"),
@@ -157,6 +159,25 @@ def test_a_project_says_who_may_come_in(folder: Path) -> None:
         document = client.get("/schema/openapi.json").json()
         assert document["components"]["securitySchemes"]["a-people"] == {"type": "http", "scheme": "Basic"}
         assert document["paths"]["/a/tasks"]["get"]["security"] == [{"a-people": []}]
+
+
+def test_a_project_says_who_may_use_a_skill(folder: Path) -> None:
+    """A skill can ask for more than its surface, and be told of only to those who have it."""
+    key = "k" * 40
+    entries = (
+        f'[auth.jobs]\nkind = "api-keys"\nkeys = {{ {digest(key)} = "night" }}\nscopes = ["shout"]\n'
+        f'[auth.people]\nkind = "basic"\nusers = {{ ada = "{hash_password("s3cret-word")}" }}\n'
+        '[auth.everybody]\nany_of = ["jobs", "people"]\n'
+    )
+    skill = 'require = [{ jobs = ["shout"] }]\nonly_extended = true\ntags = ["loud"]'
+    text = PROJECT.replace('auth = "bearer"', 'auth = "everybody"').replace('tags = ["loud"]', skill).replace("[outputs]", f"{entries}[outputs]")
+    (folder / "a2a.toml").write_text(text.partition('[[surfaces]]\npath = "/b"')[0] + text[text.index("[limits]") :])
+    with TestClient(create_app(*load_project(folder, {}).surfaces, store="memory")) as client:
+        assert client.get("/a/.well-known/agent-card.json").json()["skills"] == []
+        body = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
+        assert client.post("/a/message:send", json=body, headers={"X-API-Key": key}).json()["task"]["artifacts"]
+        assert client.get("/a/tasks", auth=("ada", "s3cret-word")).status_code == 200
+        assert client.post("/a/message:send", json=body, auth=("ada", "s3cret-word")).is_client_error
 
 
 def test_a_folder_without_a_project_says_so(tmp_path: Path) -> None:

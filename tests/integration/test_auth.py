@@ -57,8 +57,8 @@ def guarded() -> Surface:
     """Guard an agent with a skill for everybody, one that needs a scope, and one that nobody else may know of."""
     agent = Agent("guarded", capabilities=ABLE)
     agent.add("who", who)
-    agent.add("pay", who, security_requirements=needs("pay"))
-    agent.add("audit", who, security_requirements=needs("audit"), only_extended=True)
+    agent.add("pay", who, require=[{"bearer": ["pay"]}])
+    agent.add("audit", who, require=[{"bearer": ["audit"]}], only_extended=True)
     tokens = JwtAuthenticator(ISSUER.keys(), ISSUER.expected())
     return Surface(agent, gate=Checkpoint(tokens, ApiKeys({digest("k"): Identity("box")}), require=[{"bearer": ["tasks"]}, {"apiKey": []}]))
 
@@ -122,7 +122,7 @@ def test_a_follow_up_needs_what_its_skill_needs(client: httpx.Client) -> None:
     """A caller who has lost a scope since cannot go on."""
     agent = busy_agent()
     asked = Agent("asking")
-    asked.add("ask", agent.skills["ask"].run.handler, security_requirements=needs("pay"))
+    asked.add("ask", agent.skills["ask"].run.handler, require=[{"bearer": ["pay"]}])
     gate = Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected()))
     with TestClient(create_app(Surface(asked, gate=gate), store="memory", settings=QUICK)) as other:
         voice = Voice(V1_0.name, is_jsonrpc=True)
@@ -156,7 +156,7 @@ def test_the_card_the_gate_and_the_errors_say_the_same(client: httpx.Client) -> 
 PROMISES: dict[str, tuple[dict[str, object], str]] = {
     "no gate": ({"security_requirements": needs()}, "nobody looks; give the surface a gate"),
     "said twice": ({"security_requirements": needs(), "gate": Checkpoint(ApiKeys({}))}, "the gate says what callers prove, and so does the agent"),
-    "skill of another scheme": ({"skill": needs("a"), "gate": Checkpoint(ApiKeys({}))}, "skill 'one' needs bearer; there is apiKey"),
+    "skill of another scheme": ({"skill": [{"bearer": ["a"]}], "gate": Checkpoint(ApiKeys({}))}, "skill 'one' needs bearer; there is apiKey"),
 }
 
 
@@ -164,7 +164,7 @@ PROMISES: dict[str, tuple[dict[str, object], str]] = {
 def test_a_promise_that_nobody_keeps_stops_the_start(said: dict[str, object], complaint: str) -> None:
     """A card never says more than the gate does."""
     agent = Agent("x", security_requirements=said.get("security_requirements", ()))  # type: ignore[arg-type]  # as the table has it
-    agent.add("one", who, security_requirements=said.get("skill", ()))  # type: ignore[typeddict-item]  # as above
+    agent.add("one", who, require=said.get("skill", ()))  # type: ignore[typeddict-item]  # as above
     with pytest.raises(ValueError, match=complaint):
         create_app(Surface(agent, gate=said.get("gate")), store="memory")  # type: ignore[arg-type]  # as above
 

@@ -20,17 +20,15 @@ from dataclasses import replace
 from types import NoneType
 from typing import NamedTuple, TypeAlias
 
-from a2a_contract.v1_0 import SecurityRequirement, SecurityScheme, StringList
+from a2a_contract.v1_0 import SecurityRequirement, SecurityScheme
 from a2a_runtime.auth.challenges import challenge_of
 from a2a_runtime.auth.credentials import Credentials
 from a2a_runtime.auth.gate import ANYONE, ChallengeError, ScopeError
 from a2a_runtime.auth.guesses import GuessedTooOftenError
 from a2a_runtime.auth.identity import Authenticator, Describing, Identity, RefusedError
 from a2a_runtime.auth.rates import TooOftenError
+from a2a_runtime.auth.requirement import Requirement, described
 from a2a_runtime.caller import Caller
-
-Requirement: TypeAlias = Mapping[str, Sequence[str]]
-"""Names of schemes, each with the scopes or roles that are needed; all of them at once."""
 
 _Outcome: TypeAlias = Identity | RefusedError | None
 _DECIDED = (Identity, RefusedError, NoneType)
@@ -81,7 +79,7 @@ class Checkpoint:
     def security_requirements(self) -> Sequence[SecurityRequirement]:
         """Say what is required, as the card has it; a requirement with a proof that no card can describe is left out."""
         told = [each for each in self._required if self._schemes.keys() >= each.keys()]
-        return [SecurityRequirement(schemes={name: StringList(list_=list(scopes) or None) for name, scopes in each.items()}) for each in told]
+        return list(map(described, told))
 
     def _add(self, place: int, authenticator: object) -> None:
         if not isinstance(authenticator, Authenticator):

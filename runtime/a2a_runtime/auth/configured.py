@@ -32,10 +32,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from a2a_contract.kinds import is_object
-from a2a_runtime.auth.checkpoint import Checkpoint, Requirement
+from a2a_runtime.auth.checkpoint import Checkpoint
 from a2a_runtime.auth.gate import Gate
 from a2a_runtime.auth.identity import Authenticator
 from a2a_runtime.auth.kinds import KINDS, AnyKind, Table, Text
+from a2a_runtime.auth.requirement import Requirement
 from a2a_runtime.complaints import Complaint, ComplaintsError, complaints_of
 
 

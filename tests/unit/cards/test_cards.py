@@ -51,8 +51,7 @@ def rich() -> Agent:
         documentation_url="https://acme.example/docs",
         icon_url="https://acme.example/icon",
     )
-    needs = (SecurityRequirement(schemes={"bearer": StringList(list_=["write"])}),)
-    agent.add("one", lambda ctx: ctx.text, tags=("a",), examples=("Do it",), input_modes=("text/plain",), security_requirements=needs)
+    agent.add("one", lambda ctx: ctx.text, tags=("a",), examples=("Do it",), input_modes=("text/plain",), require=[{"bearer": ["write"]}])
     agent.add("two", lambda ctx: ctx.text, output_modes=("image/png",))
     agent.add("secret", lambda ctx: ctx.text, only_extended=True)
     return agent

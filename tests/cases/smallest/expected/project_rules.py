@@ -41,11 +41,21 @@ def misfits(data: Mapping[str, object]) -> Iterator[Misfit]:
         yield from _of_surface(surface, number, data)
         yield from _unknown_skills(surface, number, skills)
         if isinstance(gate := surface.get("auth"), str) and gate not in auth:
-            yield Misfit(("surfaces", number, "auth"), f"auth {gate!r} is not known", f"name one of {', '.join(auth)}, or add [auth.{gate}]")
+            yield Misfit(("surfaces", number, "auth"), *_unknown_gate(gate, auth))
         if isinstance(path := surface.get("path"), str) and (other := taken.setdefault(path.rstrip("/"), number)) != number:
             yield Misfit(("surfaces", number, "path"), f"surfaces[{other}] is at {path} already", "give one of them another path")
+    for skill, facts in skills.items():
+        required = facts.get("require") if is_object(facts) else None
+        for number, each in enumerate(required if is_list(required) else ()):
+            for gate in each if is_object(each) else ():
+                if gate not in auth:
+                    yield Misfit(("skills", skill, "require", number), *_unknown_gate(gate, auth))
     if "service" in data and "outputs" not in data:
         yield Misfit(("service",), "there is no generated class that it could subclass", 'add [outputs] with package = "my_agent.contract"')
+
+
+def _unknown_gate(gate: str, known: Sequence[str]) -> tuple[str, str]:
+    return f"auth {gate!r} is not known", f"name one of {', '.join(known)}, or add [auth.{gate}]"
 
 
 def undone(data: Mapping[str, object]) -> Iterator[Misfit]:
