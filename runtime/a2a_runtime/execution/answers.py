@@ -3,6 +3,7 @@
 value                    its parts                  returned by a task's handler       as a message   yielded
 str                      one text                   artifact "result"                  the message    chunk of "result"
 dict, list, number, bool one piece of JSON          artifact "result"                  the message    chunk of "result"
+model, dataclass, tuple  one piece of JSON          artifact "result"                  the message    chunk of "result"
 JSON_NULL                the JSON value null        artifact "result"                  the message    chunk of "result"
 bytes                    one file without a name    artifact "result"                  the message    chunk of "result"
 Part                     itself                     artifact "result"                  the message    chunk of "result"
@@ -10,16 +11,22 @@ Artifact                 its own                    that artifact               
 Message                  its own                    what the final status says         the message    what the status says
 Job                      none                       the task goes on until it is done  refused        refused
 None                     none                       no result                          refused        refused
+
+Models of Pydantic and dataclasses may also stand inside lists and objects; a model writes itself, under the names that it has in JSON.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
+from typing import TypeGuard
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from a2a_contract.base import JSON_NULL, JsonNull
+from a2a_contract.kinds import is_object
 from a2a_contract.v1_0 import Artifact, Message, Part
 
 RESULT = "result"
@@ -32,13 +39,37 @@ class AnswerError(TypeError):
 
 
 def _json(value: object) -> list[Part]:
-    return [Part(data=value)]
+    try:
+        return [Part(data=value)]
+    except ValidationError:
+        return [Part(data=_plain(value))]  # which is refused as well unless there was a model in it
+
+
+def _is_structure(value: object) -> bool:
+    return isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type))
+
+
+def _is_several(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, list | tuple)
+
+
+def _plain(value: object) -> object:
+    """Write models and dataclasses as the JSON that they stand for, wherever they are; nothing else is bent into shape."""
+    if _is_structure(value):
+        try:
+            return to_jsonable_python(value, by_alias=True)
+        except PydanticSerializationError as error:
+            raise AnswerError(f"a {type(value).__qualname__} cannot be written as JSON: {error}") from error
+    if is_object(value):
+        return {name: _plain(member) for name, member in value.items()}
+    return [_plain(member) for member in value] if _is_several(value) else value
 
 
 _PARTS: Mapping[type, Callable[[object], list[Part]]] = {
     str: lambda text: [Part(text=str(text))],
     dict: _json,
     list: _json,
+    tuple: _json,
     int: _json,
     float: _json,
     bool: _json,
@@ -57,10 +88,13 @@ def parts_of(value: object) -> list[Part]:
         return value.parts
     if isinstance(value, bytes | bytearray):
         return [Part(raw=bytes(value), media_type=_BYTES)]
+    if _is_structure(value):
+        return [Part(data=_plain(value))]
     for kind, make in _PARTS.items():  # their subclasses
         if isinstance(value, kind):
             return make(value)
-    raise AnswerError(f"a handler cannot answer with a {type(value).__qualname__}; it can with text, JSON, bytes, a Part, a Message or an Artifact")
+    can = "text, JSON, a model, a dataclass, bytes, a Part, a Message or an Artifact"
+    raise AnswerError(f"a handler cannot answer with a {type(value).__qualname__}; it can with {can}")
 
 
 def artifact_of(value: object) -> Artifact:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import date
 from enum import IntEnum, StrEnum
+from typing import NamedTuple
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
@@ -48,6 +51,46 @@ def test_values_become_parts(value: object, json: bytes) -> None:
     """Each kind of value has one form as a part, and nothing of it is bent."""
     (part,) = parts_of(value)
     assert part.to_json() == json
+
+
+class Price(BaseModel):
+    """A model with a name of its own in JSON."""
+
+    total_cents: int = Field(alias="totalCents")
+    due: date
+
+
+@dataclass
+class Place:
+    """A dataclass."""
+
+    name: str
+    near: tuple[str, ...] = ()
+
+
+PRICE = Price(totalCents=10**20, due=date(2026, 1, 2))
+PRICED = {"totalCents": 10**20, "due": "2026-01-02"}
+
+STRUCTURES: dict[str, tuple[object, object]] = {
+    "model": (PRICE, PRICED),
+    "dataclass": (Place("here", ("a", "b")), {"name": "here", "near": ["a", "b"]}),
+    "tuple": ((1, "a"), [1, "a"]),
+    "tuple with a name": (NamedTuple("Pair", [("x", int)])(1), [1]),
+    "models in a list": ([PRICE, PRICE], [PRICED, PRICED]),
+    "models in an object": ({"at": Place("here"), "prices": (PRICE,)}, {"at": {"name": "here", "near": []}, "prices": [PRICED]}),
+}
+
+
+@pytest.mark.parametrize(("value", "data"), STRUCTURES.values(), ids=STRUCTURES.keys())
+def test_structures_become_json(value: object, data: object) -> None:
+    """A model writes itself, wherever it stands."""
+    assert parts_of(value) == [Part(data=data)]
+
+
+def test_a_structure_that_is_no_json_is_refused() -> None:
+    """With its name, and what in it cannot be written."""
+    with pytest.raises(AnswerError, match=r"a Place cannot be written as JSON: .*object"):
+        parts_of(Place(object()))  # type: ignore[arg-type]  # the mistake that is meant
 
 
 @pytest.mark.parametrize("value", [None, object(), {1, 2}, lambda: 1], ids=["nothing", "object", "set", "function"])
