@@ -61,6 +61,12 @@ def too_deep() -> Mistake:
     return Mistake("A2A-S08", "values are nested too deeply", "write it flatter, with $ref to named types")
 
 
+def written_twice(key: str, line: int, pointer: str = "") -> Mistake:
+    """Say that an object has a key more than once."""
+    text = f"the key {json.dumps(key, ensure_ascii=False)} is written twice in one object"
+    return Mistake("A2A-S07", text, "delete or rename one of the two; only the last would count", line, pointer)
+
+
 def unkeepable(data: Json, lines: Callable[[], Mapping[str, int]]) -> Iterator[Mistake]:
     """Find what a text can say and nobody can work with."""
     if _is_too_deep(data):
@@ -112,6 +118,4 @@ def _repeated(text: str) -> Iterator[Mistake]:
     times = Counter(pointer for pointer, _ in positions.positions(text))
     lines = positions.lines(text)
     for pointer in (pointer for pointer, count in times.items() if count > 1):
-        key = json.dumps(positions.unescaped(pointer.rpartition("/")[2]), ensure_ascii=False)
-        cure = "delete or rename one of the two; only the last would count"
-        yield Mistake("A2A-S07", f"the key {key} is written twice in one object", cure, lines[pointer], pointer)
+        yield written_twice(positions.unescaped(pointer.rpartition("/")[2]), lines[pointer], pointer)

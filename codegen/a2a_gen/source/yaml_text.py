@@ -7,7 +7,7 @@ from functools import cached_property
 
 from a2a_gen.problems import MissingExtraError
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, Mistake, too_deep, unkeepable
+from a2a_gen.source.json_text import Json, Mistake, too_deep, unkeepable, written_twice
 from a2a_gen.source.positions import escaped
 
 try:
@@ -21,6 +21,7 @@ _JSON_TAGS: Mapping[str, Callable[[str], Json]] = {
     "tag:yaml.org,2002:int": lambda text: int(text, 0),
     "tag:yaml.org,2002:float": float,
 }
+_MERGE = "tag:yaml.org,2002:merge"
 
 # Values that stand there only by an alias: ten aliases of ten aliases, nine times, would be a thousand million.
 _MOST_REPEATED = 10_000
@@ -48,8 +49,9 @@ def parse(text: str) -> tuple[Json, tuple[Mistake, ...]]:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if root is None:
             return None, ()
-        data = _Reader().value(root, frozenset())
-        return data, tuple(unkeepable(data, lambda: dict(_lines(root, ""))))
+        reader = _Reader()
+        data = reader.value(root, frozenset())
+        return data, (*reader.mistakes, *unkeepable(data, lambda: dict(_lines(root, ""))))
     except RecursionError:
         return None, (too_deep(),)
     except yaml.MarkedYAMLError as error:
@@ -67,6 +69,8 @@ class _Reader:
     def __init__(self) -> None:
         self._seen: set[int] = set()
         self._repeated = 0
+        self.mistakes: list[Mistake] = []
+        """The keys that are written twice."""
 
     def value(self, node: yaml.Node, above: frozenset[int]) -> Json:
         if id(node) in above:
@@ -74,6 +78,8 @@ class _Reader:
         self._repeated += id(node) in self._seen
         if self._repeated > _MOST_REPEATED:
             raise _NoJsonError(f"aliases repeat more than {_MOST_REPEATED} values", _line(node))
+        if isinstance(node, yaml.MappingNode) and id(node) not in self._seen:
+            self.mistakes += _repeated(node)
         self._seen.add(id(node))
         inside = above | {id(node)}
         match node:
@@ -83,6 +89,14 @@ class _Reader:
                 return [self.value(each, inside) for each in node.value]
             case _:
                 return _scalar(node)
+
+
+def _repeated(node: yaml.MappingNode) -> Iterator[Mistake]:
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if _key(key) in seen:
+            yield written_twice(_key(key), _line(key))
+        seen.add(_key(key))
 
 
 def _scalar(node: yaml.Node) -> Json:
@@ -97,6 +111,8 @@ def _scalar(node: yaml.Node) -> Json:
 def _key(node: yaml.Node) -> str:
     if not isinstance(node, yaml.ScalarNode):
         raise _NoJsonError("a key is no text", _line(node))
+    if node.tag == _MERGE:
+        raise _NoJsonError("<< would put the members of one object into another", _line(node))
     return str(node.value)
 
 

@@ -29,3 +29,19 @@ def test_what_has_no_end_is_a_mistake(text: str, said: str) -> None:
 def test_aliases_are_read() -> None:
     """What aliases repeat stands at each place."""
     assert parse("a: &a {b: 1}\nc: [*a, *a]") == ({"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}, ())
+
+
+def test_keys_that_are_written_twice_are_mistakes() -> None:
+    """Each is told once with its line, however often aliases repeat its object; JSON refuses them too."""
+    _, mistakes = parse("a: &a\n  b: 1\n  c: 2\n  b: 3\nd: [*a, *a]\na: 4\n")
+    assert [(each.rule, each.line, each.text) for each in mistakes] == [
+        ("A2A-S07", 6, 'the key "a" is written twice in one object'),
+        ("A2A-S07", 4, 'the key "b" is written twice in one object'),
+    ]
+
+
+def test_merge_keys_are_no_members() -> None:
+    """JSON has nothing like them, and a schema with a member called so would mean nothing."""
+    _, (mistake,) = parse("a: &a {b: 1}\nc:\n  <<: *a\n")
+    assert (mistake.line, mistake.text) == (3, "<< would put the members of one object into another")
+    assert parse('"<<": 1') == ({"<<": 1}, ())
