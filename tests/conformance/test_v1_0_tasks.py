@@ -40,8 +40,8 @@ def test_v1_0_3_1_4_artifacts_are_listed_only_when_asked_for(asker: Asker) -> No
 
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_4_a_task_without_artifacts_has_an_empty_list_of_them(asker_1_0: Asker) -> None:
-    """Where artifacts are asked for; whatever is said in the task's words."""
-    context = asker_1_0.task(',"artifacts":[', skill="comment").context_id
+    """Where artifacts are asked for; whatever is said in the task's words, and in its data."""
+    context = asker_1_0.task(',"artifacts":[', {"all": 1, "artifacts": [1]}, skill="comment").context_id
     (task,) = asker_1_0.wire(LIST_TASKS, ListTasksRequest(context_id=context, include_artifacts=True))["tasks"]
     assert task["artifacts"] == []
     (task,) = asker_1_0.wire(LIST_TASKS, ListTasksRequest(context_id=context))["tasks"]

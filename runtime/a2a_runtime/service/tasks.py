@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from json import dumps
 
+from pydantic_core import from_json
+
 from a2a_contract.base import Encoded
 from a2a_contract.dialects import V0_3
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
@@ -99,5 +101,6 @@ def page_json(page: TaskPage, query: TaskQuery) -> bytes:
 
 
 def _with_artifacts(task: bytes) -> bytes:
-    """Add an empty list where nothing looks like one, which nothing inside a text does: quotes are escaped there."""
-    return task if b',"artifacts":[' in task else task[:-1] + b',"artifacts":[]}'
+    """Add an empty list to a task that has none; what is called so deeper inside is somebody's data, and only then it is read."""
+    has_some = b',"artifacts":[' in task and "artifacts" in from_json(task)
+    return task if has_some else task[:-1] + b',"artifacts":[]}'
