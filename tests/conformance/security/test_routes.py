@@ -14,6 +14,7 @@ from litestar.testing import TestClient
 
 from a2a_contract.controllers import AgentController
 from a2a_contract.dialects import VERSION
+from a2a_contract.errors import ERRORS, VersionNotSupportedError
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import OPERATIONS
 from a2a_runtime.keyring import JWKS_PATH
@@ -42,11 +43,15 @@ def surfaces_of(app: Litestar) -> set[str]:
     """List where the endpoints of the surfaces are."""
     return {path.removesuffix("/.well-known/agent-card.json") for path in paths_of(app) if path.endswith("/agent-card.json")}
 
+VERSION_REASON = str(ERRORS[VersionNotSupportedError].reason)
+
 
 def is_shut(answer: httpx.Response) -> bool:
-    """Whether an answer gives nothing away: a challenge, or nothing there, or what a path could be asked."""
+    """Whether an answer gives nothing away: a challenge, or nothing there, a version that is not spoken, or what a path could be asked."""
     if answer.status_code == REFUSED:
         return bool(answer.headers.get("www-authenticate"))
+    if (answer.status_code, VERSION_REASON in answer.text) == (ERRORS[VersionNotSupportedError].http, True):
+        return True
     return answer.status_code in {NOT_THERE, NOT_ALLOWED} or (answer.request.method == "OPTIONS" and not answer.content)
 
 

@@ -43,7 +43,7 @@ def test_two_skills_of_one_id_are_refused() -> None:
 
 def test_facts_that_a_skill_cannot_have_are_refused() -> None:
     """All of them at once, with those that there are."""
-    with pytest.raises(TypeError, match=r"of restartible, tagz of a skill \('x'\); there are answers, .* restartable, .* tags, timeout"):
+    with pytest.raises(TypeError, match=r"of restartible, tagz of a skill \('x'\); there are answers, .* restartable, tags, timeout"):
         two_skills().skill("x", restartible=False, tagz=["a"])(len)  # type: ignore[call-arg]  # the mistake that is meant
 
 
