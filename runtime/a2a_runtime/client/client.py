@@ -101,7 +101,7 @@ class A2AClient:
     ) -> Task | Message:
         """Send a message, about a task or in a conversation if one is named, and wait for the answer or, with ``wait=False``, only for the task."""
         options = options or SendOptions()
-        request = _request(message_of(content, task, context_id), options, wait=wait)
+        request = _request(message_of(content, task, context_id, options), options, wait=wait)
         answer = await self._line.call(SEND_MESSAGE, request, SendMessageResponse, options.idempotency_key or str(uuid4()))
         found = answer.task or answer.message
         if found is None:
@@ -113,7 +113,7 @@ class A2AClient:
     ) -> TaskStream:
         """Send a message when the stream is entered, and give everything that happens until the task ends."""
         options = options or SendOptions()
-        request = _request(message_of(content, task, context_id), options, wait=True)
+        request = _request(message_of(content, task, context_id, options), options, wait=True)
         return TaskStream(KeyedLine(self._line, options.idempotency_key or str(uuid4())), SEND_STREAMING_MESSAGE, request)
 
     def subscribe(self, task: SomeTask, *, cursor: str | None = None) -> TaskStream:
@@ -152,9 +152,10 @@ class A2AClient:
                 return
             request = request.model_copy(update={"page_token": page.next_page_token})
 
-    async def cancel(self, task: SomeTask) -> Task:
+    async def cancel(self, task: SomeTask, *, metadata: Mapping[str, object] | None = None) -> Task:
         """Ask for a task to stop."""
-        return await self._line.call(CANCEL_TASK, CancelTaskRequest(id=id_of(task)), Task)
+        request = CancelTaskRequest(id=id_of(task), metadata=None if metadata is None else dict(metadata))
+        return await self._line.call(CANCEL_TASK, request, Task)
 
 
 def _request(message: Message, options: SendOptions, *, wait: bool) -> SendMessageRequest:

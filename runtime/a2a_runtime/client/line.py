@@ -16,12 +16,12 @@ from pydantic import ValidationError
 
 from a2a_contract.base import WireModel
 from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION
-from a2a_contract.errors import InvalidParamsError
+from a2a_contract.errors import InvalidParamsError, UnsupportedOperationError
 from a2a_contract.methods import METHODS
 from a2a_contract.operation import Operation
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.places import places
-from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskRequest, StreamResponse, Task
+from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskRequest, SendMessageRequest, StreamResponse, Task
 from a2a_runtime.client.auth import ByCard
 from a2a_runtime.client.courier import Courier
 from a2a_runtime.client.discovery import CardSource, Found
@@ -35,6 +35,7 @@ from a2a_runtime.idempotency import is_promised
 
 _EVENTS = "text/event-stream"
 _ERROR = "error"
+_TENANT = "{tenant}"
 
 Answer = TypeVar("Answer", bound=WireModel)
 
@@ -73,7 +74,7 @@ class AgentLine:
     async def extended_card(self) -> AgentCard:
         """Read the card that only known callers see, and believe as much of it as of the other one."""
         voice = await self.voice()
-        body = await self._answer(voice, GET_EXTENDED_AGENT_CARD, _say(voice, GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()), None)
+        body = await self._answer(voice, GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), None)
         card = voice.hear(GET_EXTENDED_AGENT_CARD, body)
         if not isinstance(card, AgentCard):
             raise UnreadableAnswerError(f"The answer to {GET_EXTENDED_AGENT_CARD.name} is empty")
@@ -113,13 +114,12 @@ class AgentLine:
         voice = await self.voice()
         if operation is SEND_STREAMING_MESSAGE and self._found and not self._found.card.capabilities.streaming:
             operation = SEND_MESSAGE
-        question = _say(voice, operation, request)
-        further = {"last-event-id": cursor} if cursor else {}
-        headers = self._headers(voice, key) | {"accept": _EVENTS, "cache-control": "no-store"} | further
         if operation is SEND_MESSAGE:
-            yield ServerEvent(MESSAGE, await self._answer(voice, operation, question, key), None)
+            yield ServerEvent(MESSAGE, await self._answer(voice, operation, request, key), None)
             return
-        async with self._courier.open(question, headers) as response:
+        further = {"last-event-id": cursor} if cursor else {}
+        headers = self._headers(voice, request, key) | {"accept": _EVENTS, "cache-control": "no-store"} | further
+        async with self._courier.open(self._say(voice, operation, request), headers) as response:
             if not response.is_success or not response.headers.get("content-type", "").lower().startswith(_EVENTS):
                 yield await self._alone(voice, operation, response)
                 return
@@ -142,10 +142,11 @@ class AgentLine:
 
     async def _asked(self, operation: Operation, request: WireModel, key: str | None) -> WireModel | None:
         voice = await self.voice()
-        return voice.hear(operation, await self._answer(voice, operation, _say(voice, operation, request), key))
+        return voice.hear(operation, await self._answer(voice, operation, request, key))
 
-    async def _answer(self, voice: Voice, operation: Operation, question: Question, key: str | None) -> bytes:
-        headers = self._headers(voice, key) | {"accept": ", ".join(voice.interface.dialect.media_types)}
+    async def _answer(self, voice: Voice, operation: Operation, request: WireModel, key: str | None) -> bytes:
+        question = self._say(voice, operation, request)
+        headers = self._headers(voice, request, key) | {"accept": ", ".join(voice.interface.dialect.media_types)}
         reply = await self._courier.fetch(question, self._safety(operation, key), headers, limit=self._options.limits.answer)
         if not reply.is_good:
             raise voice.refusal(operation, reply.status, reply.body)
@@ -158,6 +159,20 @@ class AgentLine:
             raise voice.refusal(operation, response.status_code, body)
         return ServerEvent(MESSAGE, body, None)
 
+    def _say(self, voice: Voice, operation: Operation, request: WireModel) -> Question:
+        """Say a request, unless no agent would take it."""
+        dialect, tenant = voice.interface.dialect, self._options.tenant or voice.interface.tenant
+        if tenant and not any(_TENANT in prefix for prefix in dialect.http_prefixes):
+            raise UnsupportedOperationError(f"{dialect.title} has no tenants, so that {tenant!r} would be left out; pin 1.0, or name no tenant")
+        if tenant and "tenant" in type(request).model_fields and "tenant" not in request.model_fields_set:
+            request = request.model_copy(update={"tenant": tenant})
+        canonical = METHODS[CANONICAL.name][operation.calls[CANONICAL.name].method or ""]
+        try:
+            canonical.take(request)
+        except ValidationError as error:
+            raise InvalidParamsError(fields=places(error)) from error
+        return voice.ask(operation, request)
+
     def _check_host(self, url: str) -> None:
         """Refuse to tell our secrets to whoever the card names: it says where the agent is, not who may know us."""
         host = urlsplit(url).hostname or ""
@@ -167,13 +182,14 @@ class AgentLine:
                 f"if that is the agent's, say so: ClientOptions(hosts=({host!r},))"
             )
 
-    def _headers(self, voice: Voice, key: str | None) -> dict[str, str]:
+    def _headers(self, voice: Voice, request: WireModel, key: str | None) -> dict[str, str]:
         """Say what stands beside a request, under every name that it has: an agent may know only one of them."""
         said = dict(self._options.headers)
         if version := voice.interface.dialect.version:
             said.update(dict.fromkeys(VERSION.headers, version))
-        if self._options.extensions:
-            said.update(dict.fromkeys(EXTENSIONS.headers, ", ".join(self._options.extensions)))
+        used = (request.message.extensions or ()) if isinstance(request, SendMessageRequest) else ()
+        if wanted := dict.fromkeys((*self._options.extensions, *used)):
+            said.update(dict.fromkeys(EXTENSIONS.headers, ", ".join(wanted)))
         if key:
             said["idempotency-key"] = key
         return said
@@ -194,16 +210,3 @@ class KeyedLine:
     def may_repeat(self, operation: Operation, failure: Exception) -> bool:
         """Say whether it is safe to ask again with the key."""
         return self._line.may_repeat(operation, failure, self._key)
-
-
-def _say(voice: Voice, operation: Operation, request: WireModel) -> Question:
-    """Say a request, unless no agent would take it."""
-    tenant = voice.interface.tenant
-    if tenant and "tenant" in type(request).model_fields and "tenant" not in request.model_fields_set:
-        request = request.model_copy(update={"tenant": tenant})
-    canonical = METHODS[CANONICAL.name][operation.calls[CANONICAL.name].method or ""]
-    try:
-        canonical.take(request)
-    except ValidationError as error:
-        raise InvalidParamsError(fields=places(error)) from error
-    return voice.ask(operation, request)

@@ -61,6 +61,8 @@ class ClientOptions:
     pin: Pin = Pin()
     at: str | None = None
     """The address of the agent's interface where no card is to be asked; the pin says what is spoken there, 1.0 over JSON-RPC if it does not."""
+    tenant: str | None = None
+    """The tenant of every request; ``None`` for the one that the card names, if it does."""
     extensions: tuple[str, ...] = ()
     """URIs of the extensions that the client asks for in every request."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -90,5 +92,11 @@ class SendOptions:
     """A webhook for the task that comes of the message."""
     metadata: Mapping[str, object] | None = None
     """Facts about the request, free in form."""
+    message_id: str | None = None
+    """The id of the message; made by the client where it is left out."""
+    references: tuple[str, ...] | None = None
+    """The ids of tasks that the message refers to."""
+    extensions: tuple[str, ...] | None = None
+    """URIs of the extensions that the message uses; they are asked for with it."""
     idempotency_key: str | None = None
     """Marks a request that is repeated; made by the client where it is left out."""

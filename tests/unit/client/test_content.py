@@ -6,6 +6,7 @@ import pytest
 
 from a2a_contract.v1_0 import Message, Part, Role, Task, TaskState, TaskStatus
 from a2a_runtime.client.content import Content, message_of
+from a2a_runtime.client.options import SendOptions
 
 TASK = Task(id="t", context_id="c", status=TaskStatus(state=TaskState.INPUT_REQUIRED))
 
@@ -39,3 +40,13 @@ def test_a_whole_message_keeps_what_it_says() -> None:
     """Only what it leaves open is filled in."""
     whole = Message(message_id="m", role=Role.AGENT, task_id="other", context_id="here", parts=[Part(text="a")], metadata={"k": 1})
     assert message_of(whole, TASK) == whole
+
+
+def test_more_may_be_said_of_a_message() -> None:
+    """Its id, the tasks that it refers to and the extensions that it uses; a whole message keeps its own."""
+    options = SendOptions(message_id="m", references=("t-1",), extensions=("https://x/1",))
+    made = message_of("a", options=options)
+    assert (made.message_id, made.reference_task_ids, made.extensions) == ("m", ["t-1"], ["https://x/1"])
+    whole = Message(message_id="own", role=Role.USER, parts=[Part(text="a")], reference_task_ids=[], extensions=["https://x/2"])
+    assert message_of(whole, options=options) == whole
+    assert message_of(whole.model_copy(update={"extensions": None}), options=options).extensions == ["https://x/1"]

@@ -11,7 +11,7 @@ from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.operation import Operation
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, ListTasksRequest, SubscribeToTaskRequest
-from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin
+from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, SendOptions
 from a2a_runtime.client.interface import pinned
 from a2a_runtime.client.voice import voice_at
 
@@ -83,3 +83,34 @@ def test_a_token_is_not_shown() -> None:
     """Neither in a repr, nor anywhere a log might print it."""
     client = A2AClient("https://agent", auth="secret")
     assert "secret" not in repr(client._courier._http.auth)
+
+
+@pytest.mark.anyio
+async def test_what_is_asked_for_with_a_request_is_said_where_agents_look() -> None:
+    """The tenant of the client goes before the card's; extensions that a message uses are asked for with it, and only with it."""
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        task = {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}
+        return httpx.Response(200, content=to_json({"task": task} if request.url.path.endswith("send") else task))
+
+    options = ClientOptions(at="https://agent/base", pin=Pin("v1_0", HTTP_JSON), tenant="acme", extensions=("https://x/1",))
+    async with A2AClient("https://agent", options=options, transport=httpx.MockTransport(answer)) as client:
+        await client.send("hi", options=SendOptions(message_id="m", references=("t-0",), extensions=("https://x/2",)))
+        await client.cancel("t", metadata={"why": "late"})
+    sent, canceled = asked
+    message = from_json(sent.content)["message"]
+    assert (message["messageId"], message["referenceTaskIds"], message["extensions"]) == ("m", ["t-0"], ["https://x/2"])
+    assert [sent.url.path, canceled.url.path] == ["/base/acme/message:send", "/base/acme/tasks/t:cancel"]
+    assert [each.headers["a2a-extensions"] for each in asked] == ["https://x/1, https://x/2", "https://x/1"]
+    assert from_json(canceled.content)["metadata"] == {"why": "late"}
+
+
+@pytest.mark.anyio
+async def test_a_tenant_that_an_agent_cannot_be_told_of_is_not_left_out() -> None:
+    """An agent of 0.3 knows no tenants."""
+    options = ClientOptions(at="https://agent", pin=Pin("v0_3"), tenant="acme")
+    async with A2AClient("https://agent", options=options, transport=httpx.MockTransport(lambda _: httpx.Response(500))) as client:
+        with pytest.raises(UnsupportedOperationError, match="tenant"):
+            await client.get("t")
