@@ -22,13 +22,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words == ["build"] and _has_nothing_to_do():
         return 0
 
-    from a2a_gen.commands import console, group  # noqa: PLC0415 - click and the pipeline cost more than a whole no-op build
+    from a2a_gen.commands.run import run  # noqa: PLC0415 - click and the pipeline cost more than a whole no-op build
 
     try:
-        group.cli.main(words, prog_name="a2a-gen")
-    except GeneratorError as error:
-        console.fail(error)
-        return error.exit_code
+        return run(words)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
 

@@ -52,7 +52,7 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
 
     What its own code raises when it is imported is raised as it is: whoever wrote it knows best where that comes from.
     """
-    path = next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
+    path = _above(folder)
     if path is None:
         raise ProjectError(f"there is no {FILE} in {folder} or above it; write one, or make an app of your own with a2a_runtime.app.create_app")
     text = ""
@@ -71,6 +71,22 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
         return Project(surfaces_of(agent, file, gates), settings, membership)
     except ComplaintsError as error:
         raise ProjectError(told(error.complaints, path, text)) from error
+
+
+def store_of(folder: Path) -> str | None:
+    """Say where the project of a folder keeps its tasks; nothing else of it is looked at."""
+    path = _above(folder)
+    if path is None:
+        return None
+    try:
+        store: object = tomllib.loads(path.read_text(encoding="utf-8")).get("store")
+    except ValueError as error:
+        raise ProjectError(f"{path}: {error}") from error
+    return store if isinstance(store, str) else None
+
+
+def _above(folder: Path) -> Path | None:
+    return next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
 
 
 def _file(text: str) -> File:

@@ -89,7 +89,7 @@ def test_an_empty_database_is_upgraded(postgres_databases) -> None:  # noqa: ANN
     """The command makes the schema; before that, the others say what to do."""
     empty = asyncio.run(postgres_databases.create_empty())
     refused = called(empty, "tasks", "list")
-    assert (refused.exit_code, "a2a-gen db upgrade" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "a2a-gen db upgrade" in refused.stderr) == (2, True)
     assert called(empty, "upgrade").stdout.startswith("applied 1")
     assert listed(empty) == []
 
@@ -97,4 +97,23 @@ def test_an_empty_database_is_upgraded(postgres_databases) -> None:  # noqa: ANN
 def test_an_address_that_is_none_is_told() -> None:
     """The error says which addresses there are."""
     result = called("mysql://x", "tasks", "list")
-    assert (result.exit_code, "sqlite:///" in result.stderr) == (1, True)
+    assert (result.exit_code, "sqlite:///" in result.stderr) == (2, True)
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    """Who looks at a store names one that is there: a slip of the finger leaves no empty store behind."""
+    result = called(f"sqlite:///{tmp_path}/typo.db", "tasks", "list")
+    assert (result.exit_code, "there is no such file" in result.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_store_is_that_of_the_project_here(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an option, and with nothing in the environment, the store of the a2a.toml is meant; without that, one is asked for."""
+    (tmp_path / "deep").mkdir()
+    monkeypatch.chdir(tmp_path / "deep")
+    missing = CliRunner().invoke(command, ["tasks", "list"])
+    assert (missing.exit_code, "store in an a2a.toml" in missing.stderr) == (2, True)
+    (tmp_path / "a2a.toml").write_text(f'store = "{url}"\n')
+    assert len(CliRunner().invoke(command, ["tasks", "list"]).stdout.splitlines()) == 3
+    (tmp_path / "a2a.toml").write_text("store =")
+    assert CliRunner().invoke(command, ["tasks", "list"]).exit_code == 2

@@ -36,6 +36,16 @@ def fail(error: GeneratorError) -> None:
     click.echo(f"{_paint('error:', 'red')} {text}", err=True, color=_has_colours())
 
 
+def refuse(error: click.ClickException) -> None:
+    """Show what click, or a command of another distribution, says is wrong; with how to use the command, where that is what is wrong."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
+    click.echo(f"{_paint('error:', 'red')} {error.format_message()}", err=True, color=_has_colours())
+
+
 def show_diff(lines: Iterable[str]) -> None:
     """Print a unified diff on stdout, coloured on a terminal."""
     for line in lines:

@@ -14,6 +14,7 @@ import httpx
 
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.kinds import is_list, is_object
+from a2a_runtime.commands.refusal import RefusalError
 
 if TYPE_CHECKING:
     from a2a_runtime.signing.cards import Trust
@@ -37,7 +38,7 @@ Exit codes: 0 fine, 1 the card is not signed by a trusted key, 2 wrong use."""
 def command() -> None:
     """Sign cards, and verify signatures."""
     if find_spec("jwt") is None or find_spec("cryptography") is None:
-        raise click.ClickException("signatures need more than the base install: pip install 'a2a-gen[auth]'")
+        raise RefusalError("signatures need more than the base install: pip install 'a2a-gen[auth]'")
 
 
 @command.command()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -14,6 +15,8 @@ from a2a_contract.errors import A2AError
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import millis_of, timestamp
+from a2a_runtime.commands.refusal import RefusalError
+from a2a_runtime.project import ProjectError, store_of
 from a2a_runtime.settings import PREFIX
 from a2a_runtime.stores.opening import open_store
 from a2a_runtime.stores.port import Store, StoredTask, TaskQuery
@@ -77,7 +80,19 @@ def _whose(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _which(function: Callable[..., None]) -> Callable[..., None]:
-    return click.option("--store", "url", envvar=f"{PREFIX}STORE", required=True, show_envvar=True, help="Address of the store.")(function)
+    text = "Address of the store; without it, that of the a2a.toml here."
+    return click.option("--store", "url", envvar=f"{PREFIX}STORE", show_envvar=True, help=text, callback=_address)(function)
+
+
+def _address(ctx: click.Context, param: click.Parameter, said: str | None) -> str:
+    """Find the store that is meant."""
+    try:
+        address = said or store_of(Path.cwd())
+    except ProjectError as error:
+        raise RefusalError(str(error)) from error
+    if address is None:
+        raise click.MissingParameter("say it here, in the environment, or as store in an a2a.toml", ctx, param)
+    return address
 
 
 @command.command()
@@ -200,4 +215,4 @@ def _run(work: Awaitable[T]) -> T:
     try:
         return asyncio.run(awaited())
     except A2AError as error:
-        raise click.ClickException(str(error)) from error
+        raise RefusalError(str(error)) from error

@@ -15,13 +15,14 @@ from typing import Any
 import click
 
 import a2a_runtime
+from a2a_runtime.commands.refusal import RefusalError
 from a2a_runtime.heartbeat.membership import NAMES
 from a2a_runtime.logs import CleanFormatter, without_query
 from a2a_runtime.named import UnknownNameError, named
 from a2a_runtime.project import ProjectError
 
 _PROJECT = "a2a_runtime.app:app"
-_BAD_CONFIGURATION, _FAILED = 1, 2
+_FAILED = 1
 _OURS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
 _EXAMPLES = """\b
 Examples:
@@ -30,7 +31,7 @@ Examples:
   a2a-gen serve --forwarded-allow-ips 10.0.0.7    behind a proxy with that address
 
 \b
-Exit codes: 0 stopped, 1 the configuration cannot be used, 2 it could not start or broke down."""
+Exit codes: 0 stopped, 1 it could not start or broke down, 2 what is configured cannot be used."""
 
 
 @click.command(epilog=_EXAMPLES)
@@ -45,7 +46,7 @@ Exit codes: 0 stopped, 1 the configuration cannot be used, 2 it could not start 
     envvar="FORWARDED_ALLOW_IPS",
     help="The addresses of the proxies in front, separated by commas: only they are believed who calls, and over what. [default: nobody]",
 )
-@click.option("--check", "only_check", is_flag=True, help="Only say whether it can be served: 0, or 1 and why not.")
+@click.option("--check", "only_check", is_flag=True, help="Only say whether it can be served: 0, or 2 and why not.")
 def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool) -> None:
     """Serve an agent over HTTP with uvicorn, until it is told to stop."""
     _log()
@@ -55,7 +56,7 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
     try:
         import uvicorn  # noqa: PLC0415 - an extra: everything else works without a server
     except ModuleNotFoundError:
-        raise _failure("there is no server to run; install it: pip install 'a2a-gen[serve]'", _BAD_CONFIGURATION) from None
+        raise RefusalError("there is no server to run; install it: pip install 'a2a-gen[serve]'") from None
     os.environ.setdefault(NAMES["http_port"][0], str(port))  # whoever tells others of this agent has to know it
     config = uvicorn.Config(
         _loaded(app),
@@ -82,11 +83,11 @@ def _loaded(name: str) -> Any:  # noqa: ANN401 - whatever the name leads to, uvi
     try:
         return named(name if ":" in name else f"{name}:app")
     except UnknownNameError as error:
-        raise _failure(f"{error}; an app is named as module:attribute", _BAD_CONFIGURATION) from error
+        raise RefusalError(f"{error}; an app is named as module:attribute") from error
     except ProjectError as error:
-        raise _failure(str(error), _BAD_CONFIGURATION) from error
+        raise RefusalError(str(error)) from error
     except Exception as error:  # whatever code of others does when it is imported
-        raise _failure(f"{name} cannot be loaded:\n{_traced(error)}", _BAD_CONFIGURATION) from error
+        raise RefusalError(f"{name} cannot be loaded:\n{_traced(error)}") from error
 
 
 def _traced(error: Exception) -> str:
@@ -94,11 +95,6 @@ def _traced(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     theirs = dropwhile(lambda frame: frame.filename.startswith((*_OURS, "<frozen")), frames)
     return "".join([*traceback.format_list(list(theirs)), *traceback.format_exception_only(error)]).rstrip()
-
-
-def _failure(text: str, code: int) -> SystemExit:
-    click.echo(f"error: {text}", err=True)
-    return SystemExit(code)
 
 
 def _log() -> None:

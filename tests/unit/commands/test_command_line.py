@@ -83,7 +83,41 @@ def test_wrong_use_exits_with_2(capsys: pytest.CaptureFixture[str], words: list[
     assert main(words) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.splitlines()[-1].startswith("Error: ")
+    assert said.err.splitlines()[-1].startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "last"),
+    [
+        (["serve", "--check"], 2, "error: there is no a2a.toml in "),
+        (["db", "tasks", "list", "--store", "mysql://x"], 2, "error: 'mysql://x' is no address of a store"),
+        (["db", "tasks", "show", "x", "--store", "memory"], 1, "error: nothing found"),
+        (["card", "sign", "nowhere.json"], 2, "error: Invalid value for 'CARD'"),
+        (["init", "no/class"], 2, "error: Invalid value for NAME"),
+        (["init", "/proc/nowhere"], 2, "error: /proc/nowhere cannot be read or written: no such file or directory"),
+        (["card", "keygen", "/proc/nowhere.pem"], 2, "error: /proc/nowhere.pem cannot be read or written: no such file or directory"),
+        (["build"], 2, "error: there is no project"),
+    ],
+    ids=["serve", "db", "nothing", "card", "init", "place", "key", "build"],
+)
+def test_every_command_says_in_one_way_that_it_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], code: int, last: str
+) -> None:
+    """Ours and those of other distributions: one word before what is wrong, 2 for what cannot be used, 1 for what is not found, no traceback."""
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == code
+    said = capsys.readouterr().err
+    assert [line for line in said.splitlines() if line.startswith("error: ")][-1].startswith(last), said
+    assert "Traceback" not in said
+
+
+def test_a_lock_that_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What stands in the way is named."""
+    shutil.copytree(ROOT / "tests" / "cases" / "smallest" / "input", tmp_path / "here")
+    (tmp_path / "here" / "a2a-gen.lock").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["build"]) == 2
+    assert "a2a-gen.lock cannot be read or written: is a directory" in capsys.readouterr().err
 
 
 def test_commands_of_other_distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

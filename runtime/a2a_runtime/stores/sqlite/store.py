@@ -42,6 +42,8 @@ class SqliteStore(SqliteTasks, SqliteContexts, SqliteRuns, SqlitePushes, SqliteC
     def _open(self) -> None:
         if not self.path.parent.is_dir():
             raise StoreUnavailableError(f"{self.path}: its folder does not exist. Make it, or name another file")
+        if self._lock is None and not self.path.exists():
+            raise StoreUnavailableError(f"{self.path}: there is no such file. Name the one that an agent runs on")
         if self._lock is not None:
             self._lock.take()
         with ExitStack() as undo:

@@ -1,0 +1,40 @@
+"""Running one command, and the one way in which all of them, of ours and of other distributions, say that they cannot.
+
+0   fine
+1   findings: stale output, broken promises, nothing of what was asked for; of serve, that it could not start or broke down
+2   wrong use, or something there that cannot be used: a schema, a setting, a file
+3   the baseline to compare with is not there
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from a2a_gen.commands import console, group
+from a2a_gen.problems import GeneratorError, ProjectError
+
+_STOPPED = 130
+
+
+def run(words: Sequence[str]) -> int:
+    """Run a command, and give its exit code."""
+    try:
+        done: object = group.cli.main(words, prog_name="a2a-gen", standalone_mode=False)
+    except GeneratorError as error:
+        console.fail(error)
+        return error.exit_code
+    except click.ClickException as error:
+        console.refuse(error)
+        return error.exit_code
+    except click.Abort:
+        return _STOPPED
+    except OSError as error:
+        if error.filename is None:
+            raise
+        reason = (error.strerror or type(error).__name__).lower()
+        wrong = ProjectError(f"{error.filename} cannot be read or written: {reason}", "move what stands in the way, or name another place")
+        console.fail(wrong)
+        return wrong.exit_code
+    return done if isinstance(done, int) else 0

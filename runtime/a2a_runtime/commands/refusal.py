@@ -1,0 +1,11 @@
+"""Why a command cannot do what it is asked for, although it is asked in the right way."""
+
+from __future__ import annotations
+
+import click
+
+
+class RefusalError(click.ClickException):
+    """Something cannot be used: a setting, a store, a package that is not installed."""
+
+    exit_code = 2
