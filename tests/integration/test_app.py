@@ -188,14 +188,8 @@ def test_a_folder_without_a_project_says_so(tmp_path: Path) -> None:
 
 def test_nothing_is_read_before_somebody_asks_for_the_app(tmp_path: Path) -> None:
     """Importing the module of the app needs no project."""
-    found = subprocess.run(
-        [sys.executable, "-c", "import a2a_runtime.app as app; app.create_app; print('fine')"],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    code = "import a2a_runtime.app as app; app.create_app; print('fine')"
+    found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
     assert found.stdout == "fine\n", found.stderr
 
 
