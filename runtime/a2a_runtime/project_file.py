@@ -40,8 +40,8 @@ class AgentTable(Table):
     provider: ProviderTable | None = None
     documentation_url: str | None = None
     icon_url: str | None = None
-    input_modes: list[str] = list(DEFAULT_MODES)
-    output_modes: list[str] = list(DEFAULT_MODES)
+    input_modes: tuple[str, ...] = DEFAULT_MODES
+    output_modes: tuple[str, ...] = DEFAULT_MODES
 
 
 class ExtensionTable(Table):
@@ -59,7 +59,7 @@ class CapabilitiesTable(Table):
     streaming: bool = True
     push_notifications: bool = False
     extended_card: bool = False
-    extensions: list[ExtensionTable] = []
+    extensions: tuple[ExtensionTable, ...] = ()
 
 
 class SurfaceTable(Table):
@@ -71,9 +71,9 @@ class SurfaceTable(Table):
     skill_id: str | None = None
     name: str | None = None
     description: str | None = None
-    tags: list[str] = []
-    input_modes: list[str] = []
-    output_modes: list[str] = []
+    tags: tuple[str, ...] = ()
+    input_modes: tuple[str, ...] = ()
+    output_modes: tuple[str, ...] = ()
     auth: str | None = None
     cancel_on_disconnect: bool = False
     deduplicate_messages: bool = False
@@ -85,10 +85,10 @@ class SkillTable(Table):
     description: Text
     handler: str | None = None
     name: str | None = None
-    tags: list[str] = []
-    examples: list[str] = []
-    input_modes: list[str] = []
-    output_modes: list[str] = []
+    tags: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    input_modes: tuple[str, ...] = ()
+    output_modes: tuple[str, ...] = ()
     answers: Answers = Answers.TASK
     timeout: float | None = None
     restartable: bool = True

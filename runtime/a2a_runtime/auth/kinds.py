@@ -27,7 +27,7 @@ class Table(BaseModel):
 
 
 class _Kind(Table):
-    scopes: list[Text] = []
+    scopes: tuple[Text, ...] = ()
     """What a caller must be permitted to do."""
 
     def identity(self, subject: str) -> Identity:

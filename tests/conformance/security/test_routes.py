@@ -43,6 +43,7 @@ def surfaces_of(app: Litestar) -> set[str]:
     """List where the endpoints of the surfaces are."""
     return {path.removesuffix("/.well-known/agent-card.json") for path in paths_of(app) if path.endswith("/agent-card.json")}
 
+
 VERSION_REASON = str(ERRORS[VersionNotSupportedError].reason)
 
 

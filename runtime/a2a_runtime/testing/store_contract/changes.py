@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -31,14 +31,15 @@ from a2a_runtime.testing.store_contract.case import (
     whole,
 )
 
-LAST_CHANGES = [
-    pytest.param(lambda _: Change(state=State.COMPLETED), id="nothing-to-say"),
-    pytest.param(lambda _: Change(state=State.COMPLETED, artifacts=[replacing("b", "1"), appending("a", "2"), appending("b", "3")]), id="artifacts"),
-    pytest.param(lambda task: Change(state=State.COMPLETED, status_message=said(task, "so"), messages=[said(task, "so")]), id="messages"),
-    pytest.param(lambda task: Change(state=State.FAILED, status_message=said(task, "no"), event_metadata={"n": 1}), id="failure"),
-    pytest.param(lambda _: Change(state=State.CANCELED, metadata={"c": 3}), id="metadata"),
-    pytest.param(lambda task: Change(state=State.INPUT_REQUIRED, status_message=said(task, "what?"), release=True), id="question"),
-]
+_LAST: Mapping[str, Callable[[StoredTask], Change]] = {
+    "nothing-to-say": lambda _: Change(state=State.COMPLETED),
+    "artifacts": lambda _: Change(state=State.COMPLETED, artifacts=[replacing("b", "1"), appending("a", "2"), appending("b", "3")]),
+    "messages": lambda task: Change(state=State.COMPLETED, status_message=said(task, "so"), messages=[said(task, "so")]),
+    "failure": lambda task: Change(state=State.FAILED, status_message=said(task, "no"), event_metadata={"n": 1}),
+    "metadata": lambda _: Change(state=State.CANCELED, metadata={"c": 3}),
+    "question": lambda task: Change(state=State.INPUT_REQUIRED, status_message=said(task, "what?"), release=True),
+}
+LAST_CHANGES = [pytest.param(change, id=name) for name, change in _LAST.items()]
 """Those after which whoever waits for the task goes to read it."""
 
 

@@ -10,6 +10,7 @@ does the work. Neither knows the other's matters: the service sees canonical mod
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -53,7 +54,7 @@ class Exchange(Protocol):
     method, and at the endpoint and the cards for WebSockets too: what a path has not is its to refuse.
     """
 
-    async def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer a request to the JSON-RPC endpoint."""
         ...
 
