@@ -122,8 +122,8 @@ def build(project: Project, *, force: bool = False) -> Result:
     """Generate the package and write what differs; ``force`` also overwrites what was edited by hand."""
     with _prepared(project, anew=force) as ready:
         if not force:
-            refuse_edited(ready.plan)
-        publish(project.root, ready.staged, ready.plan, ready.locks[1])
+            refuse_edited(ready.plan, "a2a-gen build", "the schemas")
+        publish(project.root, ready.staged, ready.plan, (lock.NAME, ready.locks[1].to_bytes()))
         return Result(len(ready.plan.write), len(ready.plan.remove), ready.plan.unchanged, ready.warnings)
 
 
@@ -146,7 +146,7 @@ def _prepared(project: Project, *, anew: bool) -> Generator[Prepared]:
             staged = {(base / file.relative_to(package_folder)).as_posix(): file for file in package_folder.rglob("*") if file.is_file()}
             files = {path: file.read_bytes() for path, file in sorted(staged.items())}
             new = replace(new, outputs={path: digest(content) for path, content in files.items()})
-            yield Prepared(files, staged, make_plan(project.root, files, old), (old, new), warnings)
+            yield Prepared(files, staged, make_plan(project.root, files, old.outputs if old else {}), (old, new), warnings)
 
 
 def _contract(project: Project, old: Lock | None, *, anew: bool) -> tuple[Files, Lock, tuple[Problem, ...]]:

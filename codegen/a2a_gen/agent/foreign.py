@@ -23,8 +23,8 @@ from a2a_gen.problems import ContractError, Level, ProjectError
 _SOURCE = "the card of the agent"
 
 
-def emit(remote: Remote, source: str, command: str) -> dict[str, bytes]:
-    """Write the files of the package; ``source`` is where the card is, ``command`` what makes all of this again."""
+def emit(remote: Remote, command: str) -> dict[str, bytes]:
+    """Write the files of the package; ``command`` is what makes all of this again."""
     agent = _agent(remote, _methods(remote), command)
     name = f"{agent.class_name}Client"
     homes = [(home, names) for home, names in (("client", [name]), ("types", sorted(agent.modules))) if names]
@@ -34,7 +34,7 @@ def emit(remote: Remote, source: str, command: str) -> dict[str, bytes]:
         **models.emit(agent.definitions, agent.modules, _SOURCE, command),
         **modules.client_side(agent),
         "__init__.py": render("package.py.jinja", sources=(_SOURCE,), command=command, says=says, homes=homes, names=names),
-        **seen.files(remote, source),
+        **seen.files(remote),
     }
 
 

@@ -16,6 +16,7 @@ from a2a_gen.diff.formats import FORMATS
 from a2a_gen.diff.gate import Wish
 from a2a_gen.diff.remote import side_of
 from a2a_gen.diff.run import fails, judge
+from a2a_gen.output.publish import make_plan, publish, refuse_edited
 from a2a_gen.output.stage import stage
 from a2a_gen.output.tidy import tidy
 from a2a_gen.output.trial import trial
@@ -34,17 +35,19 @@ read, 3 there is no client to compare with."""
 
 
 class _Options(TypedDict):
-    """How to show what a check finds, and where else schemas may come from."""
+    """How to show what a check finds, where else schemas may come from, and whether edits are thrown away."""
 
     form: str
     fail_on: str
     schemas_from: tuple[str, ...]
+    force: bool
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("where", metavar="URL|CARD")
 @click.option("-o", "--out", "folder", required=True, type=click.Path(path_type=Path), help="The folder of the package to write.")
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; say what has changed since, by the rules of a2a-gen diff.")
+@click.option("--force", is_flag=True, help="Overwrite files of the client that were edited by hand.")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="How to show what a check finds.")
 @click.option(
     "--fail-on", type=click.Choice(diff.FAIL_ON), default="error", show_default=True, help="The mildest finding of a check that ends with 1."
@@ -58,39 +61,41 @@ def command(where: str, folder: Path, only_check: bool, **options: Unpack[_Optio
     """
     again = _again(where, folder, options["schemas_from"])
     if only_check:
-        old, new = seen.read(folder), read_remote(where, options["schemas_from"])
-        sides = side_of(old, folder.as_posix(), new), side_of(new, public(where), old)
-        outcome = judge(*sides, Wish("WIRE"), Path(ignore.NAME))
-        diff.show(outcome, options["form"])
-        if not fails(outcome.report, options["fail_on"]):
-            return
-        click.echo(f"the agent is not what {folder} was made for\n    fix: {again}, and follow where mypy complains", err=True)
-        raise SystemExit(1)
+        raise SystemExit(_check(where, folder, again, options))
     if folder.exists() and any(folder.iterdir()) and not (folder / seen.LOCK).is_file():
         raise ProjectError(f"{folder} is no client that was made by this command", "choose another folder, or empty this one")
     if why := objection(folder.name):
         raise click.BadParameter(f"{folder} cannot be imported: {why}", param_hint="--out")
     remote = read_remote(where, options["schemas_from"])
-    _write(folder.absolute(), foreign.emit(remote, public(where), again))
+    with trial() as waiting, stage(folder.absolute(), foreign.emit(remote, again)) as staged:
+        tidy(staged)
+        waiting.run(staged)
+        made = {file.relative_to(staged).as_posix(): file for file in sorted(staged.rglob("*")) if file.is_file()}
+        files = {path: file.read_bytes() for path, file in made.items()}
+        plan = make_plan(folder.absolute(), files, seen.left(folder))
+        if not options["force"]:
+            refuse_edited(plan, again, "a subclass, or what calls it,")
+        publish(folder.absolute(), made, plan, (seen.LOCK, seen.lock(remote, public(where), files)))
     console.say(f"{folder}: a client with {len(list(remote.skills))} skills")
+
+
+def _check(where: str, folder: Path, again: str, options: _Options) -> bool:
+    """Say what has changed at the agent and in the package, and whether that is too much."""
+    touched = [*seen.touched(folder)]
+    old, new = seen.read(folder), read_remote(where, options["schemas_from"])
+    outcome = judge(side_of(old, folder.as_posix(), new), side_of(new, public(where), old), Wish("WIRE"), Path(ignore.NAME))
+    diff.show(outcome, options["form"])
+    for path, why in touched:
+        click.echo(f"{(folder / path).as_posix()}: {why}", err=True)
+    if touched:
+        click.echo(f"the client is not what was made\n    fix: {again} --force", err=True)
+    is_broken = fails(outcome.report, options["fail_on"])
+    if is_broken:
+        click.echo(f"the agent is not what {folder} was made for\n    fix: {again}, and follow where mypy complains", err=True)
+    return bool(touched) or is_broken
 
 
 def _again(where: str, folder: Path, schemas_from: tuple[str, ...]) -> str:
     """Write the command as others can repeat it."""
     words = ["a2a-gen client", public(where), "-o", folder.name if folder.is_absolute() else folder.as_posix()]
     return " ".join([*words, *(f"--schemas-from {public(each)}" for each in schemas_from)])
-
-
-def _write(folder: Path, files: dict[str, bytes]) -> None:
-    """Replace what is there, once everything was tried."""
-    with trial() as waiting, stage(folder, files) as staged:
-        tidy(staged)
-        waiting.run(staged)
-        made = {file.relative_to(staged).as_posix(): file for file in staged.rglob("*") if file.is_file()}
-        for old in [each for each in folder.rglob("*") if each.is_file() and "__pycache__" not in each.parts]:
-            if old.relative_to(folder).as_posix() not in made:
-                old.unlink()
-        for path, file in made.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            if not (folder / path).is_file() or (folder / path).read_bytes() != file.read_bytes():
-                file.replace(folder / path)

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from a2a_gen.output import lock
-from a2a_gen.output.lock import Lock, digest
+from a2a_gen.output.lock import digest
 from a2a_gen.output.stage import is_inside, unwritable
 from a2a_gen.problems import ProjectError
 
@@ -31,9 +30,8 @@ class Plan:
     unchanged: int
 
 
-def make_plan(root: Path, files: Mapping[str, bytes], old: Lock | None) -> Plan:
-    """Compare the files of a build with what is on disk and with what the last build left there."""
-    known = dict(old.outputs) if old else {}
+def make_plan(root: Path, files: Mapping[str, bytes], known: Mapping[str, str]) -> Plan:
+    """Compare the files of a build with what is on disk and with what the last build left there, by its hashes."""
     today = {path: _content(root / path) for path in {*files, *filter(is_inside, known)}}  # a lock may have been merged by hand
     write = {path: today[path] for path, content in sorted(files.items()) if today[path] != content}
     orphans = {path: content for path, content in sorted(today.items()) if path not in files and content is not None}
@@ -42,18 +40,19 @@ def make_plan(root: Path, files: Mapping[str, bytes], old: Lock | None) -> Plan:
     return Plan(write, remove, tuple(sorted(edited)), len(files) - len(write))
 
 
-def refuse_edited(plan: Plan) -> None:
-    """End the build when it would overwrite somebody's work."""
+def refuse_edited(plan: Plan, command: str, instead: str) -> None:
+    """End a command when it would overwrite somebody's work; ``instead`` is what to change."""
     if plan.edited:
         listed = "\n".join(f"    {path}" for path in plan.edited)
         raise ProjectError(
-            f"these files are not as a2a-gen build left them:\n{listed}",
-            "change the schemas instead; to throw these changes away: a2a-gen build --force",
+            f"these files are not as {command} left them:\n{listed}",
+            f"change {instead} instead; to throw these changes away: {command} --force",
         )
 
 
-def publish(root: Path, staged: Mapping[str, Path], plan: Plan, new: Lock) -> None:
-    """Carry a plan out, from staged files of the same file system; on any failure every file is put back."""
+def publish(root: Path, staged: Mapping[str, Path], plan: Plan, new: tuple[str, bytes]) -> None:
+    """Carry a plan out, from staged files of the same file system, and write the lock; on any failure every file is put back."""
+    name, content = new
     try:
         with contextlib.ExitStack() as undo:
             for path, before in plan.write.items():
@@ -63,7 +62,8 @@ def publish(root: Path, staged: Mapping[str, Path], plan: Plan, new: Lock) -> No
             for path, before in plan.remove.items():
                 undo.callback(_put_back, root, path, before)
                 _remove(root, path)
-            _replace(root / lock.NAME, new.to_bytes())
+            root.mkdir(parents=True, exist_ok=True)
+            _replace(root / name, content)
             undo.pop_all()
     except OSError as error:
         raise unwritable(Path(error.filename2 or error.filename or root), error) from error

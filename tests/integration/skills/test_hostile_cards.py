@@ -117,7 +117,7 @@ def test_no_card_surprises_us(card: dict[str, object]) -> None:
         where = Path(place, "card.json")
         where.write_text(json.dumps(card))
         with suppress(GeneratorError):
-            assert all(map(is_inside, foreign.emit(read_remote(str(where)), "card.json", "a2a-gen client")))
+            assert all(map(is_inside, foreign.emit(read_remote(str(where)), "a2a-gen client")))
 
 
 @pytest.mark.parametrize("skill", ["日本", "...", "con", "x" * 300, "a\0b", "../../../x", "__init__", "class"])

@@ -110,6 +110,36 @@ def test_text_that_becomes_a_schema_breaks_callers(folder: Path, capsys: pytest.
     assert "type-changed" in capsys.readouterr().out
 
 
+def test_edits_of_a_client_are_told_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A check names files that somebody has edited or deleted; making the client anew leaves edits and other files alone, unless it is forced to."""
+    where = card(folder, {"topic": {"type": "string"}})
+    assert main(["client", where, "-o", "mesh"]) == 0
+    made = (folder / "mesh" / "client.py").read_bytes()
+    (folder / "mesh" / "client.py").write_bytes(made + b"# mine\n")
+    (folder / "mesh" / "skills.py").unlink()
+    (folder / "mesh" / "own.py").write_text("# mine too\n")
+    assert main(["client", where, "-o", "mesh", "--check"]) == 1
+    said = capsys.readouterr().err
+    assert "mesh/client.py: edited by hand\nmesh/skills.py: missing\n" in said
+    assert "fix: a2a-gen client card.json -o mesh --force" in said
+    assert main(["client", where, "-o", "mesh"]) == 2
+    assert "    client.py\n    fix: change a subclass" in capsys.readouterr().err
+    assert (folder / "mesh" / "client.py").read_bytes() != made
+    assert main(["client", where, "-o", "mesh", "--force"]) == 0
+    assert (folder / "mesh" / "client.py").read_bytes() == made
+    assert main(["client", where, "-o", "mesh", "--check"]) == 0
+    assert (folder / "mesh" / "own.py").exists()
+
+
+def test_files_that_are_made_no_more_are_gone(folder: Path) -> None:
+    """What was made for a skill that the agent has no longer goes with it."""
+    assert main(["client", card(folder, {"topic": {"type": "string"}}), "-o", "mesh"]) == 0
+    (folder / "card.json").write_text(json.dumps({**MESH, "skills": [{"id": "other"}]}))
+    assert main(["client", "card.json", "-o", "mesh"]) == 0
+    assert not (folder / "mesh" / "schemas").exists()
+    assert main(["client", "card.json", "-o", "mesh", "--check"]) == 0
+
+
 def test_what_was_seen_is_not_edited(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A comparison with what nobody has seen would say nothing; without a client there is no comparison at all."""
     where = card(folder, {"topic": {"type": "string"}})

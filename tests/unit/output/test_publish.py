@@ -22,6 +22,11 @@ def locked(files: Files) -> Lock:
     return Lock(GENERATOR, {}, {}, {path: digest(content) for path, content in files.items()})
 
 
+def left_by(old: Lock | None) -> Mapping[str, str]:
+    """Give the hashes that the last build has left."""
+    return old.outputs if old else {}
+
+
 def build(root: Path, files: Files) -> None:
     """Publish some files as a build would."""
     stage = root / ".stage"
@@ -29,7 +34,7 @@ def build(root: Path, files: Files) -> None:
     for path, content in files.items():
         staged[path].parent.mkdir(parents=True, exist_ok=True)
         staged[path].write_bytes(content)
-    publish(root, staged, make_plan(root, files, lock.read(root)), locked(files))
+    publish(root, staged, make_plan(root, files, left_by(lock.read(root))), (lock.NAME, locked(files).to_bytes()))
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -62,7 +67,7 @@ def test_a_stranger_file_stays(tmp_path: Path) -> None:
     assert (tmp_path / "out/mine.py").read_bytes() == b"mine"
     files = {"out/b.py": b"b"}
     old = lock.read(tmp_path)
-    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, old), (old, locked(files)))
+    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, left_by(old)), (old, locked(files)))
     assert drift.foreign == ("out/mine.py",)
     assert drift
 
@@ -74,7 +79,7 @@ def test_a_lock_cannot_lead_out_of_the_project(tmp_path: Path, path: str) -> Non
     project.mkdir()
     (tmp_path / "outside.py").write_bytes(MARK)
     old = locked({path: MARK})
-    assert make_plan(project, {}, old).remove == {}
+    assert make_plan(project, {}, left_by(old)).remove == {}
 
 
 @pytest.mark.parametrize(
@@ -90,11 +95,11 @@ def test_edited_files_are_refused(tmp_path: Path, files: Files, edited: tuple[st
     """A file that is neither what the last build left nor what this one writes is somebody's work."""
     build(tmp_path, {"out/a.py": b"a"})
     (tmp_path / "out/a.py").write_bytes(b"by hand")
-    plan = make_plan(tmp_path, files, lock.read(tmp_path))
+    plan = make_plan(tmp_path, files, left_by(lock.read(tmp_path)))
     assert plan.edited == edited
     if edited:
         with pytest.raises(ProjectError, match=r"(?s)out/a\.py.*--force"):
-            refuse_edited(plan)
+            refuse_edited(plan, "a2a-gen build", "the schemas")
 
 
 def test_force_keeps_an_edited_orphan_that_lost_its_mark(tmp_path: Path) -> None:
@@ -124,7 +129,7 @@ def test_drift_names_every_file_and_shows_the_difference(tmp_path: Path) -> None
     (tmp_path / "out/edited.py").write_bytes(b"hand\n")
     files = {"out/edited.py": b"2\n", "out/missing.py": b"2\n", "out/stale.py": b"2\n"}
     old = lock.read(tmp_path)
-    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, old), (old, locked(files)))
+    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, left_by(old)), (old, locked(files)))
     assert dict(drift.reasons()) == {
         "out/edited.py": "edited by hand",
         "out/missing.py": "missing",
