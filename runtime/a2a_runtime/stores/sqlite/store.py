@@ -28,12 +28,12 @@ class SqliteStore(SqliteTasks, SqliteContexts, SqliteRuns, SqlitePushes, SqliteC
 
     durable = True
 
-    def doorbell(self) -> None:
-        """Ring nobody: one process runs on a file."""
-
     def __init__(self, path: str | Path, options: StoreOptions = DEFAULTS, *, visits: bool = False) -> None:
         super().__init__(path, options)
         self._lock = None if visits else FileLock(self.path)
+
+    def doorbell(self) -> None:
+        """Ring nobody: one process runs on a file."""
 
     async def open(self) -> None:
         """Lock the file, check it, bring its schema up to date, and start the two threads."""
