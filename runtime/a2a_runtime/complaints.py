@@ -5,9 +5,9 @@ a2a.toml:14: auth.staff.keys: …
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -35,10 +35,11 @@ class ComplaintsError(ValueError):
         self.complaints = complaints
 
 
-def complaints_of(error: ValidationError, of: type[BaseModel], cure: str, *before: str) -> list[Complaint]:
-    """List what is wrong with a table of a type at a path; ``cure`` is for settings that it does not have."""
+def complaints_of(error: ValidationError, of: type[BaseModel], *before: str) -> list[Complaint]:
+    """List what is wrong with a table of a type, which stands at a path."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    return list(dict.fromkeys(Complaint((*before, *steps(of, each["loc"])), _text(each["type"], each["msg"], cure)) for each in found))
+    told = ((steps(of, each["loc"]), each) for each in found)
+    return list(dict.fromkeys(Complaint((*before, *path), _text(each["type"], each["msg"], of, path)) for path, each in told))
 
 
 def told(complaints: Iterable[Complaint], file: Path, text: str) -> str:
@@ -46,13 +47,28 @@ def told(complaints: Iterable[Complaint], file: Path, text: str) -> str:
     return "\n".join(f"{file}:{line_of(text, each.path)}: {each}" for each in complaints)
 
 
-def _text(kind: str, text: str, cure: str) -> str:
+def _text(kind: str, text: str, of: type[BaseModel], path: Sequence[str | int]) -> str:
     match kind:
         case "extra_forbidden":
-            return f"there is no such setting; {cure}"
+            return f"there is no such setting; there is {', '.join(_table_at(of, path[:-1]).model_fields)}"
         case "missing":
             return "this must be there; write it"
         case "model_type" | "dict_type":
             return "this must be a table"
         case _:
             return text.removeprefix("Value error, ")
+
+
+def _table_at(of: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel]:
+    """Follow a path into the tables of a table; what is only the name or the number of one among many leads nowhere else."""
+    for step in path:
+        field = of.model_fields.get(str(step))
+        of = next(_tables_in(field.annotation), of) if field else of
+    return of
+
+
+def _tables_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for each in get_args(annotation):
+        yield from _tables_in(each)

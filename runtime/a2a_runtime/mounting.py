@@ -52,7 +52,7 @@ def mounted(agent: Agent, said: Mapping[str, object], built: str, gates: Mapping
     try:
         table = MountingTable.model_validate(said)
     except ValidationError as error:
-        raise ComplaintsError(complaints_of(error, MountingTable, "run a2a-gen build with the version that runs here")) from error
+        raise ComplaintsError([*complaints_of(error, MountingTable), Complaint((), "run a2a-gen build with the version that runs here")]) from error
     if gates is None:
         is_guarded = any(each.auth not in {None, *_WITHOUT_SETTINGS} for each in table.surfaces)
         gates = _gates_near(Path(built)) if is_guarded else {}

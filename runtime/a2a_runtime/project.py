@@ -31,8 +31,6 @@ from a2a_runtime.surface import Surface
 
 log = logging.getLogger(__name__)
 
-_KNOWN = "schemas/project.json of a2a_contract describes all of them"
-
 
 class ProjectError(ValueError):
     """The project cannot be run as it is described; the text names each place, and what to do there."""
@@ -94,7 +92,7 @@ def _file(text: str) -> File:
     try:
         file = File.model_validate(data)
     except ValidationError as error:
-        raise ComplaintsError(complaints_of(error, File, _KNOWN)) from error
+        raise ComplaintsError(complaints_of(error, File)) from error
     if wrong := [Complaint(each.path, f"{each.text}; {each.cure}") for each in (*misfits(data), *undone(data))]:
         raise ComplaintsError(wrong)
     return file

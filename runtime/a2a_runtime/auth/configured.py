@@ -103,5 +103,5 @@ def _read(name: str, entry: object, complaints: list[Complaint]) -> AnyKind | _A
     try:
         return model.model_validate(entry)
     except ValidationError as error:
-        complaints += complaints_of(error, model, f"there is {', '.join(model.model_fields)}", "auth", name)
+        complaints += complaints_of(error, model, "auth", name)
         return None

@@ -155,6 +155,10 @@ WRONG: dict[str, tuple[str, str]] = {
     "caller without a name": ('[a]\nkind = "basic"\nusers = { "team:x" = "y" }', "auth.a: 'team:x' cannot be the name of a caller"),
     "no guess at all": ('[a]\nkind = "api-keys"\nkeys = {}\nguesses = { of_name = 0 }', "auth.a.guesses"),
     "guesses that are no table": ('[a]\nkind = "api-keys"\nkeys = {}\nguesses = true', "^auth.a.guesses: this must be a table$"),
+    "setting of guesses that is not there": (
+        '[a]\nkind = "api-keys"\nkeys = {}\nguesses = { often = 1 }',
+        "^auth.a.guesses.often: there is no such setting; there is of_name, of_address, seconds$",
+    ),
     "part that is no name": (
         "[a]\nany_of = [5]",
         r"^auth.a.any_of\[0\]: Input should be a valid string\nauth.a.any_of\[0\]: Input should be a valid list$",
