@@ -12,6 +12,7 @@ Where an agent is mounted, for whom, and in which dialects it speaks there, says
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypedDict, TypeVar, Unpack
@@ -26,6 +27,8 @@ from a2a_runtime.skills.contract import AnyContract
 AnyHandler = TypeVar("AnyHandler", bound=Callable[..., object])
 
 DEFAULT_MODES = ("text/plain", "application/json")
+
+_ID = re.compile(r"[^\s/\x00-\x1f\x7f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,10 @@ class Agent:
     icon_url: str | None = None
     _skills: dict[str, DeclaredSkill] = field(default_factory=dict[str, DeclaredSkill], init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if not self.name.strip() or not self.version.strip():
+            raise ValueError(f"agent {self.name!r}, version {self.version!r}: cards show both, and neither is blank; write some text")
+
     @property
     def skills(self) -> Mapping[str, DeclaredSkill]:
         """The skills, by their ids, in the order in which they were added."""
@@ -149,6 +156,8 @@ class Agent:
 
     def add(self, skill_id: str, handler: Handler, **facts: Unpack[SkillFacts]) -> DeclaredSkill:
         """Add a skill."""
+        if not _ID.fullmatch(skill_id):
+            raise ValueError(f"agent {self.name!r}: {skill_id!r} is no id of a skill: it is a part of addresses, without blanks and slashes")
         if skill_id in self._skills:
             raise ValueError(f"agent {self.name!r}: two skills are called {skill_id!r}; give one of them another id")
         if unknown := sorted(facts.keys() - SkillFacts.__optional_keys__):

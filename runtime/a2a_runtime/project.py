@@ -26,6 +26,7 @@ from a2a_runtime.mounting import FILE, function_of, surfaces_of
 from a2a_runtime.named import UnknownNameError, module_named
 from a2a_runtime.project_file import File, OutputsTable, RegistryTable, SkillTable
 from a2a_runtime.settings import Settings
+from a2a_runtime.skills.port import WrongMethodError
 from a2a_runtime.staleness import changed_since_build
 from a2a_runtime.surface import Surface
 
@@ -124,7 +125,10 @@ def _typed(file: File, service: str, folder: Path) -> Agent:
         raise ComplaintsError([Complaint(("outputs", "package"), f"it cannot be imported: {error}; run a2a-gen build --force")]) from error
     if stale := ", ".join(changed_since_build(folder)):
         log.warning("changed since %s was generated, and not what is served: %s; run a2a-gen build", outputs.package, stale)
-    made: object = generated.make_agent(_done_by(service)())
+    try:
+        made: object = generated.make_agent(_done_by(service)())
+    except WrongMethodError as error:
+        raise ComplaintsError([Complaint(("service",), str(error))]) from error
     if not isinstance(made, Agent):
         raise ComplaintsError([Complaint(("outputs", "package"), f"{outputs.package}.agent makes no agent; run a2a-gen build --force")])
     return made

@@ -8,6 +8,7 @@ wire, because the promise that was broken is the agent's own.
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Generic, TypeVar
@@ -24,6 +25,10 @@ I = TypeVar("I")  # noqa: E741 - as in contract
 O = TypeVar("O")  # noqa: E741
 
 log = logging.getLogger(__name__)
+
+
+class WrongMethodError(TypeError):
+    """A method cannot do its skill: it streams and the skill does not, or the other way round."""
 
 
 class _Port(Generic[I, O]):
@@ -47,6 +52,8 @@ class Call(_Port[I, O]):
 
     def __init__(self, contract: SkillContract[I, O], method: Callable[[I, SkillContext], Awaitable[O]]) -> None:
         super().__init__(contract)
+        if inspect.isasyncgenfunction(method):
+            raise WrongMethodError(f"skill {contract.id} answers once, and {method.__qualname__} yields; return the answer, or say streaming = true")
         self._method = method
 
     async def __call__(self, context: Context) -> object:
@@ -60,6 +67,8 @@ class Stream(_Port[I, O]):
 
     def __init__(self, contract: SkillContract[I, O], method: Callable[[I, SkillContext], AsyncIterator[O]]) -> None:
         super().__init__(contract)
+        if inspect.iscoroutinefunction(method):
+            raise WrongMethodError(f"skill {contract.id} streams, and {method.__qualname__} returns; yield each chunk, or leave out streaming = true")
         self._method = method
 
     async def __call__(self, context: Context) -> AsyncGenerator[object, None]:

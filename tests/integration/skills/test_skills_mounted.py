@@ -88,6 +88,15 @@ def test_a_service_that_cannot_be_used_is_told(typed: Path, old: str, new: str, 
         load_project(typed, {})
 
 
+def test_a_method_that_streams_although_its_skill_does_not_is_told(typed: Path) -> None:
+    """Before anybody calls it, with the file and the line of the service."""
+    handlers = typed / "src" / "typed" / "handlers.py"
+    handlers.write_text(handlers.read_text().replace("return Greeting", "yield Greeting"))
+    assert main(["build"]) == 0
+    with pytest.raises(ProjectError, match=r"a2a.toml:1: service: skill greet answers once, and Typed.greet yields"):
+        load_project(typed, {})
+
+
 def test_a_stale_package_is_told_of(typed: Path, caplog: pytest.LogCaptureFixture) -> None:
     """What was edited after the build is named when the agent starts, because what was built is served; a file that is not deployed is not."""
     assert main(["build"]) == 0

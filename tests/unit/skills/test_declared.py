@@ -1,0 +1,63 @@
+"""What is refused when an agent is put together, and not by its first call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from a2a_runtime.agent import Agent
+from a2a_runtime.skills.contract import SkillContract
+from a2a_runtime.skills.form import TEXT
+from a2a_runtime.skills.port import Call, Stream, WrongMethodError
+
+ECHO = SkillContract(id="echo", input=TEXT, output=TEXT, streams=False, replies=())
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Agent(""), "neither is blank"),
+        (lambda: Agent("x", version=" "), "neither is blank"),
+        (lambda: Agent("x").skill("a b")(len), "'a b' is no id of a skill"),
+        (lambda: Agent("x").skill("")(len), "'' is no id of a skill"),
+        (lambda: Agent("x").skill("a/b")(len), "'a/b' is no id of a skill"),
+        (lambda: Agent("x").skill("a\x00")(len), "is no id of a skill"),
+    ],
+    ids=["name", "version", "blank", "nothing", "slash", "control character"],
+)
+def test_what_no_card_could_show_is_refused(make: Callable[[], object], said: str) -> None:
+    """A name is a text, and an id is a part of addresses."""
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_ids_of_other_languages_are_ids() -> None:
+    """The protocol asks for no alphabet."""
+    agent = Agent("x")
+    for skill in ("日本", "a.b", "a_b", "generate-report", "Grüße"):
+        agent.add(skill, len)
+    assert len(agent.skills) == 5
+
+
+class Service:
+    """Does things in each way."""
+
+    async def once(self, request: str, _ctx: object) -> str:
+        """Answer."""
+        return request
+
+    async def chunks(self, request: str, _ctx: object) -> AsyncIterator[str]:
+        """Answer in chunks."""
+        yield request
+
+
+def test_a_method_that_answers_otherwise_is_refused_at_the_start() -> None:
+    """One that returns cannot stream, and one that yields cannot answer once: told with both cures, before anybody calls."""
+    service = Service()
+    Call(ECHO, service.once)
+    Stream(ECHO, service.chunks)
+    with pytest.raises(WrongMethodError, match=r"skill echo streams, and Service.once returns; yield each chunk, or leave out"):
+        Stream(ECHO, service.once)  # type: ignore[arg-type]
+    with pytest.raises(WrongMethodError, match=r"skill echo answers once, and Service.chunks yields; return the answer, or say"):
+        Call(ECHO, service.chunks)  # type: ignore[arg-type]
