@@ -95,5 +95,7 @@ def test_an_app_leaves_a_collector_alone_that_somebody_else_has_set() -> None:
     gc.set_threshold(5000, 5, 5)
     frozen = gc.get_freeze_count()
     with TestClient(made_app()):
-        assert (gc.get_freeze_count(), gc.get_threshold()) == (frozen, (5000, 5, 5))
-    assert (gc.get_freeze_count(), gc.get_threshold()) == (frozen, (5000, 5, 5))
+        assert 0 < gc.get_freeze_count() <= frozen  # what is frozen may still be let go by its last reference
+        assert gc.get_threshold() == (5000, 5, 5)
+    assert 0 < gc.get_freeze_count() <= frozen
+    assert gc.get_threshold() == (5000, 5, 5)
