@@ -86,10 +86,14 @@ def test_the_contract_imports_no_litestar(site: Path, tmp_path: Path) -> None:
 
 
 def test_building_without_the_extra_says_what_to_install(tmp_path: Path, site: Path) -> None:
-    """Without the tools of the extra the command names them and how to get them, and changes nothing."""
+    """Without the tools of the extra the command names them and how to get them, and changes nothing; its help is there."""
     shutil.copytree(ROOT / "tests/cases/smallest/input", tmp_path / "project")
     hidden = "sys.modules.update(dict.fromkeys(('datamodel_code_generator', 'jinja2', 'ruff')))\n"
     done = run(site, hidden + "import a2a_gen.entry as e; sys.exit(e.main(['build']))", tmp_path / "project")
     assert done.returncode == 2
     assert "pip install 'a2a-gen[build]'" in done.stderr
     assert not (tmp_path / "project/generated").exists()
+    helped = run(site, hidden + "import a2a_gen.entry as e; sys.exit(e.main(['build', '--help']))", tmp_path / "project")
+    assert helped.returncode == 0
+    assert "Generate the package from the schemas." in helped.stdout
+    assert "pip install 'a2a-gen[build]'" in helped.stdout

@@ -16,7 +16,7 @@ from a2a_gen.diff.roles import BOTH, Role
 from a2a_gen.diff.rules.rule import Level
 from a2a_gen.diff.run import TRANSITIVE, Outcome, Request, fails, run
 from a2a_gen.problems import ProjectError
-from a2a_gen.source.project import Compat, find_project
+from a2a_gen.source.project import Compat, find_project, find_root
 
 PROFILES = ["WIRE", "SOURCE", "FULL", "BACKWARD", "FORWARD", *(f"{name}{TRANSITIVE}" for name in ("BACKWARD", "FORWARD", "FULL"))]
 FAIL_ON = ["error", "warning", "info", "none"]
@@ -57,7 +57,9 @@ class _Options(TypedDict):
 @click.option("--role", type=click.Choice(list(ROLES)), default="both", show_default=True, help="How plain schemas are used.")
 @click.option("--plain", is_flag=True, help="Take the files for schemas and nothing more.")
 @click.option("--docs", is_flag=True, help="Tell of changed descriptions too.")
-@click.option("--ignore", "ignored", type=click.Path(path_type=Path, dir_okay=False), help=f"Approvals; {ignore.NAME} here when not given.")
+@click.option(
+    "--ignore", "ignored", type=click.Path(path_type=Path, dir_okay=False), help=f"Approvals; {ignore.NAME} of this project when not given."
+)
 @click.option("--write-ignore", is_flag=True, help="Add what was found to the approvals, for somebody to give reasons.")
 def command(sides: tuple[str, ...], baselines: tuple[str, ...], **options: Unpack[_Options]) -> None:
     """Say what a change of schemas does to those who rely on them.
@@ -70,7 +72,7 @@ def command(sides: tuple[str, ...], baselines: tuple[str, ...], **options: Unpac
     if len(sides) + bool(baselines) not in (1, 2) or (not baselines and not sides):
         raise click.UsageError("name what to compare with: a2a-gen diff OLD NEW, a2a-gen diff --against REF, or baselines under [compat] in a2a.toml")
     olds, new = (baselines, sides[0] if sides else "") if baselines else (sides[:1], sides[1] if len(sides) > 1 else "")
-    file = options["ignored"] or Path(ignore.NAME)
+    file = options["ignored"] or (find_root(Path.cwd()) or Path()) / ignore.NAME
     wish = Wish(roles=ROLES[options["role"]], docs=options["docs"])
     outcome = run(Request(olds, Path(new) if new else this_project(), options["plain"], options["profile"] or compat.profile, wish, file))
     show(outcome, options["form"])
@@ -89,8 +91,8 @@ def _promised() -> Compat:
 
 def this_project() -> Path:
     """Find the schemas of the project here: the folder of an agent, or that of a contract."""
-    folder = Path.cwd()
-    return folder if (folder / "a2a.toml").is_file() else find_project(folder).schema
+    root = find_root(Path.cwd())
+    return root if root is not None and (root / "a2a.toml").is_file() else find_project(Path.cwd()).schema
 
 
 def show(outcome: Outcome, form: str) -> None:

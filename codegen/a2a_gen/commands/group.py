@@ -6,8 +6,11 @@ and a click command; what they need is imported only when they run.
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 
 import click
 
@@ -63,11 +66,7 @@ class Commands(click.Group):
         """List the commands without loading those of other distributions."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(OWN.items()))
-        others = sorted((name, f"from {point.value.partition(':')[0].partition('.')[0]}") for name, point in _others().items())
-        if others:
-            with formatter.section("More commands"):
-                formatter.write_dl(others)
+            formatter.write_dl(sorted({**{name: _described(point) for name, point in _others().items()}, **OWN}.items()))
 
 
 def _own(name: str) -> object:
@@ -75,8 +74,30 @@ def _own(name: str) -> object:
         return import_module(f"a2a_gen.commands.{name}").command
     except ModuleNotFoundError as error:
         if error.name in EXTRA:
-            raise MissingExtraError(EXTRA[error.name]) from error
+            return _lacking(name, MissingExtraError(EXTRA[error.name]))
         raise
+
+
+def _lacking(name: str, error: MissingExtraError) -> click.Command:
+    """Stand in for a command whose tools are not installed: it has help, and says what to install when it is run."""
+
+    def refuse(args: tuple[str, ...]) -> None:
+        del args
+        raise error
+
+    words = click.Argument(["args"], nargs=-1, type=click.UNPROCESSED)
+    return click.Command(name, {"ignore_unknown_options": True}, refuse, [words], help=f"{OWN[name]}\n\n{error}")
+
+
+def _described(point: EntryPoint) -> str:
+    """Read the first sentence about a command of another distribution from its source: importing it may take long, or fail."""
+    try:
+        found = find_spec(point.module)
+        source = ast.parse(Path(found.origin).read_text(encoding="utf-8")) if found and found.origin else ast.Module([], [])
+    except (ImportError, OSError, SyntaxError, ValueError):
+        source = ast.Module([], [])
+    said = next((ast.get_docstring(each) for each in source.body if isinstance(each, ast.FunctionDef) and each.name == point.attr), None)
+    return (said or f"From {point.module.partition('.')[0]}.").partition("\n")[0]
 
 
 def _others() -> dict[str, EntryPoint]:

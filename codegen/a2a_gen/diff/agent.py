@@ -41,6 +41,7 @@ class Agent:
     capabilities: frozenset[str]
     security: Json
     extensions: frozenset[str]
+    version_at: str = "/version"
 
     @property
     def skills_have_schemas(self) -> bool:
@@ -112,6 +113,7 @@ def from_project(file: str, table: dict[str, Json]) -> Agent:
         capabilities=frozenset(on if capabilities.get("streaming") is False else {*on, "streaming"}),
         security=[str(each.get("auth")) for each in surfaces.values() if each.get("auth")] or None,
         extensions=frozenset(str(each.get("uri")) for each in extensions if each.get("required") is True),
+        version_at="/agent/version",
     )
 
 

@@ -20,6 +20,7 @@ from a2a_gen.source.blobs import documents, folder_blobs, is_read, readable
 from a2a_gen.source.documents import Document
 from a2a_gen.source.git import BaselineError, find_repository
 from a2a_gen.source.json_text import Json, parse
+from a2a_gen.source.project import find_root
 from a2a_gen.source.toml_text import TomlDocument
 
 _PROJECT = "a2a.toml"
@@ -132,9 +133,9 @@ def _toml(blob: bytes, name: str) -> dict[str, Json]:
 
 
 def _shown(folder: Path) -> str:
-    """Name a folder as people and editors do from where they are."""
-    try:
-        shown = folder.resolve().relative_to(Path.cwd().resolve()).as_posix()
-    except ValueError:
-        return folder.as_posix()
-    return "" if shown == "." else shown
+    """Name a folder as every other command does: from the project that one is in, else from where one is."""
+    for base in (find_root(Path.cwd()) or Path.cwd(), Path.cwd()):
+        if folder.resolve().is_relative_to(base.resolve()):
+            shown = folder.resolve().relative_to(base.resolve()).as_posix()
+            return "" if shown == "." else shown
+    return folder.as_posix()

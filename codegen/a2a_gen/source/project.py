@@ -53,18 +53,26 @@ class Project:
 
 def find_project(start: Path) -> Project:
     """Find the project that a folder belongs to, looking upwards from it."""
-    for folder in (start.absolute(), *start.absolute().parents):
-        agent, contract = folder / "a2a.toml", folder / "pyproject.toml"
-        if agent.is_file():
-            return _project(folder, "agent", agent, _toml(agent))
-        if contract.is_file():
-            tool = _toml(contract).get("tool")
-            if isinstance(tool, dict) and "a2a-gen" in tool:
-                return _project(folder, "contract", contract, tool["a2a-gen"])
-    raise ProjectError(
-        f"there is no project in {start} or above it",
-        "go to a folder with an a2a.toml, or add [tool.a2a-gen] to the pyproject.toml of a contract",
-    )
+    root = find_root(start)
+    if root is None:
+        raise ProjectError(
+            f"there is no project in {start} or above it",
+            "go to a folder with an a2a.toml, or add [tool.a2a-gen] to the pyproject.toml of a contract",
+        )
+    agent, contract = root / "a2a.toml", root / "pyproject.toml"
+    return _project(root, "agent", agent, _toml(agent)) if agent.is_file() else _project(root, "contract", contract, _contract(contract))
+
+
+def find_root(start: Path) -> Path | None:
+    """Find the folder of that project, whatever its settings say; ``None`` when there is no project."""
+    folders = (start.absolute(), *start.absolute().parents)
+    return next((each for each in folders if (each / "a2a.toml").is_file() or _contract(each / "pyproject.toml") is not None), None)
+
+
+def _contract(file: Path) -> Toml | None:
+    """Read the table of a contract, if there is one."""
+    tool = _toml(file).get("tool") if file.is_file() else None
+    return tool.get("a2a-gen") if isinstance(tool, dict) else None
 
 
 def _toml(file: Path) -> dict[str, Toml]:
@@ -78,7 +86,7 @@ def _toml(file: Path) -> dict[str, Toml]:
         raise ProjectError(f"{file} is not TOML: {error}", "correct the text at this place") from None
 
 
-def _project(root: Path, kind: Kind, config: Path, table: Toml) -> Project:
+def _project(root: Path, kind: Kind, config: Path, table: Toml | None) -> Project:
     if kind == "agent":
         return _agent(root, config, table)
     if not isinstance(table, dict):
@@ -91,7 +99,7 @@ def _project(root: Path, kind: Kind, config: Path, table: Toml) -> Project:
     return Project(root, kind, config, _inside(root, config, values["schema"]), values["package"], _inside(root, config, values["out"]))
 
 
-def _agent(root: Path, config: Path, table: Toml) -> Project:
+def _agent(root: Path, config: Path, table: Toml | None) -> Project:
     """Find where the package of an agent goes; everything else in its file is for the steps that build it."""
     outputs = table.get("outputs") if isinstance(table, dict) else None
     if not isinstance(outputs, dict):

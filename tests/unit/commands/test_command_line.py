@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -126,10 +127,15 @@ def test_commands_of_other_distributions(tmp_path: Path, monkeypatch: pytest.Mon
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: greeter\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text("[a2a_gen.commands]\ngreet = greeter:greet\nbroken = greeter:WORD\nbuild = greeter:greet\n")
-    (tmp_path / "greeter.py").write_text("import click\n\nWORD = 'hello'\n\n@click.command()\ndef greet():\n    click.echo(WORD)\n")
+    (tmp_path / "greeter.py").write_text(
+        'import click\n\nWORD = \'hello\'\n\n@click.command()\ndef greet():\n    """Say hello.\n\n    More."""\n    click.echo(WORD)\n'
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     assert main(["--help"]) == 0
-    assert "from greeter" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert re.search(r"\n  greet +Say hello\.\n", said)
+    assert re.search(r"\n  broken +From greeter\.\n", said)
+    assert re.search(r"\n  serve +Serve an agent over HTTP", said)
     assert "greeter" not in sys.modules
     assert main(["greet"]) == 0
     assert capsys.readouterr().out == "hello\n"
@@ -163,6 +169,15 @@ def test_the_intermediate_form(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert json.loads(capsys.readouterr().out) in whole["families"]
     assert main(["ir", "--family", "v9/task"]) == 2
     assert "there is v1_0/request, v1_0/task" in capsys.readouterr().err
+
+
+def test_an_agent_has_no_families(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a project cannot have is no option for it."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "hello"]) == 0
+    monkeypatch.chdir(tmp_path / "hello")
+    assert main(["ir", "--family", "v1_0/task"]) == 2
+    assert "an agent has no such files" in capsys.readouterr().err
 
 
 def test_lint_looks_at_translations_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

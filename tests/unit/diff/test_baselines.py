@@ -172,6 +172,21 @@ def test_schemas_in_yaml_are_compared_too(run: Run, baker: Path) -> None:
     assert "schema/more/names.yaml:2" in complaint
 
 
+def test_a_folder_of_the_project_is_the_project(run: Run, baker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever one is in it, files are named, and approvals found, as from its root; the version is found where it stands."""
+    (baker / "schema" / "order.yaml").write_text(SCHEMA.replace("string", "integer"))
+    (baker / "schema" / "more" / "names.yaml").write_text("type: integer\n")
+    above = run("diff", "--against", "HEAD", "--fail-on", "info")
+    line = next(number for number, text in enumerate(AGENT.splitlines(), 1) if text.startswith("version"))
+    assert f"a2a.toml:{line} #/agent/version" in above[1]
+    monkeypatch.chdir(baker / "src" / "baker")
+    assert run("diff", "--against", "HEAD", "--fail-on", "info") == above
+    run("diff", "--against", "HEAD", "--fail-on", "info", "--write-ignore")
+    approved = baker / "a2a-gen.ignore.toml"
+    approved.write_text(approved.read_text().replace('reason = ""', 'reason = "Nobody asks."'))
+    assert run("diff", "--against", "HEAD", "--fail-on", "info")[0] == 0
+
+
 def test_a_project_says_what_it_is_compared_with(run: Run, baker: Path) -> None:
     """Under [compat]: `diff` and `check` need not be told, and what they are told goes first."""
     config, names = baker / "a2a.toml", baker / "schema" / "more" / "names.yaml"

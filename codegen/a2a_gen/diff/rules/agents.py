@@ -64,7 +64,7 @@ def compare_agents(old: Agent, new: Agent) -> Iterator[Change]:
 
 def compare_versions(old: Agent, new: Agent, changes: list[Change]) -> Iterator[Change]:
     """Hold the version of an agent to what happened to it."""
-    places = ((old.file, "/version"), (new.file, "/version"))
+    places = ((old.file, old.version_at), (new.file, new.version_at))
     if changes and old.version and old.version == new.version:
         yield _change(VERSION_NOT_BUMPED, places, old=old.version)
     elif any(change.effect.narrows for change in changes) and old.version.partition(".")[0] == new.version.partition(".")[0] != "":
