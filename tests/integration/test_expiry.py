@@ -22,8 +22,8 @@ from a2a_runtime.testing.agent import QUICK, user_message
 
 
 def token() -> str:
-    """Make a token for the next two seconds, or nearly."""
-    return ISSUER.token("ada", exp=int(time.time()) + 2)
+    """Make a token for two to three seconds: long enough for the first event on a slow machine."""
+    return ISSUER.token("ada", exp=int(time.time()) + 3)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ class Renewing(httpx.Auth):
 async def test_a_client_whose_proof_is_renewed_loses_nothing(client: httpx.Client) -> None:
     """It follows a task for longer than any of its tokens lasts."""
     async with A2AClient(str(client.base_url), auth=Renewing()) as other:
-        message = user_message("60", metadata={"skillId": "tick"})
+        message = user_message("80", metadata={"skillId": "tick"})
         events = [event async for event in other.stream(message)]
     texts = [part.text for event in events if isinstance(event, TaskArtifactUpdateEvent) for part in event.artifact.parts]
-    assert texts == [str(number) for number in range(60)]
+    assert texts == [str(number) for number in range(80)]

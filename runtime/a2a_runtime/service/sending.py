@@ -16,7 +16,6 @@ from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, 
 from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.execution.followups import Accepted, refuse
 from a2a_runtime.execution.reading import response, snapshot
-from a2a_runtime.execution.request import PLAIN
 from a2a_runtime.execution.skill import Answers
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.service.base import ServiceBase
@@ -86,7 +85,7 @@ class Sending(ServiceBase):
             call.dialect,
             idempotency=order.idempotency,
             process=self._engine.runner.process,
-            record=None if order.request is PLAIN else order.request.record,
+            record=order.request.record,
         )
         if order.push is not None:
             wire_id = self._ids.new()
