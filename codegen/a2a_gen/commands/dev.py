@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ Examples:
 _PAUSE = 0.2
 _DRAIN = "1"
 """Seconds for open streams: whoever works on an agent does not wait for them."""
+_CODE, _SCHEMAS = (".py",), (".json", ".yaml", ".yml")
 _NOT_LOOKED_AT = frozenset({"__pycache__", "node_modules"})
 
 
@@ -41,6 +43,7 @@ def command(host: str, port: int) -> None:
     project = find_project(Path.cwd())
     if project.kind != "agent":
         raise ProjectError(f"{project.config} is a contract, and nothing to serve", "go to the folder of an agent, which has an a2a.toml")
+    _refuse_taken(host, port)
     server = Server(project, host, port)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops this means the server: it must not outlive us
     try:
@@ -49,6 +52,15 @@ def command(host: str, port: int) -> None:
         pass
     finally:
         server.stop()
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    """End before anything is built when nothing could be served: no change of the project would help."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ProjectError(f"nothing can be served at {host}:{port}: {reason}", "end what listens there, or choose another with --port") from error
 
 
 class Server:
@@ -89,13 +101,17 @@ def _watch(project: Project, server: Server) -> None:
     """Build and serve, and look again and again at what both are made of."""
     inputs: Mapping[Path, int] = {}
     code: Mapping[Path, int] = {}
+    is_fine = True
     while True:
         server.look()
-        seen, is_built = _stamps(_inputs(project)), False
-        if seen != inputs:
-            is_built = _build(project)
-            inputs = {**_stamps(_inputs(project)), **seen}  # what the build was the first to read, and what it has read as it was before
-        code_now = _stamps(_code(project.root))
+        seen = _stamps(_inputs(project, is_fine=is_fine))
+        has_changed = seen != inputs
+        if has_changed:
+            is_fine = _build(project)
+            read = _stamps(_inputs(project, is_fine=is_fine))
+            inputs = {file: seen.get(file, stamp) for file, stamp in read.items()}  # as they were before the build read them
+        is_built = has_changed and is_fine
+        code_now = _stamps(_files(project.root, _CODE))
         if is_built or code_now != code:
             if code and not is_built:
                 click.echo("code has changed: serving it anew", err=True)
@@ -116,17 +132,19 @@ def _build(project: Project) -> bool:
     return True
 
 
-def _inputs(project: Project) -> Iterator[Path]:
-    """List what a build reads, as far as the last one knows: its own file leads to everything else."""
+def _inputs(project: Project, *, is_fine: bool) -> Iterator[Path]:
+    """List what a build reads, as far as the last one knows: its own file leads to the rest. One that failed may lack what is not there yet."""
     yield project.config
     old = lock.read(project.root)
     yield from (project.root / path for path in (old.inputs if old else ()))
+    if not is_fine:
+        yield from _files(project.root, _SCHEMAS)
 
 
-def _code(root: Path) -> Iterator[Path]:
+def _files(root: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
     for parent, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name not in _NOT_LOOKED_AT and not name.startswith(".")]
-        yield from (Path(parent, name) for name in names if name.endswith(".py"))
+        yield from (Path(parent, name) for name in names if name.endswith(suffixes))
 
 
 def _stamps(files: Iterator[Path]) -> dict[Path, int]:

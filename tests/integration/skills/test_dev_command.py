@@ -48,10 +48,7 @@ def working_on(project: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
 
 def is_served(port: int) -> bool:
     """Whether the card is there."""
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/.well-known/agent-card.json", trust_env=False).is_success
-    except httpx.ConnectError:
-        return False
+    return bool(card(port))
 
 
 def until(is_so: Callable[[], bool], project: Path) -> None:
@@ -70,3 +67,46 @@ def test_the_server_ends_with_the_command(hello: Path, port: int, stop: signal.S
         process.send_signal(stop)
         assert process.wait(timeout=30) == 0
         assert not is_served(port)
+
+
+def test_a_port_that_is_taken_ends_the_command(hello: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is built, and nothing waits for a change that would not help."""
+    monkeypatch.chdir(hello)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert main(["dev", "--port", str(taken.getsockname()[1])]) == 2
+    assert "address already in use" in capsys.readouterr().err
+    assert not (hello / "a2a-gen.lock").exists()
+
+
+def test_every_change_is_built_once(hello: Path, port: int) -> None:
+    """A schema that is named, one that is named no more, and one that is there only later: each is one build, and none is missed."""
+    file = hello / "a2a.toml"
+    plain, more = file.read_text(), '\n[skills.more]\ndescription = "More."\noutput = "schema/more.json"\n'
+    with working_on(hello, port):
+        file.write_text(plain + more)
+        until(lambda: "more.json cannot be read" in said(hello), hello)
+        (hello / "schema" / "more.json").write_text('{"type": "integer"}')
+        until(lambda: builds(hello) == 2, hello)
+        file.write_text(plain.replace("Greets people.", "Greets."))
+        until(lambda: builds(hello) == 3, hello)
+        until(lambda: "Greets." in card(port), hello)
+        time.sleep(1)
+    assert builds(hello) == 3
+
+
+def said(project: Path) -> str:
+    """What the command has said."""
+    return (project / "said.log").read_text()
+
+
+def builds(project: Path) -> int:
+    """How often it has built."""
+    return said(project).count("built in ")
+
+
+def card(port: int) -> str:
+    """The card as it is served, or nothing while it is not."""
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/.well-known/agent-card.json", trust_env=False).text
+    except httpx.TransportError:
+        return ""
