@@ -5,6 +5,10 @@
     logging.getLogger("uvicorn.access").addFilter(without_query)
 
 ``a2a-gen serve`` logs that way; a host that has handlers of its own can.
+
+    logging.getLogger("a2a_runtime.calls").setLevel("DEBUG")
+
+then tells of every call which operation it is, and of every task how it ends: what an access log does not know, where all calls are one path.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import logging
 import re
 
 LENGTH = 1000
+calls = logging.getLogger("a2a_runtime.calls")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 

@@ -38,7 +38,7 @@ def command(host: str, port: int) -> None:
     """Serve the agent of this project while you work on it.
 
     A change of a2a.toml or of a schema builds the package anew; a change of any Python file starts the server again. While something is wrong, it
-    says what, and what ran before goes on. Every request is logged.
+    says what, and what ran before goes on. Every call is logged, and how its task ends.
     """
     project = find_project(Path.cwd())
     if project.kind != "agent":
@@ -68,7 +68,7 @@ class Server:
 
     def __init__(self, project: Project, host: str, port: int) -> None:
         self._serve = [sys.executable, "-m", "a2a_gen", "serve"]
-        self._where = ["--host", host, "--port", str(port), "--drain", _DRAIN]
+        self._where = ["--host", host, "--port", str(port), "--drain", _DRAIN, "--log-calls"]
         self._root = project.root
         self._process: subprocess.Popen[bytes] | None = None
 

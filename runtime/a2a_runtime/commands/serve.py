@@ -17,7 +17,7 @@ import click
 import a2a_runtime
 from a2a_runtime.commands.refusal import RefusalError
 from a2a_runtime.heartbeat.membership import NAMES
-from a2a_runtime.logs import CleanFormatter, without_query
+from a2a_runtime.logs import CleanFormatter, calls, without_query
 from a2a_runtime.named import UnknownNameError, named
 from a2a_runtime.project import ProjectError
 
@@ -34,6 +34,11 @@ Examples:
 Exit codes: 0 stopped, 1 it could not start or broke down, 2 what is configured cannot be used."""
 
 
+def _tell_of_calls(_context: click.Context, _option: click.Parameter, is_wanted: bool) -> None:  # noqa: FBT001 - as click calls it
+    if is_wanted:
+        calls.setLevel(logging.DEBUG)
+
+
 @click.command(epilog=_EXAMPLES)
 @click.argument("app", default=_PROJECT)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
@@ -45,6 +50,13 @@ Exit codes: 0 stopped, 1 it could not start or broke down, 2 what is configured 
     default="",
     envvar="FORWARDED_ALLOW_IPS",
     help="The addresses of the proxies in front, separated by commas: only they are believed who calls, and over what. [default: nobody]",
+)
+@click.option(
+    "--log-calls",
+    is_flag=True,
+    expose_value=False,
+    callback=_tell_of_calls,
+    help="Log of every call which operation it is, and of every task how it ends.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Only say whether it can be served: 0, or 2 and why not.")
 def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool) -> None:

@@ -6,6 +6,7 @@ Question ──► admit ──► Caller          read by each binding in its o
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple, NoReturn, TypeAlias
@@ -37,6 +38,7 @@ from a2a_runtime.exchange.rendering import Shown, show
 from a2a_runtime.exchange.reply import JSON, Header, reply
 from a2a_runtime.exchange.stream import EventStream
 from a2a_runtime.exchange.turnstile import Turnstile, note_cancel, note_refusal
+from a2a_runtime.logs import calls
 from a2a_runtime.service.call import BindingKind, Call
 from a2a_runtime.stores.port import Tally
 from a2a_runtime.surface import Surface
@@ -160,6 +162,8 @@ class Counter:
     def call(self, question: Question, caller: Caller, binding: AnyBinding) -> Call:
         """Put together what the service knows of a request besides the request."""
         question.dialect = binding.dialect
+        if calls.isEnabledFor(logging.DEBUG):
+            calls.debug("%s at %s, in %s, from %s", binding.operation.name, self.surface.path or "/", binding.dialect, caller.owner or "anybody")
         address = base_url(question.scope, self.surface.path) if binding.operation is GET_EXTENDED_AGENT_CARD else ""
         return Call(
             self.surface,

@@ -31,6 +31,7 @@ from a2a_runtime.execution.desk import Desk
 from a2a_runtime.execution.job import Job, JobCanceledError, Progress, await_job, is_job
 from a2a_runtime.execution.signals import Ended, HandlerChangedError, Parked, RunOver, signal_in
 from a2a_runtime.execution.skill import Skill
+from a2a_runtime.logs import calls
 from a2a_runtime.stores.port import Record, RecordKind
 from a2a_runtime.value import value
 
@@ -144,6 +145,7 @@ class TaskRun:
         try:
             await self._settle(await self._outcome())
         except Parked:
+            calls.debug("task %s of skill %s asks its caller", self.context.task_id, self.skill.id)
             await self.desk.look_for_cancellation()
         except RunOver:
             log.info("a run of skill %s was replaced", self.skill.id)
@@ -238,6 +240,7 @@ class TaskRun:
         try:
             if end.state is not None:
                 await self.desk.end(end.state, end.message, end.artifact)
+                calls.debug("task %s of skill %s: %s", self.context.task_id, self.skill.id, end.state.name.lower())
             else:
                 with suppress(StoreUnavailableError):  # then the lease runs out, which comes to the same
                     await self.desk.hand_over()

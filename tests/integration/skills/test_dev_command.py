@@ -69,6 +69,16 @@ def test_the_server_ends_with_the_command(hello: Path, port: int, stop: signal.S
         assert not is_served(port)
 
 
+def test_calls_are_logged_by_what_they_are(hello: Path, port: int) -> None:
+    """Over JSON-RPC all calls are one path: the log names the operation, the skill and how its task ended."""
+    with working_on(hello, port):
+        message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"data": {"name": "Ada"}}]}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+        answer = httpx.post(f"http://127.0.0.1:{port}/", json=call, headers={"A2A-Version": "1.0"}, trust_env=False).json()
+        assert f"task {answer['result']['task']['id']} of skill greet: completed\n" in said(hello)
+    assert "SendMessage at /, in v1_0, from anybody\n" in said(hello)
+
+
 def test_a_port_that_is_taken_ends_the_command(hello: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is built, and nothing waits for a change that would not help."""
     monkeypatch.chdir(hello)
