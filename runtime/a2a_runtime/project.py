@@ -66,7 +66,7 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
     except ValueError as error:  # no TOML, or a setting of the environment that cannot be read
         raise ProjectError(f"{path}: {error}") from error
     try:
-        agent = _agent(file, path.parent) if file.service is None else _typed(file, file.service, path.parent)
+        agent = _typed(file, path.parent) if file.service or file.has_schemas else _agent(file, path.parent)
         return Project(surfaces_of(agent, file, gates), settings, membership)
     except ComplaintsError as error:
         raise ProjectError(told(error.complaints, path, text)) from error
@@ -113,8 +113,8 @@ def _settings(file: File, given: Settings) -> Settings:
     return replace(given, store=store, shutdown_grace=grace)
 
 
-def _typed(file: File, service: str, folder: Path) -> Agent:
-    """Make the agent of the generated package, with the skills done by the service class that the file names."""
+def _typed(file: File, folder: Path) -> Agent:
+    """Make the agent of the generated package: its skills are held to their schemas, whether a service class or functions do them."""
     outputs = file.outputs or OutputsTable(package="")
     _import_from(folder, folder / outputs.folder)
     try:
@@ -126,9 +126,11 @@ def _typed(file: File, service: str, folder: Path) -> Agent:
     if stale := ", ".join(changed_since_build(folder)):
         log.warning("changed since %s was generated, and not what is served: %s; run a2a-gen build", outputs.package, stale)
     try:
-        made: object = generated.make_agent(_done_by(service)())
+        made: object = generated.make_agent(_done_by(file.service)()) if file.service else generated.make_agent()
     except WrongMethodError as error:
         raise ComplaintsError([Complaint(("service",), str(error))]) from error
+    except UnknownNameError as error:
+        raise ComplaintsError([Complaint(("skills",), str(error))]) from error
     if not isinstance(made, Agent):
         raise ComplaintsError([Complaint(("outputs", "package"), f"{outputs.package}.agent makes no agent; run a2a-gen build --force")])
     return made

@@ -170,3 +170,8 @@ class File(MountingTable):
     auth: dict[str, object] = {}
     compat: object = None
     """The gate's matter."""
+
+    @property
+    def has_schemas(self) -> bool:
+        """Whether any skill is held to a schema, and so to the package that was generated from it."""
+        return any(each.input or each.output or each.asks for each in self.skills.values())

@@ -49,8 +49,20 @@ def misfits(data: Mapping[str, object]) -> Iterator[Misfit]:
             for gate in each if is_object(each) else ():
                 if gate not in auth:
                     yield Misfit(("skills", skill, "require", number), *_unknown_gate(gate, auth))
-    if "service" in data and "outputs" not in data:
-        yield Misfit(("service",), "there is no generated class that it could subclass", 'add [outputs] with package = "my_agent.contract"')
+    yield from _unbuilt(data, skills)
+
+
+def _unbuilt(data: Mapping[str, object], skills: Mapping[str, object]) -> Iterator[Misfit]:
+    """Find what needs a generated package where none is written."""
+    if "outputs" in data:
+        return
+    cure = 'add [outputs] with package = "my_agent.contract"'
+    if "service" in data:
+        yield Misfit(("service",), "there is no generated class that it could subclass", cure)
+    for skill, facts in skills.items():
+        schema = next((each for each in ("input", "output", "asks") if is_object(facts) and each in facts), None)
+        if schema is not None:
+            yield Misfit(("skills", skill, schema), "no package holds the skill to its schema", cure)
 
 
 def _unknown_gate(gate: str, known: Sequence[str]) -> tuple[str, str]:

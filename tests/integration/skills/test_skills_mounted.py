@@ -13,6 +13,7 @@ from types import ModuleType
 import httpx
 import pytest
 from integration.skills.conftest import URL
+from litestar.testing import TestClient
 from report_agent.contract import make_agent, skills
 from report_agent.handlers import ReportAgent
 from style.source_files import ROOT
@@ -94,6 +95,20 @@ def test_a_method_that_streams_although_its_skill_does_not_is_told(typed: Path) 
     handlers.write_text(handlers.read_text().replace("return Greeting", "yield Greeting"))
     assert main(["build"]) == 0
     with pytest.raises(ProjectError, match=r"a2a.toml:1: service: skill greet answers once, and Typed.greet yields"):
+        load_project(typed, {})
+
+
+def test_a_function_is_held_to_the_schemas_of_its_skill(typed: Path) -> None:
+    """Also where no service class is named: what is on the card is what is refused."""
+    file = typed / "a2a.toml"
+    file.write_text(file.read_text().partition("\n")[2].replace("[skills.greet]", '[skills.greet]\nhandler = "typed.words:greet"'))
+    (typed / "src" / "typed" / "words.py").write_text('async def greet(ctx):\n    return {"text": ctx.data["name"]}\n')
+    assert main(["build"]) == 0
+    with TestClient(create_app(*load_project(typed, {}).surfaces, store="memory", settings=QUICK)) as client:
+        assert client.post("/skills/greet", json={"name": ""}).status_code == 400
+        assert client.post("/skills/greet", json={"name": "Ada"}).json() == {"text": "Ada"}
+    file.write_text(file.read_text().partition("[outputs]")[0])
+    with pytest.raises(ProjectError, match=r"skills.greet.input: no package holds the skill to its schema; add \[outputs\]"):
         load_project(typed, {})
 
 
