@@ -240,7 +240,8 @@ class TaskRun:
         try:
             if end.state is not None:
                 await self.desk.end(end.state, end.message, end.artifact)
-                calls.debug("task %s of skill %s: %s", self.context.task_id, self.skill.id, end.state.name.lower())
+                if calls.isEnabledFor(logging.DEBUG):
+                    calls.debug("task %s of skill %s: %s", self.context.task_id, self.skill.id, end.state.name.lower())
             else:
                 with suppress(StoreUnavailableError):  # then the lease runs out, which comes to the same
                     await self.desk.hand_over()
