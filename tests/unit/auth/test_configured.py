@@ -64,7 +64,7 @@ strangers = true
 [both]
 any_of = [["machines", "people"], "jobs"]
 """
-SAID = {"sub": "ada", "iss": "https://id.example", "aud": "reports", "exp": int(time.time()) + 600, "org": "acme"}
+SAID = {"sub": "ada", "iss": "https://id.example", "aud": "reports", "exp": int(time.time()) + 86_400, "org": "acme"}
 PRIVATE = generate_private_key(SECP256R1())
 
 
