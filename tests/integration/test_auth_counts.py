@@ -37,8 +37,8 @@ async def pair(database: str) -> AsyncIterator[list[Rates]]:
     """The rates of one agent as two processes have them, on one database."""
     async with AsyncExitStack() as stack:
         found = []
-        for _ in range(2):
-            store = open_store(database, visits=True)
+        for visits in (False, True):
+            store = open_store(database, visits=visits)
             await store.open()
             stack.push_async_callback(store.close)
             found.append(Rates({ANY: Rate(ALLOWED, 3600)}, shared=True).counted_in(store))
