@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeAlias
+from typing import Any
 
 from litestar import Litestar
 from pydantic_core import from_json
@@ -24,15 +24,13 @@ from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
 from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.exchange.dialect import Spoken
-from a2a_runtime.exchange.error_schemas import error_response, error_schemas
+from a2a_runtime.exchange.error_schemas import Json, error_response, error_schemas
 from a2a_runtime.exchange.protection import protected, schemes_of
 from a2a_runtime.exchange.question import IDEMPOTENCY_KEY, LAST_EVENT_ID
 from a2a_runtime.exchange.skill_operations import header, operation
 from a2a_runtime.exchange.verbs import SKILLS
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.surface import Surface
-
-Json: TypeAlias = "dict[str, Any]"  # pieces of a JSON document
 
 _REFERENCE = "#/$defs/"
 _SERVICE = (VERSION, EXTENSIONS)

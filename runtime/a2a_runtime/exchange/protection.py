@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from a2a_contract.routes.cards import CARDS
 from a2a_contract.translate.v0_3 import write_security_scheme  # the schemes of 0.3 are those of OpenAPI
+from a2a_runtime.exchange.error_schemas import Json
 from a2a_runtime.surface import Surface
-
-Json: TypeAlias = "dict[str, Any]"  # pieces of a JSON document
 
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
 

@@ -6,18 +6,15 @@ Schemas stand where they are used: each is a document of its own, whose referenc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
 
 from pydantic_core import from_json
 
 from a2a_contract.dialects import Parameter
 from a2a_runtime.agent import DeclaredSkill
-from a2a_runtime.exchange.error_schemas import error_response
+from a2a_runtime.exchange.error_schemas import Json, error_response
 from a2a_runtime.exchange.question import IDEMPOTENCY_KEY
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.skills.form import TEXT
-
-Json: TypeAlias = "dict[str, Any]"  # pieces of a JSON document
 
 _TASK: Json = {
     "name": "taskId",
