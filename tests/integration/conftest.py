@@ -1,7 +1,10 @@
 """What the integration tests share: asyncio, as the runtime has it, and databases on a real PostgreSQL."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
+from a2a_runtime.stores.postgres.pool import Pool
 from a2a_runtime.testing.postgres import postgres_databases, postgres_url
 
 
@@ -11,4 +14,13 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-__all__ = ["anyio_backend", "postgres_databases", "postgres_url"]
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[Pool]:
+    """A pool of connections to a database of its own."""
+    pool = Pool(postgres_url)
+    await pool.open()
+    yield pool
+    await pool.close()
+
+
+__all__ = ["anyio_backend", "pool", "postgres_databases", "postgres_url"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
@@ -16,15 +15,6 @@ pytestmark = pytest.mark.anyio
 
 ECHO = "SELECT $1::integer AS n, 12 / $1 AS divided"  # fails for 0
 SLOW = "SELECT $1::integer AS n FROM pg_sleep($2)"
-
-
-@pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[Pool]:
-    """Make a pool of its own."""
-    pool = Pool(postgres_url)
-    await pool.open()
-    yield pool
-    await pool.close()
 
 
 async def test_callers_together_get_their_own_rows(pool: Pool) -> None:

@@ -39,15 +39,6 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
     await store.close()
 
 
-@pytest.fixture
-async def pool(postgres_url: str) -> AsyncIterator[Pool]:
-    """Make a pool of its own."""
-    pool = Pool(postgres_url)
-    await pool.open()
-    yield pool
-    await pool.close()
-
-
 # --- the schema ----------------------------------------------------------------------------------------------------------------------------------
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from integration.skills.hostile_cards import CARDS, REFUSED, inline, naming
+from threads import running
 
 from a2a_gen.agent import foreign
 from a2a_gen.agent.remote import read_remote
@@ -59,30 +59,17 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@contextmanager
-def web() -> Iterator[Web]:
-    """Run a server that others may read."""
-    with Web() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 @pytest.fixture
 def agent() -> Iterator[Web]:
     """The server of the agent."""
-    with web() as server:
+    with running(Web()) as server:
         yield server
 
 
 @pytest.fixture
 def internal() -> Iterator[Web]:
     """A server that only we can reach, and that the agent would like to read."""
-    with web() as server:
+    with running(Web()) as server:
         server.answers["/secret"] = SCHEMA
         yield server
 

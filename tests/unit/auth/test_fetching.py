@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from threads import running
 
 from a2a_runtime.auth.published import UnreadableError, fetch_document
 
@@ -45,27 +45,18 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def _running() -> Iterator[Host]:
-    with Host() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 @pytest.fixture
 def host() -> Iterator[Host]:
     """An issuer on this machine."""
-    yield from _running()
+    with running(Host()) as server:
+        yield server
 
 
 @pytest.fixture
 def proxy() -> Iterator[Host]:
     """Somebody whom the environment names as a proxy."""
-    yield from _running()
+    with running(Host()) as server:
+        yield server
 
 
 async def test_no_proxy_tells_us_what_is_on_this_machine(host: Host, proxy: Host, monkeypatch: pytest.MonkeyPatch) -> None:
