@@ -15,18 +15,16 @@ from dataclasses import dataclass
 import jwt
 
 from a2a_runtime.agent import Agent
-from a2a_runtime.auth.api_keys import ApiKeys, digest
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.credentials import Credentials
-from a2a_runtime.auth.gate import Gate
-from a2a_runtime.auth.identity import Identity
+from a2a_runtime.auth.authentication import Credentials, Identity
+from a2a_runtime.auth.authenticators import ApiKeys, digest
+from a2a_runtime.auth.gate import Checkpoint, Gate
+from a2a_runtime.auth.jwks import PublishedKeys
+from a2a_runtime.auth.jwt_tokens import Expected, JwtAuthenticator
 from a2a_runtime.auth.keys import secret
-from a2a_runtime.auth.published import PublishedKeys
-from a2a_runtime.auth.tokens import Expected, JwtAuthenticator
 from a2a_runtime.caller import Caller
-from a2a_runtime.cards.cards import Cards
-from a2a_runtime.signing.cards import CardSigner
-from a2a_runtime.signing.keys import SigningKey
+from a2a_runtime.cards.cache import Cards
+from a2a_runtime.crypto.card_signatures import CardSigner
+from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.issuer import AUDIENCE, ISSUER, Issuer
 

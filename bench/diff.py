@@ -11,8 +11,8 @@ from pathlib import Path
 
 from table import Row, measure, show
 
-from a2a_gen.diff.baseline import side
-from a2a_gen.diff.gate import Report, Wish, compare
+from a2a_gen.diff.report import Report, Wish, compare
+from a2a_gen.diff.sides import side
 
 ROOT = Path(__file__).parents[1]
 HISTORY = ROOT / "tests" / "unit" / "diff" / "history"

@@ -25,11 +25,11 @@ from a2a_contract.v1_0 import Artifact, Message, Part, Role
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import SystemClock
 from a2a_runtime.ids import Ids
-from a2a_runtime.stores import plan
+from a2a_runtime.stores import changes
+from a2a_runtime.stores.models import ArtifactWrite, Change, NewTask
 from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, upgrade
-from a2a_runtime.stores.postgres.lane import Lane
-from a2a_runtime.stores.postgres.statements import SQL
-from a2a_runtime.stores.values import ArtifactWrite, Change, NewTask
+from a2a_runtime.stores.postgres.base import SQL
+from a2a_runtime.stores.postgres.pipeline import Lane
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 
 CALLERS = (1, 16, 64)
@@ -95,7 +95,7 @@ class WithSqlAlchemy:
 
     async def _create(self, key: str, wire_id: str) -> None:
         at = self._clock.millis()
-        rows = plan.new_rows(NEW, wire_id, at)
+        rows = changes.new_rows(NEW, wire_id, at)
         names = {"scope": SCOPE.to_text(), "context_id": NEW.context_id}
         task = {
             "key": key,
@@ -115,13 +115,13 @@ class WithSqlAlchemy:
 
     async def _update(self, key: str, wire_id: str, change: Change) -> None:
         at = self._clock.millis()
-        rows = plan.change_rows(change, wire_id, NEW.context_id, at)
+        rows = changes.change_rows(change, wire_id, NEW.context_id, at)
         ends = change.state is State.COMPLETED
         tasks = self._tables["a2a_tasks"].c
         statement = (
             self._tables["a2a_tasks"]
             .update()
-            .where(tasks.key == key, tasks.state.in_(list(plan.states_before(change) or ())))
+            .where(tasks.key == key, tasks.state.in_(list(changes.states_before(change) or ())))
             .values(version=tasks.version + 1, last_seq=tasks.last_seq + len(rows.events), state=change.state, status=rows.status, status_at=at)
             .values(is_active=not ends, ended_at=at if ends else None)
             .returning(tasks.version, tasks.last_seq)

@@ -27,11 +27,11 @@ from a2a_contract.v1_0 import Artifact, Message, Part, Role
 from a2a_runtime.caller import Scope
 from a2a_runtime.ids import Ids
 from a2a_runtime.stores import Store
+from a2a_runtime.stores.base import DEFAULTS
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.options import DEFAULTS
-from a2a_runtime.stores.sqlite import SqliteStore, migrations, writes
+from a2a_runtime.stores.models import ArtifactWrite, Change, Created, NewTask, Written
+from a2a_runtime.stores.sqlite import SqliteStore, connection, tasks
 from a2a_runtime.stores.sqlite.connection import connect
-from a2a_runtime.stores.values import ArtifactWrite, Change, Created, NewTask, Written
 
 CALLERS = (1, 16, 64)
 SECONDS = 0.4
@@ -75,17 +75,17 @@ class Plain:
 
     def __init__(self, path: Path) -> None:
         self._connection = connect(path)
-        migrations.upgrade(self._connection, path)
+        connection.upgrade(self._connection, path)
         self._thread = ThreadPoolExecutor(1)
         self._ids = Ids()
 
     async def create_task(self, scope: Scope, new: NewTask) -> Created:
         """Create a task."""
-        return await self._call(lambda db: writes.create(db, scope, new, self._ids, DEFAULTS))
+        return await self._call(lambda db: tasks.create(db, scope, new, self._ids, DEFAULTS))
 
     async def update_task(self, scope: Scope, key: str, change: Change) -> Written:
         """Change a task."""
-        return await self._call(lambda db: writes.change(db, scope, key, change, DEFAULTS))
+        return await self._call(lambda db: tasks.change(db, scope, key, change, DEFAULTS))
 
     async def _call(self, call: Callable[[sqlite3.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, call)

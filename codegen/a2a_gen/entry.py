@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from a2a_gen import __version__
-from a2a_gen.output import fresh, lock
+from a2a_gen.output import lock
+from a2a_gen.output import lock as fresh
 from a2a_gen.problems import GeneratorError
 from a2a_gen.source.documents import contract_files
 from a2a_gen.source.project import find_project

@@ -17,18 +17,19 @@ from pathlib import Path
 
 import a2a_gen
 from a2a_gen.agent import build as agent
-from a2a_gen.emit import bindings, bundle, controllers, models, package, protocols, support, tables, translations
+from a2a_gen.emit import bindings, models, package, tables, translations
+from a2a_gen.emit import package as bundle
+from a2a_gen.emit import package as controllers
+from a2a_gen.emit import package as protocols
+from a2a_gen.emit import package as support
 from a2a_gen.ir.build import build_contract
 from a2a_gen.ir.model import Contract
 from a2a_gen.lint.rules import check
-from a2a_gen.output import fresh, lock
-from a2a_gen.output.drift import Drift, find_drift
+from a2a_gen.output import lock
+from a2a_gen.output import lock as fresh
 from a2a_gen.output.lock import Lock, MadeBy, digest
-from a2a_gen.output.publish import Plan, make_plan, publish, refuse_edited
-from a2a_gen.output.reuse import kept_models, unchanged_dialects
-from a2a_gen.output.stage import stage
-from a2a_gen.output.tidy import tidy
-from a2a_gen.output.trial import trial
+from a2a_gen.output.publish import Drift, Plan, find_drift, kept_models, make_plan, publish, refuse_edited, unchanged_dialects
+from a2a_gen.output.staging import stage, tidy, trial
 from a2a_gen.problems import ContractError, GeneratorError, Level, Problem
 from a2a_gen.source.documents import Document, load_tree
 from a2a_gen.source.project import Project
@@ -74,15 +75,15 @@ def _models(loaded: Loaded) -> Files:
 
 # Every kind of output, in the order in which a reader meets them.
 EMITTERS: tuple[Callable[[Loaded], Files], ...] = (
-    lambda loaded: package.emit(loaded.contract),
-    lambda _: support.emit(),
+    lambda loaded: package.emit_package(loaded.contract),
+    lambda _: support.emit_support(),
     _models,
     lambda loaded: tables.emit(loaded.contract),
-    lambda loaded: protocols.emit(loaded.contract),
+    lambda loaded: protocols.emit_protocols(loaded.contract),
     lambda loaded: translations.emit(loaded.contract),
     lambda loaded: bindings.emit(loaded.contract),
-    lambda loaded: controllers.emit(loaded.contract),
-    lambda loaded: bundle.emit(loaded.contract, loaded.documents),
+    lambda loaded: controllers.emit_controllers(loaded.contract),
+    lambda loaded: bundle.emit_schemas(loaded.contract, loaded.documents),
 )
 
 

@@ -4,11 +4,11 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from .http import Route
 from .routes import (
     v0_3,
     v1_0,
 )
-from .routing import Route
 
 PATHS: Mapping[str, tuple[Route, ...]] = MappingProxyType(
     {

@@ -19,7 +19,7 @@ from typing import TypedDict, TypeVar, Unpack
 
 from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import AgentExtension, AgentProvider, SecurityRequirement, SecurityScheme
-from a2a_runtime.auth.requirement import Requirement, described
+from a2a_runtime.auth.gate import Requirement, described
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.skill import Answers, Handler, Skill
 from a2a_runtime.skills.contract import AnyContract

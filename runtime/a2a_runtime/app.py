@@ -15,14 +15,12 @@ from pathlib import Path
 from litestar import Litestar
 
 from a2a_runtime.agent import Agent
-from a2a_runtime.exchange.browsers import TransportSecurity, cors_of
-from a2a_runtime.exchange.door import FrontDoor
-from a2a_runtime.garbage import SteadyGarbage
-from a2a_runtime.heartbeat.membership import Membership
-from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.project import load_project
+from a2a_runtime.heartbeat.registration import Membership
+from a2a_runtime.http.middleware import FrontDoor, TransportSecurity, cors_of
+from a2a_runtime.plugin import A2APlugin, SteadyGarbage
+from a2a_runtime.project.loader import load_project
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
 
 

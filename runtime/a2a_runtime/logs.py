@@ -16,6 +16,8 @@ from __future__ import annotations
 import logging
 import re
 
+from pydantic_core import to_json
+
 LENGTH = 1000
 calls = logging.getLogger("a2a_runtime.calls")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -45,3 +47,24 @@ class CleanFormatter(logging.Formatter):
         """Write a traceback, each of its lines cut."""
         lines = super().formatException(ei).splitlines()  # type: ignore[arg-type]  # what logging itself hands over
         return "\n".join(plain(line) for line in lines)
+
+
+# What a security officer wants to read, one line of JSON for each event, in a log of its own.
+#
+#     refused   denied   limited          somebody was not let in, may not do something, or asked too often
+#     cancel                              somebody wants a task to end
+#     keys-changed   keys-unreadable      the keys of an issuer are others than before, or cannot be read
+#     signing-keys                        the keys with which this process signs
+#
+#     logging.getLogger("a2a_runtime.audit").addHandler(…)
+#
+# No line holds credentials, and what clients have said is cut and stripped of control characters, so that it can neither fill a log nor forge one.
+#
+
+log = logging.getLogger("a2a_runtime.audit")
+
+
+def record(event: str, **facts: str) -> None:
+    """Write a line."""
+    if log.isEnabledFor(logging.INFO):
+        log.info("%s", to_json({"event": event, **{name: plain(text) for name, text in facts.items()}}).decode())

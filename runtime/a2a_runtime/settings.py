@@ -6,13 +6,24 @@ Every setting can be given in the environment, by its name in capitals after ``A
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_network
+from math import isfinite
 from typing import TypeVar, get_type_hints
 
-from a2a_runtime.bounds import misfits
+# What a number may be that somebody sets: finite and not negative, and more than nothing where nothing would stop the work or make it spin.
+
+
+def misfits(said: Mapping[str, object], positive: Collection[str], prefix: str = "") -> Iterator[str]:
+    """Say of each number that cannot work what it would have to be; what is no number is nobody's business here."""
+    for name, number in said.items():
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            continue
+        if not isfinite(number) or number < 0 or (number == 0 and name in positive):
+            yield f"{prefix}{name} is {number}, and must be a finite number {'above 0' if name in positive else 'of at least 0'}"
+
 
 log = logging.getLogger(__name__)
 

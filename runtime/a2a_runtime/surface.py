@@ -15,11 +15,11 @@ from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityScheme, Task
 from a2a_runtime.agent import Agent, DeclaredSkill, SkillView
 from a2a_runtime.auth.gate import DescribingGate, Gate
-from a2a_runtime.auth.rates import Rates
-from a2a_runtime.bounds import misfits
+from a2a_runtime.auth.rate_limit import Rates
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
+from a2a_runtime.settings import misfits
 
 COMBINED = "combined"
 """The card that clients of several dialects can read."""

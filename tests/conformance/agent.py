@@ -12,12 +12,12 @@ from a2a_contract.errors import PermissionDeniedError
 from a2a_contract.v1_0 import AgentExtension, Artifact, HTTPAuthSecurityScheme, Message, Part, SecurityRequirement, SecurityScheme, StringList
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.credentials import Credentials
+from a2a_runtime.auth.authentication import Credentials
 from a2a_runtime.auth.gate import ChallengeError
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import QUICK
 

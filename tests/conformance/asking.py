@@ -16,7 +16,7 @@ from conformance.agent import ADA, BOB
 from integration.talking import Talker, Voice, sse
 
 from a2a_contract.base import WireModel
-from a2a_contract.operation import Operation
+from a2a_contract.binding import Operation
 
 Json = Any  # what a test reads from the wire has no type until the test has looked at it
 

@@ -10,7 +10,7 @@ from conformance.asking import ROWS, Asker, check_refusal, fields_of, reason_of
 from integration.talking import request_of
 
 from a2a_contract.base import WireModel
-from a2a_contract.operation import Operation
+from a2a_contract.binding import Operation
 from a2a_contract.operations import (
     CANCEL_TASK,
     CREATE_TASK_PUSH_NOTIFICATION_CONFIG,

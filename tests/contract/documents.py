@@ -14,7 +14,7 @@ from pydantic import ValidationError, create_model
 
 from a2a_contract.base import WireModel, demand
 from a2a_contract.binding import AnyBinding, Binding
-from a2a_contract.steps import steps
+from a2a_contract.field_paths import steps
 
 SCHEMA = Path(__file__).parents[2] / "schema"
 EXAMPLES = SCHEMA / "examples"

@@ -14,13 +14,12 @@ from contract.skill_cases import neighbours, same
 from hypothesis import given
 
 from a2a_gen.agent import models
-from a2a_gen.agent.bundle import bundle
-from a2a_gen.agent.catalogue import Catalogue
-from a2a_gen.agent.grouping import modules_of
-from a2a_gen.agent.library import Library, Target
-from a2a_gen.agent.shaping import Shaper
+from a2a_gen.agent.catalog import Catalogue, bundle
+from a2a_gen.agent.models import modules_of
+from a2a_gen.agent.schemas import Library, Target
+from a2a_gen.agent.type_builder import Shaper
 from a2a_gen.source.json_text import Json
-from a2a_runtime.skills.form import Form, WrongValueError
+from a2a_runtime.skills.schema import Form, WrongValueError
 
 STARTS: tuple[Json, ...] = (
     {"a": "x", "b": 1, "kind": "y", "id": None},

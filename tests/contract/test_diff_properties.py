@@ -15,12 +15,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from a2a_gen.diff.compare import Comparison
-from a2a_gen.diff.gate import Wish, compare
-from a2a_gen.diff.node import node
-from a2a_gen.diff.roles import Role
+from a2a_gen.diff.report import Wish, compare
 from a2a_gen.diff.rules.rule import Level
-from a2a_gen.diff.sample import Sampler
-from a2a_gen.diff.side import Side
+from a2a_gen.diff.samples import Sampler
+from a2a_gen.diff.schema_node import node
+from a2a_gen.diff.sides import Side
+from a2a_gen.diff.usage import Role
 from a2a_gen.diff.witness import Witness
 from a2a_gen.source.documents import Document
 

@@ -14,7 +14,7 @@ from contract.skill_cases import Case, cases, neighbours, same
 
 from a2a_gen.entry import main
 from a2a_runtime.skills.contract import AnyContract, SkillContract
-from a2a_runtime.skills.form import Form, WrongValueError
+from a2a_runtime.skills.schema import Form, WrongValueError
 
 CASES = cases()
 NAMES = [case.name for case in CASES]

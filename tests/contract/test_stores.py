@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.options import StoreOptions
-from a2a_runtime.stores.port import Store
 from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.store_contract import StoreContract

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from a2a_contract import mesh, v0_3, v0_3_proto, v1_0
-from a2a_contract.derive import UntranslatableError
+from a2a_contract.conversions import UntranslatableError
 from a2a_contract.translate import mesh as to_mesh
 from a2a_contract.translate import v0_3 as to_v0_3
 from a2a_contract.translate import v0_3_proto as to_v0_3_proto

@@ -13,10 +13,10 @@ from contract.strategies import Documents
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from a2a_contract.derive import UntranslatableError
+from a2a_contract.conversions import UntranslatableError
 from a2a_gen.emit.translate.expressions import function_name
 from a2a_gen.emit.translate.links import Link, Linked
-from a2a_gen.emit.translate.matches import Pair
+from a2a_gen.emit.translate.members import Pair
 from a2a_gen.emit.translate.pairs import Pairs, Walk
 from a2a_gen.emit.translate.rules import Direction, Report
 from a2a_gen.ir.model import Enumeration, Loss, Record, Ref

@@ -19,12 +19,10 @@ from a2a_contract.errors import TaskIdInUseError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.caller import Scope
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, Parts
-from a2a_runtime.execution.reading import SETTLED
+from a2a_runtime.execution.engine import SETTLED, Engine, Parts
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.stores.options import StoreOptions
-from a2a_runtime.stores.port import NewTask, Store
+from a2a_runtime.stores.base import NewTask, Store, StoreOptions
 from a2a_runtime.stores.postgres import PoolSettings, PostgresDoorbell, PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import QUICK, user_message

@@ -14,9 +14,9 @@ import sys
 from itertools import count
 
 from a2a_contract.lifecycle import State
-from a2a_runtime.stores.options import StoreOptions
+from a2a_runtime.stores.base import StoreOptions
+from a2a_runtime.stores.models import Change, Idempotency
 from a2a_runtime.stores.postgres import PostgresStore
-from a2a_runtime.stores.values import Change, Idempotency
 from a2a_runtime.testing.store_contract.case import SCOPE, appending, new_task
 
 LEASE = 1.0

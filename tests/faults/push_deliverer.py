@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from a2a_runtime.net.dialler import GuardedDialler, Limits
+from a2a_runtime.net.client import GuardedDialler, Limits
 from a2a_runtime.net.policy import Policy
-from a2a_runtime.push.deliverer import Deliverer, Rules
-from a2a_runtime.push.verdict import Patience
+from a2a_runtime.push.retry_policy import Patience
+from a2a_runtime.push.sender import Deliverer, Rules
 from a2a_runtime.stores import StoreOptions, open_store
 from a2a_runtime.testing import faults
 

@@ -17,9 +17,9 @@ import pytest
 from a2a_contract.lifecycle import State
 from a2a_runtime.errors import FencedError, StoreUnavailableError
 from a2a_runtime.ids import Ids
-from a2a_runtime.stores.options import StoreOptions
+from a2a_runtime.stores.base import StoreOptions
+from a2a_runtime.stores.models import Change, Idempotency, StoredTask
 from a2a_runtime.stores.postgres import PostgresStore, upgrade
-from a2a_runtime.stores.values import Change, Idempotency, StoredTask
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, loaded, new_task, texts_of
 

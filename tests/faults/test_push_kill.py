@@ -18,7 +18,7 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.push.notification import ID_HEADER
 from a2a_runtime.stores import open_store
-from a2a_runtime.stores.port import Change, Store
+from a2a_runtime.stores.base import Change, Store
 from a2a_runtime.testing.faults import VARIABLE
 from a2a_runtime.testing.receiver import Call, Receiver, Reply
 from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, new_task

@@ -14,7 +14,7 @@ import uvicorn
 from conformance.agent import app_under_test
 
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.options import StoreOptions
+from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.postgres import PostgresStore
 
 SETTINGS = Settings(shutdown_grace=0, stubborn_after=1, cancel_wait=5, beat=0.2, sweep=0.2, tick=0.05, working_after=0.005)

@@ -17,7 +17,7 @@ from a2a_contract.v1_0 import AgentExtension
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 

@@ -13,7 +13,6 @@ from pydantic_core import to_json
 
 from a2a_contract.base import Encoded, WireModel
 from a2a_contract.binding import AnyBinding
-from a2a_contract.calls import CallReader, Fault, ReadCall, UnreadableCallError
 from a2a_contract.errors import (
     ERRORS,
     A2AError,
@@ -24,9 +23,10 @@ from a2a_contract.errors import (
     NotACallError,
     ParseError,
 )
+from a2a_contract.field_paths import places
+from a2a_contract.http import CardRoute, Match, Route
+from a2a_contract.jsonrpc import CallReader, Fault, ReadCall, UnreadableCallError
 from a2a_contract.methods import METHODS
-from a2a_contract.places import places
-from a2a_contract.routing import CardRoute, Match, Route
 from a2a_contract.service import Event
 
 Answer: TypeAlias = "Awaitable[Encoded[WireModel] | None] | AsyncIterator[Event[WireModel]]"

@@ -9,13 +9,12 @@ from typing import Any
 
 import httpx
 
-from a2a_contract.addressing import Addresses
-from a2a_contract.answers import call_body
 from a2a_contract.base import WireModel
-from a2a_contract.binding import AnyBinding
+from a2a_contract.binding import AnyBinding, Operation
 from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO, V1_0
+from a2a_contract.http import Addresses
+from a2a_contract.jsonrpc import call_body
 from a2a_contract.methods import METHODS
-from a2a_contract.operation import Operation
 from a2a_contract.operations import (
     CANCEL_TASK,
     GET_TASK,

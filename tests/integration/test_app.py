@@ -21,10 +21,9 @@ from litestar.testing import TestClient
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.v1_0 import TaskState
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.api_keys import digest
-from a2a_runtime.auth.passwords import hash_password
+from a2a_runtime.auth.authenticators import digest, hash_password
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.project import ProjectError, load_project
+from a2a_runtime.project.loader import ProjectError, load_project
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
 

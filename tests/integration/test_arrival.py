@@ -14,7 +14,7 @@ from integration.serving import on_a_socket
 
 from a2a_contract.errors import ERRORS, RateLimitedError, RequestTimeoutError, UnavailableError
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.rates import ANY, Rate, Rates
+from a2a_runtime.auth.rate_limit import ANY, Rate, Rates
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import QUICK
 

@@ -15,12 +15,12 @@ from integration.serving import busy_agent
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import SendMessageConfiguration, SendMessageRequest
 from a2a_runtime.agent import Agent
-from a2a_runtime.assembly import Assembly
 from a2a_runtime.caller import Caller
 from a2a_runtime.clock import SystemClock
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.service.call import Call
-from a2a_runtime.stores.port import StoredTask
+from a2a_runtime.runtime import Assembly
+from a2a_runtime.service.context import Call
+from a2a_runtime.stores.base import StoredTask
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK, texts_of, user_message
 

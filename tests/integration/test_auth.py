@@ -28,11 +28,11 @@ from a2a_contract.v1_0 import (
 )
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.api_keys import ApiKeys, digest
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.identity import Identity
-from a2a_runtime.auth.published import PublishedKeys, Times
-from a2a_runtime.auth.tokens import JwtAuthenticator
+from a2a_runtime.auth.authentication import Identity
+from a2a_runtime.auth.authenticators import ApiKeys, digest
+from a2a_runtime.auth.gate import Checkpoint
+from a2a_runtime.auth.jwks import PublishedKeys, Times
+from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK

@@ -20,9 +20,9 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.keys import published
 from a2a_runtime.client import A2AClient, ClientOptions, Pin
 from a2a_runtime.client.signatures import CardNotTrustedError, SignedBy
+from a2a_runtime.crypto.card_signatures import CardSigner, Trust, verified
+from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.signing.cards import CardSigner, Trust, verified
-from a2a_runtime.signing.keys import SigningKey
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 

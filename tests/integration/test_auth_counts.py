@@ -16,8 +16,8 @@ from a2a_contract.dialects import V1_0
 from a2a_contract.operations import GET_TASK
 from a2a_contract.v1_0 import GetTaskRequest
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.rates import ANY, LocalCounts, Rate, Rates, SharedCounts, TooOftenError
-from a2a_runtime.stores.opening import open_store
+from a2a_runtime.auth.rate_limit import ANY, LocalCounts, Rate, Rates, SharedCounts, TooOftenError
+from a2a_runtime.stores.factory import open_store
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 

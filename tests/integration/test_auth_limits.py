@@ -18,15 +18,13 @@ from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE
 from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.api_keys import ApiKeys, digest
-from a2a_runtime.auth.audit import record
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.guesses import Guesses
-from a2a_runtime.auth.identity import Identity
-from a2a_runtime.auth.rates import ANY, Counts, LocalCounts, Rate, Rates, SharedCounts
-from a2a_runtime.logs import CleanFormatter, plain
+from a2a_runtime.auth.authentication import Identity
+from a2a_runtime.auth.authenticators import ApiKeys, digest
+from a2a_runtime.auth.gate import Checkpoint
+from a2a_runtime.auth.rate_limit import ANY, Counts, Guesses, LocalCounts, Rate, Rates, SharedCounts
+from a2a_runtime.logs import CleanFormatter, plain, record
+from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.clock import FakeClock

@@ -15,16 +15,16 @@ from integration.talking import VOICES, RefusedError, Talker, Voice, request_of
 from litestar.testing import TestClient
 
 from a2a_contract.base import WireModel
+from a2a_contract.binding import Operation
 from a2a_contract.dialects import MESH, V1_0
-from a2a_contract.operation import Operation
 from a2a_contract.operations import CREATE_TASK_PUSH_NOTIFICATION_CONFIG, GET_TASK, LIST_TASKS, SEND_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import GetTaskRequest, Task, TaskPushNotificationConfig
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.tokens import Claims, JwtAuthenticator
+from a2a_runtime.auth.gate import Checkpoint
+from a2a_runtime.auth.jwt_tokens import Claims, JwtAuthenticator
 from a2a_runtime.caller import Caller
+from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.options import StoreOptions
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.clock import FakeClock

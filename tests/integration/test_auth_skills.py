@@ -14,12 +14,11 @@ from a2a_contract.operations import CANCEL_TASK, GET_TASK, LIST_TASKS, SEND_MESS
 from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, TaskState
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.api_keys import ApiKeys, digest
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.gate import Gate, OpenGate
-from a2a_runtime.auth.identity import Identity
+from a2a_runtime.auth.authentication import Identity
+from a2a_runtime.auth.authenticators import ApiKeys, digest
+from a2a_runtime.auth.gate import Checkpoint, Gate, OpenGate
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import Form
+from a2a_runtime.skills.schema import Form
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 

@@ -13,16 +13,16 @@ from integration.serving import busy_agent
 from litestar.testing import AsyncTestClient
 
 from a2a_contract.dialects import V1_0
-from a2a_contract.kinds import is_list, is_object
+from a2a_contract.json_types import is_list, is_object
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.keys import KeySet, published
-from a2a_runtime.auth.vault import Vault
-from a2a_runtime.keyring import Keyring
+from a2a_runtime.crypto.card_signatures import Trust, verified
+from a2a_runtime.crypto.keys import SigningKey
+from a2a_runtime.crypto.secret_box import Vault
 from a2a_runtime.push import verify
-from a2a_runtime.push.proof import Sender, UnprovenError
+from a2a_runtime.push.verification import Sender, UnprovenError
+from a2a_runtime.runtime import Keyring
 from a2a_runtime.settings import Settings
-from a2a_runtime.signing.cards import Trust, verified
-from a2a_runtime.signing.keys import SigningKey
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.receiver import Call, Receiver

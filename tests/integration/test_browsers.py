@@ -8,15 +8,15 @@ import pytest
 from conformance.security.guarded import guarded_agent
 from litestar.testing import TestClient
 
-from a2a_contract.answers import call_body
 from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.jsonrpc import call_body
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import SEND_MESSAGE
 from a2a_contract.v1_0 import SendMessageRequest
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.api_keys import ApiKeys, Place, digest
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.identity import Identity
+from a2a_runtime.auth.authentication import Identity
+from a2a_runtime.auth.authenticators import ApiKeys, Place, digest
+from a2a_runtime.auth.gate import Checkpoint
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK, user_message
 

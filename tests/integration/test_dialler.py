@@ -13,17 +13,9 @@ import pytest
 from a2a_contract.v1_0 import Part, TaskState
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import Parts
-from a2a_runtime.net.dialler import GuardedDialler, Limits
-from a2a_runtime.net.errors import (
-    AddressRefusedError,
-    DialError,
-    TooLargeError,
-    TooSlowError,
-    UnreachableError,
-    UnusableAnswerError,
-    UrlRefusedError,
-)
+from a2a_runtime.net.client import GuardedDialler, Limits
 from a2a_runtime.net.policy import Policy
+from a2a_runtime.net.target import AddressRefusedError, DialError, TooLargeError, TooSlowError, UnreachableError, UnusableAnswerError, UrlRefusedError
 from a2a_runtime.testing.agent import QUICK, agent
 from a2a_runtime.testing.receiver import Call, Receiver, Reply
 from a2a_runtime.testing.resolver import TableResolver

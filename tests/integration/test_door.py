@@ -8,7 +8,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from a2a_runtime.app import create_app
-from a2a_runtime.exchange.door import FrontDoor
+from a2a_runtime.http.middleware import FrontDoor
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface

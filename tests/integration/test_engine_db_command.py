@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from a2a_runtime.caller import Caller
 from a2a_runtime.commands.db import command
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.stores.opening import open_store
+from a2a_runtime.stores.factory import open_store
 from a2a_runtime.testing.agent import agent
 
 

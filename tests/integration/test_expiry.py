@@ -14,8 +14,8 @@ from integration.talking import VOICES, RefusedError, Voice, request_of
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import TaskArtifactUpdateEvent
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.tokens import JwtAuthenticator
+from a2a_runtime.auth.gate import Checkpoint
+from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.client import A2AClient
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK, user_message

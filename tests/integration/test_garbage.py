@@ -12,8 +12,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from a2a_runtime.app import create_app
-from a2a_runtime.garbage import SteadyGarbage
-from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.plugin import A2APlugin, SteadyGarbage
 from a2a_runtime.settings import Settings
 
 USUAL = 700, 10, 10

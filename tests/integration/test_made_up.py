@@ -23,7 +23,7 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
 )
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.identity import Identity, RefusedError
+from a2a_runtime.auth.authentication import Identity, RefusedError
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 

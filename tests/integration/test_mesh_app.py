@@ -15,12 +15,12 @@ from litestar.testing import TestClient
 from a2a_contract.dialects import MESH, V1_0
 from a2a_runtime.agent import SkillView
 from a2a_runtime.app import create_app
-from a2a_runtime.assembly import Assembly
 from a2a_runtime.caller import Caller
-from a2a_runtime.heartbeat.membership import Membership
+from a2a_runtime.heartbeat.registration import Membership
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.project import load_project
-from a2a_runtime.service.call import Call
+from a2a_runtime.project.loader import load_project
+from a2a_runtime.runtime import Assembly
+from a2a_runtime.service.context import Call
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 

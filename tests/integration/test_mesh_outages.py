@@ -11,8 +11,8 @@ from integration.serving import on_a_socket
 
 from a2a_runtime.caller import Scope
 from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.stores.base import LoggedEvent, StoredTask
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.port import LoggedEvent, StoredTask
 
 
 class Absent(MemoryStore):

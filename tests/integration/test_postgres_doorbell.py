@@ -17,9 +17,9 @@ from a2a_runtime.caller import Scope
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import Engine
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.postgres import PostgresDoorbell, PostgresStore
-from a2a_runtime.streams.doorbell import Doorbell, LocalDoorbell
+from a2a_runtime.streams.notifier import Doorbell, LocalDoorbell
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.embedded_postgres import PostgresServer

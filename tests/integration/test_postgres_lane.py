@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.stores.postgres.lane import Lane
+from a2a_runtime.stores.postgres.pipeline import Lane
 from a2a_runtime.stores.postgres.pool import Pool
 
 pytestmark = pytest.mark.anyio

@@ -18,8 +18,8 @@ def parameters(function: Function) -> int:
 
 @pytest.mark.parametrize("source", HAND_WRITTEN, ids=str)
 def test_modules_and_functions_are_short(source: Source) -> None:
-    """A hand-written module has at most 300 lines, a function 50 lines and six parameters."""
-    too_long = [f"{source}: {source.text.count(chr(10))} lines"] if source.text.count("\n") > 300 else []
+    """A hand-written module has at most 400 lines, a function 50 lines and six parameters."""
+    too_long = [f"{source}: {source.text.count(chr(10))} lines"] if source.text.count("\n") > 400 else []
     for function in source.functions():
         lines = (function.end_lineno or function.lineno) - function.lineno + 1
         if lines > 50:

@@ -28,7 +28,7 @@ import a2a_contract
 from a2a_runtime.agent import Agent
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import Form
+from a2a_runtime.skills.schema import Form
 from a2a_runtime.surface import Surface
 
 

@@ -2,16 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from a2a_gen.agent import models, modules
-from a2a_gen.agent.contract import AgentIR, Reached, make_contract, reach
-from a2a_gen.agent.library import Library
-from a2a_gen.agent.lint import check
+import jsonschema_rs
+
+from a2a_gen.agent import models, modules, schemas
+from a2a_gen.agent.ir import AgentIR, Reached, make_contract, reach
+from a2a_gen.agent.schemas import Library, Schema, Target
 from a2a_gen.agent.settings import read_settings
 from a2a_gen.problems import ContractError, Level, Problem
+from a2a_gen.source.json_text import Json, escaped
 from a2a_gen.source.project import Project
+
+# What is wrong with the schemas of skills, or works otherwise than it looks.
+
+DRAFTS = (
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-07/schema",
+    "http://json-schema.org/draft-06/schema",
+    "http://json-schema.org/draft-04/schema",
+)
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Check every file that was read."""
+    for path, document in library.files.items():
+        if not document.path.endswith(".toml"):
+            yield from _unlawful(library, path, document.data)
+            yield from _untyped(library, Target(path), document.data)
+            yield from _slow(library, Target(path), document.data)
+
+
+def _unlawful(library: Library, path: str, data: Json) -> Iterator[Problem]:
+    """Find what is no JSON Schema at all."""
+    draft = data.get("$schema", DRAFTS[0]) if isinstance(data, dict) else DRAFTS[0]
+    if not isinstance(draft, str) or draft.rstrip("#") not in DRAFTS:
+        place = library.place(Target(path, "/$schema"))
+        yield Problem(place, "A2A-K06", f"{draft!r} is no draft of JSON Schema that is known", f"name one of them: {', '.join(DRAFTS)}")
+        return
+    for error in jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, validate_formats=True, offline=True).iter_errors(data):
+        pointer = "".join(f"/{escaped(str(step))}" for step in error.instance_path)
+        text = f"this is no JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
+        yield Problem(library.place(Target(path, pointer)), "A2A-K06", text, "write what the draft named under $schema allows")
+
+
+def _untyped(library: Library, place: Target, schema: Json) -> Iterator[Problem]:
+    """Find members of what may not be an object: the schema accepts any other value too, the model does not."""
+    if not isinstance(schema, dict):
+        return
+    if "properties" in schema and "type" not in schema and place.pointer.rpartition("/")[0].rpartition("/")[2] not in _COMBINED:
+        where = library.place(place)
+        yield Problem(where, "A2A-K07", "this has properties and no type: other values than objects fit it", 'add "type": "object"', Level.WARNING)
+    for inner, part in _within(place, schema):
+        if inner.pointer.removeprefix(place.pointer).split("/")[1] not in {"if", "then", "else", "not", "dependentSchemas", "dependencies"}:
+            yield from _untyped(library, inner, part)
+
+
+def _slow(library: Library, place: Target, schema: Json) -> Iterator[Problem]:
+    """Find patterns that a validator has to try in many ways: with them, a long text can keep an agent busy for seconds."""
+    if not isinstance(schema, dict):
+        return
+    named = {"/pattern": schemas.text(schema, "pattern")}
+    named |= {f"/patternProperties/{escaped(name)}": name for name in schemas.members(schema, "patternProperties")}
+    for pointer, pattern in named.items():
+        if _TRIED.search(_LITERAL.sub("", pattern)):
+            where = library.place(Target(place.file, place.pointer + pointer))
+            text = f"the pattern {pattern} looks around or back, and may take seconds for a long text"
+            yield Problem(where, "A2A-K10", text, r"write it without (?=…), (?!…), (?<=…), (?<!…) and \1", Level.WARNING)
+    for inner, part in _within(place, schema):
+        yield from _slow(library, inner, part)
+
+
+def _within(place: Target, schema: Schema) -> Iterator[tuple[Target, Json]]:
+    """List the schemas that stand directly in another, definitions too."""
+    named = {f"/{holder}/{escaped(name)}": each for holder in schemas.HOLDERS for name, each in schemas.members(schema, holder).items()}
+    for pointer, part in (*schemas.parts(schema), *named.items()):
+        yield Target(place.file, place.pointer + pointer), part
+
+
+_COMBINED = ("allOf", "anyOf", "oneOf")
+_LITERAL = re.compile(r"\\[^1-9k]|\[(?:\\.|[^]\\])*\]")
+_TRIED = re.compile(r"\(\?(?:<?[=!])|\\[1-9]|\\k<")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,132 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Final
+from textwrap import indent
+from typing import Final, TypeGuard
 
 from datamodel_code_generator import GenerateConfig
 from datamodel_code_generator.parser import LiteralType
 
-from a2a_gen.agent.circles import ahead, circular
-from a2a_gen.agent.grouping import Definitions
-from a2a_gen.agent.shape import Definition, Either, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, is_nullable
-from a2a_gen.emit import modelling
+from a2a_gen.agent.types import Alias, Definition, Either, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, is_nullable
+from a2a_gen.emit import models
 from a2a_gen.emit.render import BUILD, header, printable
+from a2a_gen.ir.names import module_name
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.json_text import Json
+
+# Which types go into one module: those of one file, or of several files that refer to each other in a circle.
+
+Definitions = Mapping[str, tuple[str, Definition]]
+
+
+def modules_of(definitions: Definitions) -> Mapping[str, str]:
+    """Name the module of every type."""
+    files = sorted({file for file, _ in definitions.values()})
+    uses: dict[str, set[str]] = {file: set() for file in files}
+    for file, definition in definitions.values():
+        uses[file] |= {definitions[name][0] for name in names_in(definition)}
+    reached = {file: reached_from(file, uses) for file in files}
+    modules: dict[str, str] = {}
+    for file in files:
+        first = min(other for other in files if other == file or (other in reached[file] and file in reached[other]))
+        modules[file] = modules[first] if first != file else _unique(file, modules)
+    return {name: modules[file] for name, (file, _) in definitions.items()}
+
+
+def names_in(definition: Definition) -> Iterator[str]:
+    """List the types that a type is made of."""
+    for shape in (member.shape for member in definition.members) if isinstance(definition, Record) else (definition.shape,):
+        yield from _names(shape)
+
+
+def _names(shape: Shape) -> Iterator[str]:
+    match shape:
+        case Named(name):
+            yield name
+        case ListOf(inner) | MapOf(inner):
+            yield from _names(inner)
+        case Either(several) | Tuple(several):
+            for each in several:
+                yield from _names(each)
+        case _:
+            return
+
+
+def reached_from(start: str, uses: Mapping[str, set[str]]) -> set[str]:
+    """Follow what uses what; the start itself is reached only in a circle."""
+    seen: set[str] = set()
+    waiting = [*uses[start]]
+    while waiting:
+        each = waiting.pop()
+        if each not in seen:
+            seen.add(each)
+            waiting.extend(uses[each])
+    return seen
+
+
+def _unique(file: str, modules: Mapping[str, str]) -> str:
+    """Name the module of a file, and put folders in front where another file has that name."""
+    path = PurePosixPath(file)
+    parts = [module_name(part) for part in (*path.parts[:-1], path.name)]
+    taken = set(modules.values())
+    tries = ("_".join(parts[-length:]) for length in range(1, len(parts) + 1))
+    return next((each for each in tries if each not in taken), f"{'_'.join(parts)}_{len(taken)}")
+
+
+# Types that lead back to themselves, written so that everybody who reads them can follow.
+#
+# Pydantic follows an alias in a circle only when it is a `TypeAliasType`; pyright only when it is a plain `TypeAlias`, in text, before whatever uses
+# it. So it is the one at run time and the other for type checkers, ahead of the rest of its module.
+#
+
+
+def circular(definitions: Definitions) -> frozenset[str]:
+    """Name the aliases that lead back to themselves, directly or through other types."""
+    uses = {name: set(names_in(definition)) for name, (_, definition) in definitions.items()}
+    return frozenset(name for name, (_, definition) in definitions.items() if isinstance(definition, Alias) and name in reached_from(name, uses))
+
+
+def ahead(body: str, names: Collection[str]) -> str:
+    """Put some aliases of a module before everything else that it makes."""
+    nodes = ast.parse(body).body
+    lines = body.splitlines(keepends=True)
+    checked = run = ""
+    for node, after in reversed(list(zip(nodes, [*nodes[1:], None], strict=True))):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[_, value])) if name in names:
+                end = after if _is_text(after) else node
+                said = "".join(lines[node.end_lineno : end.end_lineno])
+                written = repr(ast.unparse(_Bare().visit(value)))
+                checked = f"{name}: TypeAlias = {written}\n{said}{checked}"
+                run = f"{name} = TypeAliasType({name!r}, {written})\n{run}"
+                del lines[node.lineno - 1 : end.end_lineno]
+            case _:
+                pass
+    if not run:
+        return body
+    first = next((node.lineno for node in nodes if not isinstance(node, ast.Import | ast.ImportFrom)), 1) - 1
+    block = f"from typing import TYPE_CHECKING, TypeAlias\n\nif TYPE_CHECKING:\n{indent(checked, '    ')}\nelse:\n{indent(run, '    ')}\n\n"
+    return "".join([*lines[:first], block, *lines[first:]])
+
+
+def _is_text(node: ast.stmt | None) -> TypeGuard[ast.Expr]:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes the quotes from names that stand within a type, and leaves words alone."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Look into everything but literals."""
+        return node if isinstance(node.value, ast.Name) and node.value.id == "Literal" else self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        """Read a name, or a whole type, that is written as text."""
+        return ast.parse(node.value, mode="eval").body if isinstance(node.value, str) else node
+
 
 _BASES: Final = "a2a_runtime.skills.model"
 
@@ -51,7 +162,7 @@ def emit(definitions: Definitions, modules: Mapping[str, str], source: str = "",
         for module, own in wanted.items():
             schema = {"$defs": {name: _definition(each, types, (module, modules)) for name, each in own.items()}}
             Path(folder, f"{module}.json").write_text(json.dumps(schema), encoding="utf-8")
-        bodies = modelling.bodies(Path(folder), _config())
+        bodies = models.bodies(Path(folder), _config())
     _compare(wanted, bodies)
     rounds = circular(definitions)
     bodies = {module: ahead(bodies[module], rounds & own.keys()) for module, own in wanted.items()}
@@ -64,7 +175,7 @@ def _module(body: str, files: list[str], command: str) -> bytes:
 
 
 def _config() -> GenerateConfig:
-    config = modelling.options(f"{_BASES}.SkillModel")
+    config = models.options(f"{_BASES}.SkillModel")
     config.enum_field_as_literal = LiteralType.All
     config.use_one_literal_as_default = True
     config.use_tuple_for_fixed_items = True

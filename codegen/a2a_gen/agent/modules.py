@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from a2a_gen.agent import keywords
-from a2a_gen.agent.contract import AgentIR, FormIR, SkillIR
+from a2a_gen.agent import schemas
+from a2a_gen.agent.ir import AgentIR, FormIR, SkillIR
 from a2a_gen.agent.settings import FILE
 from a2a_gen.emit.render import Code, docstring, literal, render
 from a2a_gen.ir.model import Json as Frozen
@@ -29,7 +29,7 @@ def client_side(agent: AgentIR) -> dict[str, bytes]:
     write = partial(render, sources=(agent.source,), command=agent.command)
     used = {form.type for skill in agent.skills for form in _forms(skill) if form.file}
     sent = {form.type for skill in agent.skills for form in (skill.input, skill.output) if form.file}
-    said = keywords.text(agent.settings.agent, "description") or f"Calls the skills of {agent.class_name}."
+    said = schemas.text(agent.settings.agent, "description") or f"Calls the skills of {agent.class_name}."
     return {
         "py.typed": b"",
         "skills.py": write("skills.py.jinja", skills=agent.skills, imports=_imports(used, agent), has_schemas=bool(used)),
@@ -84,13 +84,13 @@ def _frozen(value: Json) -> Frozen:
 
 def _arguments(agent: AgentIR) -> dict[str, Code]:
     """Write what makes the agent, by the names of its arguments."""
-    said, able = agent.settings.agent, keywords.members(agent.settings.data, "capabilities")
+    said, able = agent.settings.agent, schemas.members(agent.settings.data, "capabilities")
     written = {key: _code(said[key]) for key in _AGENT if key in said}
     written |= {name: _code(said[key]) for key, name in _MODES.items() if key in said}
-    if provider := keywords.members(said, "provider"):
+    if provider := schemas.members(said, "provider"):
         written["provider"] = _call("AgentProvider", provider)
     capabilities = {name: _code(able[key]) for key, name in _CAPABILITIES.items() if key in able}
-    if extensions := [_call("AgentExtension", each) for each in keywords.items(able, "extensions") if isinstance(each, dict)]:
+    if extensions := [_call("AgentExtension", each) for each in schemas.items(able, "extensions") if isinstance(each, dict)]:
         capabilities["extensions"] = Code(f"({', '.join(extensions)},)")
     if capabilities:
         written["capabilities"] = Code(f"Capabilities({', '.join(f'{key}={value}' for key, value in capabilities.items())})")

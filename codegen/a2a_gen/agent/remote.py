@@ -6,19 +6,170 @@ Whatever a card says is only data here: it is checked, and nothing but JSON is f
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urljoin
 
 import httpx
 
-from a2a_gen.agent import keywords, web
-from a2a_gen.agent.keywords import Schema
-from a2a_gen.agent.shown import USES, Remote, Served, described
-from a2a_gen.agent.web import public
+from a2a_gen.agent import schemas as keywords
+from a2a_gen.agent.schemas import Schema
+from a2a_gen.ir.names import file_word
 from a2a_gen.problems import ProjectError
 from a2a_gen.source.json_text import Json, parse
+
+# Fetching what a card of somebody else leads to: as it is, in moderate size, and only from origins that the user has named.
+#
+# Who makes a client sits behind firewalls, and what is fetched is kept in files: a card that may name any address, or an agent that may redirect to
+# any, would read there for whoever wrote it.
+#
+
+_LARGEST = 4_000_000
+_SECONDS = 60
+_REDIRECTS = 5
+_SCHEMES = frozenset({"http", "https"})
+
+
+class Answer(NamedTuple):
+    """What is at an address, and the address that it was found at in the end."""
+
+    url: str
+    status: int
+    kind: str
+    content: bytes
+
+
+def public(where: str) -> str:
+    """Name where an agent is without the password that may stand in its URL."""
+    return str(_url(where).copy_with(username=None, password=None)) if "://" in where else where
+
+
+def origin(url: str) -> str:
+    """Give scheme, host and port of an address."""
+    read = _url(url)
+    if read.scheme not in _SCHEMES or not read.netloc:
+        raise ProjectError(f"{public(url)!r} is no address of the Web", "give a URL that begins with https:// or http://")
+    return f"{read.scheme}://{read.netloc.decode('ascii')}"
+
+
+def joined(base: str, text: str) -> str:
+    """Read an address that may be relative to another."""
+    try:
+        return urljoin(base, text)
+    except ValueError:
+        raise _no_address(text) from None
+
+
+def get(url: str, http: httpx.Client, origins: Collection[str]) -> Answer:
+    """Fetch something from one of some origins; redirects are followed as long as they stay within those."""
+    for _ in range(_REDIRECTS):
+        if origin(url) not in origins:
+            raise ProjectError(
+                f"{public(url)} is not where the agent is, and nothing else is read unasked", f"if you trust it: --schemas-from {origin(url)}"
+            )
+        try:
+            answer = _get(url, http)
+        except httpx.HTTPError as error:
+            raise ProjectError(f"{public(url)} cannot be reached: {error}", "check the address, and that the agent runs") from None
+        location = answer.headers.get("location")
+        if not answer.is_redirect or location is None:
+            return Answer(url, answer.status_code, answer.headers.get("content-type", ""), answer.content)
+        url = joined(url, location)
+    raise ProjectError(f"{public(url)} leads on and on", "give the address where the agent really is")
+
+
+def _get(url: str, http: httpx.Client) -> httpx.Response:
+    end = time.monotonic() + _SECONDS
+    with http.stream("GET", url, headers={"accept": "application/json", "accept-encoding": "identity"}) as answer:
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise ProjectError(f"{public(url)} answers packed, which was not asked for", "ask whoever runs the agent")
+        content = bytearray()
+        for piece in answer.iter_raw():
+            content += piece
+            if len(content) > _LARGEST:
+                raise ProjectError(f"{public(url)} answers with more than {_LARGEST} bytes", "this is no card and no schema of one")
+            if time.monotonic() > end:
+                raise ProjectError(f"{public(url)} takes more than {_SECONDS} seconds to answer", "try again later")
+        return httpx.Response(answer.status_code, headers=answer.headers, content=bytes(content))
+
+
+def _url(text: str) -> httpx.URL:
+    try:
+        url = httpx.URL(text)
+        _ = url.host  # which is read only now, and may be no name of a host
+    except (httpx.InvalidURL, ValueError):
+        raise _no_address(text) from None
+    return url
+
+
+def _no_address(text: str) -> ProjectError:
+    return ProjectError(f"{text!r} is no address", "ask whoever runs the agent")
+
+
+# An agent as it shows itself to others: its card, its skills, and the schemas that it serves.
+#
+# 1.0, 0.3   the extension that names a URL and a hash for every schema
+# mesh       the schema itself, in the metadata of the one skill
+#
+
+EXTENSION = "urn:a2a-gen:extension:skill-schemas:v1"
+USES = ("input", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A schema as an agent serves it."""
+
+    skill: str
+    use: str
+    document: bytes
+
+    @property
+    def file(self) -> str:
+        """Name the file that it is kept in; the name of a skill is somebody else's, and no path."""
+        return f"{file_word(self.skill)}.{self.use}.json"
+
+    @property
+    def data(self) -> Schema:
+        """The schema."""
+        data, _ = parse(self.document.decode("utf-8"))
+        return data if isinstance(data, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """An agent somewhere else."""
+
+    card: Schema
+    schemas: tuple[Served, ...]
+
+    @property
+    def streaming(self) -> frozenset[str]:
+        """Name the skills whose output comes in chunks."""
+        return frozenset(skill for skill, facts in described(self.card).items() if facts.get("streaming") is True)
+
+    @property
+    def skills(self) -> Iterator[tuple[str, Schema]]:
+        """List the skills by their ids."""
+        for each in keywords.items(self.card, "skills"):
+            if isinstance(each, dict) and keywords.text(each, "id"):
+                yield keywords.text(each, "id"), each
+
+
+def described(card: Schema) -> Mapping[str, Schema]:
+    """Read what a card says about the schemas of its skills."""
+    extensions = keywords.items(keywords.members(card, "capabilities"), "extensions")
+    for each in extensions:
+        if isinstance(each, dict) and each.get("uri") == EXTENSION:
+            skills = keywords.members(keywords.members(each, "params"), "skills")
+            return {skill: facts for skill, facts in skills.items() if isinstance(facts, dict)}
+    return {}
+
 
 _CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 
@@ -27,9 +178,9 @@ def read_remote(where: str, schemas_from: Collection[str] = ()) -> Remote:
     """Read an agent from its URL, from the URL of its card, or from a card in a file; schemas come from the origin of the card or those named."""
     with httpx.Client(timeout=15) as http:
         card, address = _card(where, http)
-        origins = {*map(web.origin, schemas_from), *([web.origin(address)] if address else [])}
+        origins = {*map(origin, schemas_from), *([origin(address)] if address else [])}
         schemas = [
-            _fetched((skill, use), said, web.get(web.joined(address, keywords.text(said, "url")), http, origins))
+            _fetched((skill, use), said, get(joined(address, keywords.text(said, "url")), http, origins))
             for skill, facts in described(card).items()
             if skill in dict(Remote(card, ()).skills)
             for use, said in facts.items()
@@ -46,9 +197,9 @@ def _card(where: str, http: httpx.Client) -> tuple[Schema, str]:
             raise ProjectError(f"{where} cannot be read: {(error.strerror or '').lower()}", "name a card, or the URL of an agent") from None
         return _object(content, where), ""
     tried = [where, *(where.rstrip("/") + path for path in _CARDS)]
-    origins = {web.origin(where), web.origin(where).replace("http://", "https://")}
+    origins = {origin(where), origin(where).replace("http://", "https://")}
     for url in tried:
-        answer = web.get(url, http, origins)
+        answer = get(url, http, origins)
         if answer.status == HTTPStatus.OK and "json" in answer.kind:
             card = _object(answer.content, public(url))
             if "skills" in card:
@@ -56,7 +207,7 @@ def _card(where: str, http: httpx.Client) -> tuple[Schema, str]:
     raise ProjectError(f"there is no card at {public(where)}", f"tried {', '.join(map(public, tried))}; give the URL of the card itself")
 
 
-def _fetched(key: tuple[str, str], said: Json, answer: web.Answer) -> Served:
+def _fetched(key: tuple[str, str], said: Json, answer: Answer) -> Served:
     skill, use = key
     expected = keywords.text(said, "sha256")
     if answer.status != HTTPStatus.OK:

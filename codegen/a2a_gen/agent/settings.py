@@ -12,15 +12,14 @@ from typing import TypeAlias
 
 import jsonschema_rs
 
-from a2a_gen.agent import keywords
-from a2a_gen.agent.catalogue import pascal
-from a2a_gen.agent.keywords import Schema
+from a2a_gen.agent import schemas
+from a2a_gen.agent.catalog import pascal
+from a2a_gen.agent.schemas import Schema
 from a2a_gen.ir.names import skill_method
 from a2a_gen.problems import Level, Problem
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json
-from a2a_gen.source.positions import escaped
-from a2a_gen.source.toml_text import TomlDocument
+from a2a_gen.source.json_text import Json, escaped
+from a2a_gen.source.project import TomlDocument
 from a2a_gen.support.project_rules import misfits, undone
 
 FILE = "a2a.toml"
@@ -37,8 +36,8 @@ class SkillSettings:
     @property
     def references(self) -> Mapping[str, str]:
         """Say where the schemas are, by what they are for: ``input``, ``output``, and ``ask.`` with the name of a question."""
-        own = {use: keywords.text(self.facts, use) for use in ("input", "output")}
-        asks = {f"ask.{name}": text for name, text in keywords.members(self.facts, "asks").items() if isinstance(text, str)}
+        own = {use: schemas.text(self.facts, use) for use in ("input", "output")}
+        asks = {f"ask.{name}": text for name, text in schemas.members(self.facts, "asks").items() if isinstance(text, str)}
         return {use: text for use, text in {**own, **asks}.items() if text}
 
     @property
@@ -59,12 +58,12 @@ class AgentSettings:
     @property
     def agent(self) -> Schema:
         """Who the agent is."""
-        return keywords.members(self.data, "agent")
+        return schemas.members(self.data, "agent")
 
     @property
     def class_name(self) -> str:
         """Give what the names of its classes begin with."""
-        return pascal(keywords.text(self.agent, "name")) or "Agent"
+        return pascal(schemas.text(self.agent, "name")) or "Agent"
 
 
 def read_settings(config: Path) -> AgentSettings:
@@ -73,7 +72,7 @@ def read_settings(config: Path) -> AgentSettings:
     data: dict[str, Json] = tomllib.loads(text)
     document = TomlDocument(FILE, text, data)
     skills = tuple(
-        SkillSettings(name, skill_method(name), facts) for name, facts in keywords.members(data, "skills").items() if isinstance(facts, dict)
+        SkillSettings(name, skill_method(name), facts) for name, facts in schemas.members(data, "skills").items() if isinstance(facts, dict)
     )
     problems = [Problem(document.place(pointer), rule, text, cure) for pointer, rule, text, cure in (*_wrong(data), *_clashes(skills))]
     return AgentSettings(data, skills, document, (*problems, *_misfits(document, data)))
@@ -112,7 +111,7 @@ def _known(schema: Json, path: Sequence[str | int]) -> Iterable[str]:
                 schema = schema[step]
             case _:
                 return ()
-    return keywords.members(schema, "properties") if isinstance(schema, dict) else ()
+    return schemas.members(schema, "properties") if isinstance(schema, dict) else ()
 
 
 def _misfits(document: Document, data: Mapping[str, object]) -> Iterator[Problem]:

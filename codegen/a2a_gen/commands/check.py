@@ -8,7 +8,7 @@ import click
 
 from a2a_gen import pipeline
 from a2a_gen.commands import console, diff
-from a2a_gen.diff import ignore
+from a2a_gen.diff import run as ignore
 from a2a_gen.diff.formats import FORMATS
 from a2a_gen.diff.run import Request, fails, run
 from a2a_gen.source.project import find_project

@@ -7,21 +7,18 @@ from typing import TypedDict, Unpack
 
 import click
 
-from a2a_gen.agent import foreign, seen
-from a2a_gen.agent.remote import read_remote
-from a2a_gen.agent.web import public
+from a2a_gen.agent import remote_client
+from a2a_gen.agent.remote import public, read_remote
 from a2a_gen.commands import console, diff
-from a2a_gen.diff import ignore
+from a2a_gen.diff import run
 from a2a_gen.diff.formats import FORMATS
-from a2a_gen.diff.gate import Wish
-from a2a_gen.diff.remote import side_of
+from a2a_gen.diff.report import Wish
 from a2a_gen.diff.run import fails, judge
+from a2a_gen.diff.sides import side_of
 from a2a_gen.output.publish import make_plan, publish, refuse_edited
-from a2a_gen.output.stage import stage
-from a2a_gen.output.tidy import tidy
-from a2a_gen.output.trial import trial
+from a2a_gen.output.staging import stage, tidy, trial
 from a2a_gen.problems import ProjectError
-from a2a_gen.source.package_name import objection
+from a2a_gen.source.project import objection
 
 EXAMPLES = """\b
 Examples:
@@ -62,28 +59,28 @@ def command(where: str, folder: Path, only_check: bool, **options: Unpack[_Optio
     again = _again(where, folder, options["schemas_from"])
     if only_check:
         raise SystemExit(_check(where, folder, again, options))
-    if folder.exists() and any(folder.iterdir()) and not (folder / seen.LOCK).is_file():
+    if folder.exists() and any(folder.iterdir()) and not (folder / remote_client.LOCK).is_file():
         raise ProjectError(f"{folder} is no client that was made by this command", "choose another folder, or empty this one")
     if why := objection(folder.name):
         raise click.BadParameter(f"{folder} cannot be imported: {why}", param_hint="--out")
     remote = read_remote(where, options["schemas_from"])
-    with trial() as waiting, stage(folder.absolute(), foreign.emit(remote, again)) as staged:
+    with trial() as waiting, stage(folder.absolute(), remote_client.emit(remote, again)) as staged:
         tidy(staged)
         waiting.run(staged)
         made = {file.relative_to(staged).as_posix(): file for file in sorted(staged.rglob("*")) if file.is_file()}
         files = {path: file.read_bytes() for path, file in made.items()}
-        plan = make_plan(folder.absolute(), files, seen.left(folder))
+        plan = make_plan(folder.absolute(), files, remote_client.left(folder))
         if not options["force"]:
             refuse_edited(plan, again, "a subclass, or what calls it,")
-        publish(folder.absolute(), made, plan, (seen.LOCK, seen.lock(remote, public(where), files)))
+        publish(folder.absolute(), made, plan, (remote_client.LOCK, remote_client.lock(remote, public(where), files)))
     console.say(f"{folder}: a client with {len(list(remote.skills))} skills")
 
 
 def _check(where: str, folder: Path, again: str, options: _Options) -> bool:
     """Say what has changed at the agent and in the package, and whether that is too much."""
-    touched = [*seen.touched(folder)]
-    old, new = seen.read(folder), read_remote(where, options["schemas_from"])
-    outcome = judge(side_of(old, folder.as_posix(), new), side_of(new, public(where), old), Wish("WIRE"), Path(ignore.NAME))
+    touched = [*remote_client.touched(folder)]
+    old, new = remote_client.read(folder), read_remote(where, options["schemas_from"])
+    outcome = judge(side_of(old, folder.as_posix(), new), side_of(new, public(where), old), Wish("WIRE"), Path(run.NAME))
     diff.show(outcome, options["form"])
     for path, why in touched:
         click.echo(f"{(folder / path).as_posix()}: {why}", err=True)

@@ -9,12 +9,12 @@ from typing import TypedDict, Unpack
 import click
 
 from a2a_gen.commands import console
-from a2a_gen.diff import ignore
+from a2a_gen.diff import run as ignore
 from a2a_gen.diff.formats import FORMATS
-from a2a_gen.diff.gate import Report, Wish
-from a2a_gen.diff.roles import BOTH, Role
+from a2a_gen.diff.report import Report, Wish
 from a2a_gen.diff.rules.rule import Level
 from a2a_gen.diff.run import TRANSITIVE, Outcome, Request, fails, run
+from a2a_gen.diff.usage import BOTH, Role
 from a2a_gen.problems import ProjectError
 from a2a_gen.source.project import Compat, find_project, find_root
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from a2a_gen.problems import ProjectError
-from a2a_gen.source.package_name import objection_to_package
+from a2a_gen.source.project import objection_to_package
 
 EXAMPLES = """\b
 Examples:

@@ -8,8 +8,8 @@ import click
 
 from a2a_gen import pipeline
 from a2a_gen.agent import build as agent
-from a2a_gen.agent import show as show_agent
-from a2a_gen.ir import show
+from a2a_gen.agent import ir as show_agent
+from a2a_gen.ir import dump
 from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
@@ -33,9 +33,9 @@ def command(family: str | None) -> None:
         return
     contract = pipeline.load(project).contract
     if family is None:
-        click.echo(show.to_json(contract), nl=False)
+        click.echo(dump.to_json(contract), nl=False)
         return
     found = {each.file.removesuffix(".json"): each for each in contract.families}
     if family not in found:
         raise click.BadParameter(f"there is no {family}; there is {', '.join(found)}", param_hint="--family")
-    click.echo(show.to_json(found[family]), nl=False)
+    click.echo(dump.to_json(found[family]), nl=False)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-from a2a_gen.commands import console, group
+from a2a_gen.commands import cli, console
 from a2a_gen.problems import GeneratorError, ProjectError
 
 _STOPPED = 130
@@ -21,7 +21,7 @@ _STOPPED = 130
 def run(words: Sequence[str]) -> int:
     """Run a command, and give its exit code."""
     try:
-        done: object = group.cli.main(words, prog_name="a2a-gen", standalone_mode=False)
+        done: object = cli.cli.main(words, prog_name="a2a-gen", standalone_mode=False)
     except GeneratorError as error:
         console.fail(error)
         return error.exit_code

@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from a2a_gen.agent.shown import described
-from a2a_gen.diff.tree import At
-from a2a_gen.source.json_text import Json
-from a2a_gen.source.positions import escaped
+from a2a_gen.agent.remote import described
+from a2a_gen.diff.schema_node import At
+from a2a_gen.source.json_text import Json, escaped
 
 
 @dataclass(frozen=True, slots=True)

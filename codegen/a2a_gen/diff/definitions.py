@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from a2a_gen.diff.change import Change, Pair
 from a2a_gen.diff.compare import Comparison
-from a2a_gen.diff.node import node
 from a2a_gen.diff.rules.annotations import DOC_CHANGED
 from a2a_gen.diff.rules.definitions import ADDED, MOVED, REMOVED, RENAMED
 from a2a_gen.diff.rules.rule import Level, Levels, Rule
-from a2a_gen.diff.tree import At, Spot, Tree
-from a2a_gen.source.schemas import schemas
+from a2a_gen.diff.schema_node import At, Spot, Tree, node
+from a2a_gen.source.references import schemas
 
 _MOST_RENAMES = 40_000
 _FOR_PEOPLE = ("title", "description", "examples", "$comment")

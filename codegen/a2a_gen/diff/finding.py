@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import dataclass
 
 from a2a_gen.diff.change import Change
-from a2a_gen.diff.roles import Role
 from a2a_gen.diff.rules.rule import Level, Rule
+from a2a_gen.diff.usage import Role
 from a2a_gen.diff.witness import Witness
 from a2a_gen.problems import Place
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
-from a2a_gen.emit.render import render
-from a2a_gen.ir.model import Contract
+from a2a_gen.emit import routes
+from a2a_gen.emit.render import Code, header, render
+from a2a_gen.ir.model import Contract, Dialect, Operation
+from a2a_gen.ir.names import class_name
+from a2a_gen.source.documents import Document
+from a2a_gen.source.json_text import Json
 
 # Beside the canonical types and the errors; nothing here may lead to litestar.
 _OTHERS: Mapping[str, tuple[str, ...]] = {
@@ -18,7 +26,7 @@ _OTHERS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def emit(contract: Contract) -> dict[str, bytes]:
+def emit_package(contract: Contract) -> dict[str, bytes]:
     """Write the module of the package."""
     homes = dict(_OTHERS)
     homes["errors"] += (contract.error_root, *(row.name for row in contract.errors))
@@ -33,3 +41,118 @@ def emit(contract: Contract) -> dict[str, bytes]:
         ),
         "py.typed": b"",
     }
+
+
+# The two protocols between which generated controllers stand: what an agent does, and what a server does around it.
+
+
+def emit_protocols(contract: Contract) -> dict[str, bytes]:
+    """Write the module of the protocols."""
+    operations = contract.operations
+    return {
+        "service.py": render(
+            "service.py.jinja",
+            sources=("operations.json",),
+            canonical=contract.canonical,
+            types=sorted({name for each in operations for name in (each.request, each.response) if name}),
+            operations=[_method(each) for each in operations],
+        )
+    }
+
+
+def _method(operation: Operation) -> Mapping[str, object]:
+    answer = f"Encoded[{operation.response}]" if operation.response else "None"
+    returns = f"AsyncIterator[Event[{operation.response}]]" if operation.streams else answer
+    return {"row": operation, "keyword": Code("def" if operation.streams else "async def"), "returns": Code(returns)}
+
+
+# The hand-written files that generated code needs, copied word for word below a header.
+
+_FOLDER: Final = Path(__file__).parent.parent / "support"
+
+
+def emit_support() -> dict[str, bytes]:
+    """Copy every file of ``a2a_gen/support``, by path relative to the package."""
+    files = sorted(file for file in _FOLDER.glob("*.py") if file.name != "__init__.py")
+    return {file.name: f"{header([f'a2a_gen/support/{file.name}'])}\n{file.read_text(encoding='utf-8')}".encode() for file in files}
+
+
+# The schemas of the contract for whoever has only the package: per dialect one JSON document that refers to nothing outside itself.
+
+_PROJECT = "meta/project.schema.json"
+
+
+def emit_schemas(contract: Contract, documents: Mapping[str, Document]) -> dict[str, bytes]:
+    """Write the bundles, and the form of a user's project where the contract has one."""
+    bundles = {f"schemas/{dialect.name}.json": _bundle(contract, dialect, documents) for dialect in contract.dialects}
+    project = documents.get(_PROJECT)
+    return bundles if project is None else {**bundles, "schemas/project.json": _written(project.data)}
+
+
+def _bundle(contract: Contract, dialect: Dialect, documents: Mapping[str, Document]) -> bytes:
+    files = sorted(family.file for family in contract.families if family.dialect == dialect.name)
+    definitions = {name: _inside(schema) for file in files for name, schema in _definitions(documents[file].data).items()}
+    document: dict[str, Json] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$comment": header(files).removeprefix("# "),
+        "title": dialect.title,
+        "description": dialect.description,
+        "$defs": dict(sorted(definitions.items())),
+    }
+    return _written(document)
+
+
+def _written(document: Json) -> bytes:
+    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
+
+
+def _definitions(data: Json) -> Mapping[str, Json]:
+    definitions = data.get("$defs") if isinstance(data, dict) else None
+    return definitions if isinstance(definitions, dict) else {}
+
+
+def _inside(value: Json) -> Json:
+    """Make every reference to another file of the dialect one to the same document: names are unique within a dialect."""
+    if isinstance(value, list):
+        return [_inside(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: f"#{each.partition('#')[2]}" if key == "$ref" and isinstance(each, str) else _inside(each) for key, each in value.items()}
+
+
+# Litestar controllers: one for JSON-RPC, one for cards, and one for each dialect that has HTTP+JSON paths of its own.
+#
+# JSON-RPC and cards are raw ASGI handlers, which cost least. Paths of HTTP+JSON are HTTP handlers that give an ASGI application back, for 2 µs more:
+# in
+# Litestar 2.25 a raw handler whose path has a parameter registers without complaint and then fails on every request.
+#
+
+_SOURCES = ("operations.json", "dialects.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """A controller of HTTP+JSON paths."""
+
+    module: str
+    name: str
+    surface: routes.Surface
+
+
+def emit_controllers(contract: Contract) -> dict[str, bytes]:
+    """Write the controllers."""
+    http = tuple(_http(surface) for surface in routes.surfaces(contract))
+    names = sorted(
+        (("cards", "CardController"), ("jsonrpc", "JsonRpcController"), ("mount", "AgentController"), *((each.module, each.name) for each in http))
+    )
+    return {
+        "controllers/__init__.py": render("controllers_package.py.jinja", sources=_SOURCES, names=names),
+        "controllers/mount.py": render("controllers_mount.py.jinja", sources=_SOURCES),
+        "controllers/jsonrpc.py": render("controllers_jsonrpc.py.jinja", sources=_SOURCES),
+        "controllers/cards.py": render("controllers_cards.py.jinja", sources=("dialects.json",), cards=routes.card_paths(contract)),
+        **{f"controllers/{each.module}.py": render("controllers_http.py.jinja", sources=_SOURCES, http=each) for each in http},
+    }
+
+
+def _http(surface: routes.Surface) -> Http:
+    return Http(f"http_{surface.name}", class_name(f"Http{surface.name.replace('_', '').capitalize()}Controller"), surface)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from a2a_gen.emit.call_styles import over_http
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.emit.ways import over_http
 from a2a_gen.ir.model import Contract, Field, FieldName, HttpPath, ListOf, Operation, PathField, Primitive, Record
 from a2a_gen.ir.names import field_name
 

@@ -59,7 +59,7 @@ def _files(plan: Plan) -> Iterator[tuple[str, bytes]]:
 def _module(plan: Plan, module: Module, homes: Mapping[Code, str]) -> bytes:
     own = {function.name for function in module.functions}
     used = {Code(function_name(pair, direction)) for function in module.functions for pair, direction in function.uses}
-    supports = [name for name in ("base", "derive") if f"{name}." in repr(module.functions)]
+    supports = [name for name in ("base", "conversions") if f"{name}." in repr(module.functions)]
     return render(
         "translate.py.jinja",
         sources=(module.family.file, "dialects.json"),

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from a2a_gen.ir import model
 from a2a_gen.problems import Place
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json
-from a2a_gen.source.positions import escaped
+from a2a_gen.source.json_text import Json, escaped
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,132 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
-from a2a_gen.ir import names, paths
-from a2a_gen.ir.model import Call, ClassName, Dialect, ErrorRow, Json, Lifecycle, Operation, State
+from a2a_gen.ir import names
+from a2a_gen.ir.model import (
+    Call,
+    ClassName,
+    Dialect,
+    ErrorRow,
+    HttpPath,
+    Json,
+    Lifecycle,
+    Loss,
+    Operation,
+    Parameter,
+    PathField,
+    Rule,
+    State,
+    Translation,
+)
 from a2a_gen.ir.node import Node
+
+# From ``dialects.json`` to dialects with their translations as the table gives them; what follows from equal names is found by the emitter.
+
+_MEMBER = re.compile(r"\{(\w+)\}")
+_TYPED = frozenset({"name", "title", "description", "version", "form_of", "enums", "wrappers", "types", "lossy"})
+_NOT_ARGUMENT = frozenset({"rule", "ours", "with"})
+
+
+def dialects(table: Node) -> Iterator[Dialect]:
+    """Read the dialects."""
+    for row in table["dialects"].items():
+        yield Dialect(
+            name=row["name"].text(),
+            title=row["title"].text(),
+            description=row["description"].text(),
+            version=row["version"].optional_text(),
+            form_of=row["form_of"].optional_text(),
+            facts={key: each.frozen() for key, each in row.members() if key not in _TYPED},
+            enums={name: words.words() for name, words in row["enums"].members()},
+            wrappers=row["wrappers"].words(),
+            translations=tuple(map(_translation, row["types"].items())),
+            lossy=tuple(map(_loss, row["lossy"].items())),
+            place=row.place,
+        )
+
+
+def parameters(table: Node) -> Iterator[Parameter]:
+    """Read what clients say in headers."""
+    for name, row in table["parameters"].members():
+        yield Parameter(names.field_name(name), row["headers"].texts(), row["description"].text())
+
+
+def _translation(row: Node) -> Translation:
+    theirs = row["theirs"].text()
+    fresh = (Rule("fresh", (), (path,)) for path in row["fresh"].texts())
+    rules = (*map(_member, row["members"].members()), *map(_branch, row["union"].members()), *fresh)
+    return Translation(theirs, row["ours"].text(theirs), rules, row.place)
+
+
+def _member(item: tuple[str, Node]) -> Rule:
+    theirs, row = item
+    if not isinstance(row.data, dict):
+        return Rule("rename", (theirs,), _texts(row))
+    argument: Mapping[str, Json] = {key: each.frozen() for key, each in row.members() if key not in _NOT_ARGUMENT}
+    made_of = tuple(_MEMBER.findall(row["template"].text()))
+    return Rule(row["rule"].text(), (theirs, *row["with"].texts()), _texts(row["ours"]) or made_of, argument)
+
+
+def _texts(row: Node) -> tuple[str, ...]:
+    return (row.data,) if isinstance(row.data, str) else row.texts()
+
+
+def _branch(item: tuple[str, Node]) -> Rule:
+    theirs, ours = item
+    return Rule("branch", (theirs,), (ours.data,)) if isinstance(ours.data, str) else Rule("flat", (theirs,), ours.texts())
+
+
+def _loss(row: Node) -> Loss:
+    return Loss(row["type"].text(), row["member"].text(), row["direction"].text(), row["reason"].text(), row.place)
+
+
+# From path templates to routes.
+#
+# Two ways of writing a path mean the same route: ``/tasks/{id}`` names the request's member, and ``/{name=tasks/*}`` makes the member of the whole
+# piece of the path. Both become segments with numbered parameters, and for each member the pieces that it is joined from.
+#
+
+_PIECE = re.compile(r"\{(?P<member>[^{}=]+)(?:=(?P<template>[^{}]*))?\}|[^/{}]+")
+_VERB = re.compile(r"(?P<path>.*):(?P<verb>[A-Za-z]+)")
+_ANY_SEGMENT = "*"
+
+
+def http_paths(rows: tuple[str, ...], prefixes: tuple[str, ...]) -> Iterator[HttpPath]:
+    """Read the rows ``METHOD /path`` of an operation, each below every prefix of its dialect."""
+    for row in rows:
+        method, _, path = row.partition(" ")
+        for prefix in prefixes:
+            yield _http_path(method, prefix + path)
+
+
+def _http_path(method: str, full: str) -> HttpPath:
+    split = _VERB.fullmatch(full)
+    path, verb = (split["path"], split["verb"]) if split else (full, None)
+    segments: list[str | int] = []
+    fields: list[PathField] = []
+    parameters = 0
+    for piece in _PIECE.finditer(path):
+        member, words = piece["member"], (piece["template"] or _ANY_SEGMENT).split("/") if piece["member"] else [piece.group()]
+        pieces: list[str | int] = []
+        for word in words:
+            is_parameter = member is not None and word == _ANY_SEGMENT
+            pieces.append(parameters if is_parameter else word)
+            parameters += is_parameter
+        segments.extend(pieces)
+        if member is not None:
+            fields.append(PathField(member, tuple(pieces)))
+    return HttpPath(method, full, tuple(segments), verb, tuple(fields))
+
 
 _COLUMNS = ("message", "code", "http", "grpc", "reason", "jsonrpc_status")
 
 
 def operations(table: Node, dialects: tuple[Dialect, ...]) -> Iterator[Operation]:
     """Read the operations."""
-    prefixes = {dialect.name: _texts(dialect.facts.get("http_prefixes")) for dialect in dialects}
+    prefixes = {dialect.name: _text_list(dialect.facts.get("http_prefixes")) for dialect in dialects}
     for row in table["operations"].items():
         response, capability = row["response"].optional_text(), row["capability"].optional_text()
         yield Operation(
@@ -40,7 +154,7 @@ def _call(dialect: str, row: Node, prefixes: tuple[str, ...]) -> Call:
         result=result,
         http_request=row["http_request"].optional_text() if "http_request" in row else request,
         http_result=row["http_result"].optional_text() if "http_result" in row else result,
-        http=tuple(paths.http_paths(row["http"].texts(), prefixes)),
+        http=tuple(http_paths(row["http"].texts(), prefixes)),
         place=row.place,
     )
 
@@ -108,5 +222,5 @@ def _reads(listed: tuple[str, ...], written: str, states: int) -> tuple[str, ...
     return (*((written,) if is_own else ()), *(word for word in listed if word != written))
 
 
-def _texts(value: Json) -> tuple[str, ...]:
+def _text_list(value: Json) -> tuple[str, ...]:
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, tuple) else ()

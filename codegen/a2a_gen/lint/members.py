@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.ir import tags
+from a2a_gen.ir import build
 from a2a_gen.ir.types import Alias, Enumeration, Field, NamedType, OneOf, Record, Ref, TypeExpr
 from a2a_gen.lint.rule import Subject
 from a2a_gen.problems import Finding, Place
@@ -16,8 +16,8 @@ def union(subject: Subject) -> Iterator[Finding]:
     for dialect in dict.fromkeys(family.dialect for family in subject.contract.families):
         types: dict[str, NamedType] = {named.name: named for named in subject.contract.types(dialect)}
         for place, of in _unions(types):
-            records = tags.branches(of, types)
-            if records and tags.tag_of(records) is None and not tags.are_told_apart(records):
+            records = build.branches(of, types)
+            if records and build.tag_of(records) is None and not build.are_told_apart(records):
                 yield place, f"nothing tells {' and '.join(record.name for record in records)} apart"
 
 

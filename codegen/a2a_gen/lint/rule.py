@@ -10,7 +10,7 @@ from a2a_gen.ir.model import Contract
 from a2a_gen.ir.types import Record
 from a2a_gen.problems import Finding, Level, Problem
 from a2a_gen.source.documents import Document
-from a2a_gen.source.schemas import Schema, schemas
+from a2a_gen.source.references import Schema, schemas
 
 
 @dataclass(frozen=True, slots=True)

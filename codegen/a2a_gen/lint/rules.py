@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from a2a_gen.ir.model import Contract
-from a2a_gen.lint import form, keywords, members
+from a2a_gen.lint import keywords, members
+from a2a_gen.lint import keywords as form
 from a2a_gen.lint.rule import Rule, Subject
 from a2a_gen.problems import Level, Problem
 from a2a_gen.source import references

@@ -8,12 +8,71 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
-from a2a_gen.source import positions
+# Where in a JSON text each value stands.
+#
+# ``json.loads`` does the reading; it knows every rule but no position. This scanner knows only as much of JSON as it takes to follow the nesting, and
+# expects a text that ``json.loads`` has taken. It yields a value once for each time it is written, so two equal pointers betray a key written twice.
+#
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}:,]|[^\s"\]\[{}:,]+')
+_NO_INDEX = -1
+
+
+def positions(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the JSON pointer of every value with the offset at which it begins, in the order of the text."""
+    containers: list[tuple[str, int]] = []  # the pointer of each open one, and for an array the index of its current item
+    pointer, at_key = "", False
+    for token in _TOKEN.finditer(text):
+        match text[token.start()]:
+            case "}" | "]":
+                containers.pop()
+                at_key = False
+            case ",":
+                parent, index = containers[-1]
+                at_key = index == _NO_INDEX
+                if not at_key:
+                    containers[-1] = (parent, index + 1)
+                    pointer = f"{parent}/{index + 1}"
+            case ":":
+                pass
+            case _ if at_key:
+                pointer, at_key = f"{containers[-1][0]}/{escaped(_key(token.group()))}", False
+            case first:
+                yield pointer, token.start()
+                if first == "{":
+                    containers.append((pointer, _NO_INDEX))
+                    at_key = True
+                elif first == "[":
+                    containers.append((pointer, 0))
+                    pointer = f"{pointer}/0"
+
+
+def line_numbers(text: str) -> Mapping[str, int]:
+    """Map the pointer of every value to the line on which it begins; of a value that is written twice, the second line counts."""
+    ends = [match.start() for match in re.finditer("\n", text)]
+    return {pointer: bisect_right(ends, offset) + 1 for pointer, offset in positions(text)}
+
+
+def escaped(key: str) -> str:
+    """Make a key the step of a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def unescaped(step: str) -> str:
+    """Read the key out of a step of a JSON pointer."""
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def _key(token: str) -> str:
+    return str(json.loads(token)) if "\\" in token else token[1:-1]
+
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -53,7 +112,7 @@ def parse(text: str) -> tuple[Json, tuple[Mistake, ...]]:
         return None, (too_deep(),)
     except ValueError as error:
         return None, (Mistake("A2A-S09", f"a number cannot be kept: {error}", "write a number that fits, or a string"),)
-    return data, (*(_repeated(text) if keys_repeat else ()), *unkeepable(data, lambda: positions.lines(text)))
+    return data, (*(_repeated(text) if keys_repeat else ()), *unkeepable(data, lambda: line_numbers(text)))
 
 
 def too_deep() -> Mistake:
@@ -92,7 +151,7 @@ def _halves(value: Json, pointer: str) -> Iterator[str]:
     if isinstance(value, str) and value != _whole(value):
         yield pointer
     for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        below = f"{pointer}/{positions.escaped(str(key))}"
+        below = f"{pointer}/{escaped(str(key))}"
         if isinstance(key, str) and key != _whole(key):
             yield below
         yield from _halves(each, below)
@@ -115,7 +174,7 @@ def _finite(digits: str) -> float:
 
 
 def _repeated(text: str) -> Iterator[Mistake]:
-    times = Counter(pointer for pointer, _ in positions.positions(text))
-    lines = positions.lines(text)
+    times = Counter(pointer for pointer, _ in positions(text))
+    lines = line_numbers(text)
     for pointer in (pointer for pointer, count in times.items() if count > 1):
-        yield written_twice(positions.unescaped(pointer.rpartition("/")[2]), lines[pointer], pointer)
+        yield written_twice(unescaped(pointer.rpartition("/")[2]), lines[pointer], pointer)

@@ -6,15 +6,44 @@ with an ``a2a.toml`` (it holds an agent). Commands work from any folder inside i
 
 from __future__ import annotations
 
+import sys
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, time
+from functools import cached_property
+from keyword import iskeyword
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from a2a_gen.problems import ProjectError
-from a2a_gen.source.package_name import objection, objection_to_package
-from a2a_gen.support.toml_lines import line_of
+from a2a_gen.source.documents import Document
+from a2a_gen.source.json_text import escaped
+from a2a_gen.support import project_rules
+from a2a_gen.support.project_rules import line_of
+
+# Which names a generated package can have: one that Python can say, and that stands in the way of no other.
+
+_OURS = frozenset({"a2a_contract", "a2a_gen", "a2a_runtime"})
+
+
+def objection(name: str) -> str | None:
+    """Say why nothing can be imported by a name without dots; ``None`` when something can."""
+    if not name.isidentifier():
+        return f"{name!r} is no name in Python"
+    return f"{name!r} is a word of Python itself" if iskeyword(name) else None
+
+
+def objection_to_package(package: str) -> str | None:
+    """Say why a package cannot have its whole name: Python cannot say it, or somebody else has it."""
+    first, *others = package.split(".")
+    for name in (first, *others):
+        if why := objection(name):
+            return why
+    if first in sys.stdlib_module_names:
+        return f"{first!r} is a module of Python itself"
+    return f"{first!r} is a package that agents need themselves" if first in _OURS else None
+
 
 Kind: TypeAlias = Literal["contract", "agent"]
 Toml: TypeAlias = "bool | int | float | str | date | time | list[Toml] | dict[str, Toml]"
@@ -145,3 +174,15 @@ def _inside(root: Path, config: Path, path: str) -> Path:
     if not (root / path).resolve().is_relative_to(root.resolve()):
         raise ProjectError(f"{config}: {path} leads out of the project", f"move it below {root}, and name it relative to that folder")
     return root / path
+
+
+# TOML as an agent's project is written in: the line of every setting. ``tomllib`` reads the values.
+
+
+class TomlDocument(Document):
+    """A file in TOML."""
+
+    @cached_property
+    def lines(self) -> Mapping[str, int]:
+        """The line of every table and setting, by its JSON pointer."""
+        return {"".join(f"/{escaped(str(step))}" for step in path): line for path, line in project_rules.lines_of(self.text).items()}

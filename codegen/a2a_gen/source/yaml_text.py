@@ -7,8 +7,7 @@ from functools import cached_property
 
 from a2a_gen.problems import MissingExtraError
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, Mistake, too_deep, unkeepable, written_twice
-from a2a_gen.source.positions import escaped
+from a2a_gen.source.json_text import Json, Mistake, escaped, too_deep, unkeepable, written_twice
 
 try:
     import yaml

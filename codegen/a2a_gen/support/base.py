@@ -1,12 +1,22 @@
 """What generated code is made of, under one name."""
 
-from .demands import Demand, demand
-from .encoded import Encoded
-from .free_json import JSON_NULL, JsonAny, JsonChoice, JsonNull, JsonObject
-from .model import Oneof, OpenModel, WireModel
-from .scalars import Base64, Integer, Number, Timestamp, base64_text, timestamp_from_text, timestamp_text
+from .model import Encoded, Oneof, OpenEnum, OpenModel, WireEnum, WireModel
+from .requirements import Demand, demand
+from .scalars import (
+    JSON_NULL,
+    Base64,
+    Integer,
+    JsonAny,
+    JsonChoice,
+    JsonNull,
+    JsonObject,
+    Number,
+    Timestamp,
+    base64_text,
+    timestamp_from_text,
+    timestamp_text,
+)
 from .unions import AnyOf, ToldApart
-from .words import OpenEnum, WireEnum
 
 __all__ = [
     "JSON_NULL",

@@ -7,7 +7,7 @@ from ..bindings import (
     v0_3,
     v0_3_proto,
 )
-from ..routing import Choice, PathMember, Route
+from ..http import Choice, PathMember, Route
 
 V1_MESSAGE_SEND = Route(
     "/v1/message:send",

@@ -15,7 +15,7 @@ from jwt import PyJWK, PyJWKError
 from jwt.algorithms import get_default_algorithms
 from jwt.exceptions import InvalidKeyError
 
-from a2a_runtime.auth.identity import RefusedError
+from a2a_runtime.auth.authentication import RefusedError
 
 log = logging.getLogger(__name__)
 

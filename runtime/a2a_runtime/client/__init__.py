@@ -6,10 +6,8 @@ client ──► line ──► voice (what is said) ──► courier (how it g
              └──► stream ──► sse                                                  auth, credentials: proofs of who we are, chosen by the card
 """
 
-from a2a_runtime.client.auth import BearerAuth
-from a2a_runtime.client.client import A2AClient
-from a2a_runtime.client.content import Content, message_of, part_of
-from a2a_runtime.client.credentials import ClientCredentials
+from a2a_runtime.client.auth import BearerAuth, ClientCredentials
+from a2a_runtime.client.client import A2AClient, Content, PushConfigs, message_of, part_of
 from a2a_runtime.client.errors import (
     A2AClientError,
     AnswerError,
@@ -31,7 +29,6 @@ from a2a_runtime.client.errors import (
     UnreadableAnswerError,
 )
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, ClientOptions, Limits, Pin, Retries, SendOptions
-from a2a_runtime.client.pushes import PushConfigs
 from a2a_runtime.client.stream import TaskEvent, TaskStream
 
 __all__ = [

@@ -8,10 +8,10 @@ async with A2AClient("https://agent.example.com") as client:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 from uuid import uuid4
 
 import httpx
@@ -19,7 +19,11 @@ import httpx
 from a2a_contract.lifecycle import State
 from a2a_contract.operations import (
     CANCEL_TASK,
+    CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+    DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
     GET_TASK,
+    GET_TASK_PUSH_NOTIFICATION_CONFIG,
+    LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
     LIST_TASKS,
     SEND_MESSAGE,
     SEND_STREAMING_MESSAGE,
@@ -28,26 +32,119 @@ from a2a_contract.operations import (
 from a2a_contract.v1_0 import (
     AgentCard,
     CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse,
     ListTasksRequest,
     ListTasksResponse,
     Message,
+    Part,
+    Role,
     SendMessageConfiguration,
     SendMessageRequest,
     SendMessageResponse,
     SubscribeToTaskRequest,
     Task,
+    TaskPushNotificationConfig,
     TaskState,
 )
 from a2a_runtime.client.auth import ByCard, Proof, proof_of
-from a2a_runtime.client.content import Content, message_of
-from a2a_runtime.client.courier import Courier
-from a2a_runtime.client.discovery import CardSource
+from a2a_runtime.client.card_resolver import CardSource
+from a2a_runtime.client.connection import AgentLine, KeyedLine
 from a2a_runtime.client.errors import UnreadableAnswerError
-from a2a_runtime.client.line import AgentLine, KeyedLine
 from a2a_runtime.client.options import ClientOptions, SendOptions
-from a2a_runtime.client.pushes import PushConfigs, SomeTask, id_of
 from a2a_runtime.client.stream import TaskStream
+from a2a_runtime.client.transport import Courier
+
+# The webhooks of a task.
+
+SomeTask: TypeAlias = Task | str
+"""A task, or its id."""
+
+
+def id_of(task: SomeTask) -> str:
+    """Name a task."""
+    return task.id if isinstance(task, Task) else task
+
+
+class PushConfigs:
+    """Who is told about a task; ``client.push_configs``."""
+
+    def __init__(self, line: AgentLine) -> None:
+        self._line = line
+
+    async def create(self, task: SomeTask, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+        """Have the updates of a task delivered to a URL; the answer names the configuration."""
+        request = config.model_copy(update={"task_id": id_of(task)})
+        return await self._line.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
+
+    async def get(self, task: SomeTask, config_id: str) -> TaskPushNotificationConfig:
+        """Read one configuration."""
+        request = GetTaskPushNotificationConfigRequest(task_id=id_of(task), id=config_id)
+        return await self._line.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
+
+    async def list(self, task: SomeTask) -> AsyncIterator[TaskPushNotificationConfig]:
+        """Give all configurations of a task, page by page."""
+        token: str | None = None
+        while True:
+            request = ListTaskPushNotificationConfigsRequest(task_id=id_of(task), page_token=token)
+            page = await self._line.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, request, ListTaskPushNotificationConfigsResponse)
+            for config in page.configs or ():
+                yield config
+            if not page.next_page_token or page.next_page_token == token:
+                return
+            token = page.next_page_token
+
+    async def delete(self, task: SomeTask, config_id: str) -> None:
+        """Have nothing more delivered to a URL."""
+        await self._line.tell(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=id_of(task), id=config_id))
+
+
+# Messages made of what people have: a text, some data, parts.
+
+Content: TypeAlias = "str | Part | Message | Mapping[str, object] | Sequence[Part | str | Mapping[str, object]]"
+"""What can be sent: a text, data (an object), a part, several of these, or a whole message."""
+
+_NOTHING = SendOptions()
+
+
+def message_of(content: Content, task: Task | str | None = None, context_id: str | None = None, options: SendOptions = _NOTHING) -> Message:
+    """Make a message of the user, about a task or in a conversation; a whole message keeps all that it says itself."""
+    if isinstance(task, Task):
+        context_id = context_id or task.context_id
+        task = task.id
+    if isinstance(content, Message):
+        return _completed(content, task, context_id, options)
+    pieces: Sequence[Part | str | Mapping[str, object]] = [content] if isinstance(content, str | Part | Mapping) else content
+    return _completed(Message(parts=[part_of(each) for each in pieces]), task, context_id, options)
+
+
+def part_of(content: str | Part | Mapping[str, object]) -> Part:
+    """Make one part: of a text, or of data."""
+    match content:
+        case Part():
+            return content
+        case str():
+            return Part(text=content)
+        case _:
+            return Part(data=dict(content))
+
+
+def _completed(message: Message, task_id: str | None, context_id: str | None, options: SendOptions) -> Message:
+    missing: dict[str, object] = {
+        "message_id": message.message_id or options.message_id or str(uuid4()),
+        "role": Role.USER if message.role is Role.UNSPECIFIED else message.role,
+        "task_id": message.task_id or task_id,
+        "context_id": message.context_id or context_id,
+    }
+    if options.references is not None and message.reference_task_ids is None:
+        missing["reference_task_ids"] = [*options.references]
+    if options.extensions is not None and message.extensions is None:
+        missing["extensions"] = [*options.extensions]
+    return message.model_copy(update=missing)
+
 
 _POOL = httpx.Limits(max_connections=None, max_keepalive_connections=20)  # a stream holds a connection for as long as its task runs
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from pydantic_core import from_json, to_json
 
-from a2a_contract.kinds import is_object
+from a2a_contract.json_types import is_object
 from a2a_runtime.client.errors import DiscoveryError
-from a2a_runtime.signing.cards import Trust, UntrustedCardError, verified
+from a2a_runtime.crypto.card_signatures import Trust, UntrustedCardError, verified
 
 log = logging.getLogger(__name__)
 

@@ -23,9 +23,9 @@ from typing import Protocol, Self, TypeAlias
 from weakref import ReferenceType, ref
 
 from a2a_contract.base import WireModel
+from a2a_contract.binding import Operation
 from a2a_contract.errors import A2AError, UnauthenticatedError, UnavailableError
 from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
-from a2a_contract.operation import Operation
 from a2a_contract.operations import SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import (
     Message,

@@ -6,8 +6,7 @@ import sys
 
 import click
 
-from a2a_runtime.auth.api_keys import digest, new_key
-from a2a_runtime.auth.passwords import hash_password
+from a2a_runtime.auth.authenticators import digest, hash_password, new_key
 
 _SHORTEST = 8
 _EXAMPLES = """\b

@@ -13,12 +13,12 @@ import click
 import httpx
 
 from a2a_contract.dialects import CANONICAL, V0_3
-from a2a_contract.kinds import is_list, is_object
-from a2a_runtime.commands.refusal import RefusalError
+from a2a_contract.json_types import is_list, is_object
+from a2a_runtime.commands import RefusalError
 
 if TYPE_CHECKING:
-    from a2a_runtime.signing.cards import Trust
-    from a2a_runtime.signing.keys import SigningKey
+    from a2a_runtime.crypto.card_signatures import Trust
+    from a2a_runtime.crypto.keys import SigningKey
 
 _VERSIONS = {CANONICAL.version or "": CANONICAL.name, V0_3.version or "": V0_3.name}
 _UNTRUSTED = 1
@@ -45,7 +45,7 @@ def command() -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def keygen(file: Path) -> None:
     """Make a key for ES256 in FILE, which must not exist, and print the public half as a set of keys."""
-    from a2a_runtime.signing.keys import SigningKey, jwks  # noqa: PLC0415 - an extra: `a2a-gen --help` works without it
+    from a2a_runtime.crypto.keys import SigningKey, jwks  # noqa: PLC0415 - an extra: `a2a-gen --help` works without it
 
     key = SigningKey.generate()
     try:
@@ -65,8 +65,8 @@ def keygen(file: Path) -> None:
 @click.option("--version", "version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Whose card it is.")
 def sign(card: click.File, keys: tuple[Path, ...], **said: str | None) -> None:
     """Add signatures to a CARD (a file, or - for what is piped in), and print it."""
-    from a2a_runtime.signing.canonical import UncanonicalError  # noqa: PLC0415 - as above
-    from a2a_runtime.signing.cards import CardSigner  # noqa: PLC0415 - as above
+    from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - as above
+    from a2a_runtime.crypto.jcs import UncanonicalError  # noqa: PLC0415 - as above
 
     document = _object(card.read(), "the card")  # type: ignore[attr-defined]  # what click hands over is open
     try:
@@ -85,7 +85,7 @@ def sign(card: click.File, keys: tuple[Path, ...], **said: str | None) -> None:
 @click.pass_context
 def verify(context: click.Context, card: str, keys: str, version: str) -> None:
     """Say whether a CARD (a file or an address) is signed by a trusted key."""
-    from a2a_runtime.signing.cards import UntrustedCardError, verified  # noqa: PLC0415 - as above
+    from a2a_runtime.crypto.card_signatures import UntrustedCardError, verified  # noqa: PLC0415 - as above
 
     try:
         known = asyncio.run(verified(_object(_read(card), "the card"), _trust(keys), _VERSIONS[version]))
@@ -96,7 +96,7 @@ def verify(context: click.Context, card: str, keys: str, version: str) -> None:
 
 
 def _keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku: str | None) -> list[SigningKey]:
-    from a2a_runtime.signing.keys import SigningKey  # noqa: PLC0415 - as above
+    from a2a_runtime.crypto.keys import SigningKey  # noqa: PLC0415 - as above
 
     if key_id and len(files) + bool(pem) > 1:
         raise click.UsageError("--kid names one key; sign with one key at a time, or leave it out")
@@ -109,9 +109,9 @@ def _keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku: str
 
 
 def _trust(keys: str) -> Trust:
+    from a2a_runtime.auth.jwks import check_url  # noqa: PLC0415 - as above
     from a2a_runtime.auth.keys import published  # noqa: PLC0415 - as above
-    from a2a_runtime.auth.published import check_url  # noqa: PLC0415 - as above
-    from a2a_runtime.signing.cards import Trust  # noqa: PLC0415 - as above
+    from a2a_runtime.crypto.card_signatures import Trust  # noqa: PLC0415 - as above
 
     if "://" in keys:
         try:
@@ -125,7 +125,7 @@ def _trust(keys: str) -> Trust:
 
 
 def _read(place: str) -> bytes:
-    from a2a_runtime.auth.published import UnreadableError, fetch_document  # noqa: PLC0415 - as above
+    from a2a_runtime.auth.jwks import UnreadableError, fetch_document  # noqa: PLC0415 - as above
 
     try:
         return asyncio.run(fetch_document(place)) if "://" in place else Path(place).read_bytes()

@@ -15,11 +15,11 @@ from a2a_contract.errors import A2AError
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import millis_of, timestamp
-from a2a_runtime.commands.refusal import RefusalError
-from a2a_runtime.project import ProjectError, store_of
+from a2a_runtime.commands import RefusalError
+from a2a_runtime.project.loader import ProjectError, store_of
 from a2a_runtime.settings import PREFIX
-from a2a_runtime.stores.opening import open_store
-from a2a_runtime.stores.port import Store, StoredTask, TaskQuery
+from a2a_runtime.stores.base import Store, StoredTask, TaskQuery
+from a2a_runtime.stores.factory import open_store
 
 T = TypeVar("T")
 

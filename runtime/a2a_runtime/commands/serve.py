@@ -15,11 +15,11 @@ from typing import Any
 import click
 
 import a2a_runtime
-from a2a_runtime.commands.refusal import RefusalError
-from a2a_runtime.heartbeat.membership import NAMES
+from a2a_runtime.commands import RefusalError
+from a2a_runtime.heartbeat.registration import NAMES
+from a2a_runtime.importing import UnknownNameError, named
 from a2a_runtime.logs import CleanFormatter, calls, without_query
-from a2a_runtime.named import UnknownNameError, named
-from a2a_runtime.project import ProjectError
+from a2a_runtime.project.loader import ProjectError
 
 _PROJECT = "a2a_runtime.app:app"
 _FAILED = 1

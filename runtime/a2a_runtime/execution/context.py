@@ -7,30 +7,115 @@ these calls then do, is told once, in the head of this package.
 from __future__ import annotations
 
 import asyncio
+import mimetypes
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import NoReturn, TypeVar
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn, Protocol, Self, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
-from a2a_contract.base import JsonAny, JsonObject
+from a2a_contract.base import JSON_NULL, JsonAny, JsonObject
 from a2a_contract.errors import InvalidParamsError, UnsupportedOperationError
-from a2a_contract.kinds import is_object
+from a2a_contract.json_types import is_object
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Message, Part, Role, Task
+from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task
 from a2a_runtime.caller import Caller, Scope
 from a2a_runtime.clock import moment
-from a2a_runtime.execution import answers, replay
-from a2a_runtime.execution.artifact import ArtifactWriter
-from a2a_runtime.execution.desk import Desk
-from a2a_runtime.execution.dialler import Dialler
-from a2a_runtime.execution.request import PLAIN, Request
+from a2a_runtime.execution import replay, results
+from a2a_runtime.execution.replay import PLAIN, Request
 from a2a_runtime.execution.signals import Ended, Parked, RunOver
+from a2a_runtime.execution.writer import Desk
 from a2a_runtime.ids import Ids
-from a2a_runtime.stores.port import Record, RecordKind, Run, Store
+from a2a_runtime.stores.base import Record, RecordKind, Run, Store
+
+# Writing an artifact piece by piece, as a handler does it.
+#
+#     async with ctx.artifact("report") as report:
+#         await report.text("first line")
+#         await report.text("last line", last=True)
+#
+# Each call is one chunk, committed when it returns, and one event for those who follow.
+#
+
+Bytes: TypeAlias = bytes  # the class below has a method of that name
+
+_BYTES = "application/octet-stream"
+
+
+class ArtifactWriter:
+    """An artifact of a task, known by its name; another writer of the same name goes on where this one ended."""
+
+    def __init__(self, desk: Desk, name: str, *, description: str | None = None, metadata: JsonObject | None = None) -> None:
+        self._desk, self._name, self._description, self._metadata = desk, name, description, metadata
+        self._complete = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._complete = True
+
+    async def text(self, text: str, *, last: bool = False, media_type: str | None = None) -> None:
+        """Write a piece of text."""
+        await self.write(Part(text=text, media_type=media_type), last=last)
+
+    async def json(self, value: object, *, last: bool = False, media_type: str | None = None) -> None:
+        """Write a piece of JSON, ``None`` being null."""
+        await self.write(Part(data=JSON_NULL if value is None else value, media_type=media_type), last=last)
+
+    async def bytes(self, data: Bytes, *, last: bool = False, media_type: str = _BYTES) -> None:
+        """Write some bytes."""
+        await self.write(Part(raw=data, media_type=media_type), last=last)
+
+    async def file(self, source: Path | Bytes, *, name: str | None = None, media_type: str | None = None, last: bool = False) -> None:
+        """Write a whole file, from its path or its content."""
+        if isinstance(source, Path):
+            name = name or source.name
+            data = await asyncio.to_thread(source.read_bytes)
+        else:
+            data = source
+        media_type = media_type or (mimetypes.guess_type(name)[0] if name else None) or _BYTES
+        await self.write(Part(raw=data, filename=name, media_type=media_type), last=last)
+
+    async def link(self, url: str, *, name: str | None = None, media_type: str | None = None, last: bool = False) -> None:
+        """Write a reference to a file that can be fetched elsewhere."""
+        await self.write(Part(url=url, filename=name, media_type=media_type), last=last)
+
+    async def write(self, *parts: Part, last: bool = False) -> None:
+        """Write ready-made parts as one chunk; ``last`` tells readers that the artifact is complete."""
+        if self._complete:
+            raise ValueError(f"artifact {self._name!r} is complete: nothing can be written to it any more")
+        chunk = Artifact(artifact_id=self._name, name=self._name, description=self._description, parts=list(parts), metadata=self._metadata)
+        await self._desk.artifact(chunk, last_chunk=last)
+        self._complete = last
+
+
+# Fetching what a message refers to, without becoming a tool of whoever wrote the message.
+#
+# The port only; the dialler that guards against private addresses comes with whoever composes the runtime. Without one, nothing is fetched.
+#
+
+
+class Dialler(Protocol):
+    """Fetches from addresses that strangers name."""
+
+    async def fetch(self, url: str) -> bytes:
+        """Get the content behind a URL, or raise what speaks against it."""
+        ...
+
+
+class NoDialler:
+    """Fetches nothing, and says so."""
+
+    async def fetch(self, url: str) -> bytes:
+        """Refuse."""
+        raise UnsupportedOperationError(f"Files are not fetched from URLs, as no guarded dialler is configured: {url}")
+
 
 T = TypeVar("T")
 
@@ -58,12 +143,12 @@ class Answer:
     @property
     def text(self) -> str:
         """The texts of the answer."""
-        return answers.text_of(self.message.parts)
+        return results.text_of(self.message.parts)
 
     @property
     def data(self) -> object:
         """The first piece of JSON in the answer; ``None`` when it has none."""
-        return answers.data_of(self.message.parts)
+        return results.data_of(self.message.parts)
 
 
 class ContextState:
@@ -108,12 +193,12 @@ class Context:
     @property
     def text(self) -> str:
         """The texts of the message."""
-        return answers.text_of(self._message.parts)
+        return results.text_of(self._message.parts)
 
     @property
     def data(self) -> object:
         """The first piece of JSON in the message; ``None`` when it has none."""
-        return answers.data_of(self._message.parts)
+        return results.data_of(self._message.parts)
 
     @property
     def scope(self) -> Scope:
@@ -160,7 +245,7 @@ class Context:
 
     def reply(self, *values: object) -> Message:
         """Make a message of the agent from texts, JSON, bytes and parts."""
-        parts = [part for value in values for part in answers.parts_of(value)]
+        parts = [part for value in values for part in results.parts_of(value)]
         return Message(message_id=self._world.ids.new(), context_id=self.context_id, task_id=self.task_id, role=Role.AGENT, parts=parts)
 
     def reject(self, reason: str) -> NoReturn:

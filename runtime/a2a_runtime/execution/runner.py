@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -26,14 +27,32 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.clock import Clock
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution import run as runs
+from a2a_runtime.execution.background import Later, Loops
 from a2a_runtime.execution.context import TaskContext, World
-from a2a_runtime.execution.desk import Desk, Teller
-from a2a_runtime.execution.leaving import let_go
-from a2a_runtime.execution.loops import Later, Loops
 from a2a_runtime.execution.run import End, Interruption, Rules, TaskRun
 from a2a_runtime.execution.skill import Skill
+from a2a_runtime.execution.writer import Desk, Teller
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.port import RecordKind, Run, StoredTask
+from a2a_runtime.stores.base import RecordKind, Run, StoredTask
+
+# Leaving without a handler that does not stop: nobody may have to wait for it, and nobody may wake it up again.
+
+
+def let_go(task: asyncio.Task[None]) -> None:
+    """Have neither the end of the loop nor that of the interpreter wait for a task.
+
+    Whoever closes a loop cancels what is left in it and waits, which may be for ever: so the task is taken off the list. And whoever finalizes the
+    interpreter would have its coroutine run on to be closed, which may be for ever too: so a thread that nobody waits for holds on to it.
+    """
+    done = threading.Event()
+    task.add_done_callback(lambda _: done.set())
+    asyncio._unregister_task(task)  # noqa: SLF001 - documented for those who keep lists of their own
+    threading.Thread(target=_hold, args=(task, done), name="a2a-left-behind", daemon=True).start()
+
+
+def _hold(_task: asyncio.Task[None], done: threading.Event) -> None:
+    done.wait()
+
 
 log = logging.getLogger(__name__)
 

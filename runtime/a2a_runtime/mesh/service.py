@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator
+import functools
+import inspect
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from types import CodeType
 
+from pydantic import ValidationError
+
+from a2a_contract import mesh
 from a2a_contract.base import Encoded
-from a2a_contract.derive import fresh_id
+from a2a_contract.conversions import fresh_id
 from a2a_contract.dialects import MESH
 from a2a_contract.errors import ERRORS, InvalidParamsError, PermissionDeniedError, TaskIdInUseError, TaskNotCancelableError, UnavailableError
 from a2a_contract.lifecycle import TERMINAL
@@ -25,19 +31,75 @@ from a2a_contract.v1_0 import (
     Task,
     TaskStatus,
 )
+from a2a_runtime.agent import DeclaredSkill
 from a2a_runtime.clock import moment
-from a2a_runtime.execution.followups import Accepted
-from a2a_runtime.execution.reading import SETTLED
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.engine import SETTLED
+from a2a_runtime.execution.follow_ups import Accepted
 from a2a_runtime.execution.run import JOB_LOST
-from a2a_runtime.mesh.checks import skill_of
-from a2a_runtime.mesh.following import follow
-from a2a_runtime.mesh.news import News
-from a2a_runtime.mesh.showing import WORKING, shown, text_of
-from a2a_runtime.service.base import ServiceBase
-from a2a_runtime.service.call import Call
-from a2a_runtime.service.order import need_permission, rest_of
-from a2a_runtime.service.sizes import check_sizes
-from a2a_runtime.stores.port import NewTask, StoredTask
+from a2a_runtime.mesh.events import WORKING, News, follow, shown, text_of
+from a2a_runtime.service.context import Call, ServiceBase
+from a2a_runtime.service.validation import check_sizes, need_permission, rest_of
+from a2a_runtime.stores.base import NewTask, StoredTask
+from a2a_runtime.surface import Surface
+
+# Whether a handler asks its caller something, as far as its code shows it.
+#
+# A surface on which nobody can answer refuses such a handler when the app starts, and not when the first task hangs for ever.
+#
+
+_QUESTIONS = frozenset((TaskContext.ask.__name__, TaskContext.require_auth.__name__))
+
+
+def asks(handler: Callable[..., object]) -> bool:
+    """Look for questions in the code of a handler and in the functions within it."""
+    plain: object = handler
+    while isinstance(plain, functools.partial):
+        plain = plain.func
+    found: object = inspect.unwrap(plain) if callable(plain) else plain
+    function = found if inspect.isroutine(found) else type(found).__call__
+    code: object = getattr(function, "__code__", None)
+    return isinstance(code, CodeType) and any(not _QUESTIONS.isdisjoint(each.co_names) for each in _with_inner(code))
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _with_inner(constant)
+
+
+# What a surface must be to speak the mesh dialect; whatever it lacks is said when the app starts, with the cure.
+
+_ALONE = frozenset((MESH.name,))
+
+
+def check_surface(surface: Surface) -> None:
+    """Refuse a surface that consumers could not use."""
+    if MESH.name not in surface.dialects:
+        return
+    name = f"the surface of agent {surface.agent.name!r} at {surface.path or '/'!r}"
+    if len(surface.skills) != 1:
+        raise ValueError(f"{name}: a mesh surface has one skill, and this has {len(surface.skills)}; give each its own path and only={{its id}}")
+    skill = skill_of(surface)
+    try:
+        mesh.Surface(path=surface.path or "/", skill_id=skill.id)
+    except ValidationError as error:
+        wrong = ", ".join(str(each["loc"][0]) for each in error.errors())
+        raise ValueError(
+            f"{name}: its {wrong} ({surface.path or '/'}, {skill.id}) is none; skill ids are small letters and digits with hyphens"
+        ) from None
+    if surface.dialects == _ALONE and (asks(skill.run.handler) if skill.asks is None else skill.asks):
+        raise ValueError(
+            f"{name}: skill {skill.id!r} asks its caller something, which nobody can answer in the mesh dialect; "
+            f"add another dialect to the surface, or say asks=False if the skill does not"
+        )
+
+
+def skill_of(surface: Surface) -> DeclaredSkill:
+    """Find the one skill of a surface."""
+    return next(iter(surface.skills.values()))
+
 
 _LONGEST_ID = 256
 

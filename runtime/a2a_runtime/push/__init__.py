@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from a2a_runtime.push.proof import verify
+    from a2a_runtime.push.verification import verify
 
 __all__ = ["verify"]
 
@@ -33,7 +33,7 @@ __all__ = ["verify"]
 def __getattr__(name: str) -> object:
     """Load what receivers of webhooks check them with only when it is named: it stands on an extra."""
     if name == "verify":
-        from a2a_runtime.push.proof import verify  # noqa: PLC0415 - see above
+        from a2a_runtime.push.verification import verify  # noqa: PLC0415 - see above
 
         return verify
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

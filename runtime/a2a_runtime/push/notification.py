@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import NAMESPACE_OID, uuid5
 
 from pydantic_core import to_json
@@ -13,7 +15,8 @@ from a2a_contract.dialects import DIALECTS, NOTIFICATION_TOKEN, V0_3, V0_3_PROTO
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.translate.v0_3.task import write_task
 from a2a_contract.v1_0 import StreamResponse, Task, TaskPushNotificationConfig
-from a2a_runtime.stores.port import Delivery
+from a2a_runtime.caller import Scope
+from a2a_runtime.stores.base import Delivery
 
 ID_HEADER = "Webhook-Id"
 """Not the protocol's, but what receivers of webhooks look for: the same for every try of a delivery, and for no other one."""
@@ -110,3 +113,54 @@ def _task(delivery: Delivery) -> bytes | None:
 
 
 _BODIES: Mapping[str, Callable[[Delivery], bytes | None]] = {V0_3.name: _task, V0_3_PROTO.name: _task}
+
+
+# The secrets in the configuration of a webhook: its token, and its credentials. Sealed in the store, where there is a vault; open on their way.
+
+
+class Sealer(Protocol):
+    """Seals secrets, as ``auth.vault.Vault`` does."""
+
+    def seal(self, secret: str, about: str) -> str:
+        """Seal a secret for something."""
+        ...
+
+    def open(self, text: str, about: str) -> str:
+        """Open a secret."""
+        ...
+
+
+class GlassVault:
+    """Where nothing is sealed."""
+
+    def seal(self, secret: str, about: str) -> str:  # noqa: ARG002 - everybody sees it
+        """Leave it open."""
+        return secret
+
+    def open(self, text: str, about: str) -> str:  # noqa: ARG002 - as above
+        """Find it open."""
+        return text
+
+
+def sealed(config: TaskPushNotificationConfig, vault: Sealer, scope: Scope) -> TaskPushNotificationConfig:
+    """Seal what is secret in a configuration that has all of its ids: for this place in it, its task and its URL."""
+    return _changed(config, vault.seal, scope, config.task_id or "")
+
+
+def opened(config: TaskPushNotificationConfig, vault: Sealer, scope: Scope, wire_id: str) -> TaskPushNotificationConfig:
+    """Open what is secret in a configuration of a task."""
+    return _changed(config, vault.open, scope, wire_id)
+
+
+def _changed(config: TaskPushNotificationConfig, change: Callable[[str, str], str], scope: Scope, wire_id: str) -> TaskPushNotificationConfig:
+    def changed(place: str, secret: str) -> str:
+        return change(secret, json.dumps([place, *scope, wire_id, config.id, config.url]))
+
+    changes: dict[str, object] = {}
+    if config.token:
+        changes["token"] = changed("token", config.token)
+    authentication = config.authentication
+    if authentication is not None and authentication.credentials:
+        credentials = changed("credentials", authentication.credentials)
+        changes["authentication"] = authentication.model_copy(update={"credentials": credentials})
+    return config.model_copy(update=changes) if changes else config

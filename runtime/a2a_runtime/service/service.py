@@ -11,13 +11,10 @@ from a2a_contract.dialects import CANONICAL, DIALECTS
 from a2a_contract.errors import ExtendedAgentCardNotConfiguredError, UnauthenticatedError, UnsupportedOperationError
 from a2a_contract.service import AgentService
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest
-from a2a_runtime.cards.declaration import declare
-from a2a_runtime.cards.documents import signed
-from a2a_runtime.service.call import Call
-from a2a_runtime.service.following import Following
-from a2a_runtime.service.pushes import Pushes
-from a2a_runtime.service.sending import Sending
-from a2a_runtime.service.tasks import Tasks
+from a2a_runtime.cards.builder import declare, signed
+from a2a_runtime.service.context import Call
+from a2a_runtime.service.messages import Sending
+from a2a_runtime.service.tasks import Following, Pushes, Tasks
 
 
 class Service(Sending, Tasks, Following, Pushes, AgentService[Call]):

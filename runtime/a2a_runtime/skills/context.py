@@ -9,14 +9,11 @@ from typing import Any, NoReturn, TypeVar
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller
-from a2a_runtime.execution.artifact import ArtifactWriter
-from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.request import Request
+from a2a_runtime.execution.context import ArtifactWriter, Context, TaskContext
+from a2a_runtime.execution.replay import Request
 from a2a_runtime.execution.signals import Ended
-from a2a_runtime.skills.form import Form
 from a2a_runtime.skills.model import SkillModel
-from a2a_runtime.skills.reading import carried
-from a2a_runtime.skills.refusals import refused
+from a2a_runtime.skills.schema import Form, carried, refused
 
 R = TypeVar("R")
 T = TypeVar("T")

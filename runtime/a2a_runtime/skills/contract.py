@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import InvalidParamsError
-from a2a_contract.v1_0 import Message
-from a2a_runtime.skills.form import TEXT, Form, WrongValueError
-from a2a_runtime.skills.reading import carried
+from a2a_contract.v1_0 import AgentExtension, Message
+from a2a_runtime.skills.schema import TEXT, Form, WrongValueError, carried
 
 I = TypeVar("I")  # noqa: E741 - the input of a skill, beside O, its output
 O = TypeVar("O")  # noqa: E741
@@ -54,3 +53,36 @@ class SkillContract(Generic[I, O]):
 
 AnyContract: TypeAlias = SkillContract[Any, Any]
 """The contract of a skill, for whoever only asks whether messages fit."""
+
+
+# The schemas of skills on a card, as an extension that 1.0 and 0.3 have in the same form.
+#
+#     {"uri": …, "params": {"skills": {"generate-report": {"streaming": false,
+#         "input": {"$id": …, "sha256": …, "url": …}, "output": {…}}}}}
+#
+# The URL serves the schema as the agent applies it; the hash is of its bytes. Text in or out has no schema, and is left out.
+#
+
+URI = "urn:a2a-gen:extension:skill-schemas:v1"
+FOLDER = "/schemas"
+"""Where the schemas are, below the surface."""
+
+
+def path_of(skill: str, use: str) -> str:
+    """Say where a schema is served, below the surface."""
+    return f"{FOLDER}/{skill}/{use}.json"
+
+
+def schemas_extension(skills: Sequence[AnyContract], address: str) -> AgentExtension | None:
+    """Make the extension of a card; none where no skill has a schema."""
+    described = {skill.id: _described(skill, address) for skill in skills if skill.schemas}
+    if not described:
+        return None
+    return AgentExtension(uri=URI, description="JSON Schemas of the skills", required=False, params={"skills": described})
+
+
+def _described(skill: AnyContract, address: str) -> dict[str, object]:
+    forms: dict[str, object] = {
+        use: {"$id": form.id, "sha256": form.digest, "url": address + path_of(skill.id, use)} for use, form in skill.schemas.items()
+    }
+    return {"streaming": skill.streams, **forms}

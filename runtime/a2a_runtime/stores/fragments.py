@@ -13,14 +13,18 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
+from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Artifact, Message
-from a2a_runtime.clock import timestamp
+from a2a_contract.v1_0 import Artifact, Message, Task
+from a2a_runtime.caller import Scope
+from a2a_runtime.clock import moment, timestamp
+from a2a_runtime.stores.models import StoredTask
 
 NO_MEMBERS = b"{}"
 
@@ -157,3 +161,38 @@ def artifact_event(own: bytes, body: bytes, *, append: bool, last_chunk: bool) -
     """Write the event of a new artifact or chunk."""
     flags = (b',"append":true' if append else b"") + (b',"lastChunk":true' if last_chunk else b"")
     return b'{"artifactUpdate":{"taskId":%b,"artifact":%b%b}}' % (own, body, flags)
+
+
+# What a row of the table of tasks means; its columns have the same names in every database.
+
+StoredChunk: TypeAlias = tuple[str, bytes, bytes]
+"""The id of an artifact, what is said about it, and some of its parts."""
+
+
+class Row(Protocol):
+    """A row as a driver gives it, which knows the types of its columns only when it runs."""
+
+    def __getitem__(self, column: str, /) -> Any:  # noqa: ANN401 - so say the drivers
+        """Read a column."""
+
+
+def stored(row: Row, history: Sequence[bytes], chunks: Iterable[StoredChunk]) -> StoredTask:
+    """Make a task of its row and what hangs on it; the chunks of one artifact stand together, in the order in which they came."""
+    artifacts = [artifact(name, [Chunk(*chunk[1:]) for chunk in own]) for name, own in groupby(chunks, key=itemgetter(0))]
+    pieces = Pieces(row["status"], artifacts, history, row["metadata"])
+    return StoredTask(
+        key=str(row["key"]),
+        wire_id=row["wire_id"],
+        context_id=row["context_id"],
+        scope=Scope.from_text(row["scope"]),
+        skill=row["skill"],
+        dialect=row["dialect"],
+        state=State(row["state"]),
+        version=row["version"],
+        last_seq=row["last_seq"],
+        epoch=row["epoch"],
+        process=row["process"],
+        cancel_requested=bool(row["cancel_requested"]),
+        updated_at=moment(row["status_at"]),
+        task=Encoded.raw(Task, task(ids(row["wire_id"], row["context_id"]), pieces)),
+    )

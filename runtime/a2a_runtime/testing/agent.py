@@ -18,16 +18,15 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.caller import Caller, Scope
-from a2a_runtime.execution.answers import parts_of
-from a2a_runtime.execution.engine import Engine, Parts
-from a2a_runtime.execution.followups import Accepted
-from a2a_runtime.execution.reading import SETTLED
+from a2a_runtime.execution.engine import SETTLED, Engine, Parts
+from a2a_runtime.execution.follow_ups import Accepted
+from a2a_runtime.execution.results import parts_of
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Handler, Skill
 from a2a_runtime.lifecycle import TERMINAL
 from a2a_runtime.settings import Settings
+from a2a_runtime.stores.base import LoggedEvent, NewTask, Store, StoredTask
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.port import LoggedEvent, NewTask, Store, StoredTask
 
 QUICK = Settings(shutdown_grace=0, stubborn_after=0.2, cancel_wait=2, beat=0.05, sweep=0.05, tick=0.02, working_after=0.005, job_poll=0.01)
 """Settings for tests: everything that waits waits shortly."""

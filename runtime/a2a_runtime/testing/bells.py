@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from a2a_runtime.streams.doorbell import Doorbell, Hearer, LocalDoorbell
+from a2a_runtime.streams.notifier import Doorbell, Hearer, LocalDoorbell
 
 
 class UnreliableDoorbell:

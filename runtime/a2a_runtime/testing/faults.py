@@ -14,7 +14,7 @@ import os
 import signal
 from collections.abc import Mapping
 
-from a2a_runtime.stores.options import FailPoint, no_fault
+from a2a_runtime.stores.base import FailPoint, no_fault
 
 VARIABLE = "A2A_FAULT"
 

@@ -15,8 +15,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
 from jwt.algorithms import ECAlgorithm
 
+from a2a_runtime.auth.jwt_tokens import Expected
 from a2a_runtime.auth.keys import KeySet, published
-from a2a_runtime.auth.tokens import Expected
 
 ISSUER, AUDIENCE, ALGORITHM = "https://id.example", "the-agent", "ES256"
 _HOUR = 3600

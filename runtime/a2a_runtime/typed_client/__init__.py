@@ -10,7 +10,7 @@ A call that is canceled, and an iteration that is closed, cancel the task. What 
 
 from a2a_runtime.typed_client.client import Asking, Progress, SkillClient
 from a2a_runtime.typed_client.errors import CanceledError, DeadlineError, FailedError, OutputError, RejectedError, SkillError, UnansweredError
-from a2a_runtime.typed_client.question import Asked
+from a2a_runtime.typed_client.results import Asked
 
 __all__ = [
     "Asked",

@@ -18,13 +18,9 @@ from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
 from a2a_contract.v1_0 import Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions, SendOptions, TaskEvent
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import WrongValueError
-from a2a_runtime.skills.reading import carrier
-from a2a_runtime.skills.refusals import within
-from a2a_runtime.typed_client.deadline import in_time
+from a2a_runtime.skills.schema import WrongValueError, carrier, within
 from a2a_runtime.typed_client.errors import SkillError, UnansweredError
-from a2a_runtime.typed_client.outcome import failure, is_result, output_of, read
-from a2a_runtime.typed_client.question import Asked, answer, asked
+from a2a_runtime.typed_client.results import Asked, answer, asked, failure, in_time, is_result, output_of, read
 
 I = TypeVar("I")  # noqa: E741 - the input of a skill
 O = TypeVar("O")  # noqa: E741 - its output

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
-from a2a_runtime.skills.refusals import refused_fields
+from a2a_runtime.skills.schema import refused_fields
 
 
 class SkillError(Exception):

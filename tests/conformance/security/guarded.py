@@ -15,22 +15,20 @@ from litestar.config.app import AppConfig
 from litestar.plugins import InitPlugin
 
 from a2a_contract.base import WireModel
+from a2a_contract.binding import Operation
 from a2a_contract.dialects import MESH, V0_3, V1_0
-from a2a_contract.operation import Operation
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.api_keys import ApiKeys, digest
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.gate import Gate, PresenceGate
-from a2a_runtime.auth.identity import Identity
-from a2a_runtime.auth.passwords import Passwords, User, hash_password
-from a2a_runtime.auth.rates import ANY, Rate, Rates
-from a2a_runtime.auth.tokens import Claims, JwtAuthenticator
+from a2a_runtime.auth.authentication import Identity
+from a2a_runtime.auth.authenticators import ApiKeys, Passwords, User, digest, hash_password
+from a2a_runtime.auth.gate import Checkpoint, Gate, PresenceGate
+from a2a_runtime.auth.jwt_tokens import Claims, JwtAuthenticator
+from a2a_runtime.auth.rate_limit import ANY, Rate, Rates
+from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.signing.keys import SigningKey
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import Form
+from a2a_runtime.skills.schema import Form
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.issuer import Issuer

@@ -15,8 +15,8 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from a2a_contract.base import WireModel
+from a2a_contract.binding import Operation
 from a2a_contract.dialects import MESH, V0_3, V1_0
-from a2a_contract.operation import Operation
 from a2a_contract.operations import (
     CANCEL_TASK,
     CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
@@ -42,7 +42,7 @@ from a2a_contract.v1_0 import (
 )
 from a2a_runtime.app import create_app
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Policy, Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.embedded_postgres import Databases

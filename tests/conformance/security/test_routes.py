@@ -17,8 +17,8 @@ from a2a_contract.dialects import VERSION
 from a2a_contract.errors import ERRORS, VersionNotSupportedError
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import OPERATIONS
-from a2a_runtime.keyring import JWKS_PATH
-from a2a_runtime.probes import HEALTH, LIVE, READY
+from a2a_runtime.plugin import HEALTH, LIVE, READY
+from a2a_runtime.runtime import JWKS_PATH
 
 HTTP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 CARDS = re.compile(r".*/\.well-known/agent(-card)?\.json")

@@ -18,8 +18,8 @@ from peers.peer import ENVIRONMENTS
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.keys import KeySet, published
-from a2a_runtime.signing.cards import CardSigner, Trust, WrongSignatureError, verified
-from a2a_runtime.signing.keys import PrivateKey, SigningKey
+from a2a_runtime.crypto.card_signatures import CardSigner, Trust, WrongSignatureError, verified
+from a2a_runtime.crypto.keys import PrivateKey, SigningKey
 from a2a_runtime.surface import Surface
 
 pytestmark = [pytest.mark.anyio, pytest.mark.peer]

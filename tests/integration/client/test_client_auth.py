@@ -20,21 +20,19 @@ from a2a_contract.errors import UnauthenticatedError
 from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.api_keys import ApiKeys, Place, digest
-from a2a_runtime.auth.certificates import Certificates
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.identity import Authenticator, Identity
+from a2a_runtime.auth.authentication import Authenticator, Identity
+from a2a_runtime.auth.authenticators import ApiKeys, Certificates, Passwords, Place, User, digest, hash_password
+from a2a_runtime.auth.gate import Checkpoint
+from a2a_runtime.auth.jwks import DiscoveredKeys
+from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.auth.keys import published
-from a2a_runtime.auth.passwords import Passwords, User, hash_password
-from a2a_runtime.auth.published import DiscoveredKeys
-from a2a_runtime.auth.tokens import JwtAuthenticator
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, CardNotFoundError, ClientCredentials, ClientOptions, NoProofError, Pin, TokenError
 from a2a_runtime.client.auth import Proof
 from a2a_runtime.client.options import CardCheck
 from a2a_runtime.client.signatures import CardNotTrustedError, SignedBy
+from a2a_runtime.crypto.card_signatures import CardSigner, Trust
+from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.signing.cards import CardSigner, Trust
-from a2a_runtime.signing.keys import SigningKey
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.issuer import Issuer

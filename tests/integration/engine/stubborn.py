@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.job import BackgroundJob
+from a2a_runtime.execution.jobs import BackgroundJob
 
 
 async def sleeps(_ctx: TaskContext) -> str:

@@ -14,10 +14,10 @@ from a2a_contract.errors import InvalidAgentResponseError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Part
 from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.job import BackgroundJob
+from a2a_runtime.execution.jobs import BackgroundJob
 from a2a_runtime.execution.run import FAILED
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.agent import agent, texts_of, user_message
 
 pytestmark = pytest.mark.anyio

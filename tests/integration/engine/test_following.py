@@ -13,11 +13,9 @@ from a2a_contract.lifecycle import State
 from a2a_runtime.caller import Scope
 from a2a_runtime.errors import TaskTerminalError
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Parts
-from a2a_runtime.execution.reading import SETTLED, response
+from a2a_runtime.execution.engine import SETTLED, Parts, response
+from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.options import StoreOptions
-from a2a_runtime.stores.port import Store
 from a2a_runtime.testing.agent import QUICK, agent
 
 pytestmark = pytest.mark.anyio

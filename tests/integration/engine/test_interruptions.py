@@ -13,7 +13,7 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import Parts
 from a2a_runtime.execution.run import OUT_OF_TIME
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.agent import QUICK, agent
 from a2a_runtime.testing.clock import FakeClock
 

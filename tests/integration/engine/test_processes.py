@@ -13,11 +13,10 @@ from a2a_contract.lifecycle import State
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import Parts
+from a2a_runtime.stores.base import Change, Store, StoreOptions, Written
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.options import StoreOptions
-from a2a_runtime.stores.port import Change, Store, Written
 from a2a_runtime.stores.postgres import PostgresDoorbell, PostgresStore
-from a2a_runtime.streams.doorbell import Doorbell, LocalDoorbell
+from a2a_runtime.streams.notifier import Doorbell, LocalDoorbell
 from a2a_runtime.testing.agent import QUICK, InProcessAgent, agent, texts_of
 from a2a_runtime.testing.bells import UnreliableDoorbell
 

@@ -12,7 +12,7 @@ from a2a_contract.v1_0 import Task
 from a2a_runtime.caller import Scope
 from a2a_runtime.errors import ContextMismatchError, TaskTerminalError
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.agent import agent, texts_of, user_message
 
 pytestmark = pytest.mark.anyio

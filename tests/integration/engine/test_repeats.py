@@ -10,7 +10,7 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import IdempotencyConflictError
 from a2a_contract.lifecycle import State
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.stores.port import Idempotency, NewTask, Store
+from a2a_runtime.stores.base import Idempotency, NewTask, Store
 from a2a_runtime.testing.agent import agent, texts_of, user_message
 
 pytestmark = pytest.mark.anyio

@@ -19,8 +19,8 @@ from a2a_runtime.execution.engine import Engine, Parts
 from a2a_runtime.execution.run import NOT_RESTARTABLE, SHUT_DOWN, TOO_OFTEN
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
+from a2a_runtime.stores.base import Change, NewTask, Store
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.port import Change, NewTask, Store
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import QUICK, InProcessAgent, agent, texts_of, user_message
 from a2a_runtime.testing.clock import FakeClock

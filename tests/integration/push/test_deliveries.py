@@ -14,12 +14,12 @@ from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.lifecycle import State
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import Parts
-from a2a_runtime.net.dialler import GuardedDialler, Limits
-from a2a_runtime.push.bell import OverheardBell
-from a2a_runtime.push.deliverer import Deliverer, Rules
+from a2a_runtime.net.client import GuardedDialler, Limits
 from a2a_runtime.push.notification import ID_HEADER
+from a2a_runtime.push.sender import Deliverer, Rules
+from a2a_runtime.stores.base import Change, NewTask, Store
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.port import Change, NewTask, Store
+from a2a_runtime.streams.notifier import OverheardBell
 from a2a_runtime.testing.agent import QUICK as QUICK_ENGINE
 from a2a_runtime.testing.agent import agent
 from a2a_runtime.testing.receiver import Call, Receiver, Reply

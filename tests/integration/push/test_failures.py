@@ -9,11 +9,11 @@ from integration.push.webhooks import HASTY, HERE, QUICK, SECRETS, bodies, deliv
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.net.dialler import GuardedDialler
+from a2a_runtime.net.client import GuardedDialler
 from a2a_runtime.net.policy import Policy
-from a2a_runtime.push.deliverer import Deliverer
+from a2a_runtime.push.sender import Deliverer
+from a2a_runtime.stores.base import NewTask, Store
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.port import NewTask, Store
 from a2a_runtime.testing.receiver import Call, Receiver, Reply
 from a2a_runtime.testing.resolver import TableResolver
 from a2a_runtime.testing.store_contract.case import SCOPE, created, new_task

@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
-from a2a_runtime.net.dialler import GuardedDialler, Limits
+from a2a_runtime.net.client import GuardedDialler, Limits
 from a2a_runtime.net.policy import Policy
-from a2a_runtime.push.deliverer import FAILURE, Deliverer, Rules
 from a2a_runtime.push.notification import ID_HEADER
-from a2a_runtime.push.verdict import Patience
-from a2a_runtime.stores.port import Change, Store, StoredTask
+from a2a_runtime.push.retry_policy import Patience
+from a2a_runtime.push.sender import FAILURE, Deliverer, Rules
+from a2a_runtime.stores.base import Change, Store, StoredTask
 from a2a_runtime.testing.receiver import Call, Receiver
 from a2a_runtime.testing.store_contract.case import SCOPE, appending
 

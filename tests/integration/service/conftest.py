@@ -24,11 +24,10 @@ from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.execution.engine import Engine, Parts
-from a2a_runtime.service.base import Means
-from a2a_runtime.service.call import Call
+from a2a_runtime.service.context import Call, Means
 from a2a_runtime.service.service import Service
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.port import Store
 from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.surface import Surface, skills_of

@@ -17,7 +17,7 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
 )
 from a2a_runtime.caller import Caller
-from a2a_runtime.service.base import Means
+from a2a_runtime.service.context import Means
 from a2a_runtime.service.service import Service
 from a2a_runtime.surface import Limits
 

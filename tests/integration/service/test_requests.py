@@ -7,7 +7,7 @@ import pytest
 from a2a_contract.v1_0 import AgentExtension, SendMessageRequest, Task
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.request import PLAIN
+from a2a_runtime.execution.replay import PLAIN
 from a2a_runtime.testing.agent import texts_of, user_message
 
 from .conftest import Serve

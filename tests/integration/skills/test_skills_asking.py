@@ -19,7 +19,7 @@ from a2a_runtime.client import A2AClient, ClientOptions, Pin
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.serving import served
 from a2a_runtime.typed_client import Asked, RejectedError, UnansweredError
-from a2a_runtime.typed_client.question import asked
+from a2a_runtime.typed_client.results import asked
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin
-from a2a_runtime.skills.card import URI
+from a2a_runtime.skills.contract import URI
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.execution.context import Context
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import TEXT, Law
+from a2a_runtime.skills.schema import TEXT, Law
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.serving import served

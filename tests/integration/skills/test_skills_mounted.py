@@ -23,11 +23,11 @@ from a2a_gen.entry import main
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import PresenceGate
-from a2a_runtime.complaints import ComplaintsError
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.mounting import dialects_of, function_of
-from a2a_runtime.named import UnknownNameError
-from a2a_runtime.project import ProjectError, load_project
+from a2a_runtime.importing import UnknownNameError
+from a2a_runtime.project.errors import ComplaintsError
+from a2a_runtime.project.loader import ProjectError, load_project
+from a2a_runtime.project.surfaces import dialects_of, function_of
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.serving import served

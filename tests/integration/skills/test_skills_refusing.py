@@ -18,7 +18,7 @@ from a2a_runtime.app import create_app
 from a2a_runtime.client import ClientOptions, Pin
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import Form
+from a2a_runtime.skills.schema import Form
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.serving import served
 from a2a_runtime.typed_client import Asked, DeadlineError, RejectedError

@@ -19,13 +19,13 @@ from a2a_runtime.app import create_app
 from a2a_runtime.client import ClientOptions, Pin
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import TEXT, Form
+from a2a_runtime.skills.handlers import Call, Stream
 from a2a_runtime.skills.model import SkillModel
-from a2a_runtime.skills.port import Call, Stream
+from a2a_runtime.skills.schema import TEXT, Form
 from a2a_runtime.testing.agent import QUICK
 from a2a_runtime.testing.serving import served
 from a2a_runtime.typed_client import Asked, SkillClient
-from a2a_runtime.typed_client.outcome import output_of
+from a2a_runtime.typed_client.results import output_of
 
 pytestmark = pytest.mark.anyio
 URL = "http://agent"

@@ -16,8 +16,8 @@ import pytest
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import Scope
 from a2a_runtime.errors import StoreInUseError
+from a2a_runtime.stores.models import StoredTask, TaskQuery
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.stores.values import StoredTask, TaskQuery
 from a2a_runtime.testing.faults import VARIABLE
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,8 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
 from a2a_runtime.caller import Scope
 from a2a_runtime.stores import StoreOptions
+from a2a_runtime.stores.models import ArtifactWrite, Change, NewTask
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.stores.values import ArtifactWrite, Change, NewTask
 from a2a_runtime.testing import faults
 
 SCOPE = Scope("/agent", "acme", "ada")

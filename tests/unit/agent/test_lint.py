@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from a2a_gen.agent.library import Library, Target
-from a2a_gen.agent.lint import check
+from a2a_gen.agent.build import check
+from a2a_gen.agent.schemas import Library, Target
 from a2a_gen.problems import Level, Problem
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.agent import models
-from a2a_gen.agent.catalogue import Catalogue
-from a2a_gen.agent.grouping import modules_of
-from a2a_gen.agent.library import Library, Target
-from a2a_gen.agent.shaping import Shaper
+from a2a_gen.agent.catalog import Catalogue
+from a2a_gen.agent.models import modules_of
+from a2a_gen.agent.schemas import Library, Target
+from a2a_gen.agent.type_builder import Shaper
 from a2a_gen.source.json_text import Json
 
 OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}

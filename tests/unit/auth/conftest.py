@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from a2a_runtime.auth.credentials import Credentials
+from a2a_runtime.auth.authentication import Credentials
 
 Asked = Callable[..., Credentials]
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_contract.dialects import CANONICAL
-from a2a_runtime.signing.canonical import UncanonicalError, canonical
-from a2a_runtime.signing.presence import with_presence
+from a2a_runtime.crypto.card_signatures import with_presence
+from a2a_runtime.crypto.jcs import UncanonicalError, canonical
 
 NUMBERS = {
     0: "0",

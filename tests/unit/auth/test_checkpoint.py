@@ -8,14 +8,10 @@ import pytest
 from unit.auth.conftest import bearer, credentials
 
 from a2a_contract.errors import PermissionDeniedError
-from a2a_runtime.auth.api_keys import ApiKeys, Place, digest
-from a2a_runtime.auth.certificates import Certificates
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.credentials import Credentials
-from a2a_runtime.auth.gate import ANYONE, ChallengeError, PresenceGate, ScopeError
-from a2a_runtime.auth.identity import Identity, RefusedError
-from a2a_runtime.auth.requirement import Requirement
-from a2a_runtime.auth.tokens import Claims, JwtAuthenticator
+from a2a_runtime.auth.authentication import Credentials, Identity, RefusedError
+from a2a_runtime.auth.authenticators import ApiKeys, Certificates, Place, digest
+from a2a_runtime.auth.gate import ANYONE, ChallengeError, Checkpoint, PresenceGate, Requirement, ScopeError
+from a2a_runtime.auth.jwt_tokens import Claims, JwtAuthenticator
 from a2a_runtime.caller import Caller
 from a2a_runtime.testing.issuer import Issuer
 

@@ -13,12 +13,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from unit.auth.conftest import bearer, credentials
 from unit.auth.test_passwords import basic
 
-from a2a_runtime.auth.api_keys import digest
-from a2a_runtime.auth.configured import gates_of
+from a2a_runtime.auth.authenticators import digest, hash_password
 from a2a_runtime.auth.gate import ANYONE, ChallengeError, DescribingGate, ScopeError
-from a2a_runtime.auth.passwords import hash_password
-from a2a_runtime.auth.rates import TooOftenError
+from a2a_runtime.auth.rate_limit import TooOftenError
 from a2a_runtime.caller import Caller
+from a2a_runtime.project.auth import gates_of
 
 pytestmark = pytest.mark.anyio
 

@@ -7,13 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_contract.errors import AccessError
-from a2a_runtime.auth.api_keys import ApiKeys, Place, digest
-from a2a_runtime.auth.certificates import Certificates
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.credentials import Credentials
-from a2a_runtime.auth.gate import Gate, PresenceGate
-from a2a_runtime.auth.identity import Identity
-from a2a_runtime.auth.tokens import JwtAuthenticator
+from a2a_runtime.auth.authentication import Credentials, Identity
+from a2a_runtime.auth.authenticators import ApiKeys, Certificates, Place, digest
+from a2a_runtime.auth.gate import Checkpoint, Gate, PresenceGate
+from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.caller import Caller
 from a2a_runtime.testing.issuer import Issuer
 

@@ -9,14 +9,11 @@ import pytest
 from unit.auth.conftest import credentials
 from unit.auth.test_passwords import basic
 
-from a2a_runtime.auth.api_keys import ApiKeys, digest
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.gate import ChallengeError
-from a2a_runtime.auth.guesses import Guesses
-from a2a_runtime.auth.identity import Identity
-from a2a_runtime.auth.passwords import Passwords, User, hash_password
-from a2a_runtime.auth.rates import Rate, TooOftenError
-from a2a_runtime.auth.tokens import JwtAuthenticator
+from a2a_runtime.auth.authentication import Identity
+from a2a_runtime.auth.authenticators import ApiKeys, Passwords, User, digest, hash_password
+from a2a_runtime.auth.gate import ChallengeError, Checkpoint
+from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
+from a2a_runtime.auth.rate_limit import Guesses, Rate, TooOftenError
 from a2a_runtime.caller import Caller
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.issuer import Issuer

@@ -7,8 +7,8 @@ from base64 import b64encode
 import pytest
 from unit.auth.conftest import credentials
 
-from a2a_runtime.auth.identity import Identity, RefusedError
-from a2a_runtime.auth.passwords import Passwords, User, hash_password
+from a2a_runtime.auth.authentication import Identity, RefusedError
+from a2a_runtime.auth.authenticators import Passwords, User, hash_password
 from a2a_runtime.testing.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

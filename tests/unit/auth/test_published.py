@@ -11,9 +11,9 @@ import pytest
 from unit.auth.conftest import bearer
 
 from a2a_contract.errors import UnavailableError
-from a2a_runtime.auth.identity import Identity, RefusedError
-from a2a_runtime.auth.published import DiscoveredKeys, PublishedKeys, UnreadableError
-from a2a_runtime.auth.tokens import JwtAuthenticator
+from a2a_runtime.auth.authentication import Identity, RefusedError
+from a2a_runtime.auth.jwks import DiscoveredKeys, PublishedKeys, UnreadableError
+from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.issuer import ISSUER, Issuer
 

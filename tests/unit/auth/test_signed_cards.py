@@ -10,10 +10,9 @@ from jwt import PyJWS
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.v1_0 import AgentCard
 from a2a_runtime.auth.keys import published
-from a2a_runtime.signing.canonical import canonical
-from a2a_runtime.signing.cards import CardSigner, Trust, WrongSignatureError, verified
-from a2a_runtime.signing.keys import SigningKey
-from a2a_runtime.signing.presence import with_presence, with_required, without_empty
+from a2a_runtime.crypto.card_signatures import CardSigner, Trust, WrongSignatureError, verified, with_presence, with_required, without_empty
+from a2a_runtime.crypto.jcs import canonical
+from a2a_runtime.crypto.keys import SigningKey
 
 pytestmark = pytest.mark.anyio
 

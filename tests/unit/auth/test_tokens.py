@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.auth.conftest import bearer, credentials
 
-from a2a_runtime.auth.identity import Authenticator, Identity, RefusedError
+from a2a_runtime.auth.authentication import Authenticator, Identity, RefusedError
+from a2a_runtime.auth.jwt_tokens import Claims, Expected, JwtAuthenticator
 from a2a_runtime.auth.keys import KeySet, public_key, published, secret
-from a2a_runtime.auth.tokens import Claims, Expected, JwtAuthenticator
 from a2a_runtime.testing.issuer import AUDIENCE, ISSUER, Issuer
 
 TRUSTED = Issuer()

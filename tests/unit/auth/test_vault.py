@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
-from a2a_runtime.auth.vault import LockedError, Vault
 from a2a_runtime.caller import Scope
-from a2a_runtime.push.secret import opened, sealed
+from a2a_runtime.crypto.secret_box import LockedError, Vault
+from a2a_runtime.push.notification import opened, sealed
 
 SCOPE = Scope("/x agent", "acme", "ada")
 URL = "https://hooks.example/a"

@@ -11,9 +11,9 @@ sys.modules["jwt"] = sys.modules["cryptography"] = None  # as if they were not i
 import a2a_runtime.client, a2a_runtime.client.auth, a2a_runtime.commands.card, a2a_runtime.project
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.api_keys import ApiKeys
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.passwords import Passwords
+from a2a_runtime.auth.authenticators import ApiKeys
+from a2a_runtime.auth.gate import Checkpoint
+from a2a_runtime.auth.authenticators import Passwords
 from a2a_runtime.surface import Surface
 from litestar.testing import TestClient
 agent = Agent("plain")

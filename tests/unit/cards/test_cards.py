@@ -23,8 +23,8 @@ from a2a_contract.v1_0 import (
     StringList,
 )
 from a2a_runtime.agent import Agent, Capabilities
-from a2a_runtime.cards.cards import Cards
-from a2a_runtime.cards.declaration import address_of
+from a2a_runtime.cards.builder import address_of
+from a2a_runtime.cards.cache import Cards
 from a2a_runtime.surface import COMBINED, Surface
 from a2a_runtime.testing.clock import FakeClock
 

@@ -21,8 +21,7 @@ from a2a_contract.v1_0 import (
     StringList,
 )
 from a2a_runtime.client import A2AClient, ClientOptions
-from a2a_runtime.client.auth import ApiKeyAuth, ByCard, Proof, auth_for
-from a2a_runtime.client.credentials import ClientCredentials
+from a2a_runtime.client.auth import ApiKeyAuth, ByCard, ClientCredentials, Proof, auth_for
 from a2a_runtime.client.errors import NoProofError, TokenError
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from a2a_contract.v1_0 import Message, Part, Role, Task, TaskState, TaskStatus
-from a2a_runtime.client.content import Content, message_of
+from a2a_runtime.client.client import Content, message_of
 from a2a_runtime.client.options import SendOptions
 
 TASK = Task(id="t", context_id="c", status=TaskStatus(state=TaskState.INPUT_REQUIRED))

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
-from a2a_runtime.client.courier import Courier
 from a2a_runtime.client.errors import (
     A2AClientError,
     ClosedError,
@@ -20,8 +19,8 @@ from a2a_runtime.client.errors import (
     UnreadableAnswerError,
 )
 from a2a_runtime.client.options import ClientOptions, Retries
-from a2a_runtime.client.retry import Safety
-from a2a_runtime.client.voice import Question
+from a2a_runtime.client.protocols import Question
+from a2a_runtime.client.transport import Courier, Safety
 
 pytestmark = pytest.mark.anyio
 QUESTION = Question("POST", "http://agent/", body=b"{}", media_type="application/json")

@@ -11,9 +11,8 @@ from pydantic_core import to_json
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import UnauthenticatedError
 from a2a_runtime.client.auth import BearerAuth
+from a2a_runtime.client.card_resolver import CardSource
 from a2a_runtime.client.client import A2AClient
-from a2a_runtime.client.courier import Courier
-from a2a_runtime.client.discovery import CardSource
 from a2a_runtime.client.errors import (
     CardNotFoundError,
     CardUnreadableError,
@@ -24,6 +23,7 @@ from a2a_runtime.client.errors import (
     UnreachableError,
 )
 from a2a_runtime.client.options import ClientOptions, Limits, Retries
+from a2a_runtime.client.transport import Courier
 
 pytestmark = pytest.mark.anyio
 

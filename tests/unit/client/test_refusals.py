@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic_core import from_json, to_json
 
-from a2a_contract.answers import Refusal, refusal
+from a2a_contract.binding import Operation
 from a2a_contract.dialects import DIALECTS, Dialect
 from a2a_contract.errors import (
     ERRORS,
@@ -24,12 +24,11 @@ from a2a_contract.errors import (
     UnavailableError,
     UnsupportedOperationError,
 )
-from a2a_contract.operation import Operation
+from a2a_contract.jsonrpc import Refusal, refusal
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS
-from a2a_runtime.client.errors import StatusError
-from a2a_runtime.client.refusals import error_of, error_of_http
-from a2a_runtime.exchange.rendering import show
-from a2a_runtime.service.call import BindingKind
+from a2a_runtime.client.errors import StatusError, error_of, error_of_http
+from a2a_runtime.http.errors import show
+from a2a_runtime.service.context import BindingKind
 
 EVERY = [(error, dialect) for error in ERRORS for dialect in DIALECTS.values()]
 BARE = "bare"

@@ -8,7 +8,7 @@ from a2a_contract.errors import UnavailableError
 from a2a_contract.operations import CANCEL_TASK, OPERATIONS, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_runtime.client.errors import ClosedError, LostError, OversizeAnswerError, SilenceError, UnreachableError
 from a2a_runtime.client.options import Retries
-from a2a_runtime.client.retry import Safety, delay, is_passing, is_repeatable, safety_of, seconds
+from a2a_runtime.client.transport import Safety, delay, is_passing, is_repeatable, safety_of, seconds
 
 FAILURES: dict[str, tuple[Exception, set[Safety]]] = {
     "nothing was sent": (UnreachableError(""), {Safety.READ, Safety.KEYED, Safety.ONCE}),

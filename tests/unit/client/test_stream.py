@@ -8,8 +8,8 @@ from typing import TypeAlias
 import pytest
 
 from a2a_contract.base import WireModel
+from a2a_contract.binding import Operation
 from a2a_contract.errors import A2AError, TaskNotFoundError, UnavailableError, UnsupportedOperationError
-from a2a_contract.operation import Operation
 from a2a_contract.operations import SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import (
     Artifact,
@@ -25,9 +25,9 @@ from a2a_contract.v1_0 import (
     TaskStatusUpdateEvent,
 )
 from a2a_runtime.client.errors import ClosedError, LostError, SilenceError, StreamLostError
-from a2a_runtime.client.retry import is_repeatable, safety_of
 from a2a_runtime.client.sse import ServerEvent
 from a2a_runtime.client.stream import TaskEvent, TaskStream
+from a2a_runtime.client.transport import is_repeatable, safety_of
 
 pytestmark = pytest.mark.anyio
 

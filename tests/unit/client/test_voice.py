@@ -7,13 +7,12 @@ import pytest
 from pydantic_core import from_json, to_json
 
 from a2a_contract.base import WireModel
+from a2a_contract.binding import Operation
 from a2a_contract.errors import UnsupportedOperationError
-from a2a_contract.operation import Operation
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, ListTasksRequest, SubscribeToTaskRequest
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, SendOptions
-from a2a_runtime.client.interface import pinned
-from a2a_runtime.client.voice import voice_at
+from a2a_runtime.client.protocols import pinned, voice_at
 
 URL = "https://agent/base"
 

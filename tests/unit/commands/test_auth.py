@@ -9,9 +9,8 @@ from click.testing import CliRunner
 from unit.auth.conftest import credentials
 from unit.auth.test_passwords import basic, checked
 
-from a2a_runtime.auth.api_keys import ApiKeys
-from a2a_runtime.auth.identity import Identity
-from a2a_runtime.auth.passwords import Passwords, User
+from a2a_runtime.auth.authentication import Identity
+from a2a_runtime.auth.authenticators import ApiKeys, Passwords, User
 from a2a_runtime.commands.auth import command
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ import pytest
 from style.source_files import ROOT
 
 from a2a_gen import __version__
-from a2a_gen.commands.group import OWN
+from a2a_gen.commands.cli import OWN
 from a2a_gen.entry import main
 
 RUN = [sys.executable, "-m", "a2a_gen"]

@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from a2a_gen.diff.gate import Report, Wish, compare
-from a2a_gen.diff.side import Side
+from a2a_gen.diff.report import Report, Wish, compare
+from a2a_gen.diff.sides import Side
 from a2a_gen.source.documents import Document
 
 ROOT = Path(__file__).parents[3]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from a2a_gen.diff.baseline import side
 from a2a_gen.diff.finding import Finding
-from a2a_gen.diff.gate import Report, Wish, compare
+from a2a_gen.diff.report import Report, Wish, compare
 from a2a_gen.diff.rules.rule import Level
+from a2a_gen.diff.sides import side
 
 HISTORY = Path(__file__).parent / "history"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from unit.diff.sides import diff, ids, plain
 
-from a2a_gen.diff.shape import TooLargeError
+from a2a_gen.diff.value_set import TooLargeError
 
 REF = "#/$defs/"
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from a2a_gen.diff.baseline import side
 from a2a_gen.diff.formats.text import told
-from a2a_gen.diff.gate import Report, Wish, compare
+from a2a_gen.diff.report import Report, Wish, compare
 from a2a_gen.diff.rules.document import document
 from a2a_gen.diff.rules.rule import Level, Rule
 from a2a_gen.diff.rules.table import TABLE
-from a2a_gen.source.blobs import folder_blobs
+from a2a_gen.diff.sides import side
+from a2a_gen.source.documents import folder_blobs
 
 TESTS = Path(__file__).parents[2]
 RULES = TESTS / "rules"

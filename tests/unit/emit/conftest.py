@@ -9,7 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from a2a_gen.emit import models, support
+from a2a_gen.emit import models
+from a2a_gen.emit import package as support
 from a2a_gen.ir.build import assemble, build_contract
 from a2a_gen.ir.model import Contract
 from a2a_gen.source.documents import Document, load_tree
@@ -35,7 +36,7 @@ def made(emitted: Emitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> M
 
     def make(edits: Mapping[str, object]) -> Callable[[str], ModuleType]:
         package = tmp_path / f"made_{tmp_path.name}"
-        for path, content in {**support.emit(), **emitted(edits), "__init__.py": b""}.items():
+        for path, content in {**support.emit_support(), **emitted(edits), "__init__.py": b""}.items():
             (package / path).parent.mkdir(parents=True, exist_ok=True)
             (package / path).write_bytes(content)
         monkeypatch.syspath_prepend(str(tmp_path))

@@ -8,8 +8,8 @@ import inspect
 import pytest
 
 from a2a_contract import service
-from a2a_gen.emit import bindings, controllers, protocols
-from a2a_gen.emit.demands import Demanded, demands
+from a2a_gen.emit import bindings, package
+from a2a_gen.emit.bindings import Demanded, demands
 from a2a_gen.ir.model import Contract
 
 
@@ -20,7 +20,7 @@ def methods(code: bytes) -> list[ast.AsyncFunctionDef]:
 
 def test_a_handler_is_one_statement_into_the_exchange(contract: Contract) -> None:
     """A controller decides nothing: below its docstring a handler only calls the exchange."""
-    handlers = [handler for code in controllers.emit(contract).values() for handler in methods(code)]
+    handlers = [handler for code in package.emit_controllers(contract).values() for handler in methods(code)]
     assert len(handlers) > 20
     for handler in handlers:
         docstring, statement = handler.body
@@ -31,14 +31,14 @@ def test_a_handler_is_one_statement_into_the_exchange(contract: Contract) -> Non
 
 def test_no_generated_file_is_long(contract: Contract) -> None:
     """Generated files are read by people."""
-    for emit in (controllers.emit, bindings.emit, protocols.emit):
+    for emit in (package.emit, bindings.emit, package.emit):
         for path, code in emit(contract).items():
             assert len(code.splitlines()) < 400, path
 
 
 def test_output_is_the_same_every_time(contract: Contract) -> None:
     """Emitters are pure."""
-    for emit in (controllers.emit, bindings.emit, protocols.emit):
+    for emit in (package.emit, bindings.emit, package.emit):
         assert emit(contract) == emit(contract)
 
 

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from a2a_gen.emit import support
+from a2a_gen.emit import package
 from a2a_gen.problems import ContractError
 
 Emitted = Callable[[Mapping[str, object]], dict[str, bytes]]
@@ -100,8 +100,8 @@ def test_a_name_that_was_changed_is_a_problem(emitted: Emitted, edits: Mapping[s
 
 def test_support_files_are_copied_word_for_word() -> None:
     """Every hand-written file that generated code needs is in the package, below a header."""
-    folder = Path(support.__file__).parents[1] / "support"
-    copies = support.emit()
+    folder = Path(package.__file__).parents[1] / "support"
+    copies = package.emit_support()
     assert "base.py" in copies
     assert "__init__.py" not in copies
     for name, content in copies.items():

@@ -8,7 +8,7 @@ import pytest
 from unit.exchange.connection import Connection
 
 from a2a_contract.errors import PayloadTooLargeError
-from a2a_runtime.exchange.body import GoneError, read_body
+from a2a_runtime.http.asgi import GoneError, read_body
 
 pytestmark = pytest.mark.anyio
 

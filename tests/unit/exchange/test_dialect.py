@@ -8,7 +8,7 @@ from a2a_contract.binding import AnyBinding
 from a2a_contract.dialects import MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.errors import A2AError, MethodNotFoundError, VersionNotSupportedError
 from a2a_contract.methods import METHODS
-from a2a_runtime.exchange.dialect import Spoken, plain_version
+from a2a_runtime.http.negotiation import Spoken, plain_version
 
 ALL = Spoken((V1_0.name, V0_3.name, MESH.name))
 GONE, REFUSED = MethodNotFoundError, VersionNotSupportedError

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_runtime.exchange.frames import ascii_json, error_frame, frame
+from a2a_runtime.http.event_stream import ascii_json, error_frame, frame
 
 LINE_ENDS_OF_PYTHON = "a\u2028b\u2029c\u0085d\u000be\u001cf"
 

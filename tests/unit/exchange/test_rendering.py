@@ -20,9 +20,8 @@ from a2a_contract.errors import (
 )
 from a2a_runtime.auth.gate import ChallengeError
 from a2a_runtime.errors import StoreUnavailableError, TaskTerminalError, UnsupportedStoreError
-from a2a_runtime.exchange.failure import failure_of
-from a2a_runtime.exchange.rendering import show
-from a2a_runtime.service.call import BindingKind
+from a2a_runtime.http.errors import failure_of, show
+from a2a_runtime.service.context import BindingKind
 
 DETAILS = {"task_id": "t-1", "method": "x"}
 

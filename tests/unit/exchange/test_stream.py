@@ -9,10 +9,8 @@ import pytest
 from unit.exchange.connection import Connection
 
 from a2a_runtime.auth.gate import ChallengeError
-from a2a_runtime.exchange.expiry import Expiry
-from a2a_runtime.exchange.frames import SILENCE
-from a2a_runtime.exchange.listener import Listener
-from a2a_runtime.exchange.stream import EventStream
+from a2a_runtime.http.event_stream import SILENCE, EventStream
+from a2a_runtime.http.watchers import Expiry, Listener
 from a2a_runtime.testing.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

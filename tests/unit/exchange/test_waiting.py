@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from a2a_runtime.exchange.waiting import BeforeItWaits
+from a2a_runtime.http.event_stream import BeforeItWaits
 
 pytestmark = pytest.mark.anyio
 

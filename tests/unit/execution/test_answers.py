@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.execution.answers import RESULT, AnswerError, artifact_of, data_of, parts_of, text_of
+from a2a_runtime.execution.results import RESULT, AnswerError, artifact_of, data_of, parts_of, text_of
 
 
 class Word(StrEnum):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from a2a_runtime.execution.call import in_thread
+from a2a_runtime.execution.run import in_thread
 from a2a_runtime.execution.signals import Parked
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from a2a_runtime.execution.job import BackgroundJob, JobCanceledError, Progress, await_job, is_job, look_at
+from a2a_runtime.execution.jobs import BackgroundJob, JobCanceledError, Progress, await_job, is_job, look_at
 
 pytestmark = pytest.mark.anyio
 

@@ -11,11 +11,8 @@ import pytest
 
 from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
-from a2a_runtime.heartbeat.announcement import Presence
-from a2a_runtime.heartbeat.heart import Heart
-from a2a_runtime.heartbeat.identity import identify
-from a2a_runtime.heartbeat.membership import Membership
-from a2a_runtime.heartbeat.registry import Registry
+from a2a_runtime.heartbeat.loop import Heart, Registry
+from a2a_runtime.heartbeat.registration import Membership, Presence, identify
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.registry import MeshRegistry

@@ -9,9 +9,7 @@ from unit.heartbeat.conftest import surface
 
 from a2a_contract.mesh import Tool
 from a2a_runtime.agent import Agent
-from a2a_runtime.heartbeat.announcement import Presence, announce
-from a2a_runtime.heartbeat.identity import identify, own_host, slug
-from a2a_runtime.heartbeat.membership import NAMES, Membership
+from a2a_runtime.heartbeat.registration import NAMES, Membership, Presence, announce, identify, own_host, slug
 from a2a_runtime.surface import Surface
 
 HOST = "10.0.0.42"

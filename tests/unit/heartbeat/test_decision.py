@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_runtime.heartbeat.decision import Beat, Heard, Pulse, Rhythm, after, pause
+from a2a_runtime.heartbeat.schedule import Beat, Heard, Pulse, Rhythm, after, pause
 
 RHYTHM = Rhythm()
 REGISTER, ASK = Pulse(Beat.REGISTER), Pulse(Beat.ASK)

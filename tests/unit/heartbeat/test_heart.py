@@ -7,9 +7,8 @@ import logging
 import pytest
 from unit.heartbeat.conftest import PREFIX, Beating, Mesh, surface
 
-from a2a_runtime.heartbeat.announcement import Presence
-from a2a_runtime.heartbeat.heart import joined
-from a2a_runtime.heartbeat.membership import Membership
+from a2a_runtime.heartbeat.loop import joined
+from a2a_runtime.heartbeat.registration import Membership, Presence
 
 pytestmark = pytest.mark.anyio
 

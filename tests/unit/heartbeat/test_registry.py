@@ -7,8 +7,8 @@ import gzip
 import httpx
 import pytest
 
-from a2a_runtime.heartbeat.decision import Heard
-from a2a_runtime.heartbeat.registry import Registry
+from a2a_runtime.heartbeat.loop import Registry
+from a2a_runtime.heartbeat.schedule import Heard
 
 pytestmark = pytest.mark.anyio
 

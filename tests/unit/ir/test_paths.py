@@ -3,7 +3,7 @@
 import pytest
 
 from a2a_gen.ir.model import PathField
-from a2a_gen.ir.paths import http_paths
+from a2a_gen.ir.tables import http_paths
 
 
 @pytest.mark.parametrize(

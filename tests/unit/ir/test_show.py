@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from a2a_gen.ir.build import build_contract
-from a2a_gen.ir.show import _shown, to_json
+from a2a_gen.ir.dump import _shown, to_json
 from a2a_gen.source.documents import Document
 
 Small = Callable[[Mapping[str, object]], Mapping[str, Document]]

@@ -6,7 +6,7 @@ import pytest
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
-from a2a_runtime.mesh.showing import shown, text_of
+from a2a_runtime.mesh.events import shown, text_of
 from a2a_runtime.testing.agent import user_message
 
 TEXTS = {

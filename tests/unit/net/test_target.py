@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from a2a_contract.errors import InvalidParamsError
-from a2a_runtime.net.errors import UrlRefusedError
 from a2a_runtime.net.policy import Policy
-from a2a_runtime.net.target import target_of
+from a2a_runtime.net.target import UrlRefusedError, target_of
 
 DEFAULT = Policy()
 DEVELOPMENT = Policy(loopback=True)

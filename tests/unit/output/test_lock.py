@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from a2a_gen.output import fresh, lock
+from a2a_gen.output import lock
+from a2a_gen.output import lock as fresh
 from a2a_gen.output.lock import Lock, MadeBy
 from a2a_gen.problems import ProjectError
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.output import lock
-from a2a_gen.output.drift import find_drift
 from a2a_gen.output.lock import Lock, MadeBy, digest
-from a2a_gen.output.publish import MARK, make_plan, publish, refuse_edited
+from a2a_gen.output.publish import MARK, find_drift, make_plan, publish, refuse_edited
 from a2a_gen.problems import ProjectError
 
 GENERATOR = MadeBy("1.0", "abc", {})

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from a2a_gen.output.stage import stage
-from a2a_gen.output.tidy import tidy
-from a2a_gen.output.trial import trial
+from a2a_gen.output.staging import stage, tidy, trial
 from a2a_gen.problems import GeneratorError, ProjectError
 
 

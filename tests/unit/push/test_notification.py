@@ -12,7 +12,7 @@ from a2a_contract import v0_3, v1_0
 from a2a_contract.dialects import CANONICAL, NOTIFICATION_TOKEN, V0_3, V0_3_PROTO
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
-from a2a_runtime.net.dialler import GuardedDialler
+from a2a_runtime.net.client import GuardedDialler
 from a2a_runtime.push.notification import ID_HEADER, check_config, notification_of
 
 pytestmark = pytest.mark.anyio

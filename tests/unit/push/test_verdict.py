@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_runtime.net.dialler import Answer
-from a2a_runtime.net.errors import AddressRefusedError, DialError, TooSlowError, UnreachableError, UrlRefusedError
-from a2a_runtime.push.verdict import Again, Arrived, Failed, Patience, Try, of_answer, of_error
+from a2a_runtime.net.client import Answer
+from a2a_runtime.net.target import AddressRefusedError, DialError, TooSlowError, UnreachableError, UrlRefusedError
+from a2a_runtime.push.retry_policy import Again, Arrived, Failed, Patience, Try, of_answer, of_error
 from a2a_runtime.settings import Settings
 
 NOW = datetime(2026, 11, 5, 10, tzinfo=UTC)

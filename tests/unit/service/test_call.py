@@ -8,7 +8,7 @@ from a2a_contract.dialects import RESERVED_TENANTS
 from a2a_contract.errors import A2AError, InvalidParamsError, PermissionDeniedError
 from a2a_runtime.agent import Agent
 from a2a_runtime.caller import Caller, Scope
-from a2a_runtime.service.call import Call
+from a2a_runtime.service.context import Call
 from a2a_runtime.surface import Surface
 
 AGENT = Agent("hello")

@@ -6,7 +6,7 @@ import pytest
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Part
-from a2a_runtime.service.modes import fits, type_of
+from a2a_runtime.service.validation import fits, type_of
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import TEXT
-from a2a_runtime.skills.port import Call, Stream, WrongMethodError
+from a2a_runtime.skills.handlers import Call, Stream, WrongMethodError
+from a2a_runtime.skills.schema import TEXT
 
 ECHO = SkillContract(id="echo", input=TEXT, output=TEXT, streams=False, replies=())
 

@@ -9,8 +9,8 @@ import pytest
 from pydantic import AwareDatetime, Field
 
 from a2a_contract.base import JSON_NULL, JsonObject
-from a2a_runtime.skills.form import TEXT, Form, WrongValueError
 from a2a_runtime.skills.model import ClosedModel, Number, SkillModel
+from a2a_runtime.skills.schema import TEXT, Form, WrongValueError
 
 
 class Order(SkillModel):

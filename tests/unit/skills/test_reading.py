@@ -7,8 +7,7 @@ import pytest
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Message, Part, Role
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import TEXT, Law, WrongValueError
-from a2a_runtime.skills.reading import carried
+from a2a_runtime.skills.schema import TEXT, Law, WrongValueError, carried
 
 ANY = Law({"not": {"type": "string"}})
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_gen.source.positions import escaped, lines, positions, unescaped
+from a2a_gen.source.json_text import escaped, line_numbers, positions, unescaped
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
@@ -33,7 +33,7 @@ def test_agrees_with_json(*, data: object, indent: int | None, is_ascii: bool) -
 def test_lines(data: object) -> None:
     """The line of a value is one more than the line ends before it."""
     text = json.dumps(data, indent=1)
-    assert lines(text) == {pointer: text.count("\n", 0, offset) + 1 for pointer, offset in positions(text)}
+    assert line_numbers(text) == {pointer: text.count("\n", 0, offset) + 1 for pointer, offset in positions(text)}
 
 
 @pytest.mark.parametrize(

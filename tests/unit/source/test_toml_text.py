@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_gen.source.toml_text import TomlDocument
+from a2a_gen.source.project import TomlDocument
 
 TEXT = """\
 [agent]

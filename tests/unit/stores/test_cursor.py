@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
 from a2a_runtime.clock import moment
-from a2a_runtime.stores import cursor
-from a2a_runtime.stores.values import TaskQuery
+from a2a_runtime.stores import pagination
+from a2a_runtime.stores.models import TaskQuery
 
 FILTERS = [TaskQuery(), TaskQuery(context_id="c"), TaskQuery(context_id=""), TaskQuery(state=State.FAILED), TaskQuery(changed_after=moment(1))]
 
@@ -21,35 +21,35 @@ FILTERS = [TaskQuery(), TaskQuery(context_id="c"), TaskQuery(context_id=""), Tas
 def test_a_place_comes_back(at: int, key: str) -> None:
     """A token leads to where it was made, and is safe in an address."""
     for query in FILTERS:
-        token = cursor.task_token(query, at, key)
-        assert cursor.task_place(TaskQuery(query.context_id, query.state, query.changed_after, page_token=token)) == (at, key)
+        token = pagination.task_token(query, at, key)
+        assert pagination.task_place(TaskQuery(query.context_id, query.state, query.changed_after, page_token=token)) == (at, key)
         assert token.replace("-", "").replace("_", "").isalnum()
 
 
 def test_no_token_is_the_beginning() -> None:
     """An empty token begins a list."""
-    assert cursor.task_place(TaskQuery()) is None
-    assert cursor.config_place(10, "", "t") == ""
+    assert pagination.task_place(TaskQuery()) is None
+    assert pagination.config_place(10, "", "t") == ""
 
 
 @pytest.mark.parametrize("made_for", FILTERS, ids=range(len(FILTERS)))
 def test_a_token_is_of_one_filter(made_for: TaskQuery) -> None:
     """It is refused with any other; the page size may change."""
-    token = cursor.task_token(made_for, 1, "k")
+    token = pagination.task_token(made_for, 1, "k")
     for query in FILTERS:
         asked = TaskQuery(query.context_id, query.state, query.changed_after, page_size=7, page_token=token)
         if query == made_for:
-            assert cursor.task_place(asked) == (1, "k")
+            assert pagination.task_place(asked) == (1, "k")
         else:
             with pytest.raises(InvalidParamsError):
-                cursor.task_place(asked)
+                pagination.task_place(asked)
 
 
 @given(text=st.text(min_size=1))
 def test_any_other_text_is_refused(text: str) -> None:
     """What was never given out is an error with a place, and nothing worse."""
     with pytest.raises(InvalidParamsError) as caught:
-        cursor.task_place(TaskQuery(page_token=text))
+        pagination.task_place(TaskQuery(page_token=text))
     assert [field for field, _ in caught.value.fields] == ["pageToken"]
 
 
@@ -57,7 +57,7 @@ def test_any_other_text_is_refused(text: str) -> None:
 def test_json_that_is_no_token_is_refused(content: str) -> None:
     """Well-formed base64 is not enough."""
     token = base64.urlsafe_b64encode(content.encode()).decode().rstrip("=")
-    for read in (lambda: cursor.task_place(TaskQuery(page_token=token)), lambda: cursor.config_place(10, token, "t")):
+    for read in (lambda: pagination.task_place(TaskQuery(page_token=token)), lambda: pagination.config_place(10, token, "t")):
         with pytest.raises(InvalidParamsError):
             read()
 
@@ -75,16 +75,16 @@ FORGED = {
 @pytest.mark.parametrize("said", FORGED.values(), ids=FORGED.keys())
 def test_a_place_that_somebody_made_up_is_refused(said: str) -> None:
     """Although it says that it is of this list: the mark of a list is no secret."""
-    mark = cursor.read_token(cursor.task_token(TaskQuery(), 1, "k"))[0]
+    mark = pagination.read_token(pagination.task_token(TaskQuery(), 1, "k"))[0]
     token = base64.urlsafe_b64encode(said.replace("MARK", str(mark)).encode()).decode().rstrip("=")
     with pytest.raises(InvalidParamsError) as caught:
-        cursor.task_place(TaskQuery(page_token=token))
+        pagination.task_place(TaskQuery(page_token=token))
     assert [field for field, _ in caught.value.fields] == ["pageToken"]
 
 
 def test_a_token_of_configurations_is_none_of_tasks() -> None:
     """Even when both would be of the same filter, the form of the place tells them apart."""
     with pytest.raises(InvalidParamsError):
-        cursor.config_place(10, cursor.token((1, "k"), "t"), "t")
+        pagination.config_place(10, pagination.token((1, "k"), "t"), "t")
     with pytest.raises(InvalidParamsError):
-        cursor.task_place(TaskQuery(page_token=cursor.token(("k",), None, None, None)))
+        pagination.task_place(TaskQuery(page_token=pagination.token(("k",), None, None, None)))

@@ -9,11 +9,10 @@ import pytest
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.errors import EventsGoneError, StoreFullError
+from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.memory.row import Row
-from a2a_runtime.stores.memory.timeline import Timeline
-from a2a_runtime.stores.options import StoreOptions
-from a2a_runtime.stores.values import Change, TaskQuery
+from a2a_runtime.stores.memory.index import Row, Timeline
+from a2a_runtime.stores.models import Change, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import SCOPE, created, ended, new_task, replacing, texts_of
 

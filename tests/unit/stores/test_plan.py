@@ -11,8 +11,8 @@ from a2a_contract.lifecycle import LIFECYCLE, State
 from a2a_contract.v1_0 import Artifact, Part, StreamResponse
 from a2a_runtime import lifecycle
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
-from a2a_runtime.stores import plan
-from a2a_runtime.stores.values import ArtifactWrite, Change, Idempotency
+from a2a_runtime.stores import changes
+from a2a_runtime.stores.models import ArtifactWrite, Change, Idempotency
 
 
 class Head(NamedTuple):
@@ -40,7 +40,7 @@ REFUSALS = {
 def test_a_change_is_refused_for_one_reason(head: Head, change: Change, error: type[A2AError]) -> None:
     """The narrowest class says why."""
     with pytest.raises(error) as caught:
-        plan.refuse(head, change)
+        changes.refuse(head, change)
     assert type(caught.value) is error
 
 
@@ -50,7 +50,7 @@ def test_a_change_is_refused_for_one_reason(head: Head, change: Change, error: t
 )
 def test_a_lawful_change_passes(change: Change) -> None:
     """Nothing is raised when everything fits."""
-    plan.refuse(Head(), change)
+    changes.refuse(Head(), change)
 
 
 @pytest.mark.parametrize("state", State)
@@ -58,24 +58,24 @@ def test_both_forms_of_the_rules_agree(state: State) -> None:
     """What ``states_before`` lets through is what ``refuse`` does not refuse, for every state of the task."""
     for expected in (None, frozenset({State.WORKING, State.INPUT_REQUIRED}), frozenset(State)):
         change = Change(state=state, expected_states=expected)
-        allowed = plan.states_before(change)
+        allowed = changes.states_before(change)
         for before in State:
             try:
-                plan.refuse(Head(before), change)
+                changes.refuse(Head(before), change)
             except (TaskStateError, ConcurrencyError):
                 assert allowed is not None
                 assert before not in allowed
             else:
                 assert allowed is None or before in allowed
-    assert plan.states_before(Change()) is None
+    assert changes.states_before(Change()) is None
     assert lifecycle.predecessors(state) == {before for before, stage in LIFECYCLE.items() if state in stage.next}
 
 
 def test_a_key_stands_for_one_request() -> None:
     """Another hash is a conflict."""
-    plan.same_request(Idempotency("k", b"1"), b"1")
+    changes.same_request(Idempotency("k", b"1"), b"1")
     with pytest.raises(IdempotencyConflictError):
-        plan.same_request(Idempotency("k", b"1"), b"2")
+        changes.same_request(Idempotency("k", b"1"), b"2")
 
 
 def _write(artifact_id: str, text: str, *, append: bool, last: bool = False, **told: object) -> ArtifactWrite:
@@ -92,7 +92,7 @@ def test_writes_to_one_artifact_become_one() -> None:
         _write("b", "4", append=False),
         _write("b", "5", append=True, description="B"),
     ]
-    rows = plan.change_rows(Change(artifacts=writes), "t", "c", 0)
+    rows = changes.change_rows(Change(artifacts=writes), "t", "c", 0)
     shown = [StreamResponse.model_validate_json(body).artifact_update for body, _ in rows.events]
     assert [(row.artifact_id, row.replaces) for row in rows.chunks] == [("a", False), ("b", True)]
     assert [(each.append, each.last_chunk, [part.text for part in each.artifact.parts]) for each in shown if each] == [
@@ -107,6 +107,6 @@ def test_writes_to_one_artifact_become_one() -> None:
 
 def test_events_are_numbered_and_only_the_last_ends_the_task() -> None:
     """Artifacts come before the state, with the state before."""
-    rows = plan.change_rows(Change(state=State.COMPLETED, artifacts=[_write("a", "1", append=False)]), "t", "c", 0)
+    rows = changes.change_rows(Change(state=State.COMPLETED, artifacts=[_write("a", "1", append=False)]), "t", "c", 0)
     assert [(event.seq, event.state) for event in rows.numbered(7, State.WORKING)] == [(8, State.WORKING), (9, State.COMPLETED)]
     assert rows.numbered(7, State.COMPLETED) == []

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, UnsupportedStoreError
-from a2a_runtime.stores.options import StoreOptions
-from a2a_runtime.stores.sqlite import SqliteStore, migrations
+from a2a_runtime.stores.base import StoreOptions
+from a2a_runtime.stores.models import Change, TaskQuery
+from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.stores.sqlite import connection as migrations
 from a2a_runtime.stores.sqlite.connection import SQL, connect
-from a2a_runtime.stores.values import Change, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import SCOPE, created, ended, loaded, replacing, texts_of
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.streams.journal import KEY, Journal, numbers
 
-from a2a_runtime.streams.feed import Feed
+from a2a_runtime.streams.hub import Feed
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from unit.streams.journal import KEY, Journal, numbers
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
-from a2a_runtime.stores.port import LoggedEvent
+from a2a_runtime.stores.base import LoggedEvent
 from a2a_runtime.streams.hub import Hub
 
 pytestmark = pytest.mark.anyio

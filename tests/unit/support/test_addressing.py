@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_gen.support.addressing import Address, Addresses
 from a2a_gen.support.base import WireModel
-from a2a_gen.support.binding import AnyBinding, Binding, as_it_is, same
-from a2a_gen.support.operation import Operation
-from a2a_gen.support.routing import Choice, PathMember, Route
+from a2a_gen.support.binding import AnyBinding, Binding, Operation, as_it_is, same
+from a2a_gen.support.http import Address, Addresses, Choice, PathMember, Route
 
 GET, CANCEL, HOOK, OTHER = (Operation(name, name, streams=False, capability=None, calls={}) for name in ("get", "cancel", "hook", "other"))
 

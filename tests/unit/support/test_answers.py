@@ -9,9 +9,9 @@ from pydantic import Field, ValidationError
 from pydantic_core import from_json
 from typing_extensions import TypeAliasType
 
-from a2a_gen.support.answers import AnswerReader, Refusal, call_body, refusal
 from a2a_gen.support.base import JsonObject, WireModel
 from a2a_gen.support.binding import Hearing
+from a2a_gen.support.jsonrpc import AnswerReader, Refusal, call_body, refusal
 
 
 class Theirs(WireModel):

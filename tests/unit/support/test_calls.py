@@ -9,9 +9,8 @@ import pytest
 from pydantic_core import to_json
 
 from a2a_gen.support.base import Base64, Encoded, WireModel
-from a2a_gen.support.binding import AnyBinding, Binding, Nothing, as_it_is, made, same
-from a2a_gen.support.calls import CallReader, Fault, ReadCall, UnreadableCallError
-from a2a_gen.support.operation import Operation
+from a2a_gen.support.binding import AnyBinding, Binding, Nothing, Operation, as_it_is, made, same
+from a2a_gen.support.jsonrpc import CallReader, Fault, ReadCall, UnreadableCallError
 
 
 class Send(WireModel):

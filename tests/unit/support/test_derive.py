@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from a2a_gen.support import derive
-from a2a_gen.support.derive import JsonObject
+from a2a_gen.support import conversions
+from a2a_gen.support.conversions import JsonObject
 
 MOMENTS = {
     "the beginning": (0, datetime(1970, 1, 1, tzinfo=UTC)),
@@ -19,14 +19,14 @@ MOMENTS = {
 @pytest.mark.parametrize(("count", "moment"), MOMENTS.values(), ids=MOMENTS.keys())
 def test_milliseconds_are_a_point_in_time(count: int, moment: datetime) -> None:
     """A count of milliseconds since 1970 and a point in time are two ways to say one thing."""
-    assert derive.moment(count) == moment
-    assert derive.milliseconds(moment) == count
+    assert conversions.moment(count) == moment
+    assert conversions.milliseconds(moment) == count
 
 
 @pytest.mark.parametrize(("count", "year"), [(10**30, 9999), (-(10**30), 1)], ids=["after", "before"])
 def test_a_count_beyond_the_calendar_is_its_end(count: int, year: int) -> None:
     """A filter by a time that no calendar has is the widest or the narrowest there is, not an error."""
-    assert derive.moment(count).year == year
+    assert conversions.moment(count).year == year
 
 
 NAMES = {
@@ -42,7 +42,7 @@ NAMES = {
 @pytest.mark.parametrize(("name", "template", "ids"), NAMES.values(), ids=NAMES.keys())
 def test_a_name_holds_identifiers(name: str | None, template: tuple[str | None, ...], ids: tuple[str, ...]) -> None:
     """The name of a resource gives its identifiers, and empty ones if it is of another form."""
-    assert derive.resource(name, template) == ids
+    assert conversions.resource(name, template) == ids
 
 
 VALUES = {
@@ -58,14 +58,14 @@ VALUES = {
 @pytest.mark.parametrize(("value", "metadata"), VALUES.values(), ids=VALUES.keys())
 def test_what_is_wrapped_comes_out_again(value: object, metadata: JsonObject | None) -> None:
     """A value that must be an object is one, and is itself again when it is read."""
-    data, marked = derive.wrap(value, metadata, "value", "mark")
+    data, marked = conversions.wrap(value, metadata, "value", "mark")
     assert isinstance(data, dict)
-    assert derive.unwrap(data, marked, "value", "mark") == (value, metadata)
+    assert conversions.unwrap(data, marked, "value", "mark") == (value, metadata)
 
 
 def test_objects_pass_unmarked() -> None:
     """An object needs no wrapper, so that peers who know nothing of wrappers see it as it is."""
-    assert derive.wrap({"a": 1}, None, "value", "mark") == ({"a": 1}, None)
+    assert conversions.wrap({"a": 1}, None, "value", "mark") == ({"a": 1}, None)
 
 
 INTERFACES = {
@@ -81,9 +81,9 @@ INTERFACES = {
 @pytest.mark.parametrize("interfaces", INTERFACES.values(), ids=INTERFACES.keys())
 def test_addresses_come_back(interfaces: list[JsonObject]) -> None:
     """The addresses of a card come back from its main and further ones, in their order."""
-    card = derive.write_interfaces(interfaces, transport="JSONRPC")
+    card = conversions.write_interfaces(interfaces, transport="JSONRPC")
     further = card.get("additionalInterfaces")
-    read = derive.read_interfaces(
+    read = conversions.read_interfaces(
         str(card["url"]),
         preferred if isinstance(preferred := card.get("preferredTransport"), str) else None,
         further if isinstance(further, list) else None,
@@ -96,38 +96,38 @@ def test_addresses_come_back(interfaces: list[JsonObject]) -> None:
 def test_the_main_address_is_named_once() -> None:
     """A main address that stands among the further ones too is one address."""
     further: list[JsonObject] = [{"url": "v", "transport": "GRPC"}, {"url": "u", "transport": "JSONRPC"}]
-    read = derive.read_interfaces("u", None, further, "0.3.0", transport="JSONRPC")
+    read = conversions.read_interfaces("u", None, further, "0.3.0", transport="JSONRPC")
     assert [each["url"] for each in read] == ["u", "v"]
 
 
 def test_schemes_of_the_header_are_words() -> None:
     """A card that knows schemes by words says those of the HTTP header that are enough alone."""
-    schemes, requirements = derive.read_authentication({"schemes": ["bearer"]})
-    assert derive.write_authentication(schemes, requirements) == {"authentication": {"schemes": ["bearer"]}}
-    assert derive.write_authentication(schemes, None) == {"authentication": {"schemes": []}}
+    schemes, requirements = conversions.read_authentication({"schemes": ["bearer"]})
+    assert conversions.write_authentication(schemes, requirements) == {"authentication": {"schemes": ["bearer"]}}
+    assert conversions.write_authentication(schemes, None) == {"authentication": {"schemes": []}}
     both: list[JsonObject] = [{"schemes": {"bearer": {}, "key": {}}}]
-    assert derive.write_authentication(schemes, both) == {"authentication": {"schemes": []}}
+    assert conversions.write_authentication(schemes, both) == {"authentication": {"schemes": []}}
 
 
 def test_an_address_is_of_one_transport() -> None:
     """A card with one address has the first that speaks its transport, or none."""
     grpc: JsonObject = {"url": "g", "protocolBinding": "GRPC"}
-    assert derive.write_address([grpc, {"url": "u", "protocolBinding": "JSONRPC"}], transport="JSONRPC") == {"url": "u"}
-    assert derive.write_address([grpc], transport="JSONRPC") == {}
-    assert derive.read_address(None, transport="JSONRPC") == []
+    assert conversions.write_address([grpc, {"url": "u", "protocolBinding": "JSONRPC"}], transport="JSONRPC") == {"url": "u"}
+    assert conversions.write_address([grpc], transport="JSONRPC") == {}
+    assert conversions.read_address(None, transport="JSONRPC") == []
 
 
 def test_an_entry_is_a_text() -> None:
     """Only a text is found in a free object; anything else is none."""
     values: list[JsonObject | None] = [{"k": "v"}, {"k": 1}, {}, None]
-    assert [derive.entry(each, "k") for each in values] == ["v", None, None, None]
+    assert [conversions.entry(each, "k") for each in values] == ["v", None, None, None]
 
 
 def test_json_is_text_as_people_read_it() -> None:
     """JSON in a text keeps letters of every script."""
-    assert derive.json_text({"a": "ü", "b": [None, 1.5]}) == '{"a": "ü", "b": [null, 1.5]}'
+    assert conversions.json_text({"a": "ü", "b": [None, 1.5]}) == '{"a": "ü", "b": [null, 1.5]}'
 
 
 def test_fresh_identifiers_differ() -> None:
     """Two fresh identifiers are never the same."""
-    assert derive.fresh_id() != derive.fresh_id()
+    assert conversions.fresh_id() != conversions.fresh_id()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from a2a_gen.support.base import JSON_NULL, JsonAny, JsonNull, JsonObject, OpenModel, WireModel
-from a2a_gen.support.free_json import MAX_DEPTH
+from a2a_gen.support.scalars import MAX_DEPTH
 
 LARGE = 10**4299
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from a2a_gen.support.base import WireModel
-from a2a_gen.support.places import places
+from a2a_gen.support.field_paths import places
 
 
 class Part(WireModel):

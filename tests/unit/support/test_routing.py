@@ -6,9 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from a2a_gen.support.base import Base64, WireModel
-from a2a_gen.support.binding import AnyBinding, Binding, as_it_is, same
-from a2a_gen.support.operation import Operation
-from a2a_gen.support.routing import Choice, Match, PathMember, Route
+from a2a_gen.support.binding import AnyBinding, Binding, Operation, as_it_is, same
+from a2a_gen.support.http import Choice, Match, PathMember, Route
 
 
 class Request(WireModel):

@@ -9,8 +9,7 @@ from pydantic import AliasChoices, Field, ValidationError
 from typing_extensions import TypeAliasType
 
 from a2a_gen.support.base import JsonObject, Oneof, ToldApart, WireModel
-from a2a_gen.support.places import places
-from a2a_gen.support.steps import steps
+from a2a_gen.support.field_paths import places, steps
 
 
 class Text(WireModel):

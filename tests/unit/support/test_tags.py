@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter
 from typing_extensions import TypeAliasType
 
 from a2a_gen.support.base import WireModel
-from a2a_gen.support.tags import supplied
+from a2a_gen.support.unions import supplied
 
 
 class Text(WireModel):

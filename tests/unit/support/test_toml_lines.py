@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_gen.support.toml_lines import line_of
+from a2a_gen.support.project_rules import line_of
 
 TEXT = '''name = "x"
 "quoted key" = 1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from a2a_gen.diff.formats import github, json_report, junit, markdown, sarif, singleline, text
-from a2a_gen.diff.gate import Report
+from a2a_gen.diff.report import Report
 
 FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
     {

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from a2a_gen.diff.finding import Finding
 from a2a_gen.diff.formats.text import told
-from a2a_gen.diff.gate import Report
+from a2a_gen.diff.report import Report, verdict
 from a2a_gen.diff.rules.rule import Level
-from a2a_gen.diff.verdict import verdict
 
 _WORDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "notice"}
 

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 
 from a2a_gen.diff.finding import Finding
-from a2a_gen.diff.gate import Report
+from a2a_gen.diff.report import Report, verdict
 from a2a_gen.diff.rules.rule import Level
-from a2a_gen.diff.verdict import verdict
 from a2a_gen.problems import Place
 from a2a_gen.source.json_text import Json
 

@@ -6,9 +6,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from a2a_gen.diff.finding import Finding
 from a2a_gen.diff.formats.text import told
-from a2a_gen.diff.gate import Report
+from a2a_gen.diff.report import Report, verdict
 from a2a_gen.diff.rules.rule import Level
-from a2a_gen.diff.verdict import verdict
 
 
 def write(report: Report) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from a2a_gen.diff.finding import Finding
 from a2a_gen.diff.formats.text import shown, told
-from a2a_gen.diff.gate import Report
+from a2a_gen.diff.report import Report, counts, verdict
 from a2a_gen.diff.rules.rule import Level
-from a2a_gen.diff.verdict import counts, verdict
 
 _SIGNS = {Level.ERROR: "🔴", Level.WARNING: "🟡", Level.INFO: "⚪"}
 

@@ -7,7 +7,7 @@ import json
 from a2a_gen import __version__
 from a2a_gen.diff.finding import Finding
 from a2a_gen.diff.formats.text import told
-from a2a_gen.diff.gate import Report
+from a2a_gen.diff.report import Report
 from a2a_gen.diff.rules.rule import Level, Rule
 from a2a_gen.source.json_text import Json
 

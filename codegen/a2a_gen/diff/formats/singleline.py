@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from a2a_gen.diff.gate import Report
+from a2a_gen.diff.report import Report
 
 
 def write(report: Report) -> str:

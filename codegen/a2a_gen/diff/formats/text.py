@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator
 
 from a2a_gen.diff.finding import Finding
-from a2a_gen.diff.gate import Report
+from a2a_gen.diff.report import Report, counts, verdict, ways
 from a2a_gen.diff.rules.rule import Level
-from a2a_gen.diff.verdict import counts, verdict, ways
 from a2a_gen.diff.witness import Witness
 
 _LONGEST = 400

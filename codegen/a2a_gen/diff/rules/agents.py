@@ -8,7 +8,7 @@ from a2a_gen.diff import canonical
 from a2a_gen.diff.agent import Agent, Skill
 from a2a_gen.diff.change import Change
 from a2a_gen.diff.rules.rule import SAME, Rule, rule
-from a2a_gen.diff.tree import At
+from a2a_gen.diff.schema_node import At
 from a2a_gen.source.json_text import Json
 
 SURFACE_REMOVED = rule("A2A001 surface-removed", "agent narrows E E E", "nothing answers at {name} any more{old}", mirror="surface-added")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
-from a2a_gen.diff import canonical, objects
+from a2a_gen.diff import canonical, members
 from a2a_gen.diff.change import Change, Scene
-from a2a_gen.diff.node import Node
 from a2a_gen.diff.rules.properties import REMOVED_FROM_CLOSED, REMOVED_OPTIONAL, REMOVED_REQUIRED, proto_number
 from a2a_gen.diff.rules.rule import SAME, rule
+from a2a_gen.diff.schema_node import Node
 from a2a_gen.source.json_text import Json
 
 NUMBER_CHANGED = rule("A2A090 proto-number-changed", "proto none E E E", "the number of {name} went from {old} to {new}", mirror=SAME)
@@ -56,15 +56,15 @@ REMOVALS = frozenset({REMOVED_OPTIONAL, REMOVED_REQUIRED, REMOVED_FROM_CLOSED})
 def compare_member_facts(scene: Scene) -> Iterator[Change]:
     """Compare what is said about members, and about the type as a whole."""
     old, new = scene.old.node, scene.new.node
-    kept = [name for name in objects.names(old) if objects.spot_of(new, name)]
+    kept = [name for name in members.names(old) if members.spot_of(new, name)]
     for name in kept:
         yield from _number(scene, name)
         yield from _default(scene, name)
         yield from _aliases(scene, name)
         if _is(new, name, "deprecated") and not _is(old, name, "deprecated"):
-            sunset = objects.member_fact(new, name, "x-sunset")
+            sunset = members.member_fact(new, name, "x-sunset")
             yield scene.change(DEPRECATED, "properties", name, name=name, new=f" after {sunset}" if sunset else "")
-    gone = [name for name in objects.names(old) if name not in kept]
+    gone = [name for name in members.names(old) if name not in kept]
     yield from _gone(scene, gone)
     yield from _reserved(scene)
 
@@ -73,7 +73,7 @@ def _number(scene: Scene, name: str) -> Iterator[Change]:
     old, new = proto_number(scene, 0, name), proto_number(scene, 1, name)
     if old is not None and old != new:
         yield scene.change(NUMBER_CHANGED, "properties", name, name=name, old=str(old), new=str(new))
-    types = [objects.member_fact(atom.node, name, "x-proto") for atom in (scene.old, scene.new)]
+    types = [members.member_fact(atom.node, name, "x-proto") for atom in (scene.old, scene.new)]
     said = [(each.get("type"), each.get("optional")) if isinstance(each, dict) else (None, None) for each in types]
     if old is not None and said[0] != said[1]:
         yield scene.change(PROTO_TYPE_CHANGED, "properties", name, name=name, old=_proto(said[0]), new=_proto(said[1]))
@@ -85,7 +85,7 @@ def _proto(said: tuple[Json, Json]) -> str:
 
 def _default(scene: Scene, name: str) -> Iterator[Change]:
     for keyword, table in (("default", False), ("x-a2a-read", True)):
-        old, new = ((_read(atom.node, name) if table else objects.member_fact(atom.node, name, keyword)) for atom in (scene.old, scene.new))
+        old, new = ((_read(atom.node, name) if table else members.member_fact(atom.node, name, keyword)) for atom in (scene.old, scene.new))
         if old is not None and canonical.key(old) != canonical.key(new):
             yield scene.change(DEFAULT_CHANGED, "properties", name, name=name, old=canonical.key(old), new=canonical.key(new))
 
@@ -95,7 +95,7 @@ def _read(whole: Node, name: str) -> Json:
 
 
 def _aliases(scene: Scene, name: str) -> Iterator[Change]:
-    listed = (objects.member_fact(atom.node, name, "x-a2a-aliases") for atom in (scene.old, scene.new))
+    listed = (members.member_fact(atom.node, name, "x-a2a-aliases") for atom in (scene.old, scene.new))
     old, new = ([str(each) for each in words] if isinstance(words, list) else [] for words in listed)
     for word in old:
         if word not in new:
@@ -108,22 +108,22 @@ def _aliases(scene: Scene, name: str) -> Iterator[Change]:
 def _gone(scene: Scene, gone: list[str]) -> Iterator[Change]:
     numbers = {proto_number(scene, 0, name): name for name in gone}
     numbers.pop(None, None)
-    taken = {proto_number(scene, 1, name): name for name in objects.names(scene.new.node)}
+    taken = {proto_number(scene, 1, name): name for name in members.names(scene.new.node)}
     reserved = _list(scene.new.node, "numbers")
     for number, name in numbers.items():
-        if number in taken and objects.spot_of(scene.old.node, taken[number]) is None:
+        if number in taken and members.spot_of(scene.old.node, taken[number]) is None:
             if _kind(scene.old.node, name) != _kind(scene.new.node, taken[number]):
                 yield scene.change(NUMBER_REUSED, "properties", taken[number], name=str(number), old=name, new=taken[number])
         elif number not in taken and number not in reserved:
             yield scene.change(NOT_RESERVED, "properties", name, name=name, old=str(number))
     for name in gone:
-        sunset = objects.member_fact(scene.old.node, name, "x-sunset")
+        sunset = members.member_fact(scene.old.node, name, "x-sunset")
         if isinstance(sunset, str) and _is(scene.old.node, name, "deprecated"):
             yield scene.change(AFTER_SUNSET if is_past(sunset) else BEFORE_SUNSET, "properties", name, name=name, old=sunset)
 
 
 def _kind(whole: Node, name: str) -> Json:
-    spot = objects.spot_of(whole, name)
+    spot = members.spot_of(whole, name)
     return spot.members.get("type", spot.members.get("$ref")) if spot else None
 
 
@@ -140,7 +140,7 @@ def _list(whole: Node, keyword: str) -> list[Json]:
 
 
 def _is(whole: Node, name: str, keyword: str) -> bool:
-    return objects.member_fact(whole, name, keyword) is True
+    return members.member_fact(whole, name, keyword) is True
 
 
 def is_past(day: str) -> bool:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from a2a_gen.diff.change import Change, Pair, Scene
-from a2a_gen.diff.keywords import OPAQUE, UNDERSTOOD, WITH_IF, is_annotation
-from a2a_gen.diff.node import Node
 from a2a_gen.diff.rules.rule import SAME, rule
-from a2a_gen.diff.tree import Spot, Tree
+from a2a_gen.diff.schema_node import OPAQUE, UNDERSTOOD, WITH_IF, Node, Spot, Tree, is_annotation
 
 ADDED = rule("A2A085 applicator-added", "condition narrows E I I", "{name} was added, so that less is taken", mirror="applicator-removed")
 REMOVED = rule("A2A087 applicator-removed", "condition widens I E I", "{name} was removed, so that more is taken", mirror="applicator-added")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from a2a_gen.diff.change import Found, Scene
-from a2a_gen.diff.node import Node, node
-from a2a_gen.diff.tree import Spot, Tree
+from a2a_gen.diff.schema_node import Node, Spot, Tree, node
 
 
 def compare_items(scene: Scene) -> Iterator[Found]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from a2a_gen.diff import scalars
+from a2a_gen.diff import value_set
 from a2a_gen.diff.change import Change, Scene
 from a2a_gen.diff.rules.rule import rule
 from a2a_gen.diff.rules.types import compare_integers
@@ -25,10 +25,10 @@ def compare_number(scene: Scene) -> Iterator[Change]:
     """Compare the bounds of a number."""
     old, new = scene.old.node, scene.new.node
     yield from compare_integers(scene)
-    yield from _bound(scene, "minimum", scalars.low(old), scalars.low(new), rising_narrows=True)
-    yield from _bound(scene, "maximum", scalars.high(old), scalars.high(new), rising_narrows=False)
-    before, after = scalars.step(old), scalars.step(new)
-    if scalars.is_integer(old) == scalars.is_integer(new) or not _is_told_by_type(before, after):
+    yield from _bound(scene, "minimum", value_set.low(old), value_set.low(new), rising_narrows=True)
+    yield from _bound(scene, "maximum", value_set.high(old), value_set.high(new), rising_narrows=False)
+    before, after = value_set.step(old), value_set.step(new)
+    if value_set.is_integer(old) == value_set.is_integer(new) or not _is_told_by_type(before, after):
         yield from _multiple(scene, before, after)
 
 
@@ -41,10 +41,10 @@ def _is_told_by_type(old: Fraction | None, new: Fraction | None) -> bool:
 def compare_size(scene: Scene) -> Iterator[Change]:
     """Compare the bounds of a size."""
     kind = scene.old.kind
-    least, most = scalars.SIZES[kind]
+    least, most = value_set.SIZES[kind]
     old, new = scene.old.node, scene.new.node
-    lower = [(Fraction(size), False) if size else None for size in (scalars.smallest(old, kind), scalars.smallest(new, kind))]
-    sizes = (scalars.largest(old, kind), scalars.largest(new, kind))
+    lower = [(Fraction(size), False) if size else None for size in (value_set.smallest(old, kind), value_set.smallest(new, kind))]
+    sizes = (value_set.largest(old, kind), value_set.largest(new, kind))
     upper = [None if size is None else (Fraction(size), False) for size in sizes]
     yield from _bound(scene, least, lower[0], lower[1], rising_narrows=True)
     yield from _bound(scene, most, upper[0], upper[1], rising_narrows=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff import objects
+from a2a_gen.diff import members
 from a2a_gen.diff.change import Found, Scene
-from a2a_gen.diff.node import Node
 from a2a_gen.diff.rules.rule import rule
+from a2a_gen.diff.schema_node import Node
 
 CLOSED = rule("A2A080 additional-closed", "object narrows E I W", "members without a name here are refused now", mirror="additional-opened")
 OPENED = rule("A2A081 additional-opened", "object widens I W W", "members without a name here are taken now", mirror="additional-closed")
@@ -25,7 +25,7 @@ RULES = (CLOSED, OPENED, PATTERN_ADDED, PATTERN_REMOVED)
 
 def compare_others(scene: Scene) -> Iterator[Found]:
     """Compare what holds for members that neither side names."""
-    old, new = objects.others(scene.trees[0], scene.old.node), objects.others(scene.trees[1], scene.new.node)
+    old, new = members.others(scene.trees[0], scene.old.node), members.others(scene.trees[1], scene.new.node)
     if old.is_impossible != new.is_impossible:
         yield scene.change(CLOSED if new.is_impossible else OPENED, "additionalProperties")
     elif not old.is_impossible:
@@ -35,7 +35,7 @@ def compare_others(scene: Scene) -> Iterator[Found]:
 
 
 def _patterns(scene: Scene) -> Iterator[Found]:
-    old, new = objects.by_pattern(scene.trees[0], scene.old.node), objects.by_pattern(scene.trees[1], scene.new.node)
+    old, new = members.by_pattern(scene.trees[0], scene.old.node), members.by_pattern(scene.trees[1], scene.new.node)
     for pattern in sorted(old.keys() | new.keys()):
         if pattern in old and pattern in new:
             yield scene.child(old[pattern], new[pattern], ("matching member", pattern), "patternProperties", pattern)
@@ -45,7 +45,7 @@ def _patterns(scene: Scene) -> Iterator[Found]:
 
 def _matters(scene: Scene, old: Node | None, new: Node | None) -> bool:
     """A pattern that asks for nothing, where nothing is asked of other members either, is no pattern."""
-    rest = objects.others(scene.trees[0] if old is None else scene.trees[1], (scene.old if old is None else scene.new).node)
+    rest = members.others(scene.trees[0] if old is None else scene.trees[1], (scene.old if old is None else scene.new).node)
     said = new if old is None else old
     return said != rest and not (rest.is_anything and said is not None and said.is_anything)
 

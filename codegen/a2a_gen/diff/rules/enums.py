@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from a2a_gen.diff import scalars
+from a2a_gen.diff import value_set
 from a2a_gen.diff.change import Change, Focus, Scene
-from a2a_gen.diff.node import Node
 from a2a_gen.diff.rules.rule import SAME, Level, Levels, Rule, rule
+from a2a_gen.diff.schema_node import Node
 from a2a_gen.source.json_text import Json
 
 VALUE_REMOVED = rule("A2A050 enum-value-removed", "enum narrows E I E", "the value {name} is no longer allowed", mirror="enum-value-added")
@@ -37,7 +37,7 @@ def compare_values(scene: Scene) -> Iterator[Change]:
     elif old is None and new is not None:
         yield scene.change(ENUM_CLOSED, below)
     elif old is not None:
-        refused = [name for name, value in old.items() if not scalars.satisfies(scene.new.node, value)]
+        refused = [name for name, value in old.items() if not value_set.satisfies(scene.new.node, value)]
         yield from _each(scene, VALUE_REMOVED, refused, below)
         yield scene.change(ENUM_OPENED, below)
     if old is not None and new is not None and is_open(scene.old.node) != is_open(scene.new.node):

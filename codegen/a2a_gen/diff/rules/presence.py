@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff import objects
+from a2a_gen.diff import members
 from a2a_gen.diff.change import Change, Scene
 from a2a_gen.diff.rules.rule import SAME, rule
 
@@ -19,7 +19,7 @@ RULES = (MEMBER_REMOVED, MEMBER_ADDED, REGROUPED, GROUP_ADDED, GROUP_REMOVED)
 
 def compare_presence(scene: Scene) -> Iterator[Change]:
     """Compare the groups of two objects."""
-    old, new = objects.presence(scene.old.node), objects.presence(scene.new.node)
+    old, new = members.presence(scene.old.node), members.presence(scene.new.node)
     for label in dict.fromkeys((*old, *new)):
         below = label.partition(" ")[0]
         if label not in old:
@@ -31,7 +31,7 @@ def compare_presence(scene: Scene) -> Iterator[Change]:
 
 
 def _choices(scene: Scene, below: str, old: frozenset[frozenset[str]], new: frozenset[frozenset[str]]) -> Iterator[Change]:
-    known = {*objects.names(scene.old.node)}, {*objects.names(scene.new.node)}
+    known = {*members.names(scene.old.node)}, {*members.names(scene.new.node)}
     for gone in sorted(old - new, key=sorted):
         moved = gone <= known[1]
         yield scene.change(REGROUPED if moved else MEMBER_REMOVED, below, name=" with ".join(sorted(gone)))

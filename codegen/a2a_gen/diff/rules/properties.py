@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from a2a_gen.diff import objects
+from a2a_gen.diff import members
 from a2a_gen.diff.change import Change, Focus, Found, Scene
 from a2a_gen.diff.rules.rule import SAME, Level, Levels, rule
 
@@ -53,10 +53,10 @@ def compare_members(scene: Scene) -> Iterator[Found]:
     """Compare the members that are named on either side."""
     old, new = scene.old.node, scene.new.node
     renamed = _renamed(scene)
-    for name in dict.fromkeys((*objects.names(old), *objects.names(new))):
+    for name in dict.fromkeys((*members.names(old), *members.names(new))):
         if name in renamed or name in renamed.values():
             continue
-        before, after = objects.spot_of(old, name), objects.spot_of(new, name)
+        before, after = members.spot_of(old, name), members.spot_of(new, name)
         if before and after:
             yield _descend(scene, name)
         elif after:
@@ -64,7 +64,7 @@ def compare_members(scene: Scene) -> Iterator[Found]:
         else:
             yield from _removed(scene, name)
     for name, now in renamed.items():
-        kept = now in objects.names(new) and name in _aliases(scene, now)
+        kept = now in members.names(new) and name in _aliases(scene, now)
         yield scene.change(
             RENAMED_ALIAS if kept else RENAMED, "properties", now, focus=Focus(having=(name, now), without=(now, name)), old=name, new=now
         )
@@ -73,29 +73,29 @@ def compare_members(scene: Scene) -> Iterator[Found]:
 
 def _required(scene: Scene, renamed: Mapping[str, str]) -> Iterator[Change]:
     old, new = scene.old.node, scene.new.node
-    both = {*objects.names(old)} & {*objects.names(new)}
-    nameless = (objects.required(old) ^ objects.required(new)) - {*objects.names(old)} - {*objects.names(new)}
+    both = {*members.names(old)} & {*members.names(new)}
+    nameless = (members.required(old) ^ members.required(new)) - {*members.names(old)} - {*members.names(new)}
     for name in sorted((both | nameless) - renamed.keys() - set(renamed.values())):
-        was, must = name in objects.required(old), name in objects.required(new)
+        was, must = name in members.required(old), name in members.required(new)
         if must and not was:
-            filled = objects.fact(new, "x-a2a-read", name)
+            filled = members.fact(new, "x-a2a-read", name)
             yield scene.change(BECAME_REQUIRED, "required", name=name, levels=Levels.of("W I W") if filled else None, focus=_lacking(name))
         elif was and not must:
-            filled = objects.fact(old, "x-a2a-read", name)
+            filled = members.fact(old, "x-a2a-read", name)
             yield scene.change(BECAME_OPTIONAL, "required", name=name, levels=Levels.of("I W W") if filled else None, focus=_lacking(name))
 
 
 def _descend(scene: Scene, name: str) -> Found:
-    old = objects.member(scene.trees[0], scene.old.node, name)
-    new = objects.member(scene.trees[1], scene.new.node, name)
+    old = members.member(scene.trees[0], scene.old.node, name)
+    new = members.member(scene.trees[1], scene.new.node, name)
     return scene.child(old, new, ("member", name), "properties", name)
 
 
 def _added(scene: Scene, name: str) -> Iterator[Found]:
-    before = objects.member(scene.trees[0], scene.old.node, name)
-    must, knew = name in objects.required(scene.new.node), name in objects.required(scene.old.node)
+    before = members.member(scene.trees[0], scene.old.node, name)
+    must, knew = name in members.required(scene.new.node), name in members.required(scene.old.node)
     if must and not knew:
-        filled = objects.fact(scene.new.node, "x-a2a-read", name)
+        filled = members.fact(scene.new.node, "x-a2a-read", name)
         yield scene.change(ADDED_WITH_DEFAULT if filled else ADDED_REQUIRED, "properties", name, name=name, focus=_lacking(name))
     if knew and not must:
         yield scene.change(BECAME_OPTIONAL, "required", name=name, focus=_lacking(name))
@@ -103,20 +103,20 @@ def _added(scene: Scene, name: str) -> Iterator[Found]:
         yield scene.change(ADDED_TO_CLOSED, "properties", name, name=name, focus=_holding(name))
     elif not before.is_anything:
         yield _descend(scene, name)
-    elif not objects.names(scene.old.node):
+    elif not members.names(scene.old.node):
         yield from _shaped(scene, name)
     elif not must:
         yield scene.change(ADDED_OPTIONAL, "properties", name, name=name)
 
 
 def _shaped(scene: Scene, name: str) -> Iterator[Change]:
-    if not objects.member(scene.trees[1], scene.new.node, name).is_anything:
+    if not members.member(scene.trees[1], scene.new.node, name).is_anything:
         yield scene.change(SHAPED, "properties", name, name=name, focus=_holding(name))
 
 
 def _removed(scene: Scene, name: str) -> Iterator[Found]:
-    after = objects.member(scene.trees[1], scene.new.node, name)
-    was, must = name in objects.required(scene.old.node), name in objects.required(scene.new.node)
+    after = members.member(scene.trees[1], scene.new.node, name)
+    was, must = name in members.required(scene.old.node), name in members.required(scene.new.node)
     softer = _softened(scene, name)
     if must and not was:
         yield scene.change(BECAME_REQUIRED, "required", name=name, focus=_lacking(name))
@@ -126,7 +126,7 @@ def _removed(scene: Scene, name: str) -> Iterator[Found]:
         if was:
             yield scene.change(REMOVED_REQUIRED, "properties", name, name=name, levels=softer, focus=_lacking(name))
     elif was and not must:
-        filled = objects.fact(scene.old.node, "x-a2a-read", name)
+        filled = members.fact(scene.old.node, "x-a2a-read", name)
         yield scene.change(
             REMOVED_REQUIRED,
             "properties",
@@ -139,7 +139,7 @@ def _removed(scene: Scene, name: str) -> Iterator[Found]:
         yield scene.change(REMOVED_OPTIONAL, "properties", name, name=name, levels=softer)
     if not after.is_impossible and not after.is_anything:
         yield _descend(scene, name)
-    elif after.is_anything and not objects.names(scene.new.node) and not objects.member(scene.trees[0], scene.old.node, name).is_anything:
+    elif after.is_anything and not members.names(scene.new.node) and not members.member(scene.trees[0], scene.old.node, name).is_anything:
         yield scene.change(REMOVED_OPTIONAL, "properties", name, name=name, levels=Levels.of("W E E"))
 
 
@@ -158,18 +158,18 @@ def _softened(scene: Scene, name: str) -> Levels | None:
 
 
 def _aliases(scene: Scene, name: str) -> list[str]:
-    listed = objects.member_fact(scene.new.node, name, "x-a2a-aliases")
+    listed = members.member_fact(scene.new.node, name, "x-a2a-aliases")
     return [str(each) for each in listed] if isinstance(listed, list) else []
 
 
 def _renamed(scene: Scene) -> dict[str, str]:
     """Find members that have another name and are the same: by what the new one says, or by their number."""
     old, new = scene.old.node, scene.new.node
-    gone = [name for name in objects.names(old) if objects.spot_of(new, name) is None]
-    added = [name for name in objects.names(new) if objects.spot_of(old, name) is None]
+    gone = [name for name in members.names(old) if members.spot_of(new, name) is None]
+    added = [name for name in members.names(new) if members.spot_of(old, name) is None]
     found: dict[str, str] = {}
     for name in added:
-        said = objects.member_fact(new, name, "x-renamed-from")
+        said = members.member_fact(new, name, "x-renamed-from")
         before = [each for each in gone if each == said or each in _aliases(scene, name)]
         number = proto_number(scene, 1, name)
         before += [each for each in gone if number is not None and proto_number(scene, 0, each) == number and _is_same(scene, each, name)]
@@ -180,13 +180,13 @@ def _renamed(scene: Scene) -> dict[str, str]:
 
 def _is_same(scene: Scene, before: str, after: str) -> bool:
     """Whether two members of one number have kinds in common: a number that means something else is taken again, not renamed."""
-    spots = objects.spot_of(scene.old.node, before), objects.spot_of(scene.new.node, after)
+    spots = members.spot_of(scene.old.node, before), members.spot_of(scene.new.node, after)
     said = [spot.members.get("type", spot.members.get("$ref")) for spot in spots if spot]
     return len(said) == 2 and said[0] == said[1]  # noqa: PLR2004 - both are there
 
 
 def proto_number(scene: Scene, side: int, name: str) -> int | None:
     """Read the number that a member has in the protocol buffer."""
-    said = objects.member_fact((scene.old.node, scene.new.node)[side], name, "x-proto")
+    said = members.member_fact((scene.old.node, scene.new.node)[side], name, "x-proto")
     number = said.get("number") if isinstance(said, dict) else None
     return number if isinstance(number, int) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff import scalars
+from a2a_gen.diff import value_set
 from a2a_gen.diff.change import Change, Scene
 from a2a_gen.diff.rules.rule import SAME, Levels, rule
 
@@ -26,7 +26,7 @@ _AS_PYTHON_TYPE = frozenset({"date-time", "date", "time", "duration", "uuid", "b
 
 def compare_text(scene: Scene) -> Iterator[Change]:
     """Compare what texts must look like."""
-    old, new = (scalars.patterns(atom.node) for atom in (scene.old, scene.new))
+    old, new = (value_set.patterns(atom.node) for atom in (scene.old, scene.new))
     gone, added = ", ".join(sorted(old - new)), ", ".join(sorted(new - old))
     if gone and added:
         yield scene.change(PATTERN_CHANGED, "pattern", old=gone, new=added)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff import scalars
+from a2a_gen.diff import value_set
 from a2a_gen.diff.change import Change, Focus, Pair, Scene
 from a2a_gen.diff.rules.rule import SAME, rule
-from a2a_gen.diff.shape import Shape
+from a2a_gen.diff.value_set import Shape
 
 BECAME_NULLABLE = rule("A2A032 became-nullable", "type widens I E E", "null is now allowed", mirror="became-non-nullable")
 BECAME_NON_NULLABLE = rule("A2A033 became-non-nullable", "type narrows E I E", "null is no longer allowed", mirror="became-nullable")
@@ -35,12 +35,14 @@ def compare_kinds(pair: Pair, old: Shape, new: Shape) -> Iterator[Change]:
 
 def compare_integers(scene: Scene) -> Iterator[Change]:
     """Tell a whole number from any number."""
-    old, new = scalars.is_integer(scene.old.node), scalars.is_integer(scene.new.node)
+    old, new = value_set.is_integer(scene.old.node), value_set.is_integer(scene.new.node)
     if old != new:
         found = TYPE_NARROWED if new else TYPE_WIDENED
         yield scene.change(found, "type", old="integer" if old else "number", new="integer" if new else "number")
 
 
 def _told(shape: Shape) -> str:
-    kinds = ["integer" if kind == "number" and all(scalars.is_integer(atom.node) for atom in atoms) else kind for kind, atoms in shape.atoms.items()]
+    kinds = [
+        "integer" if kind == "number" and all(value_set.is_integer(atom.node) for atom in atoms) else kind for kind, atoms in shape.atoms.items()
+    ]
     return "any value" if len(kinds) == 6 else " or ".join(kinds) or "no value"  # noqa: PLR2004 - there are six kinds

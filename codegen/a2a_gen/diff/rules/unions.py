@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from a2a_gen.diff.change import Change, Focus, Pair, Words
 from a2a_gen.diff.rules.rule import SAME, Effect, Levels, Rule, rule
-from a2a_gen.diff.shape import Atom, tag_values
+from a2a_gen.diff.value_set import Atom, tag_values
 
 BRANCH_REMOVED = rule("A2A070 union-branch-removed", "union narrows E I E", "{name} is no longer an alternative", mirror="union-branch-added")
 BRANCH_ADDED = rule("A2A071 union-branch-added", "union widens I E I", "{name} is a new alternative", mirror="union-branch-removed")

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from a2a_gen.emit.render import Code, literal
 from a2a_gen.emit.translate.expressions import Printer, function_name
-from a2a_gen.emit.translate.matches import Pair
-from a2a_gen.emit.translate.paths import Side
+from a2a_gen.emit.translate.members import Pair, Side
 from a2a_gen.emit.translate.rules import Direction, Report
 from a2a_gen.emit.translate.steps import Function, Refuse, Step, Table
 from a2a_gen.ir.model import Dialect
@@ -61,4 +60,4 @@ class Context:
     def refusal(self, pair: Pair) -> Refuse:
         """End a function where nothing can be said."""
         text = f"{self.dialect.title} has no {pair.theirs} for this {pair.ours}"
-        return Refuse(Code(f"derive.UntranslatableError({literal(text)})"))
+        return Refuse(Code(f"conversions.UntranslatableError({literal(text)})"))

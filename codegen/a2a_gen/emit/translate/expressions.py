@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from a2a_gen.emit.translate.matches import Each, Free, Match, Pair, Same, Types, Values, Words, Wrapped
+from a2a_gen.emit.translate.members import Each, Free, Match, Pair, Same, Types, Values, Words, Wrapped
 from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.ir import names
 from a2a_gen.ir.model import ClassName, ListOf, MapOf, Primitive, Ref, TypeExpr

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from a2a_gen.emit.translate.links import Linked, Linker
-from a2a_gen.emit.translate.matches import Matcher, Pair, Wrapped, pairs_in
-from a2a_gen.emit.translate.paths import Side
+from a2a_gen.emit.translate.members import Matcher, Pair, Side, Wrapped, pairs_in
 from a2a_gen.emit.translate.rules import Report
 from a2a_gen.emit.translate.unions import Option, branches, options
 from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, Translation

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 from a2a_gen.emit.render import Code
-from a2a_gen.emit.translate.matches import Pair
+from a2a_gen.emit.translate.members import Pair
 from a2a_gen.emit.translate.rules import Direction
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from a2a_gen.emit.render import Code, literal
 from a2a_gen.emit.translate.context import Context
 from a2a_gen.emit.translate.expressions import function_name
-from a2a_gen.emit.translate.matches import Pair, Wrapped, pairs_in
-from a2a_gen.emit.translate.paths import Side
+from a2a_gen.emit.translate.members import Pair, Side, Wrapped, pairs_in
 from a2a_gen.emit.translate.rules import BRANCHES, Direction
 from a2a_gen.emit.translate.steps import Branch, Function, Give, Step, Table
 from a2a_gen.ir.model import Alias, Enumeration, OneOf, Record, Ref, Translation

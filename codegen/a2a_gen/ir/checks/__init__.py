@@ -7,26 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from a2a_gen.ir.checks import dialects, errors, lifecycle, operations, types
+from a2a_gen.ir.checks import operations, tables
+from a2a_gen.ir.checks import operations as types
 from a2a_gen.ir.model import Contract
 from a2a_gen.problems import Problem
 
 CHECKS: tuple[Callable[[Contract], Iterator[Problem]], ...] = (
     types.names_clash,
     types.dialects_and_folders,
-    dialects.dialects,
-    dialects.translations,
-    dialects.losses,
+    tables.dialects,
+    tables.translations,
+    tables.losses,
     operations.types,
-    operations.names,
+    operations.operation_names,
     operations.routes,
     operations.path_members,
     operations.capabilities,
-    errors.hierarchy,
-    errors.codes,
-    lifecycle.transitions,
-    lifecycle.spellings,
-    lifecycle.reading,
+    tables.hierarchy,
+    tables.codes,
+    tables.transitions,
+    tables.spellings,
+    tables.reading,
 )
 
 

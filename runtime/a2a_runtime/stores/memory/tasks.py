@@ -10,11 +10,10 @@ from a2a_runtime import lifecycle
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import millis_of
 from a2a_runtime.errors import EventsGoneError, StoreFullError
-from a2a_runtime.stores import cursor, fragments, plan
-from a2a_runtime.stores.memory.base import MemoryBase
-from a2a_runtime.stores.memory.row import Row
-from a2a_runtime.stores.memory.timeline import Timeline
-from a2a_runtime.stores.values import Change, Created, LoggedEvent, NewTask, StoredTask, TaskPage, TaskQuery, Written
+from a2a_runtime.stores import changes, fragments, pagination
+from a2a_runtime.stores.memory.index import Row, Timeline
+from a2a_runtime.stores.memory.state import MemoryBase
+from a2a_runtime.stores.models import Change, Created, LoggedEvent, NewTask, StoredTask, TaskPage, TaskQuery, Written
 
 
 class MemoryTasks(MemoryBase):
@@ -25,13 +24,13 @@ class MemoryTasks(MemoryBase):
         known = None if new.idempotency is None else self._promised(scope, new.idempotency)
         if known is not None and new.idempotency is not None:
             row, request_hash = known
-            plan.same_request(new.idempotency, request_hash)
+            changes.same_request(new.idempotency, request_hash)
             return Created(row.view(), is_new=False)
         at = self._shelf.now()
         if new.wire_id is not None:
             self._check_free(scope, new.wire_id, at)
         key, wire_id = self._shelf.new_key(), new.wire_id or self._ids.new()
-        rows = plan.new_rows(new, wire_id, at)
+        rows = changes.new_rows(new, wire_id, at)
         created = rows.created(scope, new, key, wire_id, at)
         self._make_room()
         row = Row(scope, key, wire_id, new)
@@ -65,15 +64,15 @@ class MemoryTasks(MemoryBase):
         if change.idempotency is not None:
             known = self._promised(scope, change.idempotency)
             if known is not None:
-                plan.same_request(change.idempotency, known[1])
+                changes.same_request(change.idempotency, known[1])
                 return Written(row.version, row.state, (), is_new=False)
-        plan.refuse(row, change)
+        changes.refuse(row, change)
         at = self._shelf.now()
-        rows = plan.change_rows(change, row.wire_id, row.context_id, at)
+        rows = changes.change_rows(change, row.wire_id, row.context_id, at)
         metadata = fragments.merged(row.metadata, change.metadata) if change.metadata else None
         return self._apply(row, change, rows, metadata, at)
 
-    def _apply(self, row: Row, change: Change, rows: plan.ChangeRows, metadata: bytes | None, at: int) -> Written:
+    def _apply(self, row: Row, change: Change, rows: changes.ChangeRows, metadata: bytes | None, at: int) -> Written:
         """Write what was worked out: from here on nothing may fail."""
         events = rows.numbered(row.last_seq, row.state)
         row.status = rows.status or row.status
@@ -108,14 +107,14 @@ class MemoryTasks(MemoryBase):
 
     async def list_tasks(self, scope: Scope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""
-        place = cursor.task_place(query)
+        place = pagination.task_place(query)
         matching = list(self._matching(scope, query, None)) if query.changed_after or query.context_id else None
         rest = self._matching(scope, query, place[0] if place else None)
         page = list(islice(rest, query.page_size + 1))
         shown = page[: query.page_size]
         return TaskPage(
             tasks=[row.view(query.history_length, include_artifacts=query.include_artifacts) for row in shown],
-            next_page_token=cursor.task_token(query, shown[-1].moved, shown[-1].key) if len(page) > len(shown) else "",
+            next_page_token=pagination.task_token(query, shown[-1].moved, shown[-1].key) if len(page) > len(shown) else "",
             total_size=len(matching) if matching is not None else self._count(scope, query),
         )
 

@@ -1,6 +1,6 @@
 """The store in Postgres, its doorbell, and the upgrade of its schema."""
 
-from a2a_runtime.stores.postgres.doorbell import PostgresDoorbell
+from a2a_runtime.stores.postgres.notifier import PostgresDoorbell
 from a2a_runtime.stores.postgres.pool import PoolSettings
 from a2a_runtime.stores.postgres.schema import upgrade
 from a2a_runtime.stores.postgres.store import PostgresStore

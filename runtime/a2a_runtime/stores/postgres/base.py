@@ -2,21 +2,78 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from uuid import UUID
 
+import asyncpg
+
 from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.lifecycle import State
 from a2a_runtime.caller import Scope
 from a2a_runtime.ids import Ids
-from a2a_runtime.stores.newborn import Newborns
-from a2a_runtime.stores.options import DEFAULTS, StoreOptions
-from a2a_runtime.stores.postgres import rows
-from a2a_runtime.stores.postgres.lane import Lane
+from a2a_runtime.stores import fragments as task_row
+from a2a_runtime.stores import sql
+from a2a_runtime.stores.base import DEFAULTS, StoreOptions
+from a2a_runtime.stores.changes import Newborns
+from a2a_runtime.stores.models import LoggedEvent, StoredTask
+from a2a_runtime.stores.postgres.pipeline import Lane
 from a2a_runtime.stores.postgres.pool import Pool, PoolSettings
-from a2a_runtime.stores.postgres.rows import Head, Names
-from a2a_runtime.stores.postgres.statements import SQL
-from a2a_runtime.stores.values import StoredTask
+
+# What rows of the database mean.
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a task is called; it never changes."""
+
+    scope: str
+    wire_id: str
+    context_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the rules ask of a task, and when its status was set."""
+
+    state: State
+    version: int
+    epoch: int
+    process: str | None
+    status_at: int
+
+
+def head(row: asyncpg.Record) -> Head:
+    """Read what the rules ask."""
+    return Head(State(row["state"]), row["version"], row["epoch"], row["process"], row["status_at"])
+
+
+def event(row: asyncpg.Record) -> LoggedEvent:
+    """Read an event."""
+    return LoggedEvent(row["seq"], row["body"], State(row["state"]))
+
+
+def stored(row: asyncpg.Record) -> StoredTask:
+    """Read a whole task."""
+    chunks = zip(row["ids"], row["facts"], row["parts"], strict=True) if row["ids"] else ()
+    return task_row.stored(row, row["bodies"] or (), chunks)
+
+
+# The statements of the store, by their names in the ``.sql`` files beside this one.
+
+_SECTIONS = sql.load(__package__ or "", "tasks.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
+_INCLUDE = re.compile(r"\{(\w+)\}")
+
+
+def _included(text: str) -> str:
+    """Put other sections where a statement names them."""
+    return _INCLUDE.sub(lambda name: _included(_SECTIONS[name[1]]), text)
+
+
+SQL = {name: _included(text) for name, text in _SECTIONS.items()}
+
 
 _MOST_NAMES = 20_000
 EVERYTHING = (None, True)  # all of the history, and the artifacts
@@ -75,7 +132,7 @@ class PostgresBase:
         if row is None:
             raise TaskNotFoundError
         self._remember(key, Names(scope.to_text(), row["wire_id"], row["context_id"]))
-        return rows.head(row)
+        return head(row)
 
     async def _key(self, scope: Scope, wire_id: str) -> UUID:
         row = await self._pool.row(SQL["find_task"], scope.to_text(), wire_id)
@@ -86,7 +143,7 @@ class PostgresBase:
 
     async def _load(self, keys: Sequence[UUID]) -> dict[str, StoredTask]:
         found = await self._pool.rows(SQL["load_tasks"], *EVERYTHING, keys)
-        return {task.key: task for task in map(rows.stored, found)}
+        return {task.key: task for task in map(stored, found)}
 
 
 def uuid_of(key: str) -> UUID:

@@ -20,7 +20,7 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.stores.options import FailPoint, no_fault
+from a2a_runtime.stores.base import FailPoint, no_fault
 
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"  # generic for type checkers only
 

@@ -10,11 +10,11 @@ from a2a_contract.errors import TaskNotFoundError
 from a2a_runtime.caller import Scope
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.ids import Ids
-from a2a_runtime.stores import row as task_row
-from a2a_runtime.stores.options import DEFAULTS, StoreOptions
+from a2a_runtime.stores import fragments as task_row
+from a2a_runtime.stores.base import DEFAULTS, StoreOptions
+from a2a_runtime.stores.models import StoredTask
 from a2a_runtime.stores.sqlite.connection import SQL
-from a2a_runtime.stores.sqlite.lane import Call, Lane, T
-from a2a_runtime.stores.values import StoredTask
+from a2a_runtime.stores.sqlite.executor import Call, Lane, T
 
 
 class SqliteBase:

@@ -13,8 +13,7 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
-from a2a_runtime.stores.options import StoreOptions
-from a2a_runtime.stores.port import ArtifactWrite, Change, Idempotency, NewTask, Store, StoredTask
+from a2a_runtime.stores.base import ArtifactWrite, Change, Idempotency, NewTask, Store, StoredTask, StoreOptions
 from a2a_runtime.testing.clock import FakeClock
 
 SCOPE = Scope("/agent", "acme", "ada")

@@ -11,7 +11,7 @@ import pytest
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
-from a2a_runtime.stores.port import ArtifactWrite, Change, NewTask, Store, StoredTask
+from a2a_runtime.stores.base import ArtifactWrite, Change, NewTask, Store, StoredTask
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, appending, artifact, created, ended, loaded, new_task, replacing, said, texts_of
 
 ODD: dict[str, object] = {

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from a2a_contract.lifecycle import State
-from a2a_runtime.stores.port import Change, Store
+from a2a_runtime.stores.base import Change, Store
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, created, ended, loaded, new_task, said
 

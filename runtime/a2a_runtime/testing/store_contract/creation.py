@@ -9,7 +9,7 @@ import pytest
 from a2a_contract.errors import IdempotencyConflictError, TaskIdInUseError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import StreamResponse
-from a2a_runtime.stores.port import Change, Idempotency, Store
+from a2a_runtime.stores.base import Change, Idempotency, Store
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import REUSE, SCOPE, StoreCase, created, ended, loaded, new_task, replacing
 

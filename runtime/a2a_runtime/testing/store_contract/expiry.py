@@ -8,7 +8,7 @@ import pytest
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
-from a2a_runtime.stores.port import Change, Store
+from a2a_runtime.stores.base import Change, Store
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import HOUR, SCOPE, StoreCase, created, ended, loaded, new_task, said
 from a2a_runtime.testing.store_contract.outbox import hook

@@ -11,7 +11,7 @@ import pytest
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import Scope
-from a2a_runtime.stores.port import Change, Store, StoredTask, TaskQuery
+from a2a_runtime.stores.base import Change, Store, StoredTask, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import REUSE, SCOPE, StoreCase, created, ended, new_task, replacing, said
 

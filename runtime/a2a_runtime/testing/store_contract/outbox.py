@@ -11,7 +11,7 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
 from a2a_runtime.clock import millis_of
-from a2a_runtime.stores.port import Change, Delivery, Store, StoredTask
+from a2a_runtime.stores.base import Change, Delivery, Store, StoredTask
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import HOUR, SCOPE, StoreCase, appending, created, ended, new_task
 

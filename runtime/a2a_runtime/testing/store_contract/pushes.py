@@ -10,7 +10,7 @@ import pytest
 
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
-from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, created, new_task
 
 SENDER = AuthenticationInfo(scheme="Bearer", credentials="c")

@@ -8,7 +8,7 @@ import asyncio
 
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.errors import ConcurrencyError, TaskTerminalError
-from a2a_runtime.stores.port import Change, Idempotency, Store, Written
+from a2a_runtime.stores.base import Change, Idempotency, Store, Written
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, appending, created, loaded, new_task, texts_of
 
 

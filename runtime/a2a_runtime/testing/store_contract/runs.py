@@ -11,7 +11,7 @@ import pytest
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import Scope
-from a2a_runtime.stores.port import Change, Record, RecordKind, Store
+from a2a_runtime.stores.base import Change, Record, RecordKind, Store
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import LEASE, SCOPE, StoreCase, created, ended, loaded, new_task
 

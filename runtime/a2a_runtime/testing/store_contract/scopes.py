@@ -9,7 +9,7 @@ import pytest
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Scope
-from a2a_runtime.stores.port import Change, Idempotency, Store, TaskQuery
+from a2a_runtime.stores.base import Change, Idempotency, Store, TaskQuery
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, created, loaded, new_task
 
 STRANGERS = pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 
-from a2a_runtime.stores.port import Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import StoreCase
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
-from a2a_runtime.mounting import mounted
-from a2a_runtime.skills.port import Call, Stream
+from a2a_runtime.project.surfaces import mounted
+from a2a_runtime.skills.handlers import Call, Stream
 from a2a_runtime.surface import Surface
 
 from . import skills

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.form import Form
+from a2a_runtime.skills.schema import Form
 
 from .types.approval import (
     Approval,

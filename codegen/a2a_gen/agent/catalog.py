@@ -1,0 +1,168 @@
+"""Every schema that the skills reach, and the one name that each has in Python.
+
+A definition is called as its author called it. The schema of a whole file is called by its title, else as its file, whoever uses it. Where two want
+one name, the later one, in the order of files and pointers, gets the name of its file in front.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from keyword import iskeyword
+from pathlib import PurePosixPath
+
+from a2a_gen.agent import schemas
+from a2a_gen.agent.schemas import Library, Target
+from a2a_gen.source.json_text import Json, unescaped
+from a2a_gen.source.references import PROTOCOL
+
+# What modules of models import, or Python has already.
+_TAKEN = frozenset(
+    """
+    Annotated Any AwareDatetime BaseModel ClosedModel ConfigDict Field Json Literal None Number Optional SkillModel True TYPE_CHECKING TypeAlias
+    TypeAliasType False Union date
+    ABC AsyncIterator Agent Question SkillClient SkillContext SkillContract Surface
+    """.split()  # noqa: SIM905 - a list would take ten lines
+)
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+class Catalogue:
+    """The schemas that are reached from some roots."""
+
+    def __init__(self, library: Library, roots: Iterable[Target]) -> None:
+        self.library = library
+        self._references: dict[tuple[Target, str], Target | None] = {}
+        self.targets = sorted(self._reached(roots))
+        self._taken: set[str] = set(_TAKEN)
+        self._taken |= {pascal(target.pointer.rpartition("/")[2]) for target in self.targets if target.file.startswith(PROTOCOL)}
+        self.names = {target: self._name(target) for target in self.targets if not target.file.startswith(PROTOCOL)}
+
+    def follow(self, origin: Target, text: str) -> Target | None:
+        """Find what a reference means, as it was found before."""
+        return self._references.get((Target(origin.file), text)) or self.library.resolve(text, origin)
+
+    def unique(self, wanted: str, file: str) -> str:
+        """Give a name that nothing else has."""
+        stem = pascal(PurePosixPath(file).name.partition(".")[0])
+        tries: Iterable[str] = (wanted, f"{stem}{wanted}", *(f"{wanted}{number}" for number in range(2, 1000)))
+        name = next(each for each in tries if each not in self._taken)
+        self._taken.add(name)
+        return name
+
+    def _reached(self, roots: Iterable[Target]) -> Iterator[Target]:
+        waiting, seen = list(roots), set[Target]()
+        while waiting:
+            target = waiting.pop()
+            if target in seen:
+                continue
+            seen.add(target)
+            yield target
+            waiting.extend(self._references_in(target, self.library.value(target)))
+
+    def _references_in(self, place: Target, schema: Json) -> Iterator[Target]:
+        if not isinstance(schema, dict):
+            return
+        text = schemas.reference(schema)
+        if text is not None:
+            found = self.library.resolve(text, place)
+            self._references[Target(place.file), text] = found
+            if found is not None:
+                yield found
+        for pointer, part in schemas.parts(schema):
+            yield from self._references_in(Target(place.file, place.pointer + pointer), part)
+
+    def _name(self, target: Target) -> str:
+        holder, _, tail = target.pointer.rpartition("/")
+        title = pascal(schemas.text(self.library.value(target), "title"))
+        stem = pascal(PurePosixPath(target.file).name.partition(".")[0])
+        if holder.rpartition("/")[2] in schemas.HOLDERS:
+            wanted = pascal(unescaped(tail))
+        elif target.pointer:
+            wanted = stem + pascal(unescaped(tail))
+        else:
+            wanted = title or pascal(PurePosixPath(target.file).stem.removesuffix(".schema"))
+        return self.unique(wanted or stem or "Value", target.file)
+
+
+def pascal(text: str) -> str:
+    """Make a name of a class: ``generate-report`` becomes ``GenerateReport``."""
+    name = "".join(word[:1].upper() + word[1:] for word in _WORD.findall(text))
+    return f"Type{name}" if name[:1].isdigit() or iskeyword(name) else name
+
+
+# One schema for each thing that crosses the boundary: what its author wrote, word for word, with everything that it refers to inside.
+#
+# Only references change: they lead to definitions of the same document. So a validator that knows nothing of the project says the same as one that
+# has
+# all of its files.
+#
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_NAMES = frozenset({"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema"})
+_OLD = ("draft-07", "draft-06", "draft-04")
+
+
+def bundle(root: Target, catalogue: Catalogue, identifier: str) -> bytes:
+    """Write the schema of a target."""
+    library = catalogue.library
+    document = library.value(Target(root.file))
+    draft = schemas.text(document, "$schema") or DRAFT
+    holder = "definitions" if any(old in draft for old in _OLD) else "$defs"
+    used: dict[Target, str] = {}
+    schema = _inside(library.value(root), root, catalogue, (holder, used))
+    definitions: dict[str, Json] = {}
+    while missing := [target for target in used if used[target] not in definitions]:
+        for target in missing:
+            definitions[used[target]] = _inside(library.value(target), target, catalogue, (holder, used))
+    own = schemas.text(library.value(root), "$id")
+    head: dict[str, Json] = {"$schema": draft, "$id": own if "://" in own or own.startswith("urn:") else identifier}
+    body: dict[str, Json] = schema if isinstance(schema, dict) else {"allOf": [schema]}
+    if root.pointer and "title" not in body:  # who has only this document is to call the type as we do
+        body = {"title": catalogue.names[root], **body}
+    if "$ref" in body:  # in old drafts it would push the rest aside
+        body = {"allOf": [body]}
+    if definitions:
+        body = {**body, holder: dict(sorted(definitions.items()))}
+    return f"{json.dumps({**head, **body}, indent=2, ensure_ascii=False)}\n".encode()
+
+
+def _inside(value: Json, place: Target, catalogue: Catalogue, into: tuple[str, dict[Target, str]]) -> Json:
+    """Copy a schema, with its references leading to definitions that are noted in ``used``."""
+    if not isinstance(value, dict):
+        return value
+    parts = dict(schemas.parts(value))
+    made: dict[str, Json] = {}
+    for keyword, each in value.items():
+        if keyword in schemas.REFERENCES and isinstance(each, str):
+            made["$ref"] = _local(each, place, catalogue, into)
+        elif keyword not in _NAMES and keyword not in schemas.HOLDERS:
+            made[keyword] = each
+    for pointer, part in parts.items():
+        steps = pointer.split("/")[1:]
+        copied = _inside(part, Target(place.file, place.pointer + pointer), catalogue, into)
+        _put(made, steps, copied)
+    return made
+
+
+def _put(made: dict[str, Json], steps: list[str], part: Json) -> None:
+    keyword, key = steps[0], steps[1].replace("~1", "/").replace("~0", "~") if len(steps) > 1 else None
+    holder = made[keyword]
+    if key is None:
+        made[keyword] = part
+    elif isinstance(holder, dict):
+        made[keyword] = {**holder, key: part}
+    elif isinstance(holder, list):
+        made[keyword] = [part if index == int(key) else each for index, each in enumerate(holder)]
+
+
+def _local(text: str, place: Target, catalogue: Catalogue, into: tuple[str, dict[Target, str]]) -> str:
+    holder, used = into
+    target = catalogue.follow(place, text)
+    if target is None:
+        return text
+    if target not in used:
+        wanted = target.pointer.rpartition("/")[2] if target.file.startswith(PROTOCOL) else catalogue.names[target]
+        used[target] = wanted if wanted not in used.values() else f"{wanted}{len(used)}"
+    return f"#/{holder}/{used[target]}"

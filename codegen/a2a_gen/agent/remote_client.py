@@ -1,0 +1,244 @@
+"""The package of a client for a remote agent: types, client and table of skills from the schemas on its card, beside what was seen of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from a2a_gen.agent import build, models, modules, schemas
+from a2a_gen.agent import schemas as keywords
+from a2a_gen.agent.catalog import Catalogue, pascal
+from a2a_gen.agent.ir import TEXT, AgentIR, FormIR, SkillIR
+from a2a_gen.agent.models import modules_of
+from a2a_gen.agent.remote import Remote, Served
+from a2a_gen.agent.schemas import Library, Schema, Target
+from a2a_gen.agent.settings import AgentSettings
+from a2a_gen.agent.type_builder import Shaper
+from a2a_gen.emit.render import render
+from a2a_gen.ir.names import skill_constant, skill_methods, skill_word
+from a2a_gen.problems import ContractError, Level, ProjectError
+from a2a_gen.source.git import BaselineError
+from a2a_gen.source.json_text import Json
+
+# The schemas of a remote agent as files to make types from: what several of them have in common becomes one type again.
+#
+# An agent serves each schema whole. Definitions that are the same to the letter, under the same name, were one definition; others of that name get
+# the
+# name of their skill in front.
+#
+
+
+class Merged:
+    """Files of definitions, one for each draft, and where each schema has gone."""
+
+    def __init__(self, schemas: Iterable[Served]) -> None:
+        self._drafts: dict[str, dict[str, Json]] = {}
+        self.references: dict[tuple[str, str], str] = {}
+        for each in schemas:
+            self._add(each)
+
+    @property
+    def files(self) -> Mapping[str, bytes]:
+        """The files, by their names."""
+        return {
+            _file(index): json.dumps({"$schema": draft, "$defs": definitions}).encode()
+            for index, (draft, definitions) in enumerate(self._drafts.items())
+        }
+
+    def _add(self, served: Served) -> None:
+        schema = served.data
+        draft = keywords.text(schema, "$schema") or "https://json-schema.org/draft/2020-12/schema"
+        definitions = self._drafts.setdefault(draft, {})
+        holder = next((each for each in keywords.HOLDERS if each in schema), "$defs")
+        own = keywords.members(schema, holder)
+        body: Json = {key: value for key, value in schema.items() if key not in {holder, "$schema", "$id"}}
+        skill = pascal(skill_word(served.skill))
+        root = pascal(keywords.text(schema, "title")) or f"{skill}{pascal(served.use)}"
+        root = f"{root}Root" if root in own else root
+        wanted: Schema = {name: _untitled(name, each) for name, each in {**own, root: body}.items()}
+        names = self._names(wanted, served, definitions, holder)
+        definitions |= {names[name]: _renamed(each, names, holder) for name, each in wanted.items()}
+        self.references[served.skill, served.use] = f"{_file(list(self._drafts).index(draft))}#/$defs/{names[root]}"
+
+    def _names(self, wanted: Schema, served: Served, taken: Schema, holder: str) -> Mapping[str, str]:
+        """Choose the names; a definition keeps its name when what is there under it says the same."""
+        names = {name: name for name in wanted}
+        while clash := next((name for name, new in names.items() if new in taken and taken[new] != _renamed(wanted[name], names, holder)), None):
+            names[clash] = f"{pascal(skill_word(served.skill))}{names[clash]}"
+        return names
+
+
+def _untitled(name: str, schema: Json) -> Json:
+    """Drop a title that only repeats the name: it is there in the schema that is served, and may not be where another refers to it."""
+    if not isinstance(schema, dict) or pascal(keywords.text(schema, "title")) != name:
+        return schema
+    return {key: value for key, value in schema.items() if key != "title"}
+
+
+def _file(index: int) -> str:
+    return f"agent{index + 1 if index else ''}.json"
+
+
+def _renamed(value: Json, names: Mapping[str, str], holder: str) -> Json:
+    if isinstance(value, list):
+        return [_renamed(each, names, holder) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _reference(each, names, holder) if key == "$ref" and isinstance(each, str) else _renamed(each, names, holder)
+        for key, each in value.items()
+    }
+
+
+def _reference(text: str, names: Mapping[str, str], holder: str) -> str:
+    name = text.removeprefix(f"#/{holder}/")
+    return f"#/$defs/{names[name]}" if name in names and name != text else text
+
+
+# What was seen of a remote agent when its client was made, kept beside the code: the card, the schemas, and a lock with their hashes.
+#
+# client.lock.json   where the card was, and the SHA-256 of it, of every schema, by skill and use, and of every file of the package
+# card.json          the card
+# schemas/           the schemas as they were served
+#
+
+LOCK = "client.lock.json"
+CARD = "card.json"
+SCHEMAS = "schemas"
+
+
+def files(remote: Remote) -> dict[str, bytes]:
+    """Write what was seen, by path relative to the package."""
+    return {CARD: _card(remote), **{f"{SCHEMAS}/{each.file}": each.document for each in remote.schemas}}
+
+
+def lock(remote: Remote, source: str, outputs: Mapping[str, bytes]) -> bytes:
+    """Write the lock: where the card is, what was seen, and every file of the package as it was made."""
+    hashes: dict[str, dict[str, str]] = {}
+    for each in remote.schemas:
+        hashes.setdefault(each.skill, {})[each.use] = _hash(each.document)
+    made = {path: _hash(content) for path, content in outputs.items()}
+    members = {"source": source, "card": _hash(_card(remote)), "schemas": hashes, "outputs": made}
+    return f"{json.dumps(members, indent=2, sort_keys=True)}\n".encode()
+
+
+def left(folder: Path) -> Mapping[str, str]:
+    """Give the hashes of the files of a package as they were made; none of a package that is not there."""
+    try:
+        outputs = schemas.members(json.loads((folder / LOCK).read_bytes()), "outputs")
+    except (OSError, ValueError):
+        return {}
+    return {path: each for path, each in outputs.items() if isinstance(each, str)}
+
+
+def touched(folder: Path) -> Iterator[tuple[str, str]]:
+    """Name the files that are not as they were made, and why."""
+    for path, made in left(folder).items():
+        file = folder / path
+        if not file.is_file():
+            yield path, "missing"
+        elif _hash(file.read_bytes()) != made:
+            yield path, "edited by hand"
+
+
+def read(folder: Path) -> Remote:
+    """Read it, or say why it cannot be compared with (``BaselineError``)."""
+    try:
+        lock: dict[str, Json] = json.loads((folder / LOCK).read_bytes())
+        card: dict[str, Json] = json.loads(_unchanged(folder / CARD, schemas.text(lock, "card")))
+        return Remote(card, tuple(_schemas(folder, lock)))
+    except OSError as error:
+        raise BaselineError(f"{folder} holds no client: {error.filename} cannot be read", "make it first: a2a-gen client URL -o …") from None
+    except ValueError:
+        raise BaselineError(f"{folder / LOCK} is no lock of a client", "make the client anew: a2a-gen client URL -o …") from None
+
+
+def _card(remote: Remote) -> bytes:
+    return f"{json.dumps(remote.card, indent=2, ensure_ascii=False)}\n".encode()
+
+
+def _schemas(folder: Path, lock: dict[str, Json]) -> Iterator[Served]:
+    for skill, uses in schemas.members(lock, "schemas").items():
+        for use, digest in uses.items() if isinstance(uses, dict) else ():
+            served = Served(skill, use, b"")
+            yield Served(skill, use, _unchanged(folder / SCHEMAS / served.file, digest))
+
+
+def _unchanged(file: Path, digest: Json) -> bytes:
+    content = file.read_bytes()
+    if _hash(content) != digest:
+        raise ProjectError(f"{file} is not what was seen: its hash differs from that in {LOCK}", "take back the edit, or make the client anew")
+    return content
+
+
+def _hash(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+_SOURCE = "the card of the agent"
+
+
+def emit(remote: Remote, command: str) -> dict[str, bytes]:
+    """Write the files of the package; ``command`` is what makes all of this again."""
+    agent = _agent(remote, _methods(remote), command)
+    name = f"{agent.class_name}Client"
+    homes = [(home, names) for home, names in (("client", [name]), ("types", sorted(agent.modules))) if names]
+    names = sorted(each for _, listed in homes for each in listed)
+    says = f"A typed client of {agent.class_name}, made from its card."
+    return {
+        **models.emit(agent.definitions, agent.modules, _SOURCE, command),
+        **modules.client_side(agent),
+        "__init__.py": render("package.py.jinja", sources=(_SOURCE,), command=command, says=says, homes=homes, names=names),
+        **files(remote),
+    }
+
+
+def _methods(remote: Remote) -> Mapping[str, str]:
+    """Name the method of each skill, or say that there is none to call, or no telling which."""
+    counts = Counter(skill for skill, _ in remote.skills)
+    if not counts:
+        raise ProjectError("the card names no skill: there is nothing to call", "give the card of an agent that has some")
+    if twice := [skill for skill, count in counts.items() if count > 1]:
+        raise ProjectError(f"the card has several skills with the id {', '.join(map(repr, twice))}", "ask whoever runs the agent to rename them")
+    return skill_methods(counts)
+
+
+def _agent(remote: Remote, methods: Mapping[str, str], command: str) -> AgentIR:
+    merged = Merged(remote.schemas)
+    with TemporaryDirectory(prefix="a2a-gen-") as folder:
+        for name, content in merged.files.items():
+            Path(folder, name).write_bytes(content)
+        library = Library(Path(folder))
+        roots = {key: library.resolve(text, Target("card")) for key, text in merged.references.items()}
+        catalogue = Catalogue(library, {target: "" for target in roots.values() if target})
+        wrong = [*library.problems, *(each for each in build.check(library) if each.level is Level.ERROR)]
+        if wrong:
+            raise ContractError(wrong)
+        definitions = Shaper(catalogue).definitions
+    forms = {(each.skill, each.use): (roots[each.skill, each.use], each) for each in remote.schemas}
+
+    def form(skill: str, use: str) -> FormIR:
+        target, served = forms.get((skill, use), (None, None))
+        return TEXT if target is None or served is None else FormIR(catalogue.names[target], served.file, served.document)
+
+    settings = AgentSettings({"agent": dict(remote.card)}, ())
+    skills = tuple(
+        SkillIR(
+            id=skill,
+            method=methods[skill],
+            constant=skill_constant(methods[skill]),
+            description=schemas.text(facts, "description") or skill,
+            input=form(skill, "input"),
+            output=form(skill, "output"),
+            replies={},
+            streams=skill in remote.streaming,
+            handler=None,
+            facts={},
+        )
+        for skill, facts in remote.skills
+    )
+    return AgentIR(settings, skills, definitions, modules_of(definitions), _SOURCE, command)

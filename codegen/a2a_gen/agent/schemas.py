@@ -1,0 +1,263 @@
+"""The schema files of a project, read when something refers to them, and where references lead.
+
+    report.json#/$defs/Chapter     a file beside the one that refers to it, and a place in it
+    #/$defs/Chapter, #chapter      a place, or an anchor, in the same file
+    https://acme.com/chapter.json  the schema with this ``$id``, in a file that is read or that lies beside one that is
+    a2a:v1_0#/$defs/Part           a type of the protocol, in one of its dialects
+
+Nothing is fetched, and nothing outside the project is read but the protocol's own schemas, which come with this package.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+from urllib.parse import unquote, urldefrag
+
+from a2a_gen.problems import Place, Problem
+from a2a_gen.source import yaml_text
+from a2a_gen.source.documents import Document
+from a2a_gen.source.json_text import Json, escaped, parse, unescaped
+from a2a_gen.source.references import PROTOCOL
+
+YAML = frozenset({".yaml", ".yml"})
+_SUFFIXES = (".json", ".yaml", ".yml")
+_INDEX = re.compile("[0-9]{1,9}")
+
+
+class Target(NamedTuple):
+    """A schema: its file, and the JSON pointer to it."""
+
+    file: str
+    pointer: str = ""
+
+
+class Library:
+    """Reads each file once; what is wrong with a file or a reference is kept in ``problems``."""
+
+    def __init__(self, root: Path, settings: Document | None = None) -> None:
+        self._root = root
+        self._read: dict[str, Document | None] = {} if settings is None else {settings.path: settings}
+        self._ids: dict[str, dict[str, str]] = {}
+        self.problems: dict[Problem, None] = {}
+
+    @property
+    def files(self) -> Mapping[str, Document]:
+        """The files of the project that were read."""
+        return {path: document for path, document in sorted(self._read.items()) if document and not path.startswith(PROTOCOL)}
+
+    def document(self, path: str, place: Place) -> Document | None:
+        """Read a file that is named at a place."""
+        if path not in self._read:
+            self._read[path] = None
+            self._read[path] = self._protocol(path, place) if path.startswith(PROTOCOL) else self._open(path, place)
+        return self._read[path]
+
+    def value(self, target: Target) -> Json:
+        """Give the schema at a target that was resolved."""
+        document = self._read[target.file]
+        found, value = _at(document.data if document else True, target.pointer)
+        return value if found else True
+
+    def place(self, target: Target) -> Place:
+        """Say where a target stands."""
+        document = self._read.get(target.file)
+        return document.place(target.pointer) if document else Place(target.file, 0, target.pointer)
+
+    def resolve(self, text: str, origin: Target) -> Target | None:
+        """Find what a reference means that stands at a place; ``None``, and a problem, when it means nothing."""
+        place = self.place(origin)
+        name, fragment = urldefrag(text)
+        target = self._by_id(name, fragment, origin) if name else None
+        if target is None:
+            if "://" in name or name.startswith("urn:"):
+                self._problem(place, f"{text} is not in this project", "put the schema beside this file, with this $id; nothing is fetched")
+                return None
+            target = Target(self._path(name, origin.file), unquote(fragment))
+        document = self.document(target.file, place)
+        if document is None:
+            return None
+        if fragment and not target.pointer.startswith("/"):
+            return self._anchor(document, target.pointer, place)
+        if not _at(document.data, target.pointer)[0]:
+            self._problem(place, f"{text} leads nowhere: {target.file} has no #{target.pointer}", "correct the reference")
+            return None
+        return target
+
+    def _path(self, name: str, origin: str) -> str:
+        if not name or name.startswith(PROTOCOL):
+            return name or origin
+        return posixpath.normpath(posixpath.join(posixpath.dirname(origin), name)) if not origin.startswith(PROTOCOL) else origin
+
+    def _by_id(self, name: str, fragment: str, origin: Target) -> Target | None:
+        """Find a schema by its ``$id``: in the files that are read, then in those beside the one that refers to it."""
+        for file in (*self._read, *(self._beside(origin.file) if "://" in name or name.startswith("urn:") else ())):
+            document = self.document(file, self.place(origin))
+            if document is None:
+                continue
+            if file not in self._ids:
+                self._ids[file] = {each.rstrip("#"): pointer for pointer, each in _texts(document.data, "$id") if not each.startswith("#")}
+            if name in self._ids[file]:
+                pointer = self._ids[file][name]
+                return Target(file, pointer if not fragment else pointer + unquote(fragment) if fragment.startswith("/") else unquote(fragment))
+        return None
+
+    def _beside(self, file: str) -> Iterator[str]:
+        folder = (self._root / file).parent
+        for entry in sorted(folder.rglob("*")):
+            if entry.suffix in _SUFFIXES and entry.is_file():
+                yield entry.relative_to(self._root).as_posix()
+
+    def _anchor(self, document: Document, name: str, place: Place) -> Target | None:
+        for keyword, spelled in (("$anchor", name), ("$dynamicAnchor", name), ("$id", f"#{name}")):
+            for pointer, text in _texts(document.data, keyword):
+                if text == spelled:
+                    return Target(document.path, pointer)
+        self._problem(place, f"{document.path} has no anchor {name}", "correct the reference, or add the $anchor")
+        return None
+
+    def _open(self, path: str, place: Place) -> Document | None:
+        file = self._root / path
+        try:
+            if not file.resolve().is_relative_to(self._root.resolve()):
+                self._problem(place, f"{path} is outside the project", "put the file into the project")
+                return None
+            text = file.read_bytes().decode("utf-8")
+        except OSError as error:
+            self._problem(place, f"{path} cannot be read: {(error.strerror or '').lower()}", "correct the name, or put the file there")
+            return None
+        except UnicodeDecodeError:
+            self._problem(place, f"{path} is not UTF-8", "save the file in UTF-8")
+            return None
+        except ValueError as error:
+            self._problem(place, f"{path!r} is no name of a file: {error}", "correct the name")
+            return None
+        is_yaml = file.suffix in YAML
+        data, mistakes = (yaml_text.parse if is_yaml else parse)(text)
+        self.problems |= {Problem(Place(path, each.line, each.pointer), each.rule, each.text, each.cure): None for each in mistakes}
+        return None if mistakes else (yaml_text.YamlDocument if is_yaml else Document)(path, text, data)
+
+    def _protocol(self, path: str, place: Place) -> Document | None:
+        """Read the protocol's schemas in a dialect, from the package that has them; the package itself is not imported."""
+        spec = find_spec("a2a_contract")
+        known = {f"{PROTOCOL}{each.stem}": each for each in Path(spec.origin or "").parent.glob("schemas/v*.json")} if spec else {}
+        if path not in known:  # names are looked up and never joined to a path: references may come from somebody else's card
+            self._problem(place, f"{path} is no dialect of the protocol", f"name one of them: {', '.join(sorted(known)) or 'none here'}")
+            return None
+        text = known[path].read_text(encoding="utf-8")
+        return Document(path, text, json.loads(text))
+
+    def _problem(self, place: Place, text: str, cure: str) -> None:
+        self.problems[Problem(place, "A2A-K01", text, cure)] = None
+
+
+def _at(data: Json, pointer: str) -> tuple[bool, Json]:
+    for step in filter(None, pointer.split("/")[1:]) if pointer else ():
+        key = unescaped(step)
+        match data:
+            case dict() if key in data:
+                data = data[key]
+            case list() if _INDEX.fullmatch(key) and int(key) < len(data):
+                data = data[int(key)]
+            case _:
+                return False, None
+    return True, data
+
+
+def _texts(data: Json, keyword: str, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Find every text under a keyword, with the pointer of the schema that has it."""
+    if isinstance(data, dict):
+        named = data.get(keyword)
+        if isinstance(named, str):
+            yield pointer, named
+        for key, value in data.items():
+            yield from _texts(value, keyword, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _texts(value, keyword, f"{pointer}/{index}")
+
+
+# What the keywords of JSON Schema hold, over all drafts from 7 on: which values are schemas, and which say something about types.
+
+Schema: TypeAlias = Mapping[str, Json]
+
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+HOLDERS = ("$defs", "definitions")
+"""Where definitions stand that count only when something refers to them."""
+
+_ONE = frozenset(
+    {
+        *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then"),
+        *("unevaluatedItems", "unevaluatedProperties"),
+    }
+)
+_LIST = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
+_BY_NAME = frozenset({"dependencies", "dependentSchemas", "patternProperties", "properties"})
+_ABOUT_TYPES = frozenset(
+    {
+        *REFERENCES,
+        *("additionalProperties", "allOf", "anyOf", "const", "dependencies", "dependentSchemas", "else", "enum", "items", "oneOf"),
+        *("patternProperties", "prefixItems", "properties", "then", "type"),
+    }
+)
+
+
+def parts(schema: Schema) -> Iterator[tuple[str, Json]]:
+    """Yield each schema that stands directly in another, with the pointer from there; definitions are left out."""
+    for keyword, value in schema.items():
+        if keyword in _BY_NAME and isinstance(value, dict):
+            yield from ((f"/{keyword}/{escaped(name)}", each) for name, each in value.items() if isinstance(each, dict | bool))
+        elif keyword in _LIST and isinstance(value, list):
+            yield from ((f"/{keyword}/{index}", each) for index, each in enumerate(value))
+        elif keyword in _ONE and isinstance(value, dict | bool):
+            yield f"/{keyword}", value
+
+
+def reference(schema: Schema) -> str | None:
+    """Find what a schema refers to."""
+    for keyword in REFERENCES:
+        if isinstance(text := schema.get(keyword), str):
+            return text
+    return None
+
+
+def is_about_types(schema: Json) -> bool:
+    """Whether a schema says of which type a value is, and not only what else must be true of it."""
+    return (
+        isinstance(schema, dict)
+        and not _ABOUT_TYPES.isdisjoint(schema)
+        and any(_says_a_type(key, schema[key]) for key in _ABOUT_TYPES & schema.keys())
+    )
+
+
+def _says_a_type(keyword: str, value: Json) -> bool:
+    match keyword, value:
+        case (("anyOf" | "oneOf" | "allOf"), list()):
+            return any(map(is_about_types, value))
+        case (("then" | "else"), _):
+            return is_about_types(value)
+        case _:
+            return True
+
+
+def members(schema: Schema, keyword: str) -> Mapping[str, Json]:
+    """Read a member that is an object."""
+    value = schema.get(keyword)
+    return value if isinstance(value, dict) else {}
+
+
+def items(schema: Schema, keyword: str) -> list[Json]:
+    """Read a member that is a list."""
+    value = schema.get(keyword)
+    return value if isinstance(value, list) else []
+
+
+def text(schema: Schema | Json, keyword: str) -> str:
+    """Read a member that is text."""
+    value = schema.get(keyword) if isinstance(schema, Mapping) else None
+    return value if isinstance(value, str) else ""

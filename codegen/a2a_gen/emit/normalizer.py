@@ -1,0 +1,230 @@
+"""From schemas as people write them to schemas as datamodel-code-generator likes them.
+
+What it would get wrong in silence never reaches it: presence unions, numbers, bytes, points in time and free JSON become types of the base; what a
+reader puts in place of an absent member becomes its default; annotations that would leak into the models are left out. What only the templates in
+``dmcg/`` need travels as ``x-a2a-…`` annotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from a2a_gen.emit.render import printable
+from a2a_gen.ir import build
+from a2a_gen.ir.model import Contract
+from a2a_gen.ir.types import Alias, Enumeration, Family, Field, ListOf, MapOf, NamedType, OneOf, Primitive, Record, Ref, TypeExpr
+from a2a_gen.source.json_text import Json
+
+Schema: TypeAlias = dict[str, Json]
+
+BASE: Final = "a2a_contract.base"
+
+_CUSTOM: Final[Mapping[TypeExpr, str]] = {
+    Primitive.INTEGER: f"{BASE}.Integer",
+    Primitive.NUMBER: f"{BASE}.Number",
+    Primitive.BYTES: f"{BASE}.Base64",
+    Primitive.TIMESTAMP: f"{BASE}.Timestamp",
+    Primitive.OBJECT: f"{BASE}.JsonObject",
+    Primitive.ANY: f"{BASE}.JsonAny",
+    Primitive.NULL: f"{BASE}.JsonNull",
+}
+_NUMBERS: Final = (Primitive.INTEGER, Primitive.NUMBER)
+
+# What stays of a schema beside its type; descriptions are handled where they belong, everything else would leak into the models.
+_CONSTRAINTS: Final = frozenset(
+    {
+        *("$ref", "const", "type"),
+        *("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"),
+        *("maxItems", "maxLength", "minItems", "minLength", "pattern"),
+    }
+)
+
+
+def normalise(family: Family, schema: Json, contract: Contract) -> Schema:
+    """Rewrite one file of types."""
+    definitions = _object(_object(schema)["$defs"])
+    return {"$defs": {named.name: _named(named, _object(definitions[named.name]), family, contract) for named in family.types}}
+
+
+def imports(family: Family, contract: Contract) -> str:
+    """Import what only the templates write, so that datamodel-code-generator does not."""
+    types = _types(family, contract)
+    readers = (_reader(of, types).partition("(")[0] for named in family.types for of in _member_types(named))
+    names = {_enum_base(named) for named in family.types if isinstance(named, Enumeration)} | set(filter(None, readers))
+    base = f"from ..base import {', '.join(sorted(names))}\n" if names else ""
+    return f"from types import MappingProxyType\nfrom typing import Annotated\n\nfrom pydantic import Field\n\n{base}"
+
+
+def _named(named: NamedType, schema: Schema, family: Family, contract: Contract) -> Schema:
+    types = _types(family, contract)
+    match named:
+        case Record():
+            body = _record(named, schema, types)
+        case Enumeration():
+            body = _enumeration(named, family, contract)
+        case Alias():
+            body = _typed(named.type, schema, types) | {"x-a2a-reader": _reader(named.type, types)}
+    return body | {"description": _text(named.description)}
+
+
+def _types(family: Family, contract: Contract) -> Mapping[str, NamedType]:
+    return {named.name: named for named in contract.types(family.dialect)}
+
+
+def _member_types(named: NamedType) -> tuple[TypeExpr, ...]:
+    match named:
+        case Record():
+            return tuple(field.type for field in named.fields)
+        case Alias():
+            return (named.type,)
+        case Enumeration():
+            return ()
+
+
+# --- records ---------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _record(record: Record, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
+    properties, read = _object(schema["properties"]), _object(schema.get("x-a2a-read"))
+    body: Schema = {
+        "type": "object",
+        "properties": {field.wire: _member(field, _object(properties[field.wire]), record, types) | _default(field, read) for field in record.fields},
+        "required": [field.wire for field in record.fields if field.required],
+    }
+    body["x-a2a-readers"] = {field.wire: reader for field in record.fields if (reader := _reader(field.type, types))}
+    body["x-a2a-empty"] = [field.wire for field in record.fields if isinstance(field.type, Ref) and read.get(field.wire) == {}]
+    if record.choice:
+        body |= {"customBasePath": f"{BASE}.Oneof", "x-a2a-oneof": [field.python for field in record.fields if field.wire in record.choice.members]}
+    elif record.keeps_unknown:
+        body["customBasePath"] = f"{BASE}.OpenModel"
+    return body
+
+
+def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, NamedType]) -> Schema:
+    body = _typed(field.type, schema, types)
+    if field.type is Primitive.ANY:
+        # Not `| None`: Pydantic would then take every null for an absent member.
+        is_choice = record.choice is not None and field.wire in record.choice.members
+        body = {"customTypePath": f"{BASE}.JsonChoice" if is_choice else f"{BASE}.JsonAny", "nullable": False}
+    described: Schema = {"description": _text(f"{field.description} Deprecated.".strip() if field.deprecated else field.description)}
+    return body | described
+
+
+def _default(field: Field, read: Schema) -> Schema:
+    """Give the default of a reader; an empty record is written by the template, because no default of a schema can say it."""
+    value = read.get(field.wire)
+    if not field.has_read_default or (isinstance(field.type, Ref) and value == {}):
+        return {}
+    return {"default_factory": type(value).__name__} if value in ([], {}) else {"default": value}
+
+
+# --- enumerations ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def _enumeration(named: Enumeration, family: Family, contract: Contract) -> Schema:
+    words = [value.wire for value in named.values]
+    reads: dict[str | int, str] = {value.number: value.wire for value in named.values if value.number is not None}
+    if named.name == contract.lifecycle.type:
+        for state in contract.states:
+            written = state.spellings.get(family.dialect, "")
+            reads |= {word: written for word in state.reads.get(family.dialect, ()) if word not in words}
+    return {
+        "type": "string",
+        "enum": list(words),
+        "x-enum-varnames": [value.python for value in named.values],
+        "x-a2a-base": _enum_base(named),
+        "x-a2a-reads": [[read, word] for read, word in reads.items()],
+    }
+
+
+def _enum_base(named: Enumeration) -> str:
+    return "OpenEnum" if named.is_open else "WireEnum"
+
+
+# --- types -----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _typed(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
+    """Write a type with the constraints that its schema puts on it."""
+    kept: Schema = {keyword: value for keyword, value in schema.items() if keyword in _CONSTRAINTS}
+    match of:
+        case Primitive() if of in _CUSTOM:
+            kept.pop("type", None)
+            kept["customTypePath"] = _CUSTOM[of]
+            return kept
+        case ListOf(item):
+            kept["items"] = _typed(item, _object(schema["items"]), types)
+            return kept
+        case MapOf(value):
+            kept["additionalProperties"] = _typed(value, _object(schema["additionalProperties"]), types)
+            return kept
+        case OneOf():
+            return _union(of, schema, types)
+        case _:
+            return kept
+
+
+def _union(of: OneOf, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
+    branches = _list(schema.get("oneOf", schema.get("anyOf", [{"type": name} for name in _list(schema.get("type"))])))
+    # Beside a text, a number is a number: only a member that can be nothing else is also read from text.
+    pairs = [(option, _object(branch)) for option, branch in zip(of.options, branches, strict=True)]
+    options = [branch if option in _NUMBERS else _typed(option, branch, types) for option, branch in pairs]
+    body: Schema = {"anyOf": list(options)}
+    records = build.branches(of, types)
+    tag = build.tag_of(records) if records else None
+    if tag:
+        body["discriminator"] = {"propertyName": tag}
+    return body
+
+
+def _reader(of: TypeExpr, types: Mapping[str, NamedType]) -> str:
+    """Write the annotation with which a union without a tag is read, so that a wrong value has one error instead of one per branch."""
+    if not isinstance(of, OneOf):
+        return ""
+    records = build.branches(of, types)
+    if not records:
+        return f"AnyOf({' or '.join(map(_kind, of.options))!r})"
+    if build.tag_of(records) or not build.are_told_apart(records):
+        return ""
+    own = {_own_member(record, records): record for record in records}
+    nullable = tuple(wire for wire, record in own.items() if (field := record.field(wire)) and _is_nullable(field.type))
+    arguments = repr({wire: str(record.name) for wire, record in own.items()}) + (f", {nullable!r}" if nullable else "")
+    return f"ToldApart({arguments})"
+
+
+def _is_nullable(of: TypeExpr) -> bool:
+    return of in (Primitive.ANY, Primitive.NULL) or (isinstance(of, OneOf) and any(map(_is_nullable, of.options)))
+
+
+def _kind(of: TypeExpr) -> str:
+    match of:
+        case Primitive():
+            return of.value
+        case Ref(name):
+            return name
+        case ListOf():
+            return "array"
+        case _:
+            return "object"
+
+
+def _own_member(record: Record, records: tuple[Record, ...]) -> str:
+    others = {field.wire for other in records if other is not record for field in other.fields}
+    return next(field.wire for field in record.fields if field.required and field.wire not in others)
+
+
+def _text(description: str) -> str:
+    # Quotes and backslashes are escaped where a docstring is written; here, only what a reader of the code could not see.
+    return printable(description, keep="\n")
+
+
+# --- narrowing -------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _object(value: Json | None) -> Schema:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Json | None) -> list[Json]:
+    return value if isinstance(value, list) else []

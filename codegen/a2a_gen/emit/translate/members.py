@@ -1,0 +1,260 @@
+"""The members of a record, and of the records inside it that a rule reaches into.
+
+A rule such as ``file.bytes`` → ``raw`` opens the member ``file``: in its place stand its own members, each a ``Leaf`` with the steps that lead to it.
+Nothing here knows a direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from a2a_gen.ir.model import Alias, Choice, ClassName, Constant, Contract, Enumeration, Field, ListOf, MapOf, OneOf, Primitive, Record, Ref, TypeExpr
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two dialects of a translation."""
+
+    contract: Contract
+    dialect: str
+
+    def record(self, name: str) -> Record | None:
+        """Find a record by its name."""
+        named = self.contract.type(self.dialect, name)
+        return named if isinstance(named, Record) else None
+
+    def records(self, expression: TypeExpr) -> tuple[Record, ...]:
+        """Find what may stand in a member: a record, or any of several; empty if something else may."""
+        match expression:
+            case Ref(name):
+                named = self.contract.type(self.dialect, name)
+                if isinstance(named, Alias):
+                    return self.records(named.type)
+                return (named,) if isinstance(named, Record) else ()
+            case OneOf(options):
+                found = [self.records(option) for option in options]
+                return tuple(record for records in found for record in records) if all(found) else ()
+            case _:
+                return ()
+
+    def is_empty_valid(self, record: Record) -> bool:
+        """Say whether a record can be made without any member."""
+        fields_are_free = all(not field.required or field.has_read_default or isinstance(field.type, Constant) for field in record.fields)
+        return record.choice is None and fields_are_free
+
+    def empty(self, record: Record) -> str:
+        """Print the making of a record without any member."""
+        # Type checkers know defaults that are written as values, not those that a factory makes.
+        has_factory = any(isinstance(field.read_default, tuple | Mapping) for field in record.fields)
+        return f"{self.dialect}.{record.name}{'.model_validate({})' if has_factory else '()'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One member on a path; ``option`` is the record that has it, where the member before may be any of several."""
+
+    field: Field
+    choice: Choice | None = None
+    option: ClassName | None = None
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the member is one of a group of which exactly one is present."""
+        return self.choice is not None and self.field.wire in self.choice.members
+
+    @property
+    def is_nullable(self) -> bool:
+        """Whether the member may be absent in Python."""
+        return not self.field.required and not self.field.has_read_default and not isinstance(self.field.type, Constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A member that is not opened, and the way to it."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def path(self) -> Path:
+        """The names on the wire."""
+        return tuple(step.field.wire for step in self.steps)
+
+    @property
+    def name(self) -> str:
+        """The path as a rule writes it."""
+        return ".".join(self.path)
+
+    @property
+    def last(self) -> Step:
+        """The member itself."""
+        return self.steps[-1]
+
+    @property
+    def field(self) -> Field:
+        """The member itself, without the way."""
+        return self.last.field
+
+    def excludes(self, other: Leaf) -> bool:
+        """Say whether the two can never be present together, because a group on their common way allows only one of them."""
+        for mine, theirs in zip(self.steps, other.steps, strict=False):
+            if mine.field.wire == theirs.field.wire and mine.option == theirs.option:
+                continue
+            both_chosen = mine.is_chosen and theirs.is_chosen and mine.choice == theirs.choice
+            other_option = mine.option is not None and theirs.option is not None and mine.option != theirs.option
+            return both_chosen or other_option
+        return False
+
+
+def leaves(side: Side, record: Record, opened: frozenset[Path]) -> tuple[Leaf, ...]:
+    """List the members of a record, with the members of the opened ones in their place."""
+    return tuple(_leaves(side, (record,), opened, ()))
+
+
+def _leaves(side: Side, records: tuple[Record, ...], opened: frozenset[Path], way: tuple[Step, ...]) -> Iterator[Leaf]:
+    seen: set[str] = set()
+    for record in records:
+        for field in record.fields:
+            if field.wire in seen:
+                continue
+            in_all = all(other.field(field.wire) for other in records)
+            seen |= {field.wire} if in_all else set()
+            steps = (*way, Step(field, record.choice, None if in_all else record.name))
+            inner = side.records(field.type) if tuple(step.field.wire for step in steps) in opened else ()
+            yield from _leaves(side, inner, opened, steps) if inner else (Leaf(steps),)
+
+
+# What has to happen to a value of one type to become a value of the type it corresponds to, without saying in which direction.
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Pair:
+    """A type of a dialect and the canonical type that it corresponds to."""
+
+    theirs: str
+    ours: str
+
+    def __str__(self) -> str:
+        return self.theirs if self.theirs == self.ours else f"{self.theirs} as {self.ours}"
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The value passes as it is; ``primitive`` has a form of its own on the wire where it is bytes, a point in time or any JSON."""
+
+    primitive: Primitive
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """An enumeration of theirs, a plain string of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A record of theirs that keeps unknown members, a free object of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """Two named types, for which there are functions."""
+
+    pair: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """A list on both sides."""
+
+    item: Match
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A map on both sides."""
+
+    value: Match
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A record of ours that only wraps one member, whose value theirs has without a wrapper."""
+
+    record: str
+    field: Field
+    content: Match
+
+
+Match: TypeAlias = Same | Words | Free | Types | Each | Values | Wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """Finds how types correspond, knowing the records that only wrap."""
+
+    theirs: Side
+    ours: Side
+    wrappers: Mapping[str, str]
+
+    def match(self, theirs: TypeExpr, ours: TypeExpr) -> Match | None:
+        """Say how a value of one type corresponds to one of the other; ``None`` if no rule says so."""
+        match theirs, ours:
+            case Ref(), Ref():
+                return Types(Pair(theirs.name, ours.name))
+            case Ref(), Primitive():
+                return self._named_as_primitive(theirs, ours)
+            case ((ListOf() | MapOf()), (ListOf() | MapOf())):
+                return self._container(theirs, ours)
+            case _, Ref():
+                return self.unwrap(theirs, ours.name)
+            case _:
+                return Same(theirs) if isinstance(theirs, Primitive) and theirs == ours else None
+
+    def _container(self, theirs: ListOf | MapOf, ours: ListOf | MapOf) -> Match | None:
+        if isinstance(theirs, ListOf) and isinstance(ours, ListOf):
+            item = self.match(theirs.item, ours.item)
+            return None if item is None else Each(item)
+        value = self.match(theirs.value, ours.value) if isinstance(theirs, MapOf) and isinstance(ours, MapOf) else None
+        return None if value is None else Values(value)
+
+    def unwrap(self, theirs: TypeExpr, name: str) -> Wrapped | None:
+        """Match a type with the content of a canonical record that only wraps it."""
+        record, member = self.ours.record(name), self.wrappers.get(name)
+        field = record.field(member) if record and member else None
+        content = self.match(theirs, field.type) if field else None
+        return None if field is None or content is None else Wrapped(name, field, content)
+
+    def _named_as_primitive(self, theirs: Ref, ours: Primitive) -> Match | None:
+        named = self.theirs.contract.type(self.theirs.dialect, theirs.name)
+        if isinstance(named, Enumeration) and ours is Primitive.STRING:
+            return Words()
+        if isinstance(named, Record) and named.keeps_unknown and ours is Primitive.OBJECT:
+            return Free()
+        return None
+
+
+def pairs_in(match: Match) -> Iterator[Pair]:
+    """Go through the pairs of named types that a match needs."""
+    match match:
+        case Types(pair):
+            yield pair
+        case Each(inner) | Values(inner):
+            yield from pairs_in(inner)
+        case Wrapped(content=inner):
+            yield from pairs_in(inner)
+        case _:
+            return
+
+
+def is_plain(match: Match) -> bool:
+    """Say whether a value passes unchanged in both directions."""
+    match match:
+        case Same(primitive):
+            return primitive not in (Primitive.BYTES, Primitive.TIMESTAMP, Primitive.ANY)
+        case Each(inner) | Values(inner):
+            return is_plain(inner)
+        case _:
+            return False

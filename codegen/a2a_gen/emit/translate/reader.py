@@ -1,0 +1,213 @@
+"""Records, theirs → ours: the canonical model is made at once, from expressions of its members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from a2a_gen.emit.render import Code, literal
+from a2a_gen.emit.translate.context import Context
+from a2a_gen.emit.translate.expressions import empty_of, modelled, plain
+from a2a_gen.emit.translate.links import Case, Link, Linked, Source, Value, cases, enumeration, fills_empty
+from a2a_gen.emit.translate.members import Each, Leaf, Match, Path, Same, Types, Values, is_plain, pairs_in
+from a2a_gen.emit.translate.rules import Direction
+from a2a_gen.emit.translate.steps import Branch, Function, Give, Let, Step
+from a2a_gen.ir.model import Primitive, Record
+
+READ = Direction.READ
+_NO_TEXT = '""'
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Makes the functions that read records."""
+
+    context: Context
+
+    def function(self, linked: Linked, ours: Record) -> Function:
+        """Make the function of one pair."""
+        source = Source(self.context.theirs, "theirs")
+        used = [link for link in linked.links if link.sets(READ)]
+        source.open(leaf for link in used for leaf in link.theirs)
+        steps: list[Step] = [Let(Code(each.name), Code(each.value)) for each in source.opened.values()]
+        seen = set[str]()
+        for case in cases(linked, READ):
+            key = case.link.theirs[0] if case.link else None
+            conditions = source.conditions(key) if key else ()
+            seen |= {key.last.option} if key and key.last.option else set()
+            inner = _Reading(self.context, linked, source, case).steps()
+            if not conditions or (key and self._is_last(key, seen)):
+                steps += inner
+                break
+            steps.append(Branch(Code(" and ".join(conditions)), inner))
+        else:
+            # A canonical union without a member refuses to be made, with an error that says what is missing.
+            steps.append(Give(Code(self.context.ours.empty(ours))))
+        uses = frozenset((pair, READ) for link in used if link.match for pair in pairs_in(link.match))
+        return self.context.function(linked.pair, READ, tuple(steps), uses)
+
+    def _is_last(self, key: Leaf, seen: set[str]) -> bool:
+        """Say whether a member is in the only record of several that is left."""
+        if key.last.option is None or key.last.is_nullable:
+            return False
+        return {record.name for record in self.context.theirs.records(key.steps[-2].field.type)} == seen
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One case of one function."""
+
+    context: Context
+    linked: Linked
+    source: Source
+    case: Case
+
+    def steps(self) -> tuple[Step, ...]:
+        lets: list[Step] = []
+        given: dict[Path, list[tuple[Value, Match | None]]] = {}
+        wrapped = set[Path]()
+        for link in self.case.links:
+            found = self._named(link)
+            lets += [found[0]] if found[0] else []
+            for leaf, value in zip(link.ours, found[1], strict=False):
+                if leaf.path not in wrapped:
+                    given.setdefault(leaf.path, []).append((value, link.match))
+            wrapped |= {leaf.path for leaf in link.ours} if link.kind == "wrap" else set()
+        members = [(leaf, text) for leaf in self.linked.ours if (text := self._member(leaf, given.get(leaf.path, [])))]
+        return (*lets, Give(Code(self._construct(self.linked.pair.ours, members, 0))))
+
+    def _construct(self, name: str, members: list[tuple[Leaf, str]], depth: int) -> str:
+        """Print the making of a record, and of those inside it that a rule reaches into."""
+        arguments, done = list[str](), set[str]()
+        for leaf, text in members:
+            step = leaf.steps[depth]
+            if len(leaf.steps) == depth + 1:
+                arguments.append(f"{step.field.python}={text}")
+            elif step.field.wire not in done:
+                done.add(step.field.wire)
+                inner = [(each, value) for each, value in members if each.path[: depth + 1] == leaf.path[: depth + 1]]
+                record = self.context.ours.records(step.field.type)[0]
+                arguments.append(f"{step.field.python}={self._construct(record.name, inner, depth + 1)}")
+        return f"{self.context.ours.dialect}.{name}({', '.join(arguments)})"
+
+    def _member(self, leaf: Leaf, found: list[tuple[Value, Match | None]]) -> str | None:
+        if self.case.lacks(leaf):
+            return None
+        if not found:
+            self._check_may_lack(leaf)
+            return None
+        if len(found) == 1:
+            (value, match), *_ = found
+            return self._fit(value, match, leaf)
+        empty = "None" if leaf.last.is_nullable else _NO_TEXT
+        return " or ".join([*(value.text for value, _ in found), empty])
+
+    def _check_may_lack(self, leaf: Leaf) -> None:
+        if leaf.field.required and not leaf.field.has_read_default and not leaf.last.is_chosen:
+            member = f"{self.linked.pair.ours}.{leaf.name}"
+            text = f"{self.linked.pair}: nothing is read into {member}, which must be there"
+            self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value")
+
+    # --- values ------------------------------------------------------------------------------------------------------------------------------------
+
+    def _named(self, link: Link) -> tuple[Let | None, list[Value]]:
+        """Give the values of a link, after naming them where a function gives several at once."""
+        value = self.source.value(link.theirs[0], self._known()) if link.theirs else Value("")
+        match link.kind:
+            case "wrap":
+                metadata = self.source.value(link.theirs[1], self._known())
+                call = f"conversions.unwrap({value.text}, {metadata.text}, {literal(link.argument['key'])}, {literal(link.argument['mark'])})"
+                return Let(Code("content, marks"), Code(call)), [Value("content"), Value("marks", nullable=True)]
+            case "resource":
+                names = [f"{link.theirs[0].field.python}_{leaf.field.python.rstrip('_')}" for leaf in link.ours]
+                call = f"conversions.resource({value.text}, {resource_template(link)})"
+                return Let(Code(f"({', '.join(names)},)" if len(names) == 1 else ", ".join(names)), Code(call)), [Value(name) for name in names]
+            case "derive" if len(link.ours) > 1:
+                names = [leaf.field.python for leaf in link.ours]
+                values = [Value(modelled(leaf.field.type, name, self.context.ours.dialect)) for leaf, name in zip(link.ours, names, strict=True)]
+                return Let(Code(", ".join(names)), Code(self._derived(link))), values
+            case _:
+                return None, [self._simple(link, value)] * max(1, len(link.ours))
+
+    def _simple(self, link: Link, value: Value) -> Value:
+        """Give the value of a link that makes one of one."""
+        text = value.text
+        match link.kind:
+            case "not" if "absent" in link.argument:
+                text = f"{text} is False" if link.argument["absent"] is True else f"not {text}"
+            case "not":
+                text = _unless_none(value, f"not {text}")
+            case "only":
+                text = f"{text}[0] if {text} else {'None' if link.ours[0].last.is_nullable else _NO_TEXT}"
+            case "milliseconds":
+                text = _unless_none(value, f"conversions.moment({text})")
+            case "entry":
+                text = _unless_none(value, f"{{{literal(link.argument['key'])}: {text}}}")
+            case "fresh":
+                text = "conversions.fresh_id()"
+            case "derive":
+                text = modelled(link.ours[0].field.type, self._derived(link), self.context.ours.dialect)
+            case _:
+                return value
+        return Value(text)
+
+    def _derived(self, link: Link) -> str:
+        values = ((self.source.value(leaf, self._known()), leaf) for leaf in link.theirs)
+        arguments = [_unless_none(value, plain(leaf.field.type, value.text)) for value, leaf in values]
+        return derived_call(link, READ, arguments)
+
+    def _known(self) -> frozenset[str]:
+        return self.source.known(self.case.link.theirs[0]) if self.case.link else frozenset()
+
+    # --- from values to members --------------------------------------------------------------------------------------------------------------------
+
+    def _fit(self, value: Value, match: Match | None, leaf: Leaf) -> str:
+        """Print a value for a member, minding which side may leave it out."""
+        is_key = leaf is self.case.key
+        if match is None:
+            match = Same(Primitive.OBJECT)
+        printer = self.context.printer(READ)
+        if not value.nullable:
+            text = printer.value(match, value.text)
+            drops_empty = leaf.last.is_nullable and not is_key and fills_empty(leaf.field.type, self.context.ours) and " if " not in text
+            return f"{text} or None" if drops_empty else text
+        if leaf.last.is_nullable and not is_key:
+            return _unless_none(value, printer.value(match, value.text)) if not is_plain(match) else value.text
+        return self._demanded(value, match, leaf)
+
+    def _demanded(self, value: Value, match: Match, leaf: Leaf) -> str:
+        """Print a value that may be absent for a member that may not."""
+        printer = self.context.printer(READ)
+        words = enumeration(leaf.field.type, self.context.ours)
+        if words:
+            default = next((each for each in words.values if each.wire == leaf.field.read_default), words.values[0])
+            return f"{self.context.ours.dialect}.{words.name}.{default.python} if {value.text} is None else {printer.value(match, value.text)}"
+        record = self.context.theirs.record(match.pair.theirs) if isinstance(match, Types) else None
+        # An empty union refuses to be made, which says what is missing.
+        if record and (record.choice or self.context.theirs.is_empty_valid(record)):
+            return printer.value(match, f"{value.text} or {self.context.theirs.empty(record)}")
+        empty = empty_of(match)
+        if empty is not None and (is_plain(match) or isinstance(match, Each | Values)):
+            return printer.value(match, f"{value.text} or {empty}")
+        text = f"{self.linked.pair}: {leaf.name} must be there for us, and may be absent for them"
+        self.context.report.add(
+            self.linked.place, "A2A-T04", text, "make it required in the schema of the dialect, or write a rule that gives it a value"
+        )
+        return value.text
+
+
+def resource_template(link: Link) -> str:
+    """Print the template of a name as words, with ``None`` for what is put in."""
+    words = str(link.argument["template"]).split("/")
+    return literal(tuple(None if word.startswith("{") else word for word in words))
+
+
+def derived_call(link: Link, direction: Direction, arguments: list[str]) -> str:
+    """Print the call of a function of ``conversions``, with what the table gives it."""
+    given = link.argument.get("given")
+    settings = [f"{name}={literal(value)}" for name, value in given.items()] if isinstance(given, Mapping) else []
+    return f"conversions.{direction}_{link.argument['by']}({', '.join([*arguments, *settings])})"
+
+
+def _unless_none(value: Value, text: str) -> str:
+    return f"None if {value.text} is None else {text}" if value.nullable and text != value.text else text

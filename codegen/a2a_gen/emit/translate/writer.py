@@ -1,0 +1,242 @@
+"""Records, ours → theirs: the JSON-able form of the dialect, straight from the canonical model, without a second model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from a2a_gen.emit.render import Code, literal
+from a2a_gen.emit.translate.context import Context
+from a2a_gen.emit.translate.expressions import empty_of, plain
+from a2a_gen.emit.translate.links import Case, Link, Linked, Source, Value, cases, fills_empty
+from a2a_gen.emit.translate.members import Each, Leaf, Match, Path, Same, Types, Values, is_plain, pairs_in
+from a2a_gen.emit.translate.reader import derived_call
+from a2a_gen.emit.translate.rules import Direction
+from a2a_gen.emit.translate.steps import Branch, Function, Give, Let, Make, Merge, Put, Step, Table
+from a2a_gen.ir import names
+from a2a_gen.ir.model import Constant, Enumeration, Primitive, Record
+
+WRITE = Direction.WRITE
+OUT = Code("out")
+_EPOCH = '"1970-01-01T00:00:00.000Z"'
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One member to write: its value, and the condition under which there is one."""
+
+    leaf: Leaf
+    value: str
+    when: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Makes the functions that write records."""
+
+    context: Context
+
+    def function(self, linked: Linked, theirs: Record, *, is_flat: bool) -> Function:
+        """Make the function of one pair; a flat one is only called for the members that it has links for."""
+        source = Source(self.context.ours, "ours")
+        used = [link for link in linked.links if link.sets(WRITE)]
+        source.open(leaf for link in used for leaf in link.ours)
+        steps: list[Step] = [Let(Code(each.name), Code(each.value)) for each in source.opened.values()]
+        for case in cases(linked, WRITE):
+            inner = _Writing(self.context, linked, source, case).steps()
+            if case.key:
+                steps.append(Branch(Code(" and ".join(source.conditions(case.key))), inner))
+            else:
+                steps += inner
+        if isinstance(steps[-1], Branch):
+            says_nothing = not is_flat and self.context.theirs.is_empty_valid(theirs)
+            steps.append(Give(Code("{}")) if says_nothing else self.context.refusal(linked.pair))
+        uses = frozenset((pair, WRITE) for link in used if link.match for pair in pairs_in(link.match))
+        return self.context.function(linked.pair, WRITE, tuple(steps), uses, tuple(_tables(self.context, used)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """One case of one function."""
+
+    context: Context
+    linked: Linked
+    source: Source
+    case: Case
+
+    def steps(self) -> tuple[Step, ...]:
+        lets: list[Step] = []
+        merges: list[Step] = []
+        entries: dict[Path, Entry] = {}
+        for link in self.case.links:
+            lets += self._named(link)
+            if link.kind == "derive":
+                merges.append(Merge(OUT, Code(self._derived(link))))
+            for entry in self._entries(link):
+                entries.setdefault(entry.leaf.path, entry)
+        derived = {leaf.path for link in self.case.links if link.kind == "derive" for leaf in link.theirs}
+        listed = [entry for leaf in self.linked.theirs if leaf.path not in derived for entry in self._listed(leaf, entries)]
+        object_steps = self._object(OUT, listed, 0)
+        match object_steps:
+            case [Make(items=items)] if not merges:
+                return (*lets, Give(Code(f"{{{', '.join(f'{key}: {value}' for key, value in items)}}}")))
+            case _:
+                return (*lets, *object_steps, *merges, Give(OUT))
+
+    def _listed(self, leaf: Leaf, entries: dict[Path, Entry]) -> Iterator[Entry]:
+        if self.case.lacks(leaf):
+            return
+        if isinstance(leaf.field.type, Constant):
+            yield Entry(leaf, literal(leaf.field.type.value))
+        elif leaf.path in entries:
+            yield entries[leaf.path]
+        elif leaf.field.required and not leaf.last.is_chosen:
+            text = f"{self.linked.pair}: nothing is written to {self.linked.pair.theirs}.{leaf.name}, which must be there"
+            self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value, such as one of kind 'constant'")
+
+    def _object(self, name: Code, entries: list[Entry], depth: int) -> list[Step]:
+        """Make an object, and the objects inside it that rules reach into."""
+        inner: list[Step] = []
+        items: list[tuple[Code, Code]] = []
+        puts: list[Step] = []
+        done = set[str]()
+        for entry in entries:
+            step = entry.leaf.steps[depth]
+            key, value, when = literal(step.field.wire), entry.value, entry.when
+            if len(entry.leaf.steps) > depth + 1:
+                if step.field.wire in done:
+                    continue
+                done.add(step.field.wire)
+                value = f"{step.field.python}_out"
+                when = value if step.is_nullable and not step.is_chosen else None
+                inside = [each for each in entries if each.leaf.path[: depth + 1] == entry.leaf.path[: depth + 1]]
+                inner += self._object(Code(value), inside, depth + 1)
+            if when is None:
+                items.append((key, Code(value)))
+            else:
+                puts.append(Put(name, key, Code(value), Code(when)))
+        return [*inner, Make(name, tuple(items)), *puts]
+
+    # --- links -------------------------------------------------------------------------------------------------------------------------------------
+
+    def _named(self, link: Link) -> list[Step]:
+        if link.kind == "wrap":
+            content, metadata = (self._value(leaf) for leaf in link.ours)
+            data = self.context.printer(WRITE).value(link.match or Same(Primitive.ANY), content.text)
+            call = f"conversions.wrap({data}, {metadata.text}, {literal(link.argument['key'])}, {literal(link.argument['mark'])})"
+            return [Let(Code("content, marks"), Code(call))]
+        if link.kind == "entry":
+            call = f"conversions.entry({self._value(link.ours[0]).text}, {literal(link.argument['key'])})"
+            return [Let(Code(link.theirs[0].field.python), Code(call))]
+        return []
+
+    def _entries(self, link: Link) -> Iterator[Entry]:
+        """List the members that a link writes; those that a function derives are merged as a whole."""
+        target = link.theirs[0]
+        match link.kind:
+            case "derive":
+                return
+            case "rename":
+                yield self._fit(link, target)
+            case "wrap":
+                yield Entry(target, "content")
+                yield Entry(link.theirs[1], "marks", "marks is not None")
+            case "resource":
+                yield self._resource(link, target)
+            case "state" | "position" | "constant":
+                yield Entry(target, self._made_up(link))
+            case _:
+                yield self._changed(link, target)
+
+    def _made_up(self, link: Link) -> str:
+        """Print what no member of ours holds."""
+        match link.kind:
+            case "state":
+                path = ".".join(names.field_name(name) for name in str(link.argument["of"]).split("."))
+                return f"ours.{path} in {_table_name(link)}"
+            case "position":
+                return "position"
+            case _:
+                return literal(link.argument["value"])
+
+    def _changed(self, link: Link, target: Leaf) -> Entry:
+        """Print a value that changes its form."""
+        value = self._value(link.ours[0])
+        text, is_there = value.text, f"{value.text} is not None" if value.nullable else None
+        match link.kind:
+            case "not":
+                return Entry(target, f"not {text}", None if "absent" in link.argument else is_there)
+            case "only":
+                return Entry(target, f"[{text}]", text) if target.last.is_nullable else Entry(target, f"[{text}] if {text} else []")
+            case "milliseconds":
+                return Entry(target, f"conversions.milliseconds({text})", is_there)
+            case "entry":
+                return Entry(target, target.field.python, f"{target.field.python} is not None")
+            case _:
+                return Entry(target, f"conversions.json_text({self.context.printer(WRITE).value(Same(Primitive.ANY), text)})")
+
+    def _resource(self, link: Link, target: Leaf) -> Entry:
+        values = {leaf.field.wire: self._value(leaf) for leaf in link.ours}
+        words = str(link.argument["template"]).split("/")
+        named = [values[word[1:-1]] if word.startswith("{") else Value(literal(word)) for word in words]
+        when = " or ".join(value.text for value in values.values()) if target.last.is_nullable else None
+        pieces = [f"{value.text} or ''" if value.nullable else value.text for value in named]
+        return Entry(target, f"'/'.join(({', '.join(pieces)}))", when)
+
+    def _derived(self, link: Link) -> str:
+        arguments: list[str] = []
+        for leaf in link.ours:
+            value = self._value(leaf)
+            text = plain(leaf.field.type, value.text)
+            arguments.append(f"None if {value.text} is None else {text}" if value.nullable and text != value.text else text)
+        return derived_call(link, WRITE, arguments)
+
+    def _value(self, leaf: Leaf) -> Value:
+        return self.source.value(leaf, self.source.known(self.case.key) if self.case.key else frozenset())
+
+    # --- from values to members --------------------------------------------------------------------------------------------------------------------
+
+    def _fit(self, link: Link, target: Leaf) -> Entry:
+        """Print a value for a member, minding which side may leave it out."""
+        values = [self._value(leaf) for leaf in link.ours]
+        value = Value(" or ".join(each.text for each in values), all(each.nullable for each in values))
+        match = link.match or Same(Primitive.OBJECT)
+        printer = self.context.printer(WRITE)
+        if not value.nullable:
+            is_key = self.case.key in link.ours
+            may_lack = target.last.is_nullable and not is_key and fills_empty(link.ours[0].field.type, self.context.ours)
+            return Entry(target, printer.value(match, value.text), value.text if may_lack else None)
+        if target.last.is_nullable:
+            return Entry(target, printer.value(match, value.text), f"{value.text} is not None")
+        return Entry(target, self._demanded(value, match, target))
+
+    def _demanded(self, value: Value, match: Match, target: Leaf) -> str:
+        """Print a value that may be absent for a member that may not."""
+        printer = self.context.printer(WRITE)
+        record = self.context.ours.record(match.pair.ours) if isinstance(match, Types) else None
+        if record and self.context.ours.is_empty_valid(record):
+            return printer.value(match, f"{value.text} or {self.context.ours.empty(record)}")
+        if match == Same(Primitive.TIMESTAMP):
+            return f"{_EPOCH} if {value.text} is None else {printer.value(match, value.text)}"
+        empty = empty_of(match)
+        if empty is not None and (is_plain(match) or isinstance(match, Each | Values)):
+            return printer.value(match, f"{value.text} or {empty}")
+        text = f"{self.linked.pair}: {target.name} must be there for them, and may be absent for us"
+        self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value")
+        return value.text
+
+
+def _tables(context: Context, links: Iterable[Link]) -> Iterator[Table]:
+    """Make the sets of states that rules of kind ``state`` ask for."""
+    lifecycle, dialect = context.ours.contract.lifecycle, context.ours.dialect
+    named = context.ours.contract.type(dialect, lifecycle.type)
+    words = {word.wire: word.python for word in named.values} if isinstance(named, Enumeration) else {}
+    for link in links:
+        kinds = link.argument.get("kinds") if link.kind == "state" else None
+        if isinstance(kinds, tuple | list):
+            states = (f"{dialect}.{lifecycle.type}.{words[state.spellings[dialect]]}" for state in lifecycle.states if state.kind in kinds)
+            yield Table(Code(_table_name(link)), Code(f"frozenset[{dialect}.{lifecycle.type}]"), Code(f"frozenset({{{', '.join(states)}}})"))
+
+
+def _table_name(link: Link) -> str:
+    return f"_{link.theirs[0].field.python.upper()}_STATES"

@@ -1,0 +1,219 @@
+"""Dialects: what their translations and losses name exists on the side that it is said to be on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from a2a_gen.ir.checks.duplicates import repeats
+from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, FieldName, OneOf, Primitive, Record, Ref, Rule, Translation
+from a2a_gen.problems import Problem
+
+ANY_TYPE = "*"
+_TO_UNION = frozenset({"branch", "flat"})
+
+
+def dialects(contract: Contract) -> Iterator[Problem]:
+    """Dialects have names of their own, and name only each other; their words and wrappers exist."""
+    known = [dialect.name for dialect in contract.dialects]
+    for later, _ in repeats(contract.dialects, lambda dialect: dialect.name):
+        yield Problem(later.place, "A2A-C40", f"dialect {later.name} is there twice", "delete or rename one of the two")
+    for dialect in contract.dialects:
+        if dialect.form_of is not None and dialect.form_of not in known:
+            yield Problem(
+                dialect.place, "A2A-C41", f"{dialect.name} is a form of {dialect.form_of}, which is no dialect", f"use one of {', '.join(known)}"
+            )
+        yield from _enums(contract, dialect)
+        for name, member in dialect.wrappers.items():
+            if not _has_member(contract, contract.canonical, name, member):
+                cure = "name a record of the canonical form and the member that it wraps"
+                yield Problem(dialect.place, "A2A-C42", f"{contract.canonical} has no member {member} in {name}", cure)
+    if contract.dialects and contract.canonical not in known:
+        text = f"the canonical dialect {contract.canonical} is not listed"
+        yield Problem(contract.dialects[0].place, "A2A-C41", text, f"use one of {', '.join(known)}")
+
+
+def _enums(contract: Contract, dialect: Dialect) -> Iterator[Problem]:
+    for name, words in dialect.enums.items():
+        theirs, ours = contract.type(dialect.name, name), contract.type(contract.canonical, name)
+        if not isinstance(theirs, Enumeration) or not isinstance(ours, Enumeration):
+            text = f"{name} is no enumeration of both {dialect.name} and {contract.canonical}"
+            yield Problem(dialect.place, "A2A-C43", text, "map only enumerations that both have under one name")
+            continue
+        for side, used in ((theirs, set(words)), (ours, set(words.values()))):
+            if unknown := sorted(used - {value.wire for value in side.values}):
+                text = f"{', '.join(unknown)} is no value of {name} in {side.place.file}"
+                yield Problem(dialect.place, "A2A-C44", text, "correct the word, or add it to the enumeration")
+        if missing := [value.wire for value in theirs.values if value.wire not in words]:
+            yield Problem(dialect.place, "A2A-C44", f"{', '.join(missing)} of {name} maps to nothing", "say which canonical word it is")
+
+
+def translations(contract: Contract) -> Iterator[Problem]:
+    """Every type and member that a translation names exists."""
+    for dialect in contract.dialects:
+        for later, first in repeats(dialect.translations, lambda each: (each.theirs, each.ours)):
+            text = f"{later.theirs} to {later.ours} is there twice"
+            yield Problem(later.place, "A2A-C45", text, f"join it with the one in line {first.place.line}")
+        for translation in dialect.translations:
+            yield from _translation(contract, dialect, translation)
+
+
+def _translation(contract: Contract, dialect: Dialect, translation: Translation) -> Iterator[Problem]:
+    place = translation.place
+    for side, name in ((dialect.name, translation.theirs), (contract.canonical, translation.ours)):
+        if contract.type(side, name) is None:
+            cure = f"correct the name, or write the type in {side}/"
+            yield Problem(place, "A2A-C46", f"{side} has no type {name}", cure)
+            return
+    for rule in translation.rules:
+        for side, path in _members(contract, dialect, translation, rule):
+            yield Problem(place, "A2A-C47", f"rule {rule.kind}: there is no {path} in {side}", "correct the member; dots lead through nested objects")
+
+
+def _members(contract: Contract, dialect: Dialect, translation: Translation, rule: Rule) -> Iterator[tuple[str, str]]:
+    if rule.kind in _TO_UNION:
+        branches = _branches(contract, dialect, translation.theirs)
+        yield from ((f"{translation.theirs} of {dialect.name}", name) for name in rule.theirs if name not in branches)
+    else:
+        missing = (path for path in rule.theirs if not _has_member(contract, dialect.name, translation.theirs, path))
+        yield from ((f"{translation.theirs} of {dialect.name}", path) for path in missing)
+    missing = (path for path in rule.ours if not _has_member(contract, contract.canonical, translation.ours, path))
+    yield from ((f"{translation.ours} of {contract.canonical}", path) for path in missing)
+
+
+def _branches(contract: Contract, dialect: Dialect, name: str) -> frozenset[str]:
+    union = contract.type(dialect.name, name)
+    if isinstance(union, Record):
+        return frozenset({name})
+    options = union.type.options if isinstance(union, Alias) and isinstance(union.type, OneOf) else ()
+    return frozenset(option.name for option in options if isinstance(option, Ref))
+
+
+def losses(contract: Contract) -> Iterator[Problem]:
+    """Check that a loss names a type of its dialect, once per member and direction."""
+    for dialect in contract.dialects:
+        for later, _ in repeats(dialect.lossy, lambda loss: (loss.type, loss.member, loss.direction)):
+            yield Problem(later.place, "A2A-C48", f"the loss of {later.member} in {later.type} is there twice", "delete one of the two")
+        for loss in dialect.lossy:
+            if loss.type != ANY_TYPE and contract.type(dialect.name, loss.type) is None:
+                yield Problem(
+                    loss.place, "A2A-C49", f"{dialect.name} has no type {loss.type}", "name the type of the dialect in which the member is lost"
+                )
+
+
+def _has_member(contract: Contract, dialect: str, name: str, path: str) -> bool:
+    """Whether a dotted path leads to a member; below a free object everything is one."""
+    first, _, rest = path.partition(".")
+    named = contract.type(dialect, name)
+    if isinstance(named, Alias) and isinstance(named.type, Ref):
+        return _has_member(contract, dialect, named.type.name, path)
+    field = named.field(first) if isinstance(named, Record) else None
+    if field is None:
+        return isinstance(named, Record) and named.keeps_unknown
+    if not rest or field.type in (Primitive.OBJECT, Primitive.ANY):
+        return True
+    options = field.type.options if isinstance(field.type, OneOf) else (field.type,)
+    return any(isinstance(option, Ref) and _has_member(contract, dialect, option.name, rest) for option in options)
+
+
+# Errors: one hierarchy, and codes that a client can tell apart.
+
+
+def hierarchy(contract: Contract) -> Iterator[Problem]:
+    """Every error stands below one that was listed before it, and there is one root."""
+    for later, _ in repeats(contract.errors, lambda row: row.name.casefold()):
+        yield Problem(later.place, "A2A-C20", f"error {later.name} is there twice", "delete or rename one of the two")
+    before = {contract.error_root}
+    for row in contract.errors:
+        if row.parent not in before:
+            cure = f"list the parent above it, or use {contract.error_root}"
+            yield Problem(row.place, "A2A-C21", f"{row.name} stands below {row.parent}, which is not listed above it", cure)
+        before.add(row.name)
+
+
+def codes(contract: Contract) -> Iterator[Problem]:
+    """In a dialect a code belongs to one error, unless the table lists it as shared, and so does a reason."""
+    known = {dialect.name for dialect in contract.dialects}
+    for dialect in dict.fromkeys(dialect for row in contract.errors for dialect in row.columns):
+        rows = [row for row in contract.errors if dialect in row.columns]
+        if dialect not in known:
+            yield Problem(rows[0].place, "A2A-C22", f"there is no dialect {dialect}", f"use one of {', '.join(sorted(known))}")
+            continue
+        for column, shared in (("code", contract.shared_codes), ("reason", (None,))):
+            own = [(row.columns[dialect][column], row) for row in rows if row.columns[dialect][column] not in shared]
+            for (value, later), (_, first) in repeats(own, lambda pair: repr(pair[0])):
+                text = f"{later.name} and {first.name} have the {column} {value} in {dialect}"
+                cure = "give one of the two another" + (", or list it in shared_codes" if column == "code" else "")
+                yield Problem(later.place, "A2A-C23", text, cure)
+
+
+# States: transitions between known ones, and words that every dialect can write and read.
+
+
+def transitions(contract: Contract) -> Iterator[Problem]:
+    """Every state can be reached from the first one, and every transition leads to a state."""
+    table = contract.lifecycle
+    names = {state.name for state in table.states}
+    for later, _ in repeats(table.states, lambda state: state.name):
+        yield Problem(later.place, "A2A-C30", f"state {later.name} is there twice", "delete or rename one of the two")
+    for state in table.states:
+        for follower in state.next:
+            if follower not in names:
+                yield Problem(
+                    state.place, "A2A-C31", f"{state.name} leads to {follower}, which is no state", f"use one of {', '.join(sorted(names))}"
+                )
+    if table.initial not in names:
+        yield Problem(table.place, "A2A-C31", f"tasks begin in {table.initial}, which is no state", f"use one of {', '.join(sorted(names))}")
+        return
+    reached = _reached(contract)
+    for state in table.states:
+        if state.name not in reached:
+            yield Problem(
+                state.place, "A2A-C32", f"no way leads from {table.initial} to {state.name}", "add it to `next` of another state, or delete it"
+            )
+
+
+def _reached(contract: Contract) -> set[FieldName]:
+    followers = {state.name: state.next for state in contract.states}
+    reached, waiting = set[FieldName](), [contract.lifecycle.initial]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting.extend(followers.get(name, ()))
+    return reached
+
+
+def spellings(contract: Contract) -> Iterator[Problem]:
+    """Every state has a spelling in every dialect, which is a word of the dialect's enumeration."""
+    table = contract.lifecycle
+    spelled = [(f"state {state.name}", state.spellings, state.place) for state in table.states]
+    for what, words, place in (*spelled, ("the unknown state", table.unknown, table.place)):
+        for dialect, word in words.items():
+            named = contract.type(dialect, table.type)
+            if contract.dialect(dialect) is None:
+                yield Problem(place, "A2A-C33", f"there is no dialect {dialect}", f"use one of {', '.join(each.name for each in contract.dialects)}")
+            elif not isinstance(named, Enumeration):
+                yield Problem(place, "A2A-C34", f"{dialect} has no enumeration {table.type}", f"write it in {dialect}/, or correct `type`")
+            elif word not in {value.wire for value in named.values}:
+                yield Problem(
+                    place, "A2A-C35", f"{word}, the spelling of {what} in {dialect}, is no value of {table.type}", "correct the word, or add it there"
+                )
+    for what, words, place in spelled:
+        for each in contract.dialects:
+            if each.name not in words:
+                yield Problem(place, "A2A-C36", f"{what} has no spelling in {each.name}", "add the word that is written for it")
+
+
+def reading(contract: Contract) -> Iterator[Problem]:
+    """Every word of a dialect is read as one state."""
+    table = contract.lifecycle
+    for dialect in contract.dialects:
+        read = Counter(word for state in table.states for word in state.reads.get(dialect.name, ()))
+        named = contract.type(dialect.name, table.type)
+        words = [value.wire for value in named.values] if isinstance(named, Enumeration) else []
+        written = [state.spellings[dialect.name] for state in table.states if dialect.name in state.spellings]
+        for word in dict.fromkeys((*words, *written, *read)):
+            if read[word] != 1 and word != table.unknown.get(dialect.name):
+                text = f"{word} of {dialect.name} is read as {'several states' if read[word] else 'no state'}"
+                yield Problem(table.place, "A2A-C37", text, "list it in `reads` of exactly one state")

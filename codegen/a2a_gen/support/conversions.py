@@ -1,0 +1,149 @@
+"""What no rule of a translation can say: a function per member. Plain JSON values in, plain JSON values out; nothing here knows a model.
+
+Names say the direction: ``read_…`` gives what the canonical model holds, ``write_…`` the members that a dialect has for it.
+"""
+
+from datetime import UTC, datetime, timedelta
+from json import JSONEncoder
+from typing import Final, TypeAlias
+from uuid import uuid4
+
+from .json_types import is_list, is_object
+
+JsonObject: TypeAlias = dict[str, object]
+
+_AS_TEXT: Final = JSONEncoder(ensure_ascii=False).encode
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
+
+
+class UntranslatableError(ValueError):
+    """A dialect has no way to say something; the list ``lossy`` of the dialect says what and why."""
+
+
+def fresh_id() -> str:
+    """Make an identifier where a dialect has none."""
+    return str(uuid4())
+
+
+def json_text(value: object) -> str:
+    """Write any JSON value as text."""
+    return _AS_TEXT(value)
+
+
+def entry(values: JsonObject | None, key: str) -> str | None:
+    """Find a text in a free object."""
+    value = (values or {}).get(key)
+    return value if isinstance(value, str) else None
+
+
+# --- points in time --------------------------------------------------------------------------------------------------------------------------------
+
+
+def moment(milliseconds: int) -> datetime:
+    """Read a count of milliseconds since 1970; one beyond the calendar becomes the nearest day of it."""
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return _LAST if milliseconds > 0 else _FIRST
+
+
+def milliseconds(value: datetime) -> int:
+    """Write a point in time as a count of milliseconds since 1970."""
+    return (value - _EPOCH) // timedelta(milliseconds=1)
+
+
+# --- names of resources ----------------------------------------------------------------------------------------------------------------------------
+
+
+def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, ...]:
+    """Take the identifiers out of a name that begins as a template does, where ``None`` marks their places; a name of another form has none.
+
+    >>> resource("tasks/1/pushNotificationConfigs/2", ("tasks", None, "pushNotificationConfigs", None))
+    ('1', '2')
+    """
+    pieces = (name or "").split("/")
+    fits = len(pieces) >= len(template) and all(word in (None, piece) for piece, word in zip(pieces, template, strict=False))
+    return tuple(pieces[place] if fits else "" for place, word in enumerate(template) if word is None)
+
+
+# --- data that must be an object -------------------------------------------------------------------------------------------------------------------
+
+
+def wrap(value: object, metadata: JsonObject | None, key: str, mark: str) -> tuple[JsonObject, JsonObject | None]:
+    """Put a value that is no object into one, and leave a mark of that in the metadata."""
+    if is_object(value):
+        return value, metadata
+    return {key: value}, {**(metadata or {}), mark: True}
+
+
+def unwrap(data: JsonObject, metadata: JsonObject | None, key: str, mark: str) -> tuple[object, JsonObject | None]:
+    """Take a wrapped value out again, if the mark and the form say that it is one."""
+    if not metadata or metadata.get(mark) is not True or data.keys() != {key}:
+        return data, metadata
+    return data[key], {name: value for name, value in metadata.items() if name != mark} or None
+
+
+# --- cards -----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def read_interfaces(
+    url: str | None, preferred: str | None, additional: list[JsonObject] | None, version: str | None, *, transport: str
+) -> list[JsonObject]:
+    """List the addresses of a card that names a main one and further ones; the main one comes first and once."""
+    others = [_interface(other, version or "") for other in additional or ()]
+    if not url and preferred is None:
+        return others
+    main: JsonObject = {"url": url or "", "protocolBinding": transport if preferred is None else preferred, "protocolVersion": version or ""}
+    if main in others:
+        others.remove(main)
+    return [main, *others]
+
+
+def write_interfaces(interfaces: list[JsonObject], **_: str) -> JsonObject:
+    """Name the first address as the main one, and all of them if there are several; what is spoken there is always said."""
+    if not interfaces:
+        return {"url": "", "protocolVersion": ""}
+    main = interfaces[0]
+    card = {"url": main["url"], "preferredTransport": main["protocolBinding"], "protocolVersion": main["protocolVersion"]}
+    every = [{"url": each["url"], "transport": each["protocolBinding"]} for each in interfaces]
+    return {**card, "additionalInterfaces": every} if len(every) > 1 else card
+
+
+def _interface(other: JsonObject, version: str) -> JsonObject:
+    return {"url": other.get("url", ""), "protocolBinding": other.get("transport", ""), "protocolVersion": version}
+
+
+def read_address(url: str | None, *, transport: str) -> list[JsonObject]:
+    """List the one address of a card, or none where it is not known."""
+    return [{"url": url, "protocolBinding": transport, "protocolVersion": ""}] if url else []
+
+
+def write_address(interfaces: list[JsonObject], *, transport: str) -> JsonObject:
+    """Name the first address of the one transport."""
+    url = next((each["url"] for each in interfaces if each.get("protocolBinding") == transport and each.get("url")), None)
+    return {"url": url} if url else {}
+
+
+def read_authentication(authentication: JsonObject) -> tuple[dict[str, JsonObject], list[JsonObject]]:
+    """Name a scheme of the HTTP header for each word, any of which is enough."""
+    words = authentication.get("schemes")
+    schemes = [word for word in words if isinstance(word, str)] if is_list(words) else []
+    named: dict[str, JsonObject] = {word: {"httpAuthSecurityScheme": {"scheme": word}} for word in schemes}
+    return named, [{"schemes": {word: {"list": []}}} for word in schemes]
+
+
+def write_authentication(schemes: dict[str, JsonObject] | None, requirements: list[JsonObject] | None) -> JsonObject:
+    """List the schemes of the HTTP header that a requirement asks for, alone."""
+    words = (_header_scheme(schemes or {}, requirement) for requirement in requirements or ())
+    return {"authentication": {"schemes": list(dict.fromkeys(word for word in words if word))}}
+
+
+def _header_scheme(schemes: dict[str, JsonObject], requirement: JsonObject) -> str | None:
+    required = requirement.get("schemes")
+    if not is_object(required) or len(required) != 1:
+        return None
+    header = schemes.get(next(iter(required)), {}).get("httpAuthSecurityScheme")
+    scheme = header.get("scheme") if is_object(header) else None
+    return scheme.lower() if isinstance(scheme, str) else None

@@ -1,0 +1,92 @@
+"""Where in a request something is wrong, as people write it: ``message.parts[0].text``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+
+# The steps of an error's place that a document has: Pydantic also names the branch of a union that it was reading, and no document has that.
+#
+# A place is followed through the schema of the model that was read, because only the schema tells a branch from a member of the same name.
+#
+
+Step: TypeAlias = int | str
+Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic, whose dozens of forms have no common type
+
+_NOTHING: Schema = {}
+
+
+def steps(of: type[BaseModel], loc: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Leave out the names of branches."""
+    return tuple(_followed(of.__pydantic_core_schema__, loc))
+
+
+def _followed(schema: Schema, loc: tuple[Step, ...]) -> Iterator[Step]:
+    definitions: dict[str, Schema] = {}
+    for step in loc:
+        schema = _bare(schema, definitions)
+        if schema.get("type") in ("tagged-union", "union"):
+            schema = _branch(schema, step)
+        else:
+            yield step
+            schema = _inside(schema, step)
+
+
+def _bare(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    """Take off everything around a schema that adds no step."""
+    while True:
+        match schema.get("type"):
+            case "definitions":
+                definitions.update({each["ref"]: each for each in schema["definitions"]})
+                schema = schema["schema"]
+            case "definition-ref":
+                schema = definitions.get(schema["schema_ref"], _NOTHING)
+            case "json-or-python":
+                schema = schema["json_schema"]
+            case _ if isinstance(schema.get("schema"), dict):
+                schema = schema["schema"]
+            case _:
+                return schema
+
+
+def _branch(union: Schema, step: Step) -> Schema:
+    choices: dict[Step, Schema] = union["choices"] if union["type"] == "tagged-union" else {}
+    return choices.get(step, _NOTHING)
+
+
+def _inside(schema: Schema, step: Step) -> Schema:
+    found: Schema = _NOTHING
+    match schema.get("type"):
+        case "list":
+            found = schema.get("items_schema", _NOTHING)
+        case "dict":
+            found = schema.get("values_schema", _NOTHING)
+        case "model-fields":
+            found = next((field["schema"] for name, field in schema["fields"].items() if step in (name, *_names(field))), _NOTHING)
+        case _:
+            pass
+    return found
+
+
+def _names(field: Schema) -> tuple[Step, ...]:
+    alias = field.get("validation_alias")
+    return (alias,) if isinstance(alias, str) else tuple(path[0] for path in alias or ())
+
+
+MANY: Final = 1000
+"""So many wrong places are not listed one by one: a body can hold millions of them, and each costs more than the bytes that it came in."""
+
+
+def places(error: ValidationError, skip: int = 0, of: type[BaseModel] | None = None) -> tuple[tuple[str, str], ...]:
+    """List each place and what is wrong there, once; ``skip`` leaves out steps around the request, ``of`` (its type) the names of branches."""
+    if error.error_count() > MANY:
+        return (("", f"More than {MANY} values are wrong"),)
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    where = ((each["loc"][skip:], each["msg"]) for each in found)
+    return tuple(dict.fromkeys((_path(loc if of is None else steps(of, loc)), text) for loc, text in where))
+
+
+def _path(steps: Sequence[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")

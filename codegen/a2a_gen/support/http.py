@@ -1,0 +1,203 @@
+"""From an HTTP request to the binding that answers it, and to the request that it makes of path, query and body.
+
+Litestar matches paths; what it cannot match is here: the verb after a colon at the end of a path (``/tasks/{id}:cancel``), which ids may contain too,
+and members of the request that are made of several segments (``tasks/{id}``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import parse_qs, quote
+
+from pydantic_core import from_json, to_json
+
+from .base import WireModel
+from .binding import AnyBinding, Operation
+from .json_types import is_list
+
+_FLAGS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class PathMember:
+    """A member of the request that the path holds: pieces joined by slashes, where a number stands for that parameter of the path."""
+
+    name: str
+    pieces: tuple[str | int, ...]
+
+    def fill(self, parameters: Sequence[str]) -> str:
+        """Put the parameters of a path into place."""
+        return "/".join(piece if isinstance(piece, str) else parameters[piece] for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One dialect's answer to a verb on a path; ``lists`` and ``flags`` are the members that are no plain text or number in a query."""
+
+    binding: AnyBinding
+    members: tuple[PathMember, ...] = ()
+    lists: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The dialects that answer a request, and the parameters of its path without the verb."""
+
+    choices: tuple[Choice, ...]
+    parameters: tuple[str, ...]
+
+    def read(self, choice: Choice, query: bytes, body: bytes) -> WireModel:
+        """Make the dialect's request, or raise what Pydantic finds wrong with it; the path goes before the body, and the body before the query."""
+        model: type[WireModel] = choice.binding.request
+        if body and not (query or choice.members):
+            return model.model_validate_json(body)
+        return model.model_validate_json(to_json(self.said(choice, query, body)))
+
+    def said(self, choice: Choice, query: bytes, body: bytes) -> dict[str, object]:
+        """Put together what a request says in all of its places, or raise what Pydantic says of a body that is no object."""
+        members = {member.name: member.fill(self.parameters) for member in choice.members}
+        in_body = _object(body, choice.binding.request) if body else {}
+        return {**_query_members(query, choice), **in_body, **members}
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path as Litestar matches it, and what each HTTP method and verb on it stands for."""
+
+    path: str
+    choices: Mapping[tuple[str, str | None], tuple[Choice, ...]]
+
+    def match(self, method: str, parameters: Sequence[str]) -> Match | None:
+        """Find who answers; the end of a path is a verb only where this method has that verb, and part of an id everywhere else."""
+        if parameters:
+            last, colon, verb = parameters[-1].rpartition(":")
+            if last and colon and (choices := self.choices.get((method, verb))):
+                return Match(choices, (*parameters[:-1], last))
+        plain = self.choices.get((method, None))
+        return None if plain is None else Match(plain, tuple(parameters))
+
+    def methods(self, parameters: Sequence[str]) -> tuple[str, ...]:
+        """List the HTTP methods that a path takes, for a client that came with another one."""
+        known = dict.fromkeys(method for method, _ in self.choices)
+        return tuple(method for method in known if self.match(method, parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class CardRoute:
+    """A path at which cards are found, and the dialects whose clients look there."""
+
+    path: str
+    dialects: tuple[str, ...]
+
+
+def _object(body: bytes, model: type[WireModel]) -> dict[str, object]:
+    said: dict[str, object] | list[object] | str | float | None
+    try:
+        said = from_json(body)
+    except ValueError:
+        said = None
+    if isinstance(said, dict):
+        return said
+    model.model_validate_json(body)  # raises in Pydantic's words
+    raise TypeError("a body that is no object was read as one")
+
+
+def _query_members(query: bytes, choice: Choice) -> dict[str, object]:
+    said = parse_qs(query.decode("ascii", "replace"), keep_blank_values=True)
+    return {name: _query_value(name, values, choice) for name, values in said.items()}
+
+
+def _query_value(name: str, values: list[str], choice: Choice) -> object:
+    if name in choice.lists:
+        return ",".join(values).split(",")
+    return _FLAGS.get(values[-1], values[-1]) if name in choice.flags else values[-1]
+
+
+# From an operation and what a dialect says in its request to the HTTP request that carries it: ``routing.py`` the other way round.
+
+_PARAMETER = re.compile(r"\{[^}]*\}")
+_WITHOUT_BODY = frozenset(("GET", "DELETE"))
+
+
+class Address(NamedTuple):
+    """Where and how something is asked; what has a body says everything in it, also what stands in the path."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...]
+    body: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One path by which a dialect takes an operation, and the members of the request that stand in the path."""
+
+    method: str
+    path: str
+    verb: str | None
+    choice: Choice
+
+    def fits(self, said: Mapping[str, object]) -> bool:
+        """Say whether a request has all that stands in the path."""
+        return all(said.get(member.name) for member in self.choice.members)
+
+    def address(self, said: Mapping[str, object]) -> Address:
+        """Put a request on its way."""
+        values: dict[int, str] = {}
+        for member in self.choice.members:
+            values.update(_parameters(member, str(said[member.name])))
+        pieces = iter(_quoted(values[number]) for number in sorted(values))
+        path = _PARAMETER.sub(lambda _: next(pieces), self.path) + (f":{self.verb}" if self.verb else "")
+        if self.method not in _WITHOUT_BODY:
+            return Address(self.method, path, (), to_json(said))
+        inside = {member.name for member in self.choice.members}
+        return Address(self.method, path, tuple(_query((name, value) for name, value in said.items() if name not in inside)), None)
+
+
+class Addresses:
+    """The ways of one dialect over HTTP+JSON."""
+
+    def __init__(self, dialect: str, routes: Iterable[Route]) -> None:
+        self._ways: dict[str, list[Way]] = {}
+        for route in routes:
+            for (method, verb), choices in route.choices.items():
+                for choice in choices:
+                    if choice.binding.dialect == dialect:
+                        self._ways.setdefault(choice.binding.operation.name, []).append(Way(method, route.path, verb, choice))
+
+    def binding(self, operation: Operation) -> AnyBinding | None:
+        """Find the binding of an operation, if the dialect has it over HTTP+JSON."""
+        ways = self._ways.get(operation.name)
+        return ways[0].choice.binding if ways else None
+
+    def address(self, operation: Operation, said: Mapping[str, object]) -> Address:
+        """Choose the way whose path says the most of a request, or raise ``ValueError`` if it lacks what every path says."""
+        fitting = [way for way in self._ways[operation.name] if way.fits(said)]
+        if not fitting:
+            raise ValueError(f"the request does not say what the path of {operation.name} needs")
+        return max(fitting, key=lambda way: len(way.choice.members)).address(said)
+
+
+def _parameters(member: PathMember, value: str) -> dict[int, str]:
+    """Take the parameters of a path out of the member that is made of them."""
+    numbers = [piece for piece in member.pieces if isinstance(piece, int)]
+    pattern = "/".join("(.+)" if isinstance(piece, int) else re.escape(piece) for piece in member.pieces)
+    found = re.fullmatch(pattern, value, re.DOTALL)
+    if found is None:
+        raise ValueError(f"{member.name} is not of the form of its path: {value!r}")
+    return dict(zip(numbers, found.groups(), strict=True))
+
+
+def _quoted(piece: str) -> str:
+    """Write one piece of a path; dots alone would lead somewhere else."""
+    return "%2E" * len(piece) if set(piece) == {"."} else quote(piece, safe="")
+
+
+def _query(members: Iterable[tuple[str, object]]) -> Iterator[tuple[str, str]]:
+    for name, value in members:
+        for each in value if is_list(value) else (value,):
+            yield name, each if isinstance(each, str) else to_json(each).decode().strip('"')

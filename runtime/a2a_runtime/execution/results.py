@@ -1,0 +1,122 @@
+"""What the values stand for that a handler returns or yields. One table; everything else about answers reads it.
+
+value                    its parts                  returned by a task's handler       as a message   yielded
+str                      one text                   artifact "result"                  the message    chunk of "result"
+dict, list, number, bool one piece of JSON          artifact "result"                  the message    chunk of "result"
+model, dataclass, tuple  one piece of JSON          artifact "result"                  the message    chunk of "result"
+JSON_NULL                the JSON value null        artifact "result"                  the message    chunk of "result"
+bytes                    one file without a name    artifact "result"                  the message    chunk of "result"
+Part                     itself                     artifact "result"                  the message    chunk of "result"
+Artifact                 its own                    that artifact                      the message    that artifact, or more of it
+Message                  its own                    what the final status says         the message    what the status says
+Job                      none                       the task goes on until it is done  refused        refused
+None                     none                       no result                          refused        refused
+
+Models of Pydantic and dataclasses may also stand inside lists and objects; a model writes itself, under the names that it has in JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
+from typing import TypeGuard
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from a2a_contract.base import JSON_NULL, JsonNull
+from a2a_contract.json_types import is_object
+from a2a_contract.v1_0 import Artifact, Message, Part
+
+RESULT = "result"
+
+_BYTES = "application/octet-stream"
+
+
+class AnswerError(TypeError):
+    """A handler has answered with something that no protocol can carry; the text says what it may answer with."""
+
+
+def _json(value: object) -> list[Part]:
+    try:
+        return [Part(data=value)]
+    except ValidationError:
+        return [Part(data=_plain(value))]  # which is refused as well unless there was a model in it
+
+
+def _is_structure(value: object) -> bool:
+    return isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type))
+
+
+def _is_several(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, list | tuple)
+
+
+def _plain(value: object) -> object:
+    """Write models and dataclasses as the JSON that they stand for, wherever they are; nothing else is bent into shape."""
+    if _is_structure(value):
+        try:
+            return to_jsonable_python(value, by_alias=True)
+        except PydanticSerializationError as error:
+            raise AnswerError(f"a {type(value).__qualname__} cannot be written as JSON: {error}") from error
+    if is_object(value):
+        return {name: _plain(member) for name, member in value.items()}
+    return [_plain(member) for member in value] if _is_several(value) else value
+
+
+_PARTS: Mapping[type, Callable[[object], list[Part]]] = {
+    str: lambda text: [Part(text=str(text))],
+    dict: _json,
+    list: _json,
+    tuple: _json,
+    int: _json,
+    float: _json,
+    bool: _json,
+    JsonNull: lambda _: [Part(data=JSON_NULL)],
+}
+
+
+def parts_of(value: object) -> list[Part]:
+    """Make parts of what a handler has answered with."""
+    make = _PARTS.get(type(value))
+    if make is not None:
+        return make(value)
+    if isinstance(value, Part):
+        return [value]
+    if isinstance(value, Artifact | Message):
+        return value.parts
+    if isinstance(value, bytes | bytearray):
+        return [Part(raw=bytes(value), media_type=_BYTES)]
+    if _is_structure(value):
+        return [Part(data=_plain(value))]
+    for kind, make in _PARTS.items():  # their subclasses
+        if isinstance(value, kind):
+            return make(value)
+    can = "text, JSON, a model, a dataclass, bytes, a Part, a Message or an Artifact"
+    raise AnswerError(f"a handler cannot answer with a {type(value).__qualname__}; it can with {can}")
+
+
+def artifact_of(value: object) -> Artifact:
+    """Make the artifact that a returned or yielded value stands for."""
+    if isinstance(value, Artifact):
+        return value
+    return Artifact(artifact_id=RESULT, name=RESULT, parts=parts_of(value))
+
+
+def told(value: object) -> Artifact:
+    """Make an artifact of anything: what is no JSON is told in the words that Python has for it."""
+    try:
+        return artifact_of(value)
+    except (AnswerError, ValidationError):
+        return Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text=json.dumps(value, default=str))])
+
+
+def text_of(parts: Sequence[Part]) -> str:
+    """Join the texts among some parts."""
+    return "\n".join([part.text for part in parts if part.text is not None])
+
+
+def data_of(parts: Sequence[Part]) -> object:
+    """Find the first piece of JSON among some parts; ``None`` when there is none, ``JSON_NULL`` when it is null."""
+    return next((part.data for part in parts if part.data is not None), None)

@@ -1,0 +1,111 @@
+"""The doorbell over LISTEN and NOTIFY: one connection for each process, one channel for all.
+
+Rung after the commit and never inside the transaction: a transaction that notifies holds a lock of the whole server through its commit. Whatever is
+rung while a notification is under way goes together with the next one, so a busy process sends few of them.
+
+The connection has to reach the server itself: behind a pooler in transaction mode a LISTEN is accepted and never hears anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+import asyncpg
+
+from a2a_runtime.streams.notifier import Hearer
+
+CHANNEL = "a2a_doorbell"
+_EVERYTHING = "*"
+_LARGEST_PAYLOAD = 7_900  # the server refuses 8,000 bytes and more
+_MOST_KEYS = 2_000  # beyond that, looking everywhere is cheaper than naming tasks
+
+# The last one is how the driver says that the server's farewell has come, but not yet the end of the stream.
+_BROKEN = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+
+_log = logging.getLogger(__name__)
+
+
+class PostgresDoorbell:
+    """Rings in every other process that listens on the same database."""
+
+    def __init__(self, dsn: str, *, check_seconds: float = 5.0, retry_seconds: float = 0.2) -> None:
+        self._dsn = dsn
+        self._check_seconds = check_seconds
+        self._retry_seconds = retry_seconds
+        self._pending: set[str] = set()
+        self._rung = asyncio.Event()
+
+    def ring(self, keys: Iterable[str]) -> None:
+        """Note the keys for the next notification."""
+        self._pending.update(keys)
+        if len(self._pending) > _MOST_KEYS:
+            self._pending = {_EVERYTHING}
+        self._rung.set()
+
+    async def listen(self, hearer: Hearer) -> None:
+        """Ring and hear until cancelled; after every loss of the connection all tasks count as changed."""
+        while True:
+            try:
+                await self._session(hearer)
+            except _BROKEN as error:
+                _log.warning("the doorbell lost its connection, readers look by themselves until it is back: %s", error)
+            await asyncio.sleep(self._retry_seconds)
+
+    async def _session(self, hearer: Hearer) -> None:
+        connection = await asyncpg.connect(self._dsn, timeout=self._check_seconds, command_timeout=self._check_seconds)
+        try:
+            own = connection.get_server_pid()
+
+            def heard(_: object, pid: int, __: str, payload: object) -> None:
+                if pid != own:
+                    _pass_on(str(payload), hearer)
+
+            await connection.add_listener(CHANNEL, heard)
+            connection.add_termination_listener(lambda _: self._rung.set())
+            hearer.ring_all()
+            while not connection.is_closed():
+                await self._wait()
+                await self._send(connection)
+        finally:
+            connection.terminate()
+
+    async def _wait(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._check_seconds):
+                await self._rung.wait()
+        self._rung.clear()
+
+    async def _send(self, connection: asyncpg.Connection) -> None:
+        """Send what is pending; nothing pending, ask for a sign of life, since a half-open connection never says that it is dead."""
+        unsent, self._pending = self._pending, set[str]()
+        try:
+            if not unsent:
+                await connection.execute("SELECT 1")
+            for payload in _payloads(unsent):
+                await connection.execute("SELECT pg_notify($1, $2)", CHANNEL, payload)
+            unsent = set[str]()
+        finally:
+            self._pending |= unsent
+
+
+def _payloads(keys: Iterable[str]) -> Iterator[str]:
+    """Join keys into as few payloads as the server takes."""
+    payload = ""
+    for key in keys:
+        if len(payload) + len(key) >= _LARGEST_PAYLOAD:
+            yield payload
+            payload = ""
+        payload = f"{payload},{key}" if payload else key
+    if payload:
+        yield payload
+
+
+def _pass_on(payload: str, hearer: Hearer) -> None:
+    keys = payload.split(",")
+    if _EVERYTHING in keys:
+        hearer.ring_all()
+    else:
+        hearer.ring(keys)
