@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from a2a_gen.diff.change import Change, Child, Found, Pair, Scene, unclaimed
-from a2a_gen.diff.rules.annotations import compare_member_facts
+from a2a_gen.diff.change import Change, Child, Found, Pair, Scene
+from a2a_gen.diff.rules.annotations import AFTER_SUNSET, BEFORE_SUNSET, NOT_RESERVED, REMOVALS, compare_member_facts
 from a2a_gen.diff.rules.applicators import compare_conditions, undecided_union
 from a2a_gen.diff.rules.arrays import compare_items
 from a2a_gen.diff.rules.bounds import compare_number, compare_size, compare_unique
 from a2a_gen.diff.rules.closed import compare_others
-from a2a_gen.diff.rules.enums import compare_values
-from a2a_gen.diff.rules.presence import compare_presence
-from a2a_gen.diff.rules.properties import compare_members
-from a2a_gen.diff.rules.rule import Effect
+from a2a_gen.diff.rules.enums import ENUM_OPENED, compare_values
+from a2a_gen.diff.rules.presence import MEMBER_ADDED, MEMBER_REMOVED, compare_presence
+from a2a_gen.diff.rules.properties import ADDED_OPTIONAL, REMOVED_OPTIONAL, compare_members
+from a2a_gen.diff.rules.rule import Effect, Rule
 from a2a_gen.diff.rules.texts import compare_text
-from a2a_gen.diff.rules.types import compare_kinds
-from a2a_gen.diff.rules.unions import compare_alternatives, match
+from a2a_gen.diff.rules.types import TYPE_CHANGED, TYPE_NARROWED, TYPE_WIDENED, compare_kinds
+from a2a_gen.diff.rules.unions import BRANCH_ADDED, BRANCH_REMOVED, TAG_CHANGED, compare_alternatives, match
 from a2a_gen.diff.schema_node import Node, Spot, Tree, is_annotation
 from a2a_gen.diff.value_set import Atom, Shape, TooLargeError, shape
 from a2a_gen.source.json_text import Json
@@ -223,3 +223,43 @@ def _definitions(old: Atom, new: Atom) -> Child:
 
 def _shares(one: Effect, other: Effect) -> bool:
     return (one.narrows and other.narrows) or (one.widens and other.widens)
+
+
+# One recognised transition is one finding: what a change explains is not told again.
+
+_SUNSETS = frozenset({AFTER_SUNSET, BEFORE_SUNSET})
+_BRANCHES = frozenset({BRANCH_ADDED, BRANCH_REMOVED})
+_IN_GROUPS = {REMOVED_OPTIONAL: MEMBER_REMOVED, ADDED_OPTIONAL: MEMBER_ADDED}
+_TYPES = frozenset({TYPE_CHANGED, TYPE_NARROWED, TYPE_WIDENED})
+
+
+def unclaimed(changes: Iterable[Change]) -> Iterator[Change]:
+    """Leave out changes that another one at the same place claims."""
+    found = tuple(dict.fromkeys(changes))
+    over = {_name(change) for change in found if change.rule in _SUNSETS}
+    removed = {_name(change) for change in found if change.rule in REMOVALS}
+    both_types = {change.new for change in found if change.rule is TYPE_CHANGED}
+    has_new_tag = any(change.rule is TAG_CHANGED for change in found)
+    for change in found:
+        if change.rule in _BRANCHES and has_new_tag:
+            continue  # every alternative is told apart anew
+        if change.rule in _IN_GROUPS and _name(change) in _names(found, _IN_GROUPS[change.rule]):
+            continue  # the group says it
+        is_removal = change.rule in REMOVALS or change.rule is NOT_RESERVED
+        if is_removal and _name(change) in over:
+            continue  # the last day of a member says it all
+        if change.rule is NOT_RESERVED and _name(change) in removed and change.levels.write is not NOT_RESERVED.levels.write:
+            continue
+        if change.rule in _TYPES and change.rule is not TYPE_CHANGED and change.new in both_types:
+            continue
+        if change.rule is ENUM_OPENED and any(other.rule is ENUM_OPENED and other is not change and other.new == change.new for other in found):
+            continue
+        yield change
+
+
+def _names(changes: Iterable[Change], rule: Rule) -> set[str]:
+    return {_name(change) for change in changes if change.rule is rule}
+
+
+def _name(change: Change) -> str:
+    return dict(change.words).get("name", "")
