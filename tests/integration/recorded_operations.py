@@ -196,7 +196,7 @@ async def _pushes(talk: Conversation) -> None:
     await talk.ask("push: create", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted)
     await talk.ask("push: create another", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted.model_copy(update={"id": "hook-2", "authentication": proof}))
     await talk.ask("push: replace", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted.model_copy(update={"url": "https://hooks.example/b"}))
-    for name, url in (("this machine", "https://10.0.0.1/x"), ("not a URL", "nonsense"), ("not https", "http://hooks.example/a")):
+    for name, url in (("not public", "https://10.0.0.1/x"), ("not a URL", "nonsense"), ("not https", "http://hooks.example/a")):
         await talk.ask(f"push: create with a URL that is {name}", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted.model_copy(update={"url": url}))
     await talk.ask("push: create for an unknown task", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted.model_copy(update={"task_id": UNKNOWN}))
     await talk.ask("push: get", GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task, id="hook-1"))

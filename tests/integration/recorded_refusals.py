@@ -114,6 +114,11 @@ async def _record_places(recorder: Recorder) -> None:
         await recorder.get(f"query {query}", f"/tasks?{query}")
 
 
+def failing_policy(*_asked: object) -> bool:
+    """Fail, as a program with a mistake does."""
+    raise LookupError("password=hunter2")
+
+
 def _secured(name: str) -> Agent:
     agent = busy_agent(capabilities=Capabilities(extended_agent_card=True, streaming=True))
     agent.add(name, echo, require=[{"apiKey": ["pay"]}])
@@ -135,6 +140,7 @@ async def guarded_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
         Surface(single, "/mesh", dialects=EVERY_DIALECT, gate=PresenceGate()),
         Surface(busy_agent(), "/rates", gate=Checkpoint(ApiKeys(keys)), rates=rates),
         Surface(busy_agent(), "/policy", gate=Checkpoint(ApiKeys(keys)), policy=lambda caller, _name, _task: caller.subject == "rich"),
+        Surface(busy_agent(), "/failing", gate=Checkpoint(ApiKeys(keys)), policy=failing_policy),
         Surface(busy_agent(), "/guesses", gate=Checkpoint(ApiKeys(keys, guesses=guesses))),
         store="memory",
         settings=settings,
@@ -167,6 +173,8 @@ async def record_guards(recorder: Recorder) -> None:
         await recorder.post(f"a skill that needs a scope in 0.3, with key {proof}", "/v1/message:send", old, x_api_key=proof)
         await recorder.post(f"policy: send, with key {proof}", "/policy/message:send", {"message": MESSAGE}, x_api_key=proof)
         await recorder.get(f"policy: list, with key {proof}", "/policy/tasks", x_api_key=proof)
+    for name, (path, call) in CALLS.items():
+        await recorder.post(f"a policy that fails: {name}", f"/failing{path}", call, x_api_key="k")
     for number in range(4):
         for name, (path, call) in CALLS.items():
             await recorder.post(f"rates: {name}, number {number}", f"/rates{path}", call, x_api_key="k")

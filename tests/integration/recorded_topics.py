@@ -121,7 +121,6 @@ async def record_skills(recorder: Recorder) -> None:
     for name, text in (("first", "One."), ("again", "One."), ("another", "Two.")):
         await recorder.post(f"summarize: idempotency key, {name}", call, {"text": text}, idempotency_key="key-1")
     await recorder.post("a stream as one array", "/skills/write-report", {"topic": "tea", "chapters": 2})
-    await recorder.post("a stream as events", "/skills/write-report", {"topic": "tea", "chapters": 2}, accept="text/event-stream")
     report = {"title": "Tea", "chapters": [{"title": "a", "text": "b"}]}
     asked = await recorder.post("publish: a question", "/skills/publish", report)
     path = f"/skills/publish?taskId={asked.json()['taskId']}"

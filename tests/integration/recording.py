@@ -2,7 +2,8 @@
 
 What the process takes from outside is fixed while a recording is made: the wall clock stands still and goes on by one second with each exchange, and
 the random bits of ids are counted. So ids, times, page tokens and tags are the same in every run. Nothing of a body is changed but what a scenario
-says itself (``replaced``), such as the port of a receiver. Left out are headers that a client adds by itself, and ``date`` and ``server``.
+says itself: the port of a receiver is ``PORT`` (``replaced``), the token that signs a webhook is read, and OpenAPI documents are indented. Left out
+are headers that a client adds by itself, and ``date`` and ``server``.
 """
 
 from __future__ import annotations
