@@ -1,0 +1,200 @@
+"""What is recorded of requests that are refused, and of who may come in: wrong bodies, methods and paths, gates, rates, limits and browsers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from integration.recording import Recorder
+from integration.serving import busy_agent, echo
+from litestar import Litestar
+
+from a2a_contract.dialects import MESH, V0_3, V1_0
+from a2a_contract.operations import SEND_MESSAGE
+from a2a_runtime.agent import Agent, Capabilities
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.api_keys import ApiKeys, digest
+from a2a_runtime.auth.checkpoint import Checkpoint
+from a2a_runtime.auth.gate import PresenceGate
+from a2a_runtime.auth.guesses import Guesses
+from a2a_runtime.auth.identity import Identity
+from a2a_runtime.auth.passwords import Passwords, User, hash_password
+from a2a_runtime.auth.rates import ANY, LocalCounts, Rate, Rates
+from a2a_runtime.execution.context import Context
+from a2a_runtime.heartbeat.membership import Membership
+from a2a_runtime.settings import Settings
+from a2a_runtime.surface import Limits, Surface
+from a2a_runtime.testing.clock import FakeClock
+
+LIMIT = 2000
+PAGE = "https://app.example"
+EVERY_DIALECT = frozenset((V1_0.name, V0_3.name, MESH.name))
+MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "x"}], "metadata": {"skillId": "echo"}}
+OLD_MESSAGE = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "x"}]}
+MESH_PARAMS = {"id": "t-1", "message": {"role": "user", "parts": [{"type": "text", "text": "x"}]}}
+CALLS = {
+    "1.0 JSON-RPC": ("/", {"jsonrpc": "2.0", "id": "r-1", "method": "SendMessage", "params": {"message": MESSAGE}}),
+    "1.0 HTTP": ("/message:send", {"message": MESSAGE}),
+    "1.0 HTTP stream": ("/message:stream", {"message": MESSAGE}),
+    "0.3 JSON-RPC": ("/", {"jsonrpc": "2.0", "id": "r-1", "method": "message/send", "params": {"message": OLD_MESSAGE}}),
+    "0.3 HTTP": ("/v1/message:send", {"message": OLD_MESSAGE}),
+    "0.3 ProtoJSON HTTP": ("/v1/message:send", {"request": {**MESSAGE, "content": MESSAGE["parts"]}}),
+}
+NO_CALLS = (
+    *(b"", b"{", b"\xff", b"[]", b"null", b'"text"', b"{}", b'{"id":1}', b'{"jsonrpc":"1.0","id":1,"method":"GetTask","params":{"id":"x"}}'),
+    *(b'[{"jsonrpc":"2.0","id":1,"method":"GetTask"}]', b'{"jsonrpc":"2.0","id":{},"method":"GetTask","params":{"id":"x"}}'),
+    *(b'{"jsonrpc":"2.0","id":1,"method":7}', b'{"jsonrpc":"2.0","id":1,"method":"Nothing"}', b'{"jsonrpc":"2.0","id":1,"method":"GetTask"}'),
+    *(b'{"jsonrpc":"2.0","id":1.5,"method":"GetTask","params":{"id":7}}', b'{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":[]}'),
+    *(b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x","mood":-Infinity}}', b"{" * 600),
+)
+
+
+async def broken(_ctx: Context) -> str:
+    """Break."""
+    raise RuntimeError("password=hunter2")
+
+
+@asynccontextmanager
+async def refusing_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
+    """Serve agents of every dialect, one that takes little, one that takes nothing, and one that breaks."""
+    agent, breaking, single = busy_agent(), Agent("breaking"), Agent("single")
+    breaking.add("break", broken, answers="message")
+    single.add("echo", echo)
+    yield create_app(
+        Surface(agent, limits=Limits(body=LIMIT, parts=3, part_bytes=1000, depth=3)),
+        Surface(agent, "/new", dialects=frozenset((V1_0.name,)), card=V1_0.name),
+        Surface(agent, "/old", dialects=frozenset((V0_3.name,)), card=V0_3.name),
+        Surface(single, "/mesh", dialects=EVERY_DIALECT),
+        Surface(agent, "/full", limits=Limits(concurrency=0)),
+        Surface(breaking, "/breaking"),
+        store="memory",
+        settings=settings,
+        mesh=Membership(),
+    )
+
+
+async def record_refusals(recorder: Recorder) -> None:
+    """Record what is no request, or none for this agent."""
+    for number, body in enumerate(NO_CALLS):
+        for path in ("/", "/message:send", "/v1/message:send", "/mesh"):
+            await recorder.post(f"no call {number} at {path}", path, body)
+    for name, (path, call) in CALLS.items():
+        for media_type in ("text/plain", "application/a2a+json", "application/json; charset=latin-1", "nonsense"):
+            await recorder.post(f"media type {media_type}: {name}", path, call, content_type=media_type)
+        await recorder.post(f"too large: {name}", path, {**call, "padding": "x" * LIMIT})
+        await recorder.post(f"breaks: {name}", f"/breaking{path}", call)
+        await recorder.post(f"no room: {name}", f"/full{path}", call)
+        for place in ("/new", "/old"):
+            await recorder.post(f"at {place}: {name}", f"{place}{path}", call)
+        await recorder.post(f"of tenant acme: {name}", f"/acme{path}", call)
+    await _record_places(recorder)
+
+
+async def _record_places(recorder: Recorder) -> None:
+    """Record sizes, methods, paths and queries."""
+    for name, parts in (("parts", [{"text": "x"}] * 4), ("bytes", [{"text": "x" * 1500}]), ("levels", [{"data": {"a": [{"b": [1]}]}}])):
+        await recorder.post(f"too many {name}", "/message:send", {"message": {**MESSAGE, "parts": parts}})
+    for path in (
+        "/",
+        "/message:send",
+        "/v1/message:send",
+        "/tasks",
+        "/tasks/x",
+        "/tasks/x:cancel",
+        "/tasks/x:nothing",
+        "/nothing",
+        "/nothing/at/all",
+    ):
+        for method in ("GET", "PUT", "DELETE", "OPTIONS", "HEAD", "POST", "PATCH"):
+            await recorder.exchange(f"{method} {path}", method, path)
+    for path in ("/mesh", "/mesh/nothing", "/mesh/message:send", "/new/nothing", "/old/nothing", "/tasks/", "//tasks", "/tasks/%2F", "/tasks/%FF"):
+        await recorder.get(f"path {path}", path)
+    for query in ("pageSize=no&historyLength=many&status=nothing", "mood=good", "A2A-Version=0.5", "A2A-Version=1.0", "pageSize=1&pageSize=2"):
+        await recorder.get(f"query {query}", f"/tasks?{query}")
+
+
+def failing_policy(*_asked: object) -> bool:
+    """Fail, as a program with a mistake does."""
+    raise LookupError("password=hunter2")
+
+
+def _secured(name: str) -> Agent:
+    agent = busy_agent(capabilities=Capabilities(extended_agent_card=True, streaming=True))
+    agent.add(name, echo, require=[{"apiKey": ["pay"]}])
+    return agent
+
+
+@asynccontextmanager
+async def guarded_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
+    """Serve agents behind gates, one with rates, one with a policy, and one where somebody guesses."""
+    keys = {digest("k"): Identity("box"), digest("rich"): Identity("rich", scopes=frozenset(("pay",)))}
+    people = Passwords({"ada": User(hash_password("s3cret-word"), Identity("ada"))})
+    rates = Rates({SEND_MESSAGE.name: Rate(2, 60), ANY: Rate(3, 60)}, LocalCounts(FakeClock()))
+    single = Agent("single")
+    single.add("echo", echo)
+    guesses = Guesses(Rate(2, 60), None, FakeClock())
+    yield create_app(
+        Surface(_secured("pay"), gate=Checkpoint(ApiKeys(keys), people)),
+        Surface(busy_agent(), "/presence", gate=PresenceGate()),
+        Surface(single, "/mesh", dialects=EVERY_DIALECT, gate=PresenceGate()),
+        Surface(busy_agent(), "/rates", gate=Checkpoint(ApiKeys(keys)), rates=rates),
+        Surface(busy_agent(), "/policy", gate=Checkpoint(ApiKeys(keys)), policy=lambda caller, _name, _task: caller.subject == "rich"),
+        Surface(busy_agent(), "/failing", gate=Checkpoint(ApiKeys(keys)), policy=failing_policy),
+        Surface(busy_agent(), "/guesses", gate=Checkpoint(ApiKeys(keys, guesses=guesses))),
+        store="memory",
+        settings=settings,
+        mesh=Membership(),
+    )
+
+
+async def record_guards(recorder: Recorder) -> None:
+    """Record what gates, policies and counts say, in every dialect."""
+    proofs = {
+        "nothing": {},
+        "a wrong key": {"x_api_key": "wrong"},
+        "a key": {"x_api_key": "k"},
+        "an empty token": {"authorization": "Bearer "},
+        "a token": {"authorization": "Bearer t"},
+        "a wrong password": {"authorization": "Basic YWRhOndyb25n"},
+        "another scheme": {"authorization": "Digest x"},
+    }
+    calls = {**CALLS, "mesh": ("/mesh", {"jsonrpc": "2.0", "id": 1, "method": "tasks/send", "params": MESH_PARAMS})}
+    for name, (path, call) in calls.items():
+        for place in ("", "/presence") if name != "mesh" else ("",):
+            for proof, headers in proofs.items():
+                await recorder.post(f"{name} at {place or '/'} with {proof}", f"{place}{path}", call, **headers)
+    paying = {**MESSAGE, "metadata": {"skillId": "pay"}}
+    for proof in ("k", "rich"):
+        await recorder.post(f"a skill that needs a scope, with key {proof}", "/message:send", {"message": paying}, x_api_key=proof)
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": paying}}
+        await recorder.post(f"a skill that needs a scope over JSON-RPC, with key {proof}", "/", call, x_api_key=proof)
+        old = {"message": {**OLD_MESSAGE, "metadata": {"skillId": "pay"}}}
+        await recorder.post(f"a skill that needs a scope in 0.3, with key {proof}", "/v1/message:send", old, x_api_key=proof)
+        await recorder.post(f"policy: send, with key {proof}", "/policy/message:send", {"message": MESSAGE}, x_api_key=proof)
+        await recorder.get(f"policy: list, with key {proof}", "/policy/tasks", x_api_key=proof)
+    for name, (path, call) in CALLS.items():
+        await recorder.post(f"a policy that fails: {name}", f"/failing{path}", call, x_api_key="k")
+    for number in range(4):
+        for name, (path, call) in CALLS.items():
+            await recorder.post(f"rates: {name}, number {number}", f"/rates{path}", call, x_api_key="k")
+            await recorder.post(f"guesses: {name}, number {number}", f"/guesses{path}", call, x_api_key=f"guess-{number}")
+    for path in ("/.well-known/agent-card.json", "/presence/.well-known/agent-card.json", "/mesh/.well-known/agent.json", "/nothing", "/tasks/x"):
+        await recorder.get(f"without any proof: {path}", path)
+
+
+@asynccontextmanager
+async def browser_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
+    """Serve an agent that pages of one origin may call, over TLS only."""
+    yield create_app(Surface(busy_agent(), gate=PresenceGate()), store="memory", settings=replace(settings, cors_origins=PAGE, hsts=60))
+
+
+async def record_browsers(recorder: Recorder) -> None:
+    """Record what pages of browsers are told."""
+    asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type,a2a-version"}
+    for origin in (PAGE, "https://evil.example"):
+        for path in ("/", "/message:send", "/v1/message:send", "/tasks", "/.well-known/agent-card.json", "/nothing"):
+            await recorder.exchange(f"preflight of {origin} to {path}", "OPTIONS", path, headers={"origin": origin, **asked})
+            await recorder.get(f"read by {origin}: {path}", path, origin=origin, authorization="Bearer t")
+            await recorder.post(f"post by {origin}: {path}", path, {"message": MESSAGE}, origin=origin, authorization="Bearer t")
+    await recorder.post("post without an origin", "/message:send", {"message": MESSAGE}, sec_fetch_site="cross-site", authorization="Bearer t")
