@@ -15,8 +15,8 @@ from integration.serving import EXTENSION
 from integration.talking import Voice, request_of
 
 from a2a_contract.base import WireModel
+from a2a_contract.binding import Operation
 from a2a_contract.dialects import V0_3
-from a2a_contract.operation import Operation
 from a2a_contract.operations import (
     CANCEL_TASK,
     CREATE_TASK_PUSH_NOTIFICATION_CONFIG,

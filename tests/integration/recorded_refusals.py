@@ -14,15 +14,12 @@ from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.operations import SEND_MESSAGE
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.api_keys import ApiKeys, digest
-from a2a_runtime.auth.checkpoint import Checkpoint
-from a2a_runtime.auth.gate import PresenceGate
-from a2a_runtime.auth.guesses import Guesses
-from a2a_runtime.auth.identity import Identity
-from a2a_runtime.auth.passwords import Passwords, User, hash_password
-from a2a_runtime.auth.rates import ANY, LocalCounts, Rate, Rates
+from a2a_runtime.auth.authentication import Identity
+from a2a_runtime.auth.authenticators import ApiKeys, Passwords, User, digest, hash_password
+from a2a_runtime.auth.gate import Checkpoint, PresenceGate
+from a2a_runtime.auth.rate_limit import ANY, Guesses, LocalCounts, Rate, Rates
 from a2a_runtime.execution.context import Context
-from a2a_runtime.heartbeat.membership import Membership
+from a2a_runtime.heartbeat.registration import Membership
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.clock import FakeClock

@@ -23,10 +23,10 @@ from report_agent.handlers import ReportAgent
 from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
+from a2a_runtime.crypto.webhook_signatures import SIGNATURE_HEADER
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.heartbeat.membership import Membership
+from a2a_runtime.heartbeat.registration import Membership
 from a2a_runtime.settings import Settings
-from a2a_runtime.signing.webhooks import SIGNATURE_HEADER
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.receiver import Receiver
