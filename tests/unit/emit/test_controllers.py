@@ -31,14 +31,14 @@ def test_a_handler_is_one_statement_into_the_exchange(contract: Contract) -> Non
 
 def test_no_generated_file_is_long(contract: Contract) -> None:
     """Generated files are read by people."""
-    for emit in (package.emit, bindings.emit, package.emit):
+    for emit in (package.emit_controllers, bindings.emit, package.emit_protocols):
         for path, code in emit(contract).items():
             assert len(code.splitlines()) < 400, path
 
 
 def test_output_is_the_same_every_time(contract: Contract) -> None:
     """Emitters are pure."""
-    for emit in (package.emit, bindings.emit, package.emit):
+    for emit in (package.emit_controllers, bindings.emit, package.emit_protocols):
         assert emit(contract) == emit(contract)
 
 

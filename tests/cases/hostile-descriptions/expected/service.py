@@ -24,7 +24,7 @@ from .v1_0 import (
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Receive, Scope, Send
 
-    from .routing import CardRoute, Route
+    from .http import CardRoute, Route
 
 Call = TypeVar("Call", contravariant=True)
 Answer = TypeVar("Answer", bound=WireModel)

@@ -8,12 +8,14 @@
 A copy with `model_copy(update=...)` is not checked; make a new object where the values come from elsewhere.
 """
 
-from typing import ClassVar, Self
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
-from .free_json import JSON_NULL, JsonAny
+from .scalars import JSON_NULL, JsonAny
 
 
 class WireModel(BaseModel):
@@ -79,3 +81,81 @@ class Oneof(WireModel):
             names = ", ".join(type(self).wire_name(name) for name in members)
             raise PydanticCustomError("oneof", "Exactly one of {members} must be there", {"members": names})
         object.__setattr__(self, null, JSON_NULL)  # frozen for everyone else
+
+
+# A value that is needed as a model here and as JSON there, and made into the other at most once.
+
+T = TypeVar("T", bound=WireModel)
+M = TypeVar("M", bound=WireModel)
+
+
+class Encoded(Generic[T]):
+    """A model, its JSON, or both; whichever is asked for first and not there is made from the other."""
+
+    __slots__ = ("_json", "_model", "_type")
+
+    def __init__(self, of: type[T], model: T | None, json: bytes | None) -> None:
+        self._type, self._model, self._json = of, model, json
+
+    @staticmethod
+    def of(model: M) -> "Encoded[M]":
+        """Start from a model."""
+        return Encoded(type(model), model, None)
+
+    @staticmethod
+    def raw(of: type[M], json: bytes) -> "Encoded[M]":
+        """Start from JSON that was written by a model of this type."""
+        return Encoded(of, None, json)
+
+    @property
+    def model(self) -> T:
+        """The value as a model."""
+        if self._model is None:
+            self._model = self._type.model_validate_json(self._json or b"")
+        return self._model
+
+    @property
+    def json(self) -> bytes:
+        """The value as JSON."""
+        if self._json is None:
+            self._json = self.model.to_json()
+        return self._json
+
+    def __repr__(self) -> str:
+        return f"Encoded({self._type.__name__})"
+
+
+# Enumerations of words: closed ones, and open ones that keep a word they do not know.
+
+
+class WireEnum(StrEnum):
+    """A word of a closed list, which readers also take by its number or by an older spelling."""
+
+    __reads__: ClassVar[Mapping[str | int, str]] = {}
+    """What else readers take, and the word that it stands for."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        # By exact type: True is equal to 1, and yet no number of a word.
+        word = cls.__reads__.get(value) if type(value) is str or type(value) is int else None
+        return None if word is None else cls(word)
+
+
+class OpenEnum(WireEnum):
+    """A word of a list that may grow: an unknown word is kept as it is, for as long as someone holds on to it."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        known = super()._missing_(value)
+        if known is not None or not isinstance(value, str):
+            return known
+        # Not entered into the enumeration: words come from strangers, and the enumeration lives for ever.
+        unknown = str.__new__(cls, value)
+        unknown._name_ = value
+        unknown._value_ = value
+        return unknown
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the contract lists this word."""
+        return type(self)._value2member_map_.get(self._value_) is self

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .operation import Call, HttpCall, Operation
+from .binding import Call, HttpCall, Operation
 
 GET_TASK = Operation(
     name="GetTask",

@@ -4,10 +4,10 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from .http import Route
 from .routes import (
     v1_0,
 )
-from .routing import Route
 
 PATHS: Mapping[str, tuple[Route, ...]] = MappingProxyType(
     {

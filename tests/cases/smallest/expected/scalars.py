@@ -3,11 +3,16 @@
 
 import re
 from base64 import b64encode
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Annotated, Final, TypeAlias
+from enum import Enum
+from math import isfinite
+from typing import Annotated, Any, Final, Literal, LiteralString, NamedTuple, TypeAlias
 
-from pydantic import BeforeValidator, GetPydanticSchema, PlainSerializer
-from pydantic_core import CoreConfig, CoreSchema, PydanticCustomError, SchemaValidator, core_schema
+from pydantic import BeforeValidator, GetCoreSchemaHandler, GetPydanticSchema, PlainSerializer, ValidationError
+from pydantic_core import CoreConfig, CoreSchema, InitErrorDetails, PydanticCustomError, SchemaValidator, core_schema
+
+from .json_types import is_list, is_object
 
 # --- numbers ---------------------------------------------------------------------------------------------------------------------------------------
 
@@ -98,3 +103,147 @@ def _moment(value: object) -> datetime:
 
 Timestamp: TypeAlias = Annotated[datetime, BeforeValidator(_moment), PlainSerializer(timestamp_text, return_type=str, when_used="json-unless-none")]
 """A point in time, always in UTC."""
+
+
+# JSON of any form inside typed models: kept exactly as sent, or refused with its place.
+#
+# What cannot be written as JSON again is refused when it is read or put into a model: numbers that are not finite (also `1e999`, which parsers take
+# for infinity), integers of more digits than Python converts, text that is not Unicode, nesting deeper than readers take, values that JSON has not.
+#
+
+MAX_DEPTH: Final = 180
+"""Readers stop at 200 levels; the rest is room for the messages, events and envelopes around a value."""
+
+_MAX_DIGITS: Final = 4300
+_MAX_INTEGER: Final = 10**_MAX_DIGITS
+_NO_UNICODE: Final = "Text is not Unicode: it holds half of a surrogate pair"
+_ALWAYS_FINE: Final = frozenset({str, int, bool, type(None)})
+
+
+class JsonNull(Enum):
+    """The JSON value `null` where it differs from a member that is absent."""
+
+    NULL = None
+
+    def __repr__(self) -> str:
+        return "JSON_NULL"
+
+    def __bool__(self) -> Literal[False]:
+        """Be as false as None."""
+        return False
+
+
+JSON_NULL: Final = JsonNull.NULL
+
+
+# --- finding flaws ---------------------------------------------------------------------------------------------------------------------------------
+
+
+class _Flaw(NamedTuple):
+    """Why a value is no JSON that can be kept, and where in it."""
+
+    place: tuple[str | int, ...]
+    kind: LiteralString
+    text: str
+
+
+def _is_finite(items: Iterable[Any], room: int) -> bool:
+    """Tell parsed JSON that can be kept from all other: only numbers and depth can be wrong. The hot path: few calls, and types by identity."""
+    for item in items:
+        kind = item.__class__
+        if kind in _ALWAYS_FINE:
+            continue
+        if kind is float:
+            if not isfinite(item):
+                return False
+        elif not room or not _is_finite(item.values() if kind is dict else item, room - 1):
+            return False
+    return True
+
+
+def _flaw(value: object, room: int) -> _Flaw | None:
+    """Find the first flaw of any value."""
+    match value:
+        case str():
+            return None if value.isascii() or _is_unicode(value) else _Flaw((), "json_text", _NO_UNICODE)
+        case None | bool() | JsonNull():
+            return None
+        case int():
+            fits = -_MAX_INTEGER < value < _MAX_INTEGER
+            return None if fits else _Flaw((), "json_number", f"Integer has more than {_MAX_DIGITS} digits")
+        case float():
+            return None if isfinite(value) else _Flaw((), "json_number", "Number must be finite")
+        case _ if is_object(value) or is_list(value):
+            return _flaw_inside(value, room) if room else _Flaw((), "json_depth", f"JSON is nested deeper than {MAX_DEPTH} levels")
+        case _:
+            return _Flaw((), "json_type", f"A value of type {type(value).__name__} is no JSON")
+
+
+def _flaw_inside(value: dict[str, object] | list[object], room: int) -> _Flaw | None:
+    for step, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(value, dict) and not isinstance(step, str):
+            return _Flaw((), "json_key", f"A key of type {type(step).__name__} is no JSON")
+        if isinstance(step, str) and not step.isascii() and not _is_unicode(step):
+            return _Flaw((), "json_text", _NO_UNICODE)
+        if flaw := _flaw(item, room - 1):
+            return flaw._replace(place=(step if isinstance(step, int) else str(step), *flaw.place))
+    return None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refuse_flaw(value: object) -> None:
+    flaw = _flaw(value, MAX_DEPTH)
+    if flaw:
+        # A ValidationError inside a validator keeps its places: Pydantic puts them behind the place of the member.
+        error = PydanticCustomError(flaw.kind, "{reason}", {"reason": flaw.text})
+        raise ValidationError.from_exception_data("JSON", [InitErrorDetails(type=error, loc=flaw.place, input=None)])
+
+
+# --- types -----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _parsed(value: object) -> object:
+    if not _is_finite((value,), MAX_DEPTH):
+        _refuse_flaw(value)
+    return value
+
+
+def _made(value: object) -> object:
+    _refuse_flaw(value)
+    return value
+
+
+def _parsed_or_null(value: object) -> object:
+    return JSON_NULL if value is None else _parsed(value)
+
+
+def _made_or_null(value: object) -> object:
+    return JSON_NULL if value is None else _made(value)
+
+
+def _reads(parsed: Callable[[Any], object], made: Callable[[Any], object]) -> GetPydanticSchema:
+    """Check what comes from a parser less than what comes from Python, where anything can be in it."""
+
+    def schema(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        inner = handler(source)
+        json, python = (core_schema.no_info_after_validator_function(check, inner) for check in (parsed, made))
+        return core_schema.json_or_python_schema(json, python)
+
+    return GetPydanticSchema(schema)
+
+
+JsonObject: TypeAlias = Annotated[dict[str, object], _reads(_parsed, _made)]
+"""A JSON object of any form; nulls in it are None."""
+
+JsonAny: TypeAlias = Annotated[object, _reads(_parsed_or_null, _made_or_null)]
+"""Any JSON value; `null` is JSON_NULL, because None is a member that is absent."""
+
+JsonChoice: TypeAlias = Annotated[object, _reads(_parsed_or_null, _made)]
+"""Any JSON value as a member of a presence union: in Python, None may say both, and the union finds out which."""

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from ..bindings import (
     v1_0,
 )
-from ..routing import Choice, PathMember, Route
+from ..http import Choice, PathMember, Route
 
 TASKS_ID = Route(
     "/tasks/{id:str}",
