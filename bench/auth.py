@@ -16,17 +16,17 @@ import jwt
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.authentication import Credentials, Identity
-from a2a_runtime.auth.authenticators import ApiKeys, digest
-from a2a_runtime.auth.gate import Checkpoint, Gate
-from a2a_runtime.auth.jwks import PublishedKeys
-from a2a_runtime.auth.jwt_tokens import Expected, JwtAuthenticator
-from a2a_runtime.auth.keys import secret
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
+from a2a_runtime.auth.gate import AuthGate, Gate
+from a2a_runtime.auth.jwks import JwksKeys
+from a2a_runtime.auth.jwt_tokens import JwtAuthenticator, JwtValidation
+from a2a_runtime.auth.keys import keys_from_secret
 from a2a_runtime.caller import Caller
-from a2a_runtime.cards.cache import Cards
+from a2a_runtime.cards.cache import CardCache
 from a2a_runtime.crypto.card_signatures import CardSigner
 from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.issuer import AUDIENCE, ISSUER, Issuer
+from a2a_runtime.testing.issuer import AUDIENCE, ISSUER, TokenIssuer
 
 ROUNDS, CALLS = 60, 100
 RATIO, KEY_MICROSECONDS = 1.5, 10.0
@@ -68,23 +68,23 @@ def admitting(gate: Gate, name: bytes, value: str) -> Callable[[], object]:
 
 async def pairs() -> list[Pair]:
     """Make a pair for each kind of key: published and cached, and shared."""
-    issuer = Issuer()
+    issuer = TokenIssuer()
 
     async def fetch(_url: str) -> bytes:
         return issuer.jwks()
 
-    keys = PublishedKeys(f"{ISSUER}/keys", fetch=fetch)
+    keys = JwksKeys(f"{ISSUER}/keys", fetch=fetch)
     found = keys.find(issuer.key_id, "ES256")
     key = found if isinstance(found, jwt.PyJWK) else await found
-    token = issuer.token("ada", scope="tasks", roles=["a"])
+    token = issuer.issue_token("ada", scope="tasks", roles=["a"])
     shared = jwt.encode({"sub": "ada", "iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 3600}, SECRET, "HS256")
     return [
-        _pair("ES256, keys of an issuer", JwtAuthenticator(keys, issuer.expected()), token, key),
+        _pair("ES256, keys of an issuer", JwtAuthenticator(keys, issuer.validation()), token, key),
         _pair(
             "HS256, shared secret",
-            JwtAuthenticator(secret(SECRET), Expected(ISSUER, AUDIENCE, ("HS256",))),
+            JwtAuthenticator(keys_from_secret(SECRET), JwtValidation(ISSUER, AUDIENCE, ("HS256",))),
             shared,
-            secret(SECRET).find(None, "HS256"),
+            keys_from_secret(SECRET).find(None, "HS256"),
         ),
     ]
 
@@ -95,7 +95,7 @@ def _pair(name: str, known: JwtAuthenticator, token: str, key: jwt.PyJWK) -> Pai
     def bare() -> object:
         return jwt.decode(token, key, algorithms=[key.algorithm_name], options=options, audience=AUDIENCE, issuer=ISSUER)  # type: ignore[arg-type]  # a plain dict of options
 
-    return Pair(name, admitting(Checkpoint(known), b"authorization", f"Bearer {token}"), bare)
+    return Pair(name, admitting(AuthGate(known), b"authorization", f"Bearer {token}"), bare)
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -110,7 +110,7 @@ def signed_card() -> Callable[[], object]:
     """Serve a card that is signed by two keys."""
     agent = Agent("signed", url="https://agent.example")
     agent.add("echo", lambda ctx: ctx.text)
-    cards = Cards(Surface(agent, signer=CardSigner([SigningKey.generate(), SigningKey.generate()])))
+    cards = CardCache(Surface(agent, signer=CardSigner([SigningKey.generate(), SigningKey.generate()])))
     body = cards.get(None, "https://agent.example").body
     assert b'"protected"' in body
     return lambda: cards.get(None, "https://agent.example")
@@ -126,8 +126,8 @@ def main() -> int:
         gate, bare = (statistics.median(column) for column in zip(*rounds, strict=True))
         missed |= ratio > RATIO
         print(f"{pair.name:40} {gate:9.1f} {bare:9.1f} {ratio:7.2f} {RATIO:7.2f}  {'kept' if ratio <= RATIO else 'MISSED'}")
-    keys = ApiKeys({digest(f"k-{number}"): Identity(f"u-{number}") for number in range(1000)})
-    key = statistics.median(timed(admitting(Checkpoint(keys), b"x-api-key", "k-500")) for _ in range(ROUNDS))
+    keys = ApiKeyAuthenticator({digest_key(f"k-{number}"): Identity(f"u-{number}") for number in range(1000)})
+    key = statistics.median(timed(admitting(AuthGate(keys), b"x-api-key", "k-500")) for _ in range(ROUNDS))
     missed |= key > KEY_MICROSECONDS
     print(f"{'API key, one of 1,000':40} {key:9.1f} {'':9} {'':7} {KEY_MICROSECONDS:5.0f}us  {'kept' if key <= KEY_MICROSECONDS else 'MISSED'}")
     print(f"{'signed card, from memory':40} {statistics.median(timed(signed_card()) for _ in range(5)):9.1f}")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from table import Row, measure, show
 
-from a2a_gen.diff.report import Report, Wish, compare
-from a2a_gen.diff.sides import side
+from a2a_gen.diff.report import CompareOptions, Report, compare
+from a2a_gen.diff.sides import build_side
 
 ROOT = Path(__file__).parents[1]
 HISTORY = ROOT / "tests" / "unit" / "diff" / "history"
@@ -22,8 +22,8 @@ MANY = 2000
 
 def versions(old: str, new: str) -> Report:
     """Compare two versions of the contract, from their bytes to the findings with their witnesses."""
-    sides = (side({"a2a.json": (HISTORY / f"{name}.json").read_bytes()}, said=name, is_plain=True) for name in (old, new))
-    return compare(*sides, Wish("WIRE"))
+    sides = (build_side({"a2a.json": (HISTORY / f"{name}.json").read_bytes()}, label=name, is_plain=True) for name in (old, new))
+    return compare(*sides, CompareOptions("WIRE"))
 
 
 def many(kind: str) -> bytes:
@@ -44,7 +44,10 @@ def rows(folder: Path) -> Iterator[Row]:
         file.write_bytes(many(kind))
     texts = [file.read_bytes() for file in files]
     yield measure(
-        f"{MANY} definitions, a tenth changed", lambda: compare(*(side({"a.json": text}, said="") for text in texts), Wish("WIRE")), rounds=3, goal=3
+        f"{MANY} definitions, a tenth changed",
+        lambda: compare(*(build_side({"a.json": text}, label="") for text in texts), CompareOptions("WIRE")),
+        rounds=3,
+        goal=3,
     )
     real = [str(HISTORY / f"{name}.json") for name in ("0.2.6", "0.3.0")]
     yield measure("the command, A2A 0.2.6 to 0.3.0", lambda: run(*real, "--plain"), rounds=9, goal=0.4)

@@ -22,14 +22,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import SystemClock
-from a2a_runtime.ids import Ids
+from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes
-from a2a_runtime.stores.models import ArtifactWrite, Change, NewTask
+from a2a_runtime.stores.models import ArtifactWrite, NewTask, TaskChange
 from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, upgrade
 from a2a_runtime.stores.postgres.base import SQL
-from a2a_runtime.stores.postgres.pipeline import Lane
+from a2a_runtime.stores.postgres.pipeline import StatementPipeline
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 
 CALLERS = (1, 16, 64)
@@ -37,15 +37,15 @@ SECONDS = 0.7
 ROUNDS = 9
 CONNECTIONS = 16
 GOAL = 5.0  # times SQLAlchemy core, at 16 callers
-SCOPE = Scope("/bench", "acme", "ada")
+SCOPE = TaskScope("/bench", "acme", "ada")
 RIVAL = "SQLAlchemy core"
 ALONE = "the store, every call alone"
 STORE = "the store"
 
 MESSAGE = Message(message_id="m-1", role=Role.USER, parts=[Part(text="hello")])
 NEW = NewTask(context_id="c-1", message=MESSAGE, skill="echo", dialect="v1_0")
-WORKING = Change(state=State.WORKING)
-COMPLETED = Change(state=State.COMPLETED, artifacts=[ArtifactWrite(Artifact(artifact_id="a-1", parts=[Part(text="x" * 1000)]))])
+WORKING = TaskChange(state=State.WORKING)
+COMPLETED = TaskChange(state=State.COMPLETED, artifacts=[ArtifactWrite(Artifact(artifact_id="a-1", parts=[Part(text="x" * 1000)]))])
 
 
 class Rival(Protocol):
@@ -55,12 +55,12 @@ class Rival(Protocol):
         """Create a task, let it work, complete it."""
 
 
-class Alone(Lane):
+class Alone(StatementPipeline):
     """A lane that puts nothing together: what the store would be without one."""
 
     async def row(self, *arguments: object) -> Record:
         """Run the statement alone."""
-        return await self._alone(arguments)
+        return await self._run_alone(arguments)
 
 
 class WithStore:
@@ -84,7 +84,7 @@ class WithSqlAlchemy:
         self._engine = engine
         self._tables = tables.tables
         self._clock = SystemClock()
-        self._ids = Ids()
+        self._ids = IdGenerator()
 
     async def cycle(self) -> None:
         """Make the three calls."""
@@ -95,7 +95,7 @@ class WithSqlAlchemy:
 
     async def _create(self, key: str, wire_id: str) -> None:
         at = self._clock.millis()
-        rows = changes.new_rows(NEW, wire_id, at)
+        rows = changes.build_new_rows(NEW, wire_id, at)
         names = {"scope": SCOPE.to_text(), "context_id": NEW.context_id}
         task = {
             "key": key,
@@ -113,15 +113,15 @@ class WithSqlAlchemy:
             await connection.execute(self._tables["a2a_messages"].insert(), names | {"task": key, "said_at": at, "body": rows.message})
             await connection.execute(self._tables["a2a_events"].insert(), {"task": key, "seq": 1, "state": INITIAL, "body": rows.event})
 
-    async def _update(self, key: str, wire_id: str, change: Change) -> None:
+    async def _update(self, key: str, wire_id: str, change: TaskChange) -> None:
         at = self._clock.millis()
-        rows = changes.change_rows(change, wire_id, NEW.context_id, at)
+        rows = changes.build_change_rows(change, wire_id, NEW.context_id, at)
         ends = change.state is State.COMPLETED
         tasks = self._tables["a2a_tasks"].c
         statement = (
             self._tables["a2a_tasks"]
             .update()
-            .where(tasks.key == key, tasks.state.in_(list(changes.states_before(change) or ())))
+            .where(tasks.key == key, tasks.state.in_(list(changes.allowed_source_states(change) or ())))
             .values(version=tasks.version + 1, last_seq=tasks.last_seq + len(rows.events), state=change.state, status=rows.status, status_at=at)
             .values(is_active=not ends, ended_at=at if ends else None)
             .returning(tasks.version, tasks.last_seq)
@@ -155,7 +155,7 @@ async def rivals(url: str) -> AsyncIterator[dict[str, Rival]]:
             await store.open()
             stack.push_async_callback(store.close)
         alone = stores[0]
-        alone._births, alone._changes = (Alone(alone._pool, SQL[name]) for name in ("create_task", "update_task"))  # noqa: SLF001 - nobody can ask for it
+        alone._inserts, alone._updates = (Alone(alone._pool, SQL[name]) for name in ("create_task", "update_task"))  # noqa: SLF001 - nobody can ask for it
         yield {RIVAL: WithSqlAlchemy(engine, tables), ALONE: WithStore(stores[0]), STORE: WithStore(stores[1])}
 
 
@@ -199,7 +199,7 @@ async def table(everybody: dict[str, Rival], callers: int) -> dict[str, float]:
 
 async def check(store: PostgresStore) -> None:
     """See that every task of every rival is whole: its life, its events without a hole, its artifact."""
-    rows: Sequence[dict[str, int]] = await store._pool.rows(  # noqa: SLF001 - no call of the port counts across tasks
+    rows: Sequence[dict[str, int]] = await store._pool.fetch(  # noqa: SLF001 - no call of the port counts across tasks
         """SELECT (SELECT count(*) FROM a2a_tasks) AS tasks, (SELECT count(*) FROM a2a_tasks WHERE ended_at IS NOT NULL AND last_seq = 4) AS ended,
         (SELECT count(*) FROM a2a_events) AS events,
         (SELECT count(*) FROM a2a_events e JOIN a2a_tasks t ON t.key = e.task AND e.seq <= t.last_seq) AS known,

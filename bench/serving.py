@@ -240,10 +240,10 @@ async def sqlite() -> None:
 async def postgres() -> None:
     """Messages on one Postgres server."""
     from a2a_runtime.stores.postgres import upgrade  # noqa: PLC0415 - only here
-    from a2a_runtime.testing.embedded_postgres import Databases, PostgresServer  # noqa: PLC0415 - as above
+    from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresServer  # noqa: PLC0415 - as above
 
     with PostgresServer() as server:
-        mine, theirs = await Databases(server.url, upgrade).create(), await Databases(server.url, upgrade).create_empty()
+        mine, theirs = await DatabaseFactory(server.url, upgrade).create(), await DatabaseFactory(server.url, upgrade).create_empty()
         await durable("Postgres", mine, theirs, (15, 30))
 
 

@@ -62,7 +62,7 @@ def boundary() -> None:
     whole: list[float] = []
     for _ in range(ROUNDS):  # one after the other, so that both meet the same machine
         alone.append(timeit.timeit(lambda: model.validate_python(data), number=2000) / 2000)
-        whole.append(timeit.timeit(lambda: contract.read(message), number=2000) / 2000)
+        whole.append(timeit.timeit(lambda: contract.parse_input(message), number=2000) / 2000)
     ratio = statistics.median(each / other for each, other in zip(whole, alone, strict=True))
     print(f"\nan input of {len(json.dumps(data))} bytes")
     print(f"{'made into its model':52} {statistics.median(alone) * 1e6:8.1f} µs")

@@ -24,12 +24,12 @@ from typing import Protocol, TypeVar
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.caller import Scope
-from a2a_runtime.ids import Ids
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import Store
-from a2a_runtime.stores.base import DEFAULTS
+from a2a_runtime.stores.base import DEFAULT_OPTIONS
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.models import ArtifactWrite, Change, Created, NewTask, Written
+from a2a_runtime.stores.models import ArtifactWrite, ChangeResult, CreateResult, NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore, connection, tasks
 from a2a_runtime.stores.sqlite.connection import connect
 
@@ -45,7 +45,7 @@ BYTES = 2000  # of a finished task in memory
 LOAD_MS = 1.0  # to load one of many
 KILOBYTE = 1000
 PLAIN = "file, a transaction for each call"
-SCOPE = Scope("/bench", "acme", "ada")
+SCOPE = TaskScope("/bench", "acme", "ada")
 T = TypeVar("T")
 
 
@@ -63,10 +63,10 @@ def result(append: bool = False) -> ArtifactWrite:  # noqa: FBT001, FBT002 - a f
 class Writer(Protocol):
     """Somebody who can do a cycle."""
 
-    async def create_task(self, scope: Scope, new: NewTask) -> Created:
+    async def create_task(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Create a task."""
 
-    async def update_task(self, scope: Scope, key: str, change: Change) -> Written:
+    async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Change a task."""
 
 
@@ -77,15 +77,15 @@ class Plain:
         self._connection = connect(path)
         connection.upgrade(self._connection, path)
         self._thread = ThreadPoolExecutor(1)
-        self._ids = Ids()
+        self._ids = IdGenerator()
 
-    async def create_task(self, scope: Scope, new: NewTask) -> Created:
+    async def create_task(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Create a task."""
-        return await self._call(lambda db: tasks.create(db, scope, new, self._ids, DEFAULTS))
+        return await self._call(lambda db: tasks.insert_task(db, scope, new, self._ids, DEFAULT_OPTIONS))
 
-    async def update_task(self, scope: Scope, key: str, change: Change) -> Written:
+    async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Change a task."""
-        return await self._call(lambda db: tasks.change(db, scope, key, change, DEFAULTS))
+        return await self._call(lambda db: tasks.write_change(db, scope, key, change, DEFAULT_OPTIONS))
 
     async def _call(self, call: Callable[[sqlite3.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, call)
@@ -100,8 +100,8 @@ class Plain:
 async def cycle(writer: Writer, n: int = 0) -> str:
     """Run a task from beginning to end."""
     task = (await writer.create_task(SCOPE, new_task(n))).stored
-    await writer.update_task(SCOPE, task.key, Change(state=State.WORKING))
-    await writer.update_task(SCOPE, task.key, Change(state=State.COMPLETED, artifacts=[result()]))
+    await writer.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
+    await writer.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[result()]))
     return task.wire_id
 
 
@@ -171,13 +171,13 @@ async def chunks(folder: Path) -> bool:
         await store.open()
         fresh = [(await store.create_task(SCOPE, new_task())).stored for _ in range(PROBES)]
         long = (await store.create_task(SCOPE, new_task())).stored
-        await asyncio.gather(*[store.update_task(SCOPE, long.key, Change(artifacts=[result(append=True)])) for _ in range(CHUNKS - PROBES)])
+        await asyncio.gather(*[store.update_task(SCOPE, long.key, TaskChange(artifacts=[result(append=True)])) for _ in range(CHUNKS - PROBES)])
         first: list[float] = []
         last: list[float] = []
         for new in fresh:
             for task, taken in ((new, first), (long, last)):
                 start = time.perf_counter()
-                await store.update_task(SCOPE, task.key, Change(artifacts=[result(append=True)]))
+                await store.update_task(SCOPE, task.key, TaskChange(artifacts=[result(append=True)]))
                 taken.append(time.perf_counter() - start)
         found = await store.load_task(SCOPE, long.wire_id)
         await store.close()
@@ -201,7 +201,7 @@ async def memory() -> bool:
     ids: list[str] = []
     for n in range(TASKS):
         task = (await store.create_task(SCOPE, new_task(n))).stored
-        await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))
         ids.append(task.wire_id)
     gc.collect()
     size = (tracemalloc.get_traced_memory()[0] - before - sys.getsizeof(ids)) / TASKS

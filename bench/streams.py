@@ -19,18 +19,18 @@ from pathlib import Path
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, Parts
+from a2a_runtime.execution.engine import Engine, EngineOptions
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import NewTask, Store
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing.embedded_postgres import Databases, PostgresServer
+from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresServer
 
-SCOPE = Scope("/agent", "acme", "ada")
+SCOPE = TaskScope("/agent", "acme", "ada")
 READERS, EVENTS, PER_SECOND = 50, 2_000, 1_000
 WANTED_P99_MS = 20.0
 CYCLES = 1_000
@@ -80,7 +80,7 @@ async def fan_out(engine: Engine) -> list[float]:
 
 async def cycle(engine: Engine) -> None:
     """Start a task and wait for its end."""
-    stored = await engine.settled(await engine.start(SCOPE, new("echo")))
+    stored = await engine.wait_settled(await engine.start(SCOPE, new("echo")))
     assert stored.state is State.COMPLETED
 
 
@@ -111,7 +111,7 @@ async def entries(engine: Engine) -> float:
 async def engine_on(store: Store) -> AsyncIterator[Engine]:
     """Run an engine on a store."""
     skills = Skills(Skill("echo", echo), Skill("paced", paced))
-    async with Engine(store, skills, Parts(settings=Settings(shutdown_grace=0))) as engine:
+    async with Engine(store, skills, EngineOptions(settings=Settings(shutdown_grace=0))) as engine:
         yield engine
 
 
@@ -121,7 +121,7 @@ def stores() -> Iterator[dict[str, Store]]:
     from a2a_runtime.stores.postgres import PostgresStore, upgrade  # noqa: PLC0415 - named where it is needed
 
     with tempfile.TemporaryDirectory() as folder, PostgresServer() as server:
-        databases = Databases(server.url, upgrade)
+        databases = DatabaseFactory(server.url, upgrade)
         yield {
             "memory": MemoryStore(),
             "sqlite, FULL": SqliteStore(Path(folder) / "tasks.db"),

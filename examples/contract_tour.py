@@ -38,7 +38,7 @@ def answers() -> None:
     task = v1_0.Task(id="t-1", context_id="c-1", status=status, artifacts=[result])
     print("\none task, as each dialect answers GetTask\n")
     for dialect, bindings in METHODS.items():
-        write = bindings[GET_TASK.calls[dialect].method or ""].write
+        write = bindings[GET_TASK.calls[dialect].method or ""].serialize
         if write is not None:
             print(f"  {dialect:6} {write(Encoded.of(task)).decode()}")
 

@@ -24,60 +24,60 @@ from a2a_gen.emit import package as protocols
 from a2a_gen.emit import package as support
 from a2a_gen.ir.build import build_contract
 from a2a_gen.ir.model import Contract
-from a2a_gen.lint.rules import check
+from a2a_gen.lint.rules import run_rules
 from a2a_gen.output import lock
 from a2a_gen.output import lock as fresh
-from a2a_gen.output.lock import Lock, MadeBy, digest
-from a2a_gen.output.publish import Drift, Plan, find_drift, kept_models, make_plan, publish, refuse_edited, unchanged_dialects
-from a2a_gen.output.staging import stage, tidy, trial
+from a2a_gen.output.lock import GeneratorInfo, Lock, hash_bytes
+from a2a_gen.output.publish import Drift, PublishPlan, find_drift, find_unchanged_dialects, make_plan, publish, read_reusable_models, refuse_edited
+from a2a_gen.output.staging import format_package, stage, start_import_check
 from a2a_gen.problems import ContractError, GeneratorError, Level, Problem
-from a2a_gen.source.documents import Document, load_tree
+from a2a_gen.source.documents import Document, load_documents
 from a2a_gen.source.project import Project
 
 Files = Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedContract:
     """A contract beside the documents that say it, and the models that need not be made again."""
 
     documents: Mapping[str, Document]
     contract: Contract
-    kept: Files = field(default_factory=dict[str, bytes])
+    reused_models: Files = field(default_factory=dict[str, bytes])
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class StagedBuild:
     """A build that only has to be published: its files (by path relative to the project), where they are staged, and what would change."""
 
     files: Files
-    staged: Mapping[str, Path]
-    plan: Plan
+    staged_paths: Mapping[str, Path]
+    plan: PublishPlan
     locks: tuple[Lock | None, Lock]
     warnings: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class BuildResult:
     """What a build did to the disk, and what it did not like."""
 
-    written: int
-    removed: int
-    unchanged: int
+    written_count: int
+    removed_count: int
+    unchanged_count: int
     warnings: tuple[Problem, ...]
 
 
-def _models(loaded: Loaded) -> Files:
-    kept = {path.partition("/")[0] for path in loaded.kept}
+def _emit_models(loaded: LoadedContract) -> Files:
+    kept = {path.partition("/")[0] for path in loaded.reused_models}
     families = tuple(family for family in loaded.contract.families if family.dialect not in kept)
-    return {**loaded.kept, **models.emit(replace(loaded.contract, families=families), loaded.documents)}
+    return {**loaded.reused_models, **models.emit(replace(loaded.contract, families=families), loaded.documents)}
 
 
 # Every kind of output, in the order in which a reader meets them.
-EMITTERS: tuple[Callable[[Loaded], Files], ...] = (
+EMITTERS: tuple[Callable[[LoadedContract], Files], ...] = (
     lambda loaded: package.emit_package(loaded.contract),
     lambda _: support.emit_support(),
-    _models,
+    _emit_models,
     lambda loaded: tables.emit(loaded.contract),
     lambda loaded: protocols.emit_protocols(loaded.contract),
     lambda loaded: translations.emit(loaded.contract),
@@ -87,16 +87,16 @@ EMITTERS: tuple[Callable[[Loaded], Files], ...] = (
 )
 
 
-def load(project: Project) -> Loaded:
+def load(project: Project) -> LoadedContract:
     """Read the contract of a project."""
     try:
-        documents = load_tree(project.schema)
-        return Loaded(documents, build_contract(documents))
+        documents = load_documents(project.schema)
+        return LoadedContract(documents, build_contract(documents))
     except ContractError as error:
-        raise ContractError(_from_the_project(project, error.problems)) from error
+        raise ContractError(_prefix_schema_folder(project, error.problems)) from error
 
 
-def problems(project: Project) -> tuple[Problem, ...]:
+def find_problems(project: Project) -> tuple[Problem, ...]:
     """Find everything that the rules object to in a project of any kind."""
     if project.kind == "agent":
         return tuple(sorted(agent.problems(project)))
@@ -104,77 +104,77 @@ def problems(project: Project) -> tuple[Problem, ...]:
     found = lint(project, loaded)
     if any(problem.level is Level.ERROR for problem in found):
         return found  # translations of what is wrong are wrong in ways that nobody can mend
-    return (*found, *_from_the_project(project, translations.check(loaded.contract)))
+    return (*found, *_prefix_schema_folder(project, translations.check(loaded.contract)))
 
 
-def lint(project: Project, loaded: Loaded) -> tuple[Problem, ...]:
+def lint(project: Project, loaded: LoadedContract) -> tuple[Problem, ...]:
     """Find everything that the rules object to."""
-    return tuple(_from_the_project(project, check(loaded.contract, loaded.documents)))
+    return tuple(_prefix_schema_folder(project, run_rules(loaded.contract, loaded.documents)))
 
 
-def _from_the_project(project: Project, problems: Iterable[Problem]) -> Iterator[Problem]:
+def _prefix_schema_folder(project: Project, problems: Iterable[Problem]) -> Iterator[Problem]:
     """Name files from the project's folder, where people and editors find them, instead of from the contract's."""
     folder = project.schema.relative_to(project.root)
     for problem in problems:
         yield replace(problem, place=replace(problem.place, file=(folder / problem.place.file).as_posix()))
 
 
-def build(project: Project, *, force: bool = False) -> Result:
+def build(project: Project, *, force: bool = False) -> BuildResult:
     """Generate the package and write what differs; ``force`` also overwrites what was edited by hand."""
-    with _prepared(project, anew=force) as ready:
+    with _stage_build(project, is_full_rebuild=force) as ready:
         if not force:
             refuse_edited(ready.plan, "a2a-gen build", "the schemas")
-        publish(project.root, ready.staged, ready.plan, (lock.NAME, ready.locks[1].to_bytes()))
-        return Result(len(ready.plan.write), len(ready.plan.remove), ready.plan.unchanged, ready.warnings)
+        publish(project.root, ready.staged_paths, ready.plan, (lock.LOCK_FILE, ready.locks[1].to_bytes()))
+        return BuildResult(len(ready.plan.write), len(ready.plan.remove), ready.plan.unchanged_count, ready.warnings)
 
 
-def compare(project: Project) -> tuple[Drift, tuple[Problem, ...]]:
+def compute_drift(project: Project) -> tuple[Drift, tuple[Problem, ...]]:
     """Generate the package and say how it differs from what is on disk, beside the warnings of the rules; writes nothing."""
-    with _prepared(project, anew=True) as ready:
+    with _stage_build(project, is_full_rebuild=True) as ready:
         return find_drift(project.root, project.out, ready.files, ready.plan, ready.locks), ready.warnings
 
 
 @contextmanager
-def _prepared(project: Project, *, anew: bool) -> Generator[Prepared]:
+def _stage_build(project: Project, *, is_full_rebuild: bool) -> Generator[StagedBuild]:
     """Take every step but the last; the stage is gone afterwards. ``anew`` takes nothing over from the last build."""
-    old = lock.read(project.root)
-    with trial() as waiting:
-        files, new, warnings = (_agent if project.kind == "agent" else _contract)(project, old, anew=anew)
+    old = lock.read_lock(project.root)
+    with start_import_check() as waiting:
+        files, new, warnings = (_generate_agent if project.kind == "agent" else _generate_contract)(project, old, is_full_rebuild=is_full_rebuild)
         with stage(project.out, files) as package_folder:
-            tidy(package_folder)
+            format_package(package_folder)
             waiting.run(package_folder)
             base = project.out.relative_to(project.root)
             staged = {(base / file.relative_to(package_folder)).as_posix(): file for file in package_folder.rglob("*") if file.is_file()}
             files = {path: file.read_bytes() for path, file in sorted(staged.items())}
-            new = replace(new, outputs={path: digest(content) for path, content in files.items()})
-            yield Prepared(files, staged, make_plan(project.root, files, old.outputs if old else {}), (old, new), warnings)
+            new = replace(new, outputs={path: hash_bytes(content) for path, content in files.items()})
+            yield StagedBuild(files, staged, make_plan(project.root, files, old.outputs if old else {}), (old, new), warnings)
 
 
-def _contract(project: Project, old: Lock | None, *, anew: bool) -> tuple[Files, Lock, tuple[Problem, ...]]:
+def _generate_contract(project: Project, old: Lock | None, *, is_full_rebuild: bool) -> tuple[Files, Lock, tuple[Problem, ...]]:
     """Make the files of a contract, the lock without them, and what the rules warn of."""
     loaded = load(project)
-    found = _passed(lint(project, loaded))
+    found = _raise_on_errors(lint(project, loaded))
     schema = project.schema.relative_to(project.root)
-    new = _lock(project, {(schema / path).as_posix(): document.text.encode() for path, document in loaded.documents.items()})
-    if old and not anew:
-        loaded = replace(loaded, kept=_kept(project, loaded.contract, old, new))
-    return _emit(loaded), new, found
+    new = _build_lock(project, {(schema / path).as_posix(): document.text.encode() for path, document in loaded.documents.items()})
+    if old and not is_full_rebuild:
+        loaded = replace(loaded, reused_models=_find_reusable_models(project, loaded.contract, old, new))
+    return _run_emitters(loaded), new, found
 
 
-def _agent(project: Project, old: Lock | None, *, anew: bool) -> tuple[Files, Lock, tuple[Problem, ...]]:
+def _generate_agent(project: Project, old: Lock | None, *, is_full_rebuild: bool) -> tuple[Files, Lock, tuple[Problem, ...]]:
     """Make the same of an agent, always anew: a build of one agent is short."""
-    del old, anew
+    del old, is_full_rebuild
     found = agent.read(project)
-    return agent.emit(found.agent), _lock(project, found.inputs), _passed(found.problems)
+    return agent.emit(found.agent), _build_lock(project, found.inputs), _raise_on_errors(found.problems)
 
 
-def _passed(found: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    if any(problem.level is Level.ERROR for problem in found):
-        raise ContractError(found)
-    return found
+def _raise_on_errors(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    if any(problem.level is Level.ERROR for problem in problems):
+        raise ContractError(problems)
+    return problems
 
 
-def _emit(loaded: Loaded) -> Files:
+def _run_emitters(loaded: LoadedContract) -> Files:
     files: dict[str, bytes] = {}
     for emitter in EMITTERS:
         made = emitter(loaded)
@@ -185,14 +185,14 @@ def _emit(loaded: Loaded) -> Files:
     return files
 
 
-def _kept(project: Project, contract: Contract, old: Lock, new: Lock) -> Files:
+def _find_reusable_models(project: Project, contract: Contract, old: Lock, new: Lock) -> Files:
     dialects = {family.dialect for family in contract.families}
-    same = unchanged_dialects(old, new, dialects, project.options["schema"])
-    return kept_models(old, project.out, project.root, same)
+    same = find_unchanged_dialects(old, new, dialects, project.options["schema"])
+    return read_reusable_models(old, project.out, project.root, same)
 
 
-def _lock(project: Project, inputs: Files) -> Lock:
+def _build_lock(project: Project, inputs: Files) -> Lock:
     """Describe the build so far: its outputs are not there yet."""
     tools = {tool: version(tool) for tool in fresh.TOOLS}
-    hashes = {path: digest(content) for path, content in inputs.items()}
-    return Lock(MadeBy(a2a_gen.__version__, fresh.sources_digest(), tools), project.options, hashes, {})
+    hashes = {path: hash_bytes(content) for path, content in inputs.items()}
+    return Lock(GeneratorInfo(a2a_gen.__version__, fresh.hash_sources(), tools), project.options, hashes, {})

@@ -37,7 +37,7 @@ class Place:
         return f"{self.file}{line}{pointer}"
 
 
-Finding: TypeAlias = tuple[Place, str]
+Violation: TypeAlias = tuple[Place, str]
 """What a rule finds: a place and what is wrong there; the rule itself knows the cure."""
 
 

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     )
     from .service import (
         AgentService,
+        Endpoints,
         Event,
-        Exchange,
     )
     from .v1_0 import (
         AgentCapabilities,
@@ -144,8 +144,8 @@ _HOMES = {
     "State": "lifecycle",
     "OPERATIONS": "operations",
     "AgentService": "service",
+    "Endpoints": "service",
     "Event": "service",
-    "Exchange": "service",
     "APIKeySecurityScheme": "v1_0",
     "AgentCapabilities": "v1_0",
     "AgentCard": "v1_0",
@@ -221,9 +221,9 @@ __all__ = [
     "DeleteTaskPushNotificationConfigRequest",
     "DeviceCodeOAuthFlow",
     "Encoded",
+    "Endpoints",
     "EnvelopeError",
     "Event",
-    "Exchange",
     "ExtendedAgentCardNotConfiguredError",
     "ExtensionSupportRequiredError",
     "GetExtendedAgentCardRequest",

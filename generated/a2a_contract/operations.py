@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .binding import Call, HttpCall, Operation
+from .binding import DialectCall, HttpCall, Operation
 
 SEND_MESSAGE = Operation(
     name="SendMessage",
@@ -12,7 +12,7 @@ SEND_MESSAGE = Operation(
     streams=False,
     capability=None,
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="SendMessage",
             grpc="SendMessage",
             http=(
@@ -20,9 +20,9 @@ SEND_MESSAGE = Operation(
                 HttpCall("POST", "/{tenant}/message:send"),
             ),
         ),
-        "v0_3": Call(method="message/send", http=(HttpCall("POST", "/v1/message:send"),)),
-        "v0_3_proto": Call(grpc="SendMessage", http=(HttpCall("POST", "/v1/message:send"),)),
-        "mesh": Call(method="tasks/send"),
+        "v0_3": DialectCall(method="message/send", http=(HttpCall("POST", "/v1/message:send"),)),
+        "v0_3_proto": DialectCall(grpc="SendMessage", http=(HttpCall("POST", "/v1/message:send"),)),
+        "mesh": DialectCall(method="tasks/send"),
     },
 )
 """Send a message: start a task, go on with one, or get a message back."""
@@ -33,7 +33,7 @@ SEND_STREAMING_MESSAGE = Operation(
     streams=True,
     capability="streaming",
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="SendStreamingMessage",
             grpc="SendStreamingMessage",
             http=(
@@ -41,9 +41,9 @@ SEND_STREAMING_MESSAGE = Operation(
                 HttpCall("POST", "/{tenant}/message:stream"),
             ),
         ),
-        "v0_3": Call(method="message/stream", http=(HttpCall("POST", "/v1/message:stream"),)),
-        "v0_3_proto": Call(grpc="SendStreamingMessage", http=(HttpCall("POST", "/v1/message:stream"),)),
-        "mesh": Call(method="tasks/sendSubscribe"),
+        "v0_3": DialectCall(method="message/stream", http=(HttpCall("POST", "/v1/message:stream"),)),
+        "v0_3_proto": DialectCall(grpc="SendStreamingMessage", http=(HttpCall("POST", "/v1/message:stream"),)),
+        "mesh": DialectCall(method="tasks/sendSubscribe"),
     },
 )
 """Send a message and receive everything that happens to its task until it ends."""
@@ -54,7 +54,7 @@ GET_TASK = Operation(
     streams=False,
     capability=None,
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="GetTask",
             grpc="GetTask",
             http=(
@@ -62,9 +62,9 @@ GET_TASK = Operation(
                 HttpCall("GET", "/{tenant}/tasks/{id}"),
             ),
         ),
-        "v0_3": Call(method="tasks/get", http=(HttpCall("GET", "/v1/tasks/{id}"),)),
-        "v0_3_proto": Call(grpc="GetTask", http=(HttpCall("GET", "/v1/{name}"),)),
-        "mesh": Call(method="tasks/get"),
+        "v0_3": DialectCall(method="tasks/get", http=(HttpCall("GET", "/v1/tasks/{id}"),)),
+        "v0_3_proto": DialectCall(grpc="GetTask", http=(HttpCall("GET", "/v1/{name}"),)),
+        "mesh": DialectCall(method="tasks/get"),
     },
 )
 """Read a task as it is now."""
@@ -75,7 +75,7 @@ LIST_TASKS = Operation(
     streams=False,
     capability=None,
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="ListTasks",
             grpc="ListTasks",
             http=(
@@ -83,7 +83,7 @@ LIST_TASKS = Operation(
                 HttpCall("GET", "/{tenant}/tasks"),
             ),
         ),
-        "v0_3": Call(method="tasks/list", http=(HttpCall("GET", "/v1/tasks"),)),
+        "v0_3": DialectCall(method="tasks/list", http=(HttpCall("GET", "/v1/tasks"),)),
     },
 )
 """List the caller's tasks, the most recently changed first."""
@@ -94,7 +94,7 @@ CANCEL_TASK = Operation(
     streams=False,
     capability=None,
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="CancelTask",
             grpc="CancelTask",
             http=(
@@ -102,9 +102,9 @@ CANCEL_TASK = Operation(
                 HttpCall("POST", "/{tenant}/tasks/{id}:cancel"),
             ),
         ),
-        "v0_3": Call(method="tasks/cancel", http=(HttpCall("POST", "/v1/tasks/{id}:cancel"),)),
-        "v0_3_proto": Call(grpc="CancelTask", http=(HttpCall("POST", "/v1/{name}:cancel"),)),
-        "mesh": Call(method="tasks/cancel"),
+        "v0_3": DialectCall(method="tasks/cancel", http=(HttpCall("POST", "/v1/tasks/{id}:cancel"),)),
+        "v0_3_proto": DialectCall(grpc="CancelTask", http=(HttpCall("POST", "/v1/{name}:cancel"),)),
+        "mesh": DialectCall(method="tasks/cancel"),
     },
 )
 """Ask for a task to stop."""
@@ -115,7 +115,7 @@ SUBSCRIBE_TO_TASK = Operation(
     streams=True,
     capability="streaming",
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="SubscribeToTask",
             grpc="SubscribeToTask",
             http=(
@@ -125,21 +125,21 @@ SUBSCRIBE_TO_TASK = Operation(
                 HttpCall("POST", "/{tenant}/tasks/{id}:subscribe"),
             ),
         ),
-        "v0_3": Call(
+        "v0_3": DialectCall(
             method="tasks/resubscribe",
             http=(
                 HttpCall("GET", "/v1/tasks/{id}:subscribe"),
                 HttpCall("POST", "/v1/tasks/{id}:subscribe"),
             ),
         ),
-        "v0_3_proto": Call(
+        "v0_3_proto": DialectCall(
             grpc="TaskSubscription",
             http=(
                 HttpCall("GET", "/v1/{name}:subscribe"),
                 HttpCall("POST", "/v1/{name}:subscribe"),
             ),
         ),
-        "mesh": Call(method="tasks/resubscribe"),
+        "mesh": DialectCall(method="tasks/resubscribe"),
     },
 )
 """Receive what happens to a running task from now on, or from a given event."""
@@ -150,7 +150,7 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
     streams=False,
     capability="push_notifications",
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="CreateTaskPushNotificationConfig",
             grpc="CreateTaskPushNotificationConfig",
             http=(
@@ -158,8 +158,8 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
                 HttpCall("POST", "/{tenant}/tasks/{taskId}/pushNotificationConfigs"),
             ),
         ),
-        "v0_3": Call(method="tasks/pushNotificationConfig/set", http=(HttpCall("POST", "/v1/tasks/{taskId}/pushNotificationConfigs"),)),
-        "v0_3_proto": Call(grpc="CreateTaskPushNotificationConfig", http=(HttpCall("POST", "/v1/{parent}/pushNotificationConfigs"),)),
+        "v0_3": DialectCall(method="tasks/pushNotificationConfig/set", http=(HttpCall("POST", "/v1/tasks/{taskId}/pushNotificationConfigs"),)),
+        "v0_3_proto": DialectCall(grpc="CreateTaskPushNotificationConfig", http=(HttpCall("POST", "/v1/{parent}/pushNotificationConfigs"),)),
     },
 )
 """Have the updates of a task delivered to a URL."""
@@ -170,7 +170,7 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
     streams=False,
     capability="push_notifications",
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="GetTaskPushNotificationConfig",
             grpc="GetTaskPushNotificationConfig",
             http=(
@@ -178,10 +178,10 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
                 HttpCall("GET", "/{tenant}/tasks/{taskId}/pushNotificationConfigs/{id}"),
             ),
         ),
-        "v0_3": Call(
+        "v0_3": DialectCall(
             method="tasks/pushNotificationConfig/get", http=(HttpCall("GET", "/v1/tasks/{id}/pushNotificationConfigs/{pushNotificationConfigId}"),)
         ),
-        "v0_3_proto": Call(grpc="GetTaskPushNotificationConfig", http=(HttpCall("GET", "/v1/{name}"),)),
+        "v0_3_proto": DialectCall(grpc="GetTaskPushNotificationConfig", http=(HttpCall("GET", "/v1/{name}"),)),
     },
 )
 """Read one push configuration of a task."""
@@ -192,7 +192,7 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS = Operation(
     streams=False,
     capability="push_notifications",
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="ListTaskPushNotificationConfigs",
             grpc="ListTaskPushNotificationConfigs",
             http=(
@@ -200,8 +200,8 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS = Operation(
                 HttpCall("GET", "/{tenant}/tasks/{taskId}/pushNotificationConfigs"),
             ),
         ),
-        "v0_3": Call(method="tasks/pushNotificationConfig/list", http=(HttpCall("GET", "/v1/tasks/{id}/pushNotificationConfigs"),)),
-        "v0_3_proto": Call(grpc="ListTaskPushNotificationConfig", http=(HttpCall("GET", "/v1/{parent}/pushNotificationConfigs"),)),
+        "v0_3": DialectCall(method="tasks/pushNotificationConfig/list", http=(HttpCall("GET", "/v1/tasks/{id}/pushNotificationConfigs"),)),
+        "v0_3_proto": DialectCall(grpc="ListTaskPushNotificationConfig", http=(HttpCall("GET", "/v1/{parent}/pushNotificationConfigs"),)),
     },
 )
 """List the push configurations of a task."""
@@ -212,7 +212,7 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
     streams=False,
     capability="push_notifications",
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="DeleteTaskPushNotificationConfig",
             grpc="DeleteTaskPushNotificationConfig",
             http=(
@@ -220,11 +220,11 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
                 HttpCall("DELETE", "/{tenant}/tasks/{taskId}/pushNotificationConfigs/{id}"),
             ),
         ),
-        "v0_3": Call(
+        "v0_3": DialectCall(
             method="tasks/pushNotificationConfig/delete",
             http=(HttpCall("DELETE", "/v1/tasks/{id}/pushNotificationConfigs/{pushNotificationConfigId}"),),
         ),
-        "v0_3_proto": Call(grpc="DeleteTaskPushNotificationConfig", http=(HttpCall("DELETE", "/v1/{name}"),)),
+        "v0_3_proto": DialectCall(grpc="DeleteTaskPushNotificationConfig", http=(HttpCall("DELETE", "/v1/{name}"),)),
     },
 )
 """Stop the deliveries of one push configuration."""
@@ -235,7 +235,7 @@ GET_EXTENDED_AGENT_CARD = Operation(
     streams=False,
     capability="extended_agent_card",
     calls={
-        "v1_0": Call(
+        "v1_0": DialectCall(
             method="GetExtendedAgentCard",
             grpc="GetExtendedAgentCard",
             http=(
@@ -243,8 +243,10 @@ GET_EXTENDED_AGENT_CARD = Operation(
                 HttpCall("GET", "/{tenant}/extendedAgentCard"),
             ),
         ),
-        "v0_3": Call(method="agent/getAuthenticatedExtendedCard", aliases=("agent/authenticatedExtendedCard",), http=(HttpCall("GET", "/v1/card"),)),
-        "v0_3_proto": Call(grpc="GetAgentCard", http=(HttpCall("GET", "/v1/card"),)),
+        "v0_3": DialectCall(
+            method="agent/getAuthenticatedExtendedCard", aliases=("agent/authenticatedExtendedCard",), http=(HttpCall("GET", "/v1/card"),)
+        ),
+        "v0_3_proto": DialectCall(grpc="GetAgentCard", http=(HttpCall("GET", "/v1/card"),)),
     },
 )
 """Read the card that only known callers see."""

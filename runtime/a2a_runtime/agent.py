@@ -19,9 +19,9 @@ from typing import TypedDict, TypeVar, Unpack
 
 from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import AgentExtension, AgentProvider, SecurityRequirement, SecurityScheme
-from a2a_runtime.auth.gate import Requirement, described
+from a2a_runtime.auth.gate import SchemeRequirement, to_security_requirement
 from a2a_runtime.caller import Caller
-from a2a_runtime.execution.skill import Answers, Handler, Skill
+from a2a_runtime.execution.skill import Handler, ReplyKind, Skill
 from a2a_runtime.skills.contract import AnyContract
 
 AnyHandler = TypeVar("AnyHandler", bound=Callable[..., object])
@@ -41,7 +41,7 @@ class Capabilities:
     extensions: Sequence[AgentExtension] = ()
 
 
-class SkillFacts(TypedDict, total=False):
+class SkillOptions(TypedDict, total=False):
     """What can be said about a skill; what is left out is taken from its id, its function and its agent."""
 
     name: str
@@ -50,21 +50,21 @@ class SkillFacts(TypedDict, total=False):
     examples: Sequence[str]
     input_modes: Sequence[str]
     output_modes: Sequence[str]
-    require: Sequence[Requirement]
+    require: Sequence[SchemeRequirement]
     only_extended: bool
     input_schema: JsonObject | None
     asks: bool | None
     contract: AnyContract | None
-    answers: Answers | str
+    answers: ReplyKind | str
     timeout: float | None
     restartable: bool
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredSkill:
+class SkillDefinition:
     """A skill as the card shows it, with the one that runs. One that is ``only_extended`` is shown to known callers only."""
 
-    run: Skill
+    skill: Skill
     name: str
     description: str
     tags: Sequence[str]
@@ -83,20 +83,20 @@ class DeclaredSkill:
     @property
     def id(self) -> str:
         """The name that requests have for it."""
-        return self.run.id
+        return self.skill.id
 
-    def is_there_for(self, caller: Caller) -> bool:
+    def is_visible_to(self, caller: Caller) -> bool:
         """Whether a caller may know of it: of one that is not on everybody's card, only a known caller who may use it."""
-        return not self.only_extended or (caller.is_known and self.may_use(caller))
+        return not self.only_extended or (caller.is_authenticated and self.is_usable_by(caller))
 
-    def may_use(self, caller: Caller) -> bool:
+    def is_usable_by(self, caller: Caller) -> bool:
         """Whether a caller satisfies one of its requirements, or it has none."""
         needs = [{name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()} for each in self.security_requirements]
         return not needs or any(caller.satisfies(each) for each in needs)
 
 
 @dataclass(frozen=True, slots=True)
-class SkillView:
+class SkillOverride:
     """How a skill is shown in one place, where that differs from what is declared; what is ``None`` or empty does not."""
 
     name: str | None = None
@@ -105,7 +105,7 @@ class SkillView:
     input_modes: Sequence[str] = ()
     output_modes: Sequence[str] = ()
 
-    def of(self, skill: DeclaredSkill) -> DeclaredSkill:
+    def apply(self, skill: SkillDefinition) -> SkillDefinition:
         """Show a skill."""
         return replace(
             skill,
@@ -134,58 +134,58 @@ class Agent:
     security_requirements: Sequence[SecurityRequirement] = ()
     documentation_url: str | None = None
     icon_url: str | None = None
-    _skills: dict[str, DeclaredSkill] = field(default_factory=dict[str, DeclaredSkill], init=False, repr=False)
+    _skills: dict[str, SkillDefinition] = field(default_factory=dict[str, SkillDefinition], init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.version.strip():
             raise ValueError(f"agent {self.name!r}, version {self.version!r}: cards show both, and neither is blank; write some text")
 
     @property
-    def skills(self) -> Mapping[str, DeclaredSkill]:
+    def skills(self) -> Mapping[str, SkillDefinition]:
         """The skills, by their ids, in the order in which they were added."""
         return self._skills
 
-    def skill(self, skill_id: str, **facts: Unpack[SkillFacts]) -> Callable[[AnyHandler], AnyHandler]:
+    def skill(self, skill_id: str, **options: Unpack[SkillOptions]) -> Callable[[AnyHandler], AnyHandler]:
         """Make a function a skill of this agent; the function stays as it is."""
 
         def add(handler: AnyHandler) -> AnyHandler:
-            self.add(skill_id, handler, **facts)
+            self.add(skill_id, handler, **options)
             return handler
 
         return add
 
-    def add(self, skill_id: str, handler: Handler, **facts: Unpack[SkillFacts]) -> DeclaredSkill:
+    def add(self, skill_id: str, handler: Handler, **options: Unpack[SkillOptions]) -> SkillDefinition:
         """Add a skill."""
         if not _ID.fullmatch(skill_id):
             raise ValueError(f"agent {self.name!r}: {skill_id!r} is no id of a skill: it is a part of addresses, without blanks and slashes")
         if skill_id in self._skills:
             raise ValueError(f"agent {self.name!r}: two skills are called {skill_id!r}; give one of them another id")
-        if unknown := sorted(facts.keys() - SkillFacts.__optional_keys__):
-            known = ", ".join(sorted(SkillFacts.__optional_keys__))
+        if unknown := sorted(options.keys() - SkillOptions.__optional_keys__):
+            known = ", ".join(sorted(SkillOptions.__optional_keys__))
             raise TypeError(f"agent {self.name!r}: nothing is known of {', '.join(unknown)} of a skill ({skill_id!r}); there are {known}")
-        contract = facts.get("contract")
-        run = Skill(skill_id, handler, facts.get("answers", Answers.TASK), facts.get("timeout", 300.0), facts.get("restartable", True))
-        declared = DeclaredSkill(
+        contract = options.get("contract")
+        run = Skill(skill_id, handler, options.get("answers", ReplyKind.TASK), options.get("timeout", 300.0), options.get("restartable", True))
+        declared = SkillDefinition(
             run,
-            name=facts.get("name", skill_id),
-            description=facts.get("description", inspect.getdoc(handler) or ""),
-            tags=tuple(facts.get("tags", ())),
-            examples=tuple(facts.get("examples", ())),
-            input_modes=tuple(facts.get("input_modes", ())),
-            output_modes=tuple(facts.get("output_modes", ())),
-            security_requirements=tuple(map(described, facts.get("require", ()))),
-            only_extended=facts.get("only_extended", False),
-            input_schema=facts.get("input_schema", None if contract is None else contract.input_schema),
-            asks=facts.get("asks", None if contract is None else bool(contract.replies)),
+            name=options.get("name", skill_id),
+            description=options.get("description", inspect.getdoc(handler) or ""),
+            tags=tuple(options.get("tags", ())),
+            examples=tuple(options.get("examples", ())),
+            input_modes=tuple(options.get("input_modes", ())),
+            output_modes=tuple(options.get("output_modes", ())),
+            security_requirements=tuple(map(to_security_requirement, options.get("require", ()))),
+            only_extended=options.get("only_extended", False),
+            input_schema=options.get("input_schema", None if contract is None else contract.input_schema),
+            asks=options.get("asks", None if contract is None else bool(contract.replies)),
             contract=contract,
         )
         self._skills[skill_id] = declared
         return declared
 
-    def inputs(self, skill: DeclaredSkill) -> Sequence[str]:
+    def resolve_input_modes(self, skill: SkillDefinition) -> Sequence[str]:
         """Say which media types a skill takes."""
         return skill.input_modes or self.default_input_modes
 
-    def outputs(self, skill: DeclaredSkill) -> Sequence[str]:
+    def resolve_output_modes(self, skill: SkillDefinition) -> Sequence[str]:
         """Say which media types a skill gives."""
         return skill.output_modes or self.default_output_modes

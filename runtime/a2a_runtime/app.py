@@ -15,9 +15,9 @@ from pathlib import Path
 from litestar import Litestar
 
 from a2a_runtime.agent import Agent
-from a2a_runtime.heartbeat.registration import Membership
-from a2a_runtime.http.middleware import FrontDoor, TransportSecurity, cors_of
-from a2a_runtime.plugin import A2APlugin, SteadyGarbage
+from a2a_runtime.heartbeat.registration import MeshConfig
+from a2a_runtime.http.middleware import ExactPathRouter, HstsMiddleware, build_cors_config
+from a2a_runtime.plugin import A2APlugin, GcTuningPlugin
 from a2a_runtime.project.loader import load_project
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
@@ -25,7 +25,7 @@ from a2a_runtime.surface import Surface
 
 
 def create_app(
-    *mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None, mesh: Membership | None = None
+    *mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None, mesh: MeshConfig | None = None
 ) -> Litestar:
     """Make an app of agents and nothing else.
 
@@ -34,19 +34,19 @@ def create_app(
     """
     settings = Settings.from_environment(os.environ) if settings is None else settings
     agents = A2APlugin(*mounted, store=store, settings=settings, mesh=mesh)
-    plugins = [agents, SteadyGarbage()] if settings.tune_gc else [agents]
-    app = Litestar(plugins=plugins, cors_config=cors_of(settings), logging_config=None)
+    plugins = [agents, GcTuningPlugin()] if settings.tune_gc else [agents]
+    app = Litestar(plugins=plugins, cors_config=build_cors_config(settings), logging_config=None)
     if app.cors_config is None:  # it would stand before the router
-        app.asgi_handler = FrontDoor(app)
-    if settings.hsts:
-        app.asgi_handler = TransportSecurity(app.asgi_handler, settings.hsts)  # a middleware would not see what the router refuses
+        app.asgi_handler = ExactPathRouter(app)
+    if settings.hsts_seconds:
+        app.asgi_handler = HstsMiddleware(app.asgi_handler, settings.hsts_seconds)  # a middleware would not see what the router refuses
     return app
 
 
 @cache
 def _app_of_project() -> Litestar:
     project = load_project(Path.cwd(), os.environ)
-    return create_app(*project.surfaces, store=project.settings.store, settings=project.settings, mesh=project.membership)
+    return create_app(*project.surfaces, store=project.settings.store, settings=project.settings, mesh=project.mesh)
 
 
 def __getattr__(name: str) -> Litestar:

@@ -49,17 +49,17 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
-def moment(millis: int) -> datetime:
+def to_datetime(millis: int) -> datetime:
     """Make a ``datetime`` in UTC of milliseconds since 1970."""
     return _EPOCH + timedelta(0, 0, 0, millis)  # by place: by name it takes twice as long
 
 
-def millis_of(at: datetime) -> int:
+def to_millis(at: datetime) -> int:
     """Make milliseconds since 1970 of an aware ``datetime``; what is finer than a millisecond is cut off."""
     return (at - _EPOCH) // _MILLISECOND
 
 
-def timestamp(millis: int) -> str:
+def to_rfc3339(millis: int) -> str:
     """Write a point in time as the wire carries it, in UTC with milliseconds: ``2026-11-05T10:00:00.000Z``."""
     second, rest = divmod(millis, 1000)
     return f"{_second(second)}.{rest:03d}Z"
@@ -68,4 +68,4 @@ def timestamp(millis: int) -> str:
 @lru_cache(maxsize=16)
 def _second(second: int) -> str:
     # Many events fall into one second, and formatting a date costs more than all the rest of an event.
-    return moment(second * 1000).strftime("%Y-%m-%dT%H:%M:%S")
+    return to_datetime(second * 1000).strftime("%Y-%m-%dT%H:%M:%S")

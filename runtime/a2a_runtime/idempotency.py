@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from a2a_contract.v1_0 import AgentCard, AgentExtension
 
-URI = "urn:a2a-gen:extension:idempotency-key:v1"
+EXTENSION_URI = "urn:a2a-gen:extension:idempotency-key:v1"
 
 
-def promise() -> AgentExtension:
+def idempotency_extension() -> AgentExtension:
     """Make the extension of a card."""
-    return AgentExtension(uri=URI, description="A message that is repeated under one Idempotency-Key is taken once", required=False)
+    return AgentExtension(uri=EXTENSION_URI, description="A message that is repeated under one Idempotency-Key is taken once", required=False)
 
 
-def is_promised(card: AgentCard) -> bool:
+def supports_idempotency(card: AgentCard) -> bool:
     """Say whether an agent has promised it."""
-    return any(each.uri == URI for each in card.capabilities.extensions or ())
+    return any(each.uri == EXTENSION_URI for each in card.capabilities.extensions or ())

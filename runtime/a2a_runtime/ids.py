@@ -17,7 +17,7 @@ _VERSION = 7 << 76
 _VARIANT = 0b10 << 62
 
 
-class Ids:
+class IdGenerator:
     """Makes identifiers, each greater than the one before.
 
     48 bits of milliseconds, 12 bits that count within a millisecond, 62 random bits, so that nobody can guess one from another.

@@ -6,31 +6,31 @@ from importlib import import_module
 from types import ModuleType
 
 
-class UnknownNameError(ValueError):
+class ImportFromStringError(ValueError):
     """There is nothing of this name. Whatever code raises when it is imported is raised as it is, with its own place."""
 
 
-def named(name: str) -> object:
+def import_from_string(name: str) -> object:
     """Import what is named."""
     module, _, attributes = name.partition(":")
-    found: object = module_named(module)
+    found: object = load_module(module)
     for attribute in attributes.split("."):
         try:
             found = getattr(found, attribute)
         except AttributeError as error:
             if error.obj is not found:
                 raise  # of code that runs to find it
-            raise UnknownNameError(f"there is no {attribute} in {module}") from None
+            raise ImportFromStringError(f"there is no {attribute} in {module}") from None
     return found
 
 
-def module_named(name: str) -> ModuleType:
+def load_module(name: str) -> ModuleType:
     """Import a module."""
     if not all(map(str.isidentifier, name.split("."))):
-        raise UnknownNameError(f"{name!r} is no name of a module")
+        raise ImportFromStringError(f"{name!r} is no name of a module")
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # of what the module itself imports
-        raise UnknownNameError(f"there is no module {error.name}") from None
+        raise ImportFromStringError(f"there is no module {error.name}") from None

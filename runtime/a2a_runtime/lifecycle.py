@@ -26,7 +26,7 @@ from a2a_contract.lifecycle import ACTIVE, INITIAL, INTERRUPTED, LIFECYCLE, TERM
 _PREDECESSORS = {state: frozenset(before for before, stage in LIFECYCLE.items() if state in stage.next) for state in LIFECYCLE}
 
 
-def may_follow(state: State, before: State) -> bool:
+def can_follow(state: State, before: State) -> bool:
     """Whether a task may go from one state to another."""
     return state in LIFECYCLE[before].next
 
@@ -63,9 +63,9 @@ __all__ = [
     "TERMINAL",
     "State",
     "accepts_messages",
+    "can_follow",
     "is_active",
     "is_cancelable",
     "is_terminal",
-    "may_follow",
     "predecessors",
 ]

@@ -18,35 +18,35 @@ import re
 
 from pydantic_core import to_json
 
-LENGTH = 1000
-calls = logging.getLogger("a2a_runtime.calls")
+MAX_LENGTH = 1000
+request_log = logging.getLogger("a2a_runtime.calls")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-def plain(text: str) -> str:
+def sanitize(text: str) -> str:
     """Make a client's text fit for a log: at most 1,000 characters, and none that controls a terminal."""
-    return _CONTROL.sub("", text[:LENGTH])
+    return _CONTROL.sub("", text[:MAX_LENGTH])
 
 
-def without_query(record: logging.LogRecord) -> bool:
+def strip_query(record: logging.LogRecord) -> bool:
     """Cut the query off the paths in a record of a server's access log: keys and tokens may stand in it."""
     if isinstance(record.args, tuple):
         record.args = tuple(each.partition("?")[0] if isinstance(each, str) else each for each in record.args)
     return True
 
 
-class CleanFormatter(logging.Formatter):
+class SanitizingFormatter(logging.Formatter):
     """Writes records without control characters; line breaks of a message are shown as such, those of a traceback stay."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - as logging has it
         """Write the message."""
-        record.message = plain(record.message).replace("\n", "\\n")
+        record.message = sanitize(record.message).replace("\n", "\\n")
         return super().formatMessage(record)
 
     def formatException(self, ei: object) -> str:  # noqa: N802 - as above
         """Write a traceback, each of its lines cut."""
         lines = super().formatException(ei).splitlines()  # type: ignore[arg-type]  # what logging itself hands over
-        return "\n".join(plain(line) for line in lines)
+        return "\n".join(sanitize(line) for line in lines)
 
 
 # What a security officer wants to read, one line of JSON for each event, in a log of its own.
@@ -61,10 +61,10 @@ class CleanFormatter(logging.Formatter):
 # No line holds credentials, and what clients have said is cut and stripped of control characters, so that it can neither fill a log nor forge one.
 #
 
-log = logging.getLogger("a2a_runtime.audit")
+audit_log = logging.getLogger("a2a_runtime.audit")
 
 
-def record(event: str, **facts: str) -> None:
+def audit(event: str, **facts: str) -> None:
     """Write a line."""
-    if log.isEnabledFor(logging.INFO):
-        log.info("%s", to_json({"event": event, **{name: plain(text) for name, text in facts.items()}}).decode())
+    if audit_log.isEnabledFor(logging.INFO):
+        audit_log.info("%s", to_json({"event": event, **{name: sanitize(text) for name, text in facts.items()}}).decode())

@@ -21,19 +21,19 @@ from litestar.plugins import InitPlugin
 
 from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
-from a2a_runtime.heartbeat.registration import Membership, Presence
-from a2a_runtime.http.endpoints import HttpExchange
-from a2a_runtime.http.middleware import Pages
-from a2a_runtime.http.mounting import Strays, check_guards, check_paths, controllers_of
-from a2a_runtime.http.openapi import add_paths
+from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
+from a2a_runtime.http.endpoints import SurfaceEndpoints
+from a2a_runtime.http.middleware import OriginPolicy
+from a2a_runtime.http.mounting import UnroutedRequestHandler, build_controllers, check_guards, check_paths
+from a2a_runtime.http.openapi import extend_openapi
 from a2a_runtime.mesh.service import check_surface
-from a2a_runtime.runtime import JWKS_PATH, Assembly, Keyring
+from a2a_runtime.runtime import JWKS_PATH, AgentRuntime, ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
 
 if TYPE_CHECKING:
-    from a2a_runtime.heartbeat.loop import Heart
+    from a2a_runtime.heartbeat.loop import RegistryHeartbeat
 
 # Python's garbage collector, set for a server.
 #
@@ -56,7 +56,7 @@ _THRESHOLDS = 10_000, 20, 20
 """Beyond these nearly nothing is left to win, and handlers that hold much in cycles would hold it for longer."""
 
 
-class SteadyGarbage(InitPlugin):
+class GcTuningPlugin(InitPlugin):
     """Sets the collector for as long as the app runs."""
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
@@ -96,15 +96,15 @@ async def _steady(_app: Litestar) -> AsyncGenerator[None, None]:
 LIVE, READY, HEALTH = "/livez", "/ready", "/health"
 
 
-class Probes:
+class HealthRoutes:
     """Answers probes of an app."""
 
-    def __init__(self, membership: Membership) -> None:
+    def __init__(self, membership: MeshConfig) -> None:
         self.is_ready = False
-        self.heart: Heart | None = None
+        self.heartbeat: RegistryHeartbeat | None = None
         self._membership = membership
 
-    def mount(self, app: Litestar) -> None:
+    def register(self, app: Litestar) -> None:
         """Add the routes that the app has not."""
         taken = {route.path for route in app.routes}
         for path, answer in ((LIVE, self._live), (READY, self._ready), (HEALTH, self._health)):
@@ -118,8 +118,8 @@ class Probes:
         return self.is_ready, {"status": "ready" if self.is_ready else "not ready"}
 
     async def _health(self) -> tuple[bool, dict[str, object]]:
-        well = await self._membership.is_well()
-        registry = "none" if self.heart is None else "known" if self.heart.is_known else "unknown"
+        well = await self._membership.is_healthy()
+        registry = "none" if self.heartbeat is None else "known" if self.heartbeat.is_registered else "unknown"
         return well, {"status": "healthy" if well else "unhealthy", "registry": registry}
 
 
@@ -140,12 +140,12 @@ class A2APlugin(InitPlugin):
     """Mounts agents, and runs what is behind them for as long as the app runs."""
 
     def __init__(
-        self, *mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None, mesh: Membership | None = None
+        self, *mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None, mesh: MeshConfig | None = None
     ) -> None:
         if not mounted:
             raise ImproperlyConfiguredException("there is no agent to mount; name one: A2APlugin(agent)")
         self.surfaces: Sequence[Surface] = tuple(Surface(each) if isinstance(each, Agent) else each for each in mounted)
-        self.assembly: Assembly | None = None
+        self.runtime: AgentRuntime | None = None
         """What runs behind the surfaces, while the app runs."""
         self._store = store
         self._settings = Settings.from_environment(os.environ) if settings is None else settings
@@ -154,55 +154,55 @@ class A2APlugin(InitPlugin):
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
-        keyring = Keyring.of(self._settings, self.surfaces)
-        self.surfaces = keyring.sign(self.surfaces)
-        if (keys := keyring.published()) is not None:
+        keyring = ProcessKeys.from_settings(self._settings, self.surfaces)
+        self.surfaces = keyring.attach_signer(self.surfaces)
+        if (keys := keyring.to_jwks()) is not None:
             app_config.route_handlers.append(_published(keys))
         for surface in self.surfaces:
             check_surface(surface)
-        presence = Presence(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
-        exchanges = [HttpExchange(surface, presence.addresses) for surface in self.surfaces]
-        counters = [exchange.counter for exchange in exchanges]
+        presence = MeshSurfaces(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
+        exchanges = [SurfaceEndpoints(surface, presence.public_urls) for surface in self.surfaces]
+        counters = [exchange.dispatcher for exchange in exchanges]
         check_paths(exchanges, app_config.route_handlers)
         check_guards(app_config.guards)
-        app_config.route_handlers.extend(controller for exchange in exchanges for controller in controllers_of(exchange))
-        strays = Strays(counters, app_config.exception_handlers)
-        app_config.exception_handlers.update(dict.fromkeys(map(int, Strays.STATUSES), strays))
+        app_config.route_handlers.extend(controller for exchange in exchanges for controller in build_controllers(exchange))
+        strays = UnroutedRequestHandler(counters, app_config.exception_handlers)
+        app_config.exception_handlers.update(dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), strays))
 
         @asynccontextmanager
         async def running(app: Litestar) -> AsyncGenerator[None, None]:
             check_guards(app.guards)  # another plugin may have added some
-            add_paths(app, self.surfaces)
-            async with Assembly(self.surfaces, self._store, self._settings, keyring=keyring) as assembly:
-                self.assembly = assembly
+            extend_openapi(app, self.surfaces)
+            async with AgentRuntime(self.surfaces, self._store, self._settings, keys=keyring) as assembly:
+                self.runtime = assembly
                 for counter in counters:
-                    counter.pages = Pages(counter.surface, app.cors_config)
-                    counter.live_by(assembly.store, assembly.clock)
-                    counter.open(*assembly.services(counter.surface), assembly.service.home)
+                    counter.origin_policy = OriginPolicy(counter.surface, app.cors_config)
+                    counter.bind_store(assembly.store, assembly.clock)
+                    counter.start(*assembly.build_services(counter.surface), assembly.service.task_dialect)
                 try:
                     async with self._known_to_mesh(app, presence):
                         yield
                 finally:
-                    self.assembly = None
+                    self.runtime = None
                     for counter in counters:
-                        counter.close()
+                        counter.stop()
 
         app_config.lifespan.append(running)
         return app_config
 
     @asynccontextmanager
-    async def _known_to_mesh(self, app: Litestar, presence: Presence) -> AsyncGenerator[None, None]:
+    async def _known_to_mesh(self, app: Litestar, presence: MeshSurfaces) -> AsyncGenerator[None, None]:
         """Answer probes and tell a registry of the app, where it has something that a mesh would look for."""
         if not self._speaks_mesh:
             yield
             return
-        from a2a_runtime.heartbeat.loop import joined  # noqa: PLC0415 - most apps talk to nobody, and what this stands on takes long to load
+        from a2a_runtime.heartbeat.loop import run_heartbeat  # noqa: PLC0415 - most apps talk to nobody, and what this stands on takes long to load
 
-        membership = Membership.from_environment(os.environ) if self._mesh is None else self._mesh
-        probes = Probes(membership)
-        probes.mount(app)
-        async with joined(membership, presence) as heart:
-            probes.heart, probes.is_ready = heart, True
+        membership = MeshConfig.from_environment(os.environ) if self._mesh is None else self._mesh
+        probes = HealthRoutes(membership)
+        probes.register(app)
+        async with run_heartbeat(membership, presence) as heart:
+            probes.heartbeat, probes.is_ready = heart, True
             try:
                 yield
             finally:

@@ -16,7 +16,7 @@ from typing import TypeVar, get_type_hints
 # What a number may be that somebody sets: finite and not negative, and more than nothing where nothing would stop the work or make it spin.
 
 
-def misfits(said: Mapping[str, object], positive: Collection[str], prefix: str = "") -> Iterator[str]:
+def invalid_numbers(said: Mapping[str, object], positive: Collection[str], prefix: str = "") -> Iterator[str]:
     """Say of each number that cannot work what it would have to be; what is no number is nobody's business here."""
     for name, number in said.items():
         if isinstance(number, bool) or not isinstance(number, int | float):
@@ -56,60 +56,60 @@ class Settings:
     """``memory``, ``sqlite:///file`` or ``postgresql://…``"""
     shutdown_grace: float = 30.0
     """How long running tasks may go on after the process was told to stop."""
-    stubborn_after: float = 5.0
+    cancel_grace: float = 5.0
     """How long a handler may go on after it was told to stop; then its task ends without it."""
-    cancel_wait: float = 5.0
+    cancel_timeout: float = 5.0
     """How long a cancel request waits for the handler to stop before it answers with the task as it is."""
-    beat: float = 1.0
+    lease_renew_interval: float = 1.0
     """How often the process renews its lease and looks for requested cancellations."""
-    lease: float = 15.0
+    lease_duration: float = 15.0
     """After how long without a beat a process is taken for dead, and others go on with its tasks; at least three beats."""
-    sweep: float = 2.0
+    orphan_scan_interval: float = 2.0
     """How often the process looks for tasks whose process is gone."""
-    retention_sweep: float = 60.0
+    cleanup_interval: float = 60.0
     """How often expired tasks are deleted."""
-    tick: float = 0.25
+    deadline_check_interval: float = 0.25
     """How often time limits are looked at."""
-    working_after: float = 0.02
+    working_delay: float = 0.02
     """How long a handler may run before the task is said to be working, if it has written nothing until then."""
-    store_patience: float = 30.0
+    store_retry_timeout: float = 30.0
     """How long a write of a handler, and a reader, wait for a store that is away."""
-    job_poll: float = 1.0
+    job_poll_interval: float = 1.0
     """How often the progress of a background job is looked at."""
-    stream_window: int = 512
+    stream_buffer_events: int = 512
     """How many of the newest events of a followed task are kept in memory."""
     tune_gc: bool = True
     """Whether Python's garbage collector leaves alone what was there at start, and looks less often at the rest; for apps of ``create_app``."""
-    dial_hosts: str = ""
+    outbound_hosts: str = ""
     """The only hosts that webhooks and files may be on, separated by commas, ``*.example.com`` for all below it; empty: every public one."""
-    dial_networks: str = ""
+    outbound_networks: str = ""
     """Networks of your own that webhooks and files may be in although they are not public, separated by commas: ``10.1.0.0/16``."""
-    dial_ports: str = "443,8443"
+    outbound_ports: str = "443,8443"
     """The ports that webhooks and files may be on, separated by commas."""
-    dial_loopback: bool = False
+    outbound_allow_loopback: bool = False
     """For development only: webhooks and files may be on this machine, there also without https and on every port."""
-    dial_timeout: float = 15.0
+    outbound_timeout: float = 15.0
     """How long one call of a webhook, or fetching a file, may take."""
-    fetch_limit: int = 10_000_000
+    outbound_max_bytes: int = 10_000_000
     """How many bytes a fetched file may have."""
-    push_first_delay: float = 1.0
+    push_initial_delay: float = 1.0
     """After which time a webhook call that failed is tried again; each time after twice the time before."""
-    push_longest_delay: float = 900.0
+    push_max_delay: float = 900.0
     """The longest time between two tries of a webhook call."""
-    push_tries: int = 20
+    push_max_attempts: int = 20
     """After how many tries a webhook has failed and is called no more."""
     push_concurrency: int = 64
     """How many webhooks are called at the same time."""
-    push_poll: float = 1.0
+    push_poll_interval: float = 1.0
     """How often the process looks for webhook calls that other processes have left."""
 
     signing_keys: str = field(default="", repr=False)
     """Files with private keys (PEM), separated by commas, with which cards and webhooks are signed."""
     cors_origins: str = ""
     """The origins, separated by commas, whose pages may call the agent from a browser; empty: none but its own."""
-    hsts: int = 0
+    hsts_seconds: int = 0
     """For how many seconds browsers are told to come over TLS only; 0: they are told nothing."""
-    vault_keys: str = field(default="", repr=False)
+    encryption_keys: str = field(default="", repr=False)
     """Keys, separated by commas, with which the secrets of webhooks are sealed in the store: 32 bytes each, as base64."""
 
     def __post_init__(self) -> None:
@@ -117,15 +117,15 @@ class Settings:
             raise ValueError("; ".join(wrong))
 
     def _wrong(self) -> Iterator[str]:
-        yield from misfits({name.upper(): value for name, value in asdict(self).items()}, {name.upper() for name in _POSITIVE}, PREFIX)
-        if self.beat * _BEATS > self.lease > 0:
+        yield from invalid_numbers({name.upper(): value for name, value in asdict(self).items()}, {name.upper() for name in _POSITIVE}, PREFIX)
+        if self.lease_renew_interval * _BEATS > self.lease_duration > 0:
             yield (
-                f"a lease of {self.lease:g} s is too short for a beat every {self.beat:g} s: one that is late would cost a living process its tasks; "
-                f"set {PREFIX}LEASE to at least {_BEATS * self.beat:g}, or {PREFIX}BEAT to less"
+                f"a lease of {self.lease_duration:g} s is too short for a beat every {self.lease_renew_interval:g} s: one that is late would cost a living process its tasks; "
+                f"set {PREFIX}LEASE to at least {_BEATS * self.lease_renew_interval:g}, or {PREFIX}BEAT to less"
             )
-        for name, text, read in (("dial_networks", self.dial_networks, ip_network), ("dial_ports", self.dial_ports, port)):
+        for name, text, read in (("dial_networks", self.outbound_networks, ip_network), ("dial_ports", self.outbound_ports, parse_port)):
             try:
-                listed(text, read)
+                parse_list(text, read)
             except ValueError as error:
                 yield f"{PREFIX}{name.upper()}: {error}"
 
@@ -153,12 +153,12 @@ class Settings:
         return settings
 
 
-def listed(text: str, read: Callable[[str], T]) -> list[T]:
+def parse_list(text: str, read: Callable[[str], T]) -> list[T]:
     """Read a list whose items are separated by commas."""
     return [read(part.strip()) for part in text.split(",") if part.strip()]
 
 
-def port(text: str) -> int:
+def parse_port(text: str) -> int:
     """Read the number of a port."""
     number = int(text) if text.isascii() and text.isdigit() else 0
     if number not in _PORTS:

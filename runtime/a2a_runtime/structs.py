@@ -14,6 +14,6 @@ T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def value(cls: type[T]) -> type[T]:
+def struct(cls: type[T]) -> type[T]:
     """Make a dataclass that is frozen by agreement."""
     return dataclass(slots=True, unsafe_hash=True)(cls)

@@ -46,7 +46,7 @@ def test_builds_are_the_same_everywhere(project: Path, tmp_path: Path) -> None:
     run(project, "build", PYTHONHASHSEED="0", TZ="UTC", LC_ALL="C")
     run(elsewhere / "schema" / "v1_0", "build", PYTHONHASHSEED="4242", TZ="Pacific/Apia", LC_ALL="C.UTF-8")
     assert tree(project) == tree(elsewhere)
-    assert lock.NAME in tree(project)
+    assert lock.LOCK_FILE in tree(project)
 
 
 def test_no_output_names_its_machine(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_a_build_after_an_edit_is_a_whole_build(tmp_path: Path, monkeypatch: pyt
     """What is taken over from the last build is what would be made anew, to the byte, on this repository's own contract."""
     for part in ("schema", "generated"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("examples", "__pycache__"))
-    for part in ("pyproject.toml", lock.NAME):
+    for part in ("pyproject.toml", lock.LOCK_FILE):
         shutil.copy(ROOT / part, tmp_path / part)
     monkeypatch.chdir(tmp_path)
     assert main(["build", "--force"]) == 0

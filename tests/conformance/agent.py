@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
-from integration.serving import ABLE, EXTENSION, busy_agent
+from integration.serving import ALL_CAPABILITIES, EXTENSION, build_test_agent
 from litestar import Litestar
 
 from a2a_contract.dialects import V0_3
@@ -19,7 +19,7 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Limits, Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 SCHEME = "token"
 ADA = {"Authorization": "Bearer ada"}
@@ -31,12 +31,12 @@ class NameGate:
 
     def admit(self, credentials: Credentials) -> Caller:
         """Take the token for the name."""
-        kind, _, name = (credentials.header("authorization") or "").partition(" ")
+        kind, _, name = (credentials.get_header("authorization") or "").partition(" ")
         if kind != "Bearer" or name not in {"ada", "bob", "eve"}:
             raise ChallengeError("Bearer", "Bring a token")
         if name == "eve":
             raise PermissionDeniedError("scope tasks:write is missing")
-        return Caller(name, proofs={SCHEME: frozenset()})
+        return Caller(name, schemes={SCHEME: frozenset()})
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Describe the token."""
@@ -64,7 +64,7 @@ async def refuse(ctx: TaskContext) -> None:
 
 async def recall(ctx: TaskContext) -> str:
     """Tell what the tasks that the message refers to have been about."""
-    return ", ".join(part.text or "" for task in await ctx.referenced() for part in (task.history or ())[0].parts)
+    return ", ".join(part.text or "" for task in await ctx.referenced_tasks() for part in (task.history or ())[0].parts)
 
 
 async def several(_ctx: TaskContext) -> AsyncGenerator[Artifact, None]:
@@ -79,9 +79,9 @@ async def comment(ctx: TaskContext) -> Message:
     return ctx.reply("Done")
 
 
-def agent_under_test(capabilities: Capabilities = ABLE) -> Agent:
+def agent_under_test(capabilities: Capabilities = ALL_CAPABILITIES) -> Agent:
     """Make an agent with a skill for every way in which a task can go."""
-    agent = busy_agent(capabilities=capabilities)
+    agent = build_test_agent(capabilities=capabilities)
     agent.add("mirror", mirror, input_modes=("*/*",), output_modes=("*/*",))
     for handler in (permit, refuse, recall, several, comment):
         agent.add(handler.__name__, handler)
@@ -91,22 +91,22 @@ def agent_under_test(capabilities: Capabilities = ABLE) -> Agent:
 
 def plain_agent(capabilities: Capabilities) -> Agent:
     """Make an agent that shows the same card to everybody."""
-    return busy_agent(capabilities=capabilities)
+    return build_test_agent(capabilities=capabilities)
 
 
 LIMIT = 100_000
 STRICT = "https://example.org/extensions/strict/v2"
 
 
-def app_under_test(store: Store | str | None = None, settings: Settings = QUICK) -> Litestar:
+def app_under_test(store: Store | str | None = None, settings: Settings = FAST_SETTINGS) -> Litestar:
     """Mount the agent: with everything, without what is optional, with a card that is missing, and with an extension that is required."""
     agent, gate = agent_under_test(), NameGate()
     required = Capabilities(extensions=(AgentExtension(uri=EXTENSION), AgentExtension(uri=STRICT, required=True)))
     return create_app(
-        Surface(agent, gate=gate, limits=Limits(body=LIMIT)),
-        Surface(agent, "/kind", gate=gate, bare_form=V0_3.name),
+        Surface(agent, gate=gate, limits=Limits(body_bytes=LIMIT)),
+        Surface(agent, "/kind", gate=gate, default_v0_3_form=V0_3.name),
         Surface(plain_agent(Capabilities(streaming=False)), "/plain"),
-        Surface(plain_agent(ABLE), "/promised", gate=gate),
+        Surface(plain_agent(ALL_CAPABILITIES), "/promised", gate=gate),
         Surface(plain_agent(required), "/strict"),
         store=store,
         settings=settings,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import httpx
 from conformance.agent import ADA, BOB
-from integration.talking import Talker, Voice, sse
+from integration.talking import DialectBinding, DialectClient, parse_sse
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
@@ -49,14 +49,14 @@ STATUSES_0_3 = {"ExtendedAgentCardNotConfiguredError": 404}
 
 
 @dataclass(frozen=True)
-class Asker(Talker):
+class Asker(DialectClient):
     """Somebody with a name who talks in one dialect over one binding."""
 
     said: Mapping[str, str] = field(default_factory=lambda: ADA)
 
     def question(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
         """Say how an operation is asked for, by whom."""
-        method, url, options = super().question(operation, request, **headers)
+        method, url, options = super().build_request(operation, request, **headers)
         return method, url, {**options, "headers": {**self.said, **options["headers"]}}
 
     def at(self, path: str) -> Asker:
@@ -74,29 +74,29 @@ class Asker(Talker):
 
     def wire(self, operation: Operation, request: WireModel) -> Json:
         """Ask for an operation, and get the answer as it stands on the wire, without the envelope."""
-        response = self.raw(operation, request)
+        response = self.call_raw(operation, request)
         body = response.json()
         assert response.is_success, body
-        assert not (self.voice.is_jsonrpc and "error" in body), body
-        return body["result"] if self.voice.is_jsonrpc else body
+        assert not (self.dialect_binding.is_jsonrpc and "error" in body), body
+        return body["result"] if self.dialect_binding.is_jsonrpc else body
 
     def frames(self, operation: Operation, request: WireModel, **headers: str) -> Iterator[Json]:
         """Ask for a stream, and get the data of its events as they stand on the wire, without the envelopes."""
         method, url, options = self.question(operation, request, **headers)
         with self.client.stream(method, url, **options) as response:
             assert response.headers["content-type"].startswith("text/event-stream"), response.read()
-            for _, _, data in sse(response.iter_lines()):
+            for _, _, data in parse_sse(response.iter_lines()):
                 body = json.loads(data)
-                yield body["result"] if self.voice.is_jsonrpc else body
+                yield body["result"] if self.dialect_binding.is_jsonrpc else body
 
     def refused(self, operation: Operation, request: WireModel, name: str) -> httpx.Response:
         """Ask for an operation, and see that it is refused with an error of this name, in the shape of the voice."""
-        response = self.raw(operation, request)
-        check_refusal(response, self.voice, name)
+        response = self.call_raw(operation, request)
+        check_refusal(response, self.dialect_binding, name)
         return response
 
 
-def check_refusal(response: httpx.Response, voice: Voice, name: str) -> None:
+def check_refusal(response: httpx.Response, voice: DialectBinding, name: str) -> None:
     """See that an answer is the error of this name."""
     row, body = ROWS[name], response.json()
     assert response.headers["content-type"].startswith("application/json")
@@ -113,14 +113,14 @@ def check_refusal(response: httpx.Response, voice: Voice, name: str) -> None:
         assert body["message"]
 
 
-def reason_of(response: httpx.Response, voice: Voice) -> Json:
+def reason_of(response: httpx.Response, voice: DialectBinding) -> Json:
     """Read the ErrorInfo of an error of 1.0."""
     error = response.json()["error"]
     infos = error["data" if voice.is_jsonrpc else "details"]
     return next(each for each in infos if each["@type"] == "type.googleapis.com/google.rpc.ErrorInfo")
 
 
-def fields_of(response: httpx.Response, voice: Voice) -> list[str]:
+def fields_of(response: httpx.Response, voice: DialectBinding) -> list[str]:
     """Read which fields are said to be wrong."""
     body = response.json()
     error = body.get("error", body)

@@ -15,8 +15,8 @@ import httpx
 import pytest
 from conformance.agent import app_under_test
 from conformance.asking import Asker
-from integration.serving import on_a_socket
-from integration.talking import VOICES, Voice
+from integration.serving import serve_on_socket
+from integration.talking import DIALECT_BINDINGS, DialectBinding
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0
@@ -24,8 +24,8 @@ from a2a_runtime.testing.postgres import postgres_databases, postgres_url
 
 USUAL = ("memory", "sqlite")
 EVERYWHERE = (*USUAL, "socket", "postgres")
-OF_1_0 = tuple(voice for voice in VOICES if voice.dialect == V1_0.name)
-OF_0_3 = tuple(voice for voice in VOICES if voice.dialect != V1_0.name)
+OF_1_0 = tuple(voice for voice in DIALECT_BINDINGS if voice.dialect == V1_0.name)
+OF_0_3 = tuple(voice for voice in DIALECT_BINDINGS if voice.dialect != V1_0.name)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -61,15 +61,15 @@ def agent_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     }
     app = app_under_test(stores.get(request.param, lambda: "memory")())
     with ExitStack() as stack:
-        yield stack.enter_context(on_a_socket(app) if request.param == "socket" else TestClient(app))
+        yield stack.enter_context(serve_on_socket(app) if request.param == "socket" else TestClient(app))
 
 
-def _asker(client: httpx.Client, voice: Voice) -> Asker:
+def _asker(client: httpx.Client, voice: DialectBinding) -> Asker:
     """Talk in one way; below /kind, requests without a body mean the documented form of 0.3."""
-    return Asker(client, voice, "/kind" if voice == Voice(V0_3.name, is_jsonrpc=False) else "")
+    return Asker(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
-@pytest.fixture(params=VOICES, ids=str)
+@pytest.fixture(params=DIALECT_BINDINGS, ids=str)
 def asker(request: pytest.FixtureRequest, agent_place: httpx.Client) -> Asker:
     """Somebody who talks in one of the dialects over one of the bindings."""
     return _asker(agent_place, request.param)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from conformance.agent import ADA
 from conformance.asking import Asker
-from integration.talking import request_of, sse
+from integration.talking import build_send_request, parse_sse
 
 from a2a_contract.dialects import V0_3, V0_3_PROTO
 from a2a_contract.operations import GET_TASK, SEND_STREAMING_MESSAGE
@@ -110,7 +110,7 @@ def test_v0_3_3_3_1_every_event_of_a_stream_is_an_answer(agent_place: httpx.Clie
     call = {"jsonrpc": "2.0", "id": 7, "method": "message/stream", "params": {"message": message, "metadata": {"skillId": "count"}}}
     with agent_place.stream("POST", "/", json=call, headers=ADA) as response:
         assert (response.status_code, response.headers["content-type"].partition(";")[0]) == (200, "text/event-stream")
-        answers = [json.loads(data) for _, _, data in sse(response.iter_lines())]
+        answers = [json.loads(data) for _, _, data in parse_sse(response.iter_lines())]
     assert all((each["jsonrpc"], each["id"], set(each)) == ("2.0", 7, {"jsonrpc", "id", "result"}) for each in answers)
     results = [each["result"] for each in answers]
     assert [results[0]["kind"], results[-1]["kind"]] == ["task", "status-update"]
@@ -121,10 +121,10 @@ def test_v0_3_3_3_1_every_event_of_a_stream_is_an_answer(agent_place: httpx.Clie
 @pytest.mark.usefixtures("everywhere")
 def test_v0_3_3_3_3_streams_over_http_are_events_too(asker_0_3: Asker) -> None:
     """In each form, over each transport, with the same content."""
-    events = list(asker_0_3.frames(SEND_STREAMING_MESSAGE, request_of("3", skill="count")))
+    events = list(asker_0_3.frames(SEND_STREAMING_MESSAGE, build_send_request("3", skill="count")))
     text = json.dumps(events)
     assert [text.count(f'"text": "{number}"') >= 1 for number in range(3)] == [True] * 3
-    if asker_0_3.voice.dialect == V0_3.name and not asker_0_3.voice.is_jsonrpc:
+    if asker_0_3.dialect_binding.dialect == V0_3.name and not asker_0_3.dialect_binding.is_jsonrpc:
         assert [list(event) for event in (events[0], events[-1])] == [["task"], ["statusUpdate"]]
 
 
@@ -133,7 +133,7 @@ def test_v0_3_6_objects_name_their_kind(asker_0_3: Asker) -> None:
     asking = asker_0_3.task("hi", skill="ask")
     task = asker_0_3.wire(GET_TASK, GetTaskRequest(id=asking.id))
     message = task["status"].get("message") or task["status"].get("update")
-    if asker_0_3.voice.dialect == V0_3_PROTO.name:
+    if asker_0_3.dialect_binding.dialect == V0_3_PROTO.name:
         assert (task["status"]["state"], message["role"], list(message["content"][0])) == ("TASK_STATE_INPUT_REQUIRED", "ROLE_AGENT", ["text"])
         return
     assert (task["kind"], task["status"]["state"]) == ("task", "input-required")

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from conformance.agent import ADA
 from conformance.asking import Asker
-from integration.talking import request_of, sse
+from integration.talking import build_send_request, parse_sse
 
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
 
@@ -51,7 +51,7 @@ def test_v1_0_9_4_2_every_event_of_a_stream_is_an_answer(agent_place: httpx.Clie
     with agent_place.stream("POST", "/", json=call, headers=ADA) as response:
         assert response.status_code == 200
         assert response.headers["content-type"].startswith("text/event-stream")
-        answers = [json.loads(data) for _, _, data in sse(response.iter_lines())]
+        answers = [json.loads(data) for _, _, data in parse_sse(response.iter_lines())]
     assert all((set(each), each["jsonrpc"], each["id"]) == ({"jsonrpc", "id", "result"}, "2.0", 7) for each in answers)
     assert list(answers[0]["result"]) == ["task"]
 
@@ -126,7 +126,7 @@ def test_v1_0_11_7_events_are_plain_objects(agent_place: httpx.Client) -> None:
     """Of server-sent events, each the JSON of one event of the stream."""
     with agent_place.stream("POST", "/message:stream", json=COUNT, headers=ADA) as response:
         assert (response.status_code, response.headers["content-type"]) == (200, "text/event-stream")
-        events = [json.loads(data) for _, _, data in sse(response.iter_lines())]
+        events = [json.loads(data) for _, _, data in parse_sse(response.iter_lines())]
     assert [list(event) for event in (events[0], events[-1])] == [["task"], ["statusUpdate"]]
 
 
@@ -148,7 +148,7 @@ def test_v1_0_9_1_streams_survive_readers_that_cut_lines(asker_1_0: Asker) -> No
     """At whatever Python takes for the end of a line."""
     texts = [
         event["artifactUpdate"]["artifact"]["parts"][0]["text"]
-        for event in asker_1_0.frames(SEND_STREAMING_MESSAGE, request_of("x", skill="lines"))
+        for event in asker_1_0.frames(SEND_STREAMING_MESSAGE, build_send_request("x", skill="lines"))
         if "artifactUpdate" in event
     ]
     assert texts == ["one\u2028two\u2029three\u0085four\x0bfive"]

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 from conformance.asking import Asker
-from integration.talking import request_of
+from integration.talking import build_send_request
 
 from a2a_contract.dialects import V0_3_PROTO
 from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE
@@ -51,7 +51,7 @@ def test_v1_0_3_4_2_every_new_task_has_an_id_of_its_own(asker: Asker) -> None:
 def test_v1_0_3_4_2_a_client_cannot_choose_the_id_of_a_task(asker: Asker) -> None:
     """An id that nobody has is an unknown task, over whichever operation it comes."""
     for operation in (SEND_MESSAGE, SEND_STREAMING_MESSAGE):
-        asker.refused(operation, request_of("x", task_id=str(uuid4())), "TaskNotFoundError")
+        asker.refused(operation, build_send_request("x", task_id=str(uuid4())), "TaskNotFoundError")
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -66,7 +66,7 @@ def test_v1_0_3_4_3_the_context_follows_from_the_task(asker: Asker) -> None:
 def test_v1_0_3_4_3_a_task_in_another_context_is_refused(asker: Asker) -> None:
     """And neither of the two is touched."""
     asking = asker.task("hi", skill="ask")
-    asker.refused(SEND_MESSAGE, request_of("yes", task_id=asking.id, context_id=str(uuid4())), "InvalidParamsError")
+    asker.refused(SEND_MESSAGE, build_send_request("yes", task_id=asking.id, context_id=str(uuid4())), "InvalidParamsError")
     assert asker.get(asking.id) == asking
 
 
@@ -86,7 +86,7 @@ def test_v1_0_3_4_3_a_conversation_has_several_tasks(asker: Asker) -> None:
 
 def test_v1_0_3_4_3_tasks_that_a_message_refers_to_can_be_read(asker: Asker) -> None:
     """By the handler, as far as they are the caller's."""
-    if asker.voice.dialect == V0_3_PROTO.name:
+    if asker.dialect_binding.dialect == V0_3_PROTO.name:
         pytest.skip("messages of the ProtoJSON form of 0.3 have no references")
     mine, theirs = asker.task("mine"), asker.bob.task("theirs")
     assert said(asker.task("x", skill="recall", reference_task_ids=[mine.id, theirs.id, "nobody"])) == ["mine"]
@@ -112,7 +112,7 @@ def test_v1_0_7_6_1_a_task_that_needs_authorization_takes_messages(asker: Asker)
 def test_v1_0_7_6_1_a_stream_stays_open_while_the_task_waits(asker_1_0: Asker, skill: str) -> None:
     """And brings what comes after the caller has answered."""
     states = []
-    for event in asker_1_0.events(SEND_STREAMING_MESSAGE, request_of("x", skill=skill)):
+    for event in asker_1_0.events(SEND_STREAMING_MESSAGE, build_send_request("x", skill=skill)):
         update, task = event[1].status_update, event[1].task
         if task is not None:
             task_id = task.id

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from conformance.agent import ADA
 from conformance.asking import Asker, check_refusal, fields_of
-from integration.talking import request_of
+from integration.talking import build_send_request
 
 from a2a_contract.operations import GET_TASK, LIST_TASKS, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import GetTaskRequest, ListTasksRequest
@@ -24,7 +24,7 @@ CONTENT = {"text", "raw", "url", "data"}
 
 def post(asker: Asker, message: object, **more: object) -> httpx.Response:
     """Send a message as it stands here."""
-    if asker.voice.is_jsonrpc:
+    if asker.dialect_binding.is_jsonrpc:
         call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message, **more}}
         return asker.client.post("/", json=call, headers=ADA)
     return asker.client.post("/message:send", json={"message": message, **more}, headers=ADA)
@@ -48,8 +48,8 @@ def documents(asker: Asker) -> list[object]:
     return [
         asker.wire(GET_TASK, GetTaskRequest(id=asking.id)),
         asker.wire(LIST_TASKS, ListTasksRequest(context_id=asking.context_id, include_artifacts=True)),
-        asker.wire(SEND_MESSAGE, request_of("Ada", skill="greet")),
-        *asker.frames(SEND_STREAMING_MESSAGE, request_of("3", skill="count")),
+        asker.wire(SEND_MESSAGE, build_send_request("Ada", skill="greet")),
+        *asker.frames(SEND_STREAMING_MESSAGE, build_send_request("3", skill="count")),
     ]
 
 
@@ -79,7 +79,7 @@ def test_v1_0_5_6_1_moments_are_utc_with_milliseconds(asker_1_0: Asker) -> None:
 def test_v1_0_5_6_1_moments_are_read_in_every_form(asker_1_0: Asker, moment: str) -> None:
     """That the form of protocol buffers allows."""
     params = {"statusTimestampAfter": moment}
-    if asker_1_0.voice.is_jsonrpc:
+    if asker_1_0.dialect_binding.is_jsonrpc:
         call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params}
         assert "result" in asker_1_0.client.post("/", json=call, headers=ADA).json()
     else:
@@ -102,8 +102,8 @@ def test_v1_0_5_7_what_is_required_must_be_there(asker_1_0: Asker, change: dict[
     """Arrays that are required have at least one element."""
     message = {name: value for name, value in {**MESSAGE, **change}.items() if value is not None}
     response = post(asker_1_0, message)
-    check_refusal(response, asker_1_0.voice, "InvalidParamsError")
-    assert fields_of(response, asker_1_0.voice) == [place]
+    check_refusal(response, asker_1_0.dialect_binding, "InvalidParamsError")
+    assert fields_of(response, asker_1_0.dialect_binding) == [place]
 
 
 CANNOT_BE: dict[str, tuple[str, str, dict[str, Any], str]] = {
@@ -119,12 +119,12 @@ CANNOT_BE: dict[str, tuple[str, str, dict[str, Any], str]] = {
 @pytest.mark.parametrize(("method", "path", "params", "place"), CANNOT_BE.values(), ids=CANNOT_BE.keys())
 def test_v1_0_3_3_2_what_no_store_can_look_for_is_refused(asker_1_0: Asker, method: str, path: str, params: dict[str, Any], place: str) -> None:
     """Control characters in names, and numbers that no int32 holds: on every store alike, with the member."""
-    if asker_1_0.voice.is_jsonrpc:
+    if asker_1_0.dialect_binding.is_jsonrpc:
         response = asker_1_0.client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=ADA)
     else:
         response = asker_1_0.client.get(path, headers=ADA)
-    check_refusal(response, asker_1_0.voice, "InvalidParamsError")
-    assert fields_of(response, asker_1_0.voice) == [place]
+    check_refusal(response, asker_1_0.dialect_binding, "InvalidParamsError")
+    assert fields_of(response, asker_1_0.dialect_binding) == [place]
 
 
 UNFIT: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -145,8 +145,8 @@ def test_v1_0_3_3_2_messages_are_checked_before_anything_is_done(
     """Nobody pays for work whose answer they cannot get."""
     before = asker_1_0.wire(LIST_TASKS, ListTasksRequest())["totalSize"]
     response = post(asker_1_0, {**MESSAGE, **change}, configuration=configuration)
-    check_refusal(response, asker_1_0.voice, "InvalidParamsError")
-    assert fields_of(response, asker_1_0.voice) == [place]
+    check_refusal(response, asker_1_0.dialect_binding, "InvalidParamsError")
+    assert fields_of(response, asker_1_0.dialect_binding) == [place]
     assert asker_1_0.wire(LIST_TASKS, ListTasksRequest())["totalSize"] == before
 
 
@@ -156,7 +156,7 @@ def test_v1_0_5_5_what_is_no_json_is_not_read(asker_1_0: Asker, number: str) -> 
     said = json.dumps({"message": {**MESSAGE, "parts": [{"text": number}]}})
     wrong = said[:-1] + f', "mood": {number}}}'
     for text, code in ((said, None), (wrong, -32700)):
-        if asker_1_0.voice.is_jsonrpc:
+        if asker_1_0.dialect_binding.is_jsonrpc:
             body = f'{{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {text}}}'
             answer = asker_1_0.client.post("/", content=body, headers=JSON).json()
             assert answer.get("error", {}).get("code") == code
@@ -176,7 +176,7 @@ def test_v1_0_5_7_members_that_are_not_known_are_ignored(asker_1_0: Asker) -> No
 @pytest.mark.parametrize("part", [{}, {"text": "a", "url": "https://example.org"}, {"text": "a", "data": 1}, {"raw": "AA==", "url": "https://e.org"}])
 def test_v1_0_4_1_6_a_part_is_exactly_one_thing(asker_1_0: Asker, part: object) -> None:
     """Neither two nor none."""
-    check_refusal(post(asker_1_0, {**MESSAGE, "parts": [part]}), asker_1_0.voice, "InvalidParamsError")
+    check_refusal(post(asker_1_0, {**MESSAGE, "parts": [part]}), asker_1_0.dialect_binding, "InvalidParamsError")
 
 
 PARTS: dict[str, dict[str, Any]] = {
@@ -211,7 +211,11 @@ def test_v1_0_4_1_7_artifacts_have_ids_and_parts(asker_1_0: Asker) -> None:
 def test_v1_0_4_2_2_pieces_of_an_artifact_say_that_they_are(asker_1_0: Asker) -> None:
     """The first begins it, the others go on; one that comes whole says that there is no more."""
     pieces, (whole,) = [
-        [event["artifactUpdate"] for event in asker_1_0.frames(SEND_STREAMING_MESSAGE, request_of("3", skill=skill)) if "artifactUpdate" in event]
+        [
+            event["artifactUpdate"]
+            for event in asker_1_0.frames(SEND_STREAMING_MESSAGE, build_send_request("3", skill=skill))
+            if "artifactUpdate" in event
+        ]
         for skill in ("count", "echo")
     ]
     assert [update.get("append", False) for update in pieces] == [False, True, True]

@@ -7,7 +7,7 @@ import re
 import pytest
 from conformance.agent import STRICT
 from conformance.asking import ROWS, Asker, check_refusal, fields_of, reason_of
-from integration.talking import request_of
+from integration.talking import build_send_request
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
@@ -43,7 +43,7 @@ EXTENSIONS = "A2A-Extensions"
 def test_v1_0_3_3_2_who_brings_no_credentials_is_refused(asker: Asker) -> None:
     """With 401 and a challenge that names the scheme."""
     for said in ({}, {"Authorization": "Bearer mallory"}, {"Authorization": "Basic YTpi"}):
-        method, url, options = asker.question(SEND_MESSAGE, request_of("x"))
+        method, url, options = asker.question(SEND_MESSAGE, build_send_request("x"))
         headers = {name: value for name, value in options["headers"].items() if name != "Authorization"}
         response = asker.client.request(method, url, **{**options, "headers": {**headers, **said}})
         assert response.status_code == 401
@@ -52,7 +52,7 @@ def test_v1_0_3_3_2_who_brings_no_credentials_is_refused(asker: Asker) -> None:
 
 def test_v1_0_3_3_2_who_lacks_a_permission_is_told_which(asker: Asker) -> None:
     """With 403, and nothing about what is there."""
-    response = asker.but(Authorization="Bearer eve").raw(SEND_MESSAGE, request_of("x"))
+    response = asker.but(Authorization="Bearer eve").call_raw(SEND_MESSAGE, build_send_request("x"))
     assert response.status_code == 403
     assert "tasks:write" in response.text
 
@@ -65,28 +65,32 @@ def test_v1_0_3_3_2_a_strangers_task_does_not_exist(asker: Asker) -> None:
         (CANCEL_TASK, CancelTaskRequest),
         (SUBSCRIBE_TO_TASK, SubscribeToTaskRequest),
     ):
-        theirs, nobodys = asker.bob.raw(operation, make(id=task.id)), asker.bob.raw(operation, make(id="nobody"))
+        theirs, nobodys = asker.bob.call_raw(operation, make(id=task.id)), asker.bob.call_raw(operation, make(id="nobody"))
         assert theirs.status_code == nobodys.status_code
         assert theirs.text.replace(task.id, "nobody") == nobodys.text
-        check_refusal(theirs, asker.voice, "TaskNotFoundError")
+        check_refusal(theirs, asker.dialect_binding, "TaskNotFoundError")
     asker.cancel(task.id)
 
 
 def test_v1_0_3_3_2_wrong_parameters_are_named(asker_1_0: Asker) -> None:
     """Each with its place in the request and what is wrong there."""
     wrong = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": 7}, {"text": "a", "url": "b"}, {}]}}
-    if asker_1_0.voice.is_jsonrpc:
+    if asker_1_0.dialect_binding.is_jsonrpc:
         call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": wrong}
         response = asker_1_0.client.post("/", json=call, headers=dict(asker_1_0.said))
     else:
         response = asker_1_0.client.post("/message:send", json=wrong, headers=dict(asker_1_0.said))
-    check_refusal(response, asker_1_0.voice, "InvalidParamsError")
-    assert {place.partition("]")[0] for place in fields_of(response, asker_1_0.voice)} == {"message.parts[0", "message.parts[1", "message.parts[2"}
+    check_refusal(response, asker_1_0.dialect_binding, "InvalidParamsError")
+    assert {place.partition("]")[0] for place in fields_of(response, asker_1_0.dialect_binding)} == {
+        "message.parts[0",
+        "message.parts[1",
+        "message.parts[2",
+    }
 
 
 def test_v1_0_3_3_2_what_breaks_inside_stays_inside(asker: Asker) -> None:
     """The task has failed; no answer has a word of the exception."""
-    response = asker.raw(SEND_MESSAGE, request_of("x", skill="break"))
+    response = asker.call_raw(SEND_MESSAGE, build_send_request("x", skill="break"))
     assert INSIDE.search(response.text) is None
     assert asker.task("x", skill="break").status.state == TaskState.FAILED
 
@@ -103,14 +107,14 @@ PUSHES: list[tuple[Operation, WireModel]] = [
 def test_v1_0_3_3_4_webhooks_that_are_not_declared_are_refused(asker: Asker, operation: Operation, request_: WireModel) -> None:
     """By every operation that has to do with them, and inline in a message."""
     asker.at("/plain").refused(operation, request_, "PushNotificationNotSupportedError")
-    inline = request_of("x", configuration={"task_push_notification_config": {"url": HOOK}})
+    inline = build_send_request("x", configuration={"task_push_notification_config": {"url": HOOK}})
     asker.at("/plain").refused(SEND_MESSAGE, inline, "PushNotificationNotSupportedError")
 
 
 def test_v1_0_3_3_4_streams_that_are_not_declared_are_refused(asker: Asker) -> None:
     """A message that wants one, and a subscription."""
     plain = asker.at("/plain")
-    plain.refused(SEND_STREAMING_MESSAGE, request_of("x"), "UnsupportedOperationError")
+    plain.refused(SEND_STREAMING_MESSAGE, build_send_request("x"), "UnsupportedOperationError")
     plain.refused(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), "UnsupportedOperationError")
 
 
@@ -124,13 +128,13 @@ def test_v1_0_3_3_4_a_required_extension_has_to_be_named(asker_1_0: Asker) -> No
     """Another version of it does not do, and there is no way back to an older one."""
     strict = asker_1_0.at("/strict")
     for named in ({}, {EXTENSIONS: STRICT.replace("v2", "v1")}, {EXTENSIONS: "https://example.org/other"}):
-        strict.but(**named).refused(SEND_MESSAGE, request_of("x"), "ExtensionSupportRequiredError")
+        strict.but(**named).refused(SEND_MESSAGE, build_send_request("x"), "ExtensionSupportRequiredError")
     assert strict.but(**{EXTENSIONS: STRICT}).task("x").status.state == TaskState.COMPLETED
 
 
 def test_v1_0_4_6_3_an_extension_that_is_not_known_is_ignored(asker: Asker) -> None:
     """The request goes on without it, and the answer does not name it."""
-    response = asker.but(**{EXTENSIONS: "https://example.org/unheard-of/v9"}).raw(SEND_MESSAGE, request_of("x"))
+    response = asker.but(**{EXTENSIONS: "https://example.org/unheard-of/v9"}).call_raw(SEND_MESSAGE, build_send_request("x"))
     assert response.is_success
     assert "unheard-of" not in str(response.headers)
 
@@ -142,11 +146,11 @@ def provoked(asker: Asker) -> dict[str, tuple[Asker, Operation, WireModel]]:
         "TaskNotFoundError": (asker, GET_TASK, GetTaskRequest(id="nobody")),
         "TaskNotCancelableError": (asker, CANCEL_TASK, CancelTaskRequest(id=done.id)),
         "PushNotificationNotSupportedError": (asker.at("/plain"), *PUSHES[0]),
-        "UnsupportedOperationError": (asker, SEND_MESSAGE, request_of("x", task_id=done.id)),
-        "ContentTypeNotSupportedError": (asker, SEND_MESSAGE, request_of("x", skill="picture")),
+        "UnsupportedOperationError": (asker, SEND_MESSAGE, build_send_request("x", task_id=done.id)),
+        "ContentTypeNotSupportedError": (asker, SEND_MESSAGE, build_send_request("x", skill="picture")),
         "ExtendedAgentCardNotConfiguredError": (asker.at("/promised"), GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()),
-        "ExtensionSupportRequiredError": (asker.at("/strict"), SEND_MESSAGE, request_of("x")),
-        "VersionNotSupportedError": (asker.but(a2a_version="0.5"), SEND_MESSAGE, request_of("x")),
+        "ExtensionSupportRequiredError": (asker.at("/strict"), SEND_MESSAGE, build_send_request("x")),
+        "VersionNotSupportedError": (asker.but(a2a_version="0.5"), SEND_MESSAGE, build_send_request("x")),
     }
 
 
@@ -165,7 +169,7 @@ def test_v1_0_5_4_every_error_has_its_code_and_its_status(asker_1_0: Asker, name
 def test_v1_0_9_5_every_error_says_its_reason(asker_1_0: Asker, name: str) -> None:
     """In an ErrorInfo, by the name of the error without its last word, over both bindings (11.6)."""
     who, operation, request = provoked(asker_1_0)[name]
-    info = reason_of(who.raw(operation, request), asker_1_0.voice)
+    info = reason_of(who.call_raw(operation, request), asker_1_0.dialect_binding)
     reason = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Error")).upper()
     assert (info["reason"], info["domain"]) == (reason, "a2a-protocol.org")
     assert all(isinstance(value, str) for value in info.get("metadata", {}).values())

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from conformance.asking import Asker
-from integration.talking import request_of
+from integration.talking import build_send_request
 
 from a2a_contract.operations import GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import GetTaskRequest, Message, Task, TaskState
@@ -26,19 +26,19 @@ def test_v1_0_3_1_1_a_message_is_answered_with_a_task_or_a_message(asker: Asker)
 def test_v1_0_3_1_1_a_task_that_has_ended_takes_no_message(asker: Asker, skill: str) -> None:
     """Whatever its end was."""
     task = asker.task("x", skill=skill)
-    asker.refused(SEND_MESSAGE, request_of("more", task_id=task.id), "UnsupportedOperationError")
-    asker.refused(SEND_STREAMING_MESSAGE, request_of("more", task_id=task.id), "UnsupportedOperationError")
+    asker.refused(SEND_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError")
+    asker.refused(SEND_STREAMING_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError")
 
 
 def test_v1_0_3_1_1_a_media_type_that_the_skill_does_not_take_is_refused(asker: Asker) -> None:
     """With the error that the specification names for it."""
-    asker.refused(SEND_MESSAGE, request_of("text", skill="picture"), "ContentTypeNotSupportedError")
+    asker.refused(SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError")
 
 
 def test_v1_0_3_1_1_a_message_to_an_unknown_task_is_refused(asker: Asker) -> None:
     """The task does not exist, so it cannot go on."""
-    asker.refused(SEND_MESSAGE, request_of("x", task_id="nobody"), "TaskNotFoundError")
-    asker.refused(SEND_STREAMING_MESSAGE, request_of("x", task_id="nobody"), "TaskNotFoundError")
+    asker.refused(SEND_MESSAGE, build_send_request("x", task_id="nobody"), "TaskNotFoundError")
+    asker.refused(SEND_STREAMING_MESSAGE, build_send_request("x", task_id="nobody"), "TaskNotFoundError")
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -102,7 +102,7 @@ def test_v1_0_3_2_2_an_immediate_send_changes_nothing_for_messages_and_streams(a
 def test_v1_0_3_2_3_an_event_is_exactly_one_thing(asker_1_0: Asker) -> None:
     """A task, a message, or one of the two kinds of updates."""
     for skill in ("count", "greet"):
-        for event in asker_1_0.frames(SEND_STREAMING_MESSAGE, request_of("3", skill=skill)):
+        for event in asker_1_0.frames(SEND_STREAMING_MESSAGE, build_send_request("3", skill=skill)):
             assert len(KINDS & set(event)) == len(event) == 1
 
 
@@ -121,5 +121,5 @@ def test_v1_0_3_2_4_the_length_of_the_history_is_the_clients_choice(asker: Asker
 def test_v1_0_3_2_6_names_of_service_parameters_have_no_case(asker_1_0: Asker) -> None:
     """A version is found in whatever case its name is written."""
     for name in ("a2a-version", "A2A-VERSION", "opvs-Version"):
-        asker_1_0.but(**{name: "9.9"}).refused(SEND_MESSAGE, request_of("x"), "VersionNotSupportedError")
+        asker_1_0.but(**{name: "9.9"}).refused(SEND_MESSAGE, build_send_request("x"), "VersionNotSupportedError")
         assert asker_1_0.but(**{name: "1.0"}).task("x").status.state == TaskState.COMPLETED

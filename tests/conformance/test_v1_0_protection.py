@@ -6,7 +6,7 @@ import httpx
 import pytest
 from conformance.agent import ADA, LIMIT
 from conformance.asking import Asker
-from integration.talking import request_of
+from integration.talking import build_send_request
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
@@ -42,8 +42,8 @@ HOOK = "https://hooks.example.org/a2a"
 def requests(task_id: str) -> list[tuple[Operation, WireModel]]:
     """Ask for everything that has to do with a task."""
     return [
-        (SEND_MESSAGE, request_of("x", task_id=task_id)),
-        (SEND_STREAMING_MESSAGE, request_of("x", task_id=task_id)),
+        (SEND_MESSAGE, build_send_request("x", task_id=task_id)),
+        (SEND_STREAMING_MESSAGE, build_send_request("x", task_id=task_id)),
         (GET_TASK, GetTaskRequest(id=task_id)),
         (CANCEL_TASK, CancelTaskRequest(id=task_id)),
         (SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=task_id)),
@@ -59,7 +59,7 @@ def test_v1_0_7_4_every_operation_wants_credentials(asker: Asker) -> None:
     """None answers without, and none says more than that; the public card is for everybody."""
     others: list[tuple[Operation, WireModel]] = [(LIST_TASKS, ListTasksRequest()), (GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())]
     for operation, request in [*requests("nobody"), *others]:
-        if not asker.voice.has(operation):
+        if not asker.dialect_binding.has(operation):
             continue
         method, url, options = asker.question(operation, request)
         headers = {name: value for name, value in options["headers"].items() if name != "Authorization"}
@@ -85,7 +85,7 @@ def test_v1_0_13_1_a_context_of_a_stranger_is_another_one(asker: Asker) -> None:
     theirs = asker.bob.task("x", skill="recall", context_id=task.context_id, reference_task_ids=[task.id])
     assert theirs.id != task.id
     assert [part.text for artifact in theirs.artifacts or [] for part in artifact.parts] == [""]
-    if asker.voice.has(LIST_TASKS):
+    if asker.dialect_binding.has(LIST_TASKS):
         assert [each.id for each in asker.bob.list(context_id=task.context_id).tasks] == [theirs.id]
         assert [each.id for each in asker.list(context_id=task.context_id).tasks] == [task.id]
 
@@ -110,7 +110,7 @@ def test_v1_0_13_4_requests_have_a_limit_of_depth(agent_place: httpx.Client, pat
 
 def test_v1_0_13_4_media_types_that_nobody_expects_are_refused(asker: Asker) -> None:
     """Of requests, and of what is in them."""
-    asker.refused(SEND_MESSAGE, request_of("text", skill="picture"), "ContentTypeNotSupportedError")
-    method, url, options = asker.question(SEND_MESSAGE, request_of("x"))
+    asker.refused(SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError")
+    method, url, options = asker.question(SEND_MESSAGE, build_send_request("x"))
     wrong = {**options, "headers": {**options["headers"], "content-type": "text/plain"}}
     assert "-32005" in (text := asker.client.request(method, url, **wrong).text) or "CONTENT_TYPE_NOT_SUPPORTED" in text

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from conformance.agent import app_under_test
 from conformance.asking import Asker, fields_of
-from integration.serving import on_a_socket
-from integration.talking import Voice, request_of
+from integration.serving import serve_on_socket
+from integration.talking import DialectBinding, build_send_request
 
 from a2a_contract.dialects import V1_0
 from a2a_contract.operations import (
@@ -29,8 +29,8 @@ from a2a_contract.v1_0 import (
     Task,
     TaskPushNotificationConfig,
 )
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.receiver import Receiver
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.receiver import WebhookReceiver
 
 HOOK = "https://hooks.example.org/a2a"
 SECRET = "s3cr3t"  # noqa: S105 - that is what the test is about
@@ -45,21 +45,21 @@ def made(asker: Asker, task: Task, config_id: str = "p-1", url: str = HOOK) -> T
     """Add a webhook to a task."""
     said = AuthenticationInfo(scheme="Bearer", credentials=SECRET)
     request = TaskPushNotificationConfig(task_id=task.id, id=config_id, url=url, token="t-1", authentication=said)  # noqa: S106 - as above
-    config = asker.ask(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request)
+    config = asker.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request)
     assert isinstance(config, TaskPushNotificationConfig)
     return config
 
 
 def read(asker: Asker, task: Task, config_id: str = "p-1") -> TaskPushNotificationConfig:
     """Read a webhook of a task."""
-    config = asker.ask(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id=config_id))
+    config = asker.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id=config_id))
     assert isinstance(config, TaskPushNotificationConfig)
     return config
 
 
 def listed(asker: Asker, task: Task) -> list[str | None]:
     """List the webhooks of a task."""
-    answer = asker.ask(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    answer = asker.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id))
     assert isinstance(answer, ListTaskPushNotificationConfigsResponse)
     return [each.id for each in answer.configs or []]
 
@@ -91,12 +91,12 @@ NEVER_CALLED: dict[str, tuple[dict[str, object], str]] = {
 def test_v1_0_3_3_2_a_webhook_that_can_never_be_called_is_refused_when_it_is_set(asker_1_0: Asker, change: dict[str, object], place: str) -> None:
     """And not at its first notification: beside a message, and alone."""
     config = TaskPushNotificationConfig(url=HOOK).model_copy(update=change)
-    inline = request_of("x", configuration={"task_push_notification_config": config})
+    inline = build_send_request("x", configuration={"task_push_notification_config": config})
     response = asker_1_0.refused(SEND_MESSAGE, inline, "InvalidParamsError")
-    assert fields_of(response, asker_1_0.voice) == [f"configuration.taskPushNotificationConfig.{place}"]
+    assert fields_of(response, asker_1_0.dialect_binding) == [f"configuration.taskPushNotificationConfig.{place}"]
     task = running(asker_1_0)
     response = asker_1_0.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config.model_copy(update={"task_id": task.id}), "InvalidParamsError")
-    assert fields_of(response, asker_1_0.voice) == [place]
+    assert fields_of(response, asker_1_0.dialect_binding) == [place]
     asker_1_0.cancel(task.id)
 
 
@@ -129,7 +129,7 @@ def test_v1_0_3_1_9_all_webhooks_are_listed(asker: Asker) -> None:
     assert listed(asker, task) == []
     for config_id in ("p-1", "p-2", "p-3"):
         made(asker, task, config_id)
-    asker.ask(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"))
+    asker.call(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"))
     assert sorted(filter(None, listed(asker, task))) == ["p-1", "p-3"]
     asker.cancel(task.id)
 
@@ -140,7 +140,7 @@ def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(asker: Asker) -> None:
     task = running(asker)
     made(asker, task)
     for _ in range(3):
-        asker.ask(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"))
+        asker.call(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"))
         asker.refused(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
     asker.refused(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id="nobody", id="p-1"), "TaskNotFoundError")
     asker.cancel(task.id)
@@ -150,18 +150,18 @@ def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(asker: Asker) -> None:
 @pytest.mark.parametrize("is_jsonrpc", [True, False], ids=["jsonrpc", "http"])
 async def test_v1_0_4_3_3_a_webhook_hears_what_a_stream_hears(is_jsonrpc: bool) -> None:  # noqa: FBT001 - a table
     """One event in each call, at least once, in order, with the credentials and the token of the webhook."""
-    voice = Voice(V1_0.name, is_jsonrpc=is_jsonrpc)
-    async with Receiver() as receiver:
+    voice = DialectBinding(V1_0.name, is_jsonrpc=is_jsonrpc)
+    async with WebhookReceiver() as receiver:
         hook = {"url": receiver.url, "token": "t-1", "authentication": {"scheme": "Bearer", "credentials": SECRET}}
-        request = request_of("3", skill="count", configuration={"task_push_notification_config": hook})
-        with on_a_socket(app_under_test(settings=replace(QUICK, dial_loopback=True, push_poll=0.05))) as client:
+        request = build_send_request("3", skill="count", configuration={"task_push_notification_config": hook})
+        with serve_on_socket(app_under_test(settings=replace(FAST_SETTINGS, outbound_allow_loopback=True, push_poll_interval=0.05))) as client:
             await asyncio.to_thread(Asker(client, voice).wire, SEND_MESSAGE, request)
-            while not receiver.calls or "COMPLETED" not in receiver.calls[-1].body.decode():  # noqa: ASYNC110 - the receiver counts, and does not read
+            while not receiver.requests or "COMPLETED" not in receiver.requests[-1].body.decode():  # noqa: ASYNC110 - the receiver counts, and does not read
                 await asyncio.sleep(0.01)
-    events = [json.loads(call.body) for call in receiver.calls]
+    events = [json.loads(call.body) for call in receiver.requests]
     assert [len(event) for event in events] == [1] * len(events)
-    assert {(call.headers["authorization"], call.headers["x-a2a-notification-token"]) for call in receiver.calls} == {(f"Bearer {SECRET}", "t-1")}
-    assert {call.headers["content-type"].partition(";")[0] for call in receiver.calls} <= {"application/json", "application/a2a+json"}
+    assert {(call.headers["authorization"], call.headers["x-a2a-notification-token"]) for call in receiver.requests} == {(f"Bearer {SECRET}", "t-1")}
+    assert {call.headers["content-type"].partition(";")[0] for call in receiver.requests} <= {"application/json", "application/a2a+json"}
     assert [event["artifactUpdate"]["artifact"]["parts"][0]["text"] for event in events if "artifactUpdate" in event] == ["0", "1", "2"]
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from conformance.asking import Asker
-from integration.talking import request_of
+from integration.talking import build_send_request
 
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import StreamResponse, TaskState
@@ -18,7 +18,7 @@ AT_ONCE = {"return_immediately": True}
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_5_2_events_come_in_the_order_in_which_they_happened(asker: Asker) -> None:
     """Their numbers grow by one, and so do the chunks in them."""
-    events = list(asker.events(SEND_STREAMING_MESSAGE, request_of("20", skill="count")))
+    events = list(asker.events(SEND_STREAMING_MESSAGE, build_send_request("20", skill="count")))
     numbers = [int(event_id or 0) for event_id, _ in events]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     chunks = [event.artifact_update.artifact.parts[0].text for _, event in events if event.artifact_update]
@@ -52,7 +52,7 @@ def test_v1_0_3_5_2_all_streams_of_a_task_bring_the_same(asker: Asker) -> None:
 @pytest.mark.usefixtures("socket_only")
 def test_v1_0_3_5_2_a_task_outlives_its_streams(asker_1_0: Asker) -> None:
     """Nobody listens any more, and the task comes to its end all the same."""
-    for _, event in asker_1_0.events(SEND_STREAMING_MESSAGE, request_of("6", skill="tick")):
+    for _, event in asker_1_0.events(SEND_STREAMING_MESSAGE, build_send_request("6", skill="tick")):
         assert event.task is not None
         task_id = event.task.id
         break
@@ -65,7 +65,7 @@ def test_v1_0_3_5_2_a_task_outlives_its_streams(asker_1_0: Asker) -> None:
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_5_2_a_client_that_comes_back_misses_nothing(asker: Asker) -> None:
     """With the number of the last event that it has heard it gets exactly the rest."""
-    events = list(asker.events(SEND_STREAMING_MESSAGE, request_of("5", skill="count")))
+    events = list(asker.events(SEND_STREAMING_MESSAGE, build_send_request("5", skill="count")))
     task = events[0][1].task
     assert task is not None
     for place in range(1, len(events) - 1):

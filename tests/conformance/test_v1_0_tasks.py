@@ -15,7 +15,7 @@ AT_ONCE = {"return_immediately": True}
 
 def lists(asker: Asker) -> Asker:
     """Leave out who has no lists: the ProtoJSON form of 0.3."""
-    if not asker.voice.has(LIST_TASKS):
+    if not asker.dialect_binding.has(LIST_TASKS):
         pytest.skip("the ProtoJSON form of 0.3 has no lists")
     return asker
 
@@ -101,13 +101,13 @@ def test_v1_0_3_1_4_a_list_has_what_its_filters_say(asker: Asker) -> None:
 def test_v1_0_3_1_4_wrong_filters_are_named(asker_1_0: Asker, wrong: dict[str, object]) -> None:
     """All of them at once."""
     headers = dict(asker_1_0.said)
-    if asker_1_0.voice.is_jsonrpc:
+    if asker_1_0.dialect_binding.is_jsonrpc:
         call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": wrong}
         response = asker_1_0.client.post("/", json=call, headers=headers)
     else:
         response = asker_1_0.client.get("/tasks", params={name: str(value) for name, value in wrong.items()}, headers=headers)
-    check_refusal(response, asker_1_0.voice, "InvalidParamsError")
-    assert fields_of(response, asker_1_0.voice) == list(wrong)
+    check_refusal(response, asker_1_0.dialect_binding, "InvalidParamsError")
+    assert fields_of(response, asker_1_0.dialect_binding) == list(wrong)
 
 
 def test_v1_0_3_1_4_a_list_has_the_callers_tasks_only(asker: Asker) -> None:
@@ -164,5 +164,5 @@ def test_v1_0_3_3_1_reading_changes_nothing(asker: Asker) -> None:
     """A task that is read twice is the same twice, and so is a list."""
     task = asker.task("hello")
     assert asker.get(task.id) == asker.get(task.id)
-    if asker.voice.has(LIST_TASKS):
+    if asker.dialect_binding.has(LIST_TASKS):
         assert asker.list(context_id=task.context_id) == asker.list(context_id=task.context_id)

@@ -6,8 +6,8 @@ import httpx
 import pytest
 from conformance.agent import ADA
 from conformance.asking import Asker, check_refusal, reason_of
-from integration.serving import busy_agent, busy_app
-from integration.talking import VOICES, Talker, request_of
+from integration.serving import build_test_agent, build_test_app
+from integration.talking import DIALECT_BINDINGS, DialectClient, build_send_request
 from litestar.testing import TestClient
 
 from a2a_contract.operations import OPERATIONS, SEND_MESSAGE
@@ -38,10 +38,10 @@ def test_v1_0_3_6_1_the_version_may_stand_in_the_query(agent_place: httpx.Client
 def test_v1_0_3_6_2_a_version_that_is_not_spoken_is_refused(asker: Asker) -> None:
     """With its own error, and with those that are."""
     for version in ("0.5", "2.0", "1.7", "nonsense"):
-        response = asker.but(a2a_version=version).raw(SEND_MESSAGE, request_of("x"))
-        if asker.voice.dialect == "v1_0":
-            check_refusal(response, asker.voice, "VersionNotSupportedError")
-            assert "1.0" in reason_of(response, asker.voice)["metadata"]["supportedVersions"]
+        response = asker.but(a2a_version=version).call_raw(SEND_MESSAGE, build_send_request("x"))
+        if asker.dialect_binding.dialect == "v1_0":
+            check_refusal(response, asker.dialect_binding, "VersionNotSupportedError")
+            assert "1.0" in reason_of(response, asker.dialect_binding)["metadata"]["supportedVersions"]
         else:
             assert "-32009" in response.text or "VERSION_NOT_SUPPORTED" in response.text
 
@@ -61,9 +61,9 @@ def test_v1_0_3_6_2_a_version_of_another_surface_is_refused_wherever_it_is_asked
     below: str, verb: str, path: str, version: str, spoken: str
 ) -> None:
     """A surface that speaks one version says so of every path of the other one, with what it speaks."""
-    agent = busy_agent()
-    surfaces = [Surface(agent, f"/{name}", frozenset((dialect,)), card=dialect) for name, dialect in (("new", "v1_0"), ("old", "v0_3"))]
-    with TestClient(busy_app(*surfaces)) as client:
+    agent = build_test_agent()
+    surfaces = [Surface(agent, f"/{name}", frozenset((dialect,)), shared_card=dialect) for name, dialect in (("new", "v1_0"), ("old", "v0_3"))]
+    with TestClient(build_test_app(*surfaces)) as client:
         response = client.request(verb, f"{below}{path}", headers={"A2A-Version": version} if version else {}, json={"message": MESSAGE})
     assert response.status_code == 400
     assert f"supported: {spoken}" in response.text
@@ -95,11 +95,11 @@ def test_v1_0_3_6_2_no_version_means_0_3_where_0_3_has_the_name(agent_place: htt
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_5_1_every_way_of_talking_does_the_same(agent_place: httpx.Client) -> None:
     """One scenario over all dialects and bindings gives the same tasks, but for their ids and times."""
-    seen = [_scenario(Asker(agent_place, voice, "/kind" if str(voice) == "v0_3-http" else "")) for voice in VOICES]
+    seen = [_scenario(Asker(agent_place, voice, "/kind" if str(voice) == "v0_3-http" else "")) for voice in DIALECT_BINDINGS]
     assert all(each == seen[0] for each in seen)
 
 
-def _scenario(talker: Talker) -> list[object]:
+def _scenario(talker: DialectClient) -> list[object]:
     done, failed, refused = talker.task("hello"), talker.task("x", skill="break"), talker.task("x", skill="refuse")
     asking = talker.task("hi", skill="ask")
     answered = talker.task("yes", task_id=asking.id, message_id="m-2")
@@ -113,7 +113,7 @@ def _scenario(talker: Talker) -> list[object]:
 
 def test_v1_0_5_1_every_operation_is_there_over_every_binding(asker_1_0: Asker) -> None:
     """All that the specification has."""
-    assert [name for name, operation in OPERATIONS.items() if "v1_0" in operation.calls and not asker_1_0.voice.has(operation)] == []
+    assert [name for name, operation in OPERATIONS.items() if "v1_0" in operation.calls and not asker_1_0.dialect_binding.has(operation)] == []
 
 
 @pytest.mark.usefixtures("socket_only")

@@ -12,9 +12,9 @@ from pathlib import Path
 import jsonschema_rs
 from pydantic import ValidationError, create_model
 
-from a2a_contract.base import WireModel, demand
+from a2a_contract.base import WireModel, check_requirements
 from a2a_contract.binding import AnyBinding, Binding
-from a2a_contract.field_paths import steps
+from a2a_contract.field_paths import parse_location
 
 SCHEMA = Path(__file__).parents[2] / "schema"
 EXAMPLES = SCHEMA / "examples"
@@ -80,7 +80,7 @@ def read(example: Example, document: object) -> WireModel:
     value: object = getattr(box, "value")  # noqa: B009 - the member is not known to type checkers
     for binding in bindings(example):
         if isinstance(value, WireModel):
-            demand(value, binding.demands)
+            check_requirements(value, binding.requirements)
     return box
 
 
@@ -96,7 +96,7 @@ def pointers(example: Example, error: ValidationError) -> list[str]:
     """Name the places of an error as JSON pointers."""
     box = _box(example.dialect, example.type)
     inside = error.title == box.__name__
-    return [pointer(steps(box, each["loc"])[1:] if inside else each["loc"]) for each in error.errors()]
+    return [pointer(parse_location(box, each["loc"])[1:] if inside else each["loc"]) for each in error.errors()]
 
 
 def pointer(place: Iterable[object]) -> str:

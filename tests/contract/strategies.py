@@ -14,8 +14,8 @@ from hypothesis.strategies import SearchStrategy
 
 from a2a_gen.ir.build import build_contract
 from a2a_gen.ir.model import Alias, Constant, Contract, Enumeration, Field, ListOf, MapOf, OneOf, Primitive, Record, Ref, TypeExpr
-from a2a_gen.source.documents import Document, load_tree
-from a2a_gen.source.references import resolve
+from a2a_gen.source.documents import Document, load_documents
+from a2a_gen.source.references import resolve_reference
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schema"
@@ -57,7 +57,7 @@ class Documents:
     @cached_property
     def files(self) -> Mapping[str, Document]:
         """The schemas as they stand."""
-        return load_tree(self.root)
+        return load_documents(self.root)
 
     @cached_property
     def contract(self) -> Contract:
@@ -113,7 +113,7 @@ class Documents:
         """Find the schema of a member, or that of the scalar that it names, where its limits stand."""
         node = self._schema(member.place.file, member.place.pointer)
         if isinstance(member.type, Primitive) and isinstance(text := node.get("$ref"), str):
-            meant = resolve(self.files[member.place.file], text)
+            meant = resolve_reference(self.files[member.place.file], text)
             return self._schema(meant.file, meant.pointer)
         return node
 

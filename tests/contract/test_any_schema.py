@@ -19,7 +19,7 @@ from a2a_gen.agent.models import modules_of
 from a2a_gen.agent.schemas import Library, Target
 from a2a_gen.agent.type_builder import Shaper
 from a2a_gen.source.json_text import Json
-from a2a_runtime.skills.schema import Form, WrongValueError
+from a2a_runtime.skills.schema import SchemaMismatchError, TypedSchema
 
 STARTS: tuple[Json, ...] = (
     {"a": "x", "b": 1, "kind": "y", "id": None},
@@ -33,7 +33,7 @@ STARTS: tuple[Json, ...] = (
 )
 
 
-def made(schema: dict[str, object]) -> Form[object]:
+def made(schema: dict[str, object]) -> TypedSchema[object]:
     """Make the form of a schema."""
     with TemporaryDirectory() as folder:
         Path(folder, "made.json").write_text(json.dumps({**schema, "$ref": "#/$defs/Root"}))
@@ -48,7 +48,7 @@ def made(schema: dict[str, object]) -> Form[object]:
     sys.modules[module.__name__] = module  # where Pydantic looks for names
     exec(code, vars(module))  # noqa: S102 - what was just generated
     of = getattr(module, catalogue.names[root])
-    return Form(of, json.loads(bundle(root, catalogue, "urn:test")))
+    return TypedSchema(of, json.loads(bundle(root, catalogue, "urn:test")))
 
 
 DOCUMENTS = [document for start in STARTS for document in list(neighbours(start))[::5]]
@@ -61,9 +61,9 @@ def test_models_refuse_and_lose_nothing_that_schemas_take(schema: dict[str, obje
     form = made(schema)
     for document in DOCUMENTS:
         try:
-            value = form.read(document)
-        except WrongValueError as error:
+            value = form.parse(document)
+        except SchemaMismatchError as error:
             assert not judge.is_valid(document), (document, str(error))  # noqa: PT017 - whether it is refused is what is compared
         else:
             assert judge.is_valid(document), document
-            assert same(document, form.write(value)), document
+            assert same(document, form.serialize(value)), document

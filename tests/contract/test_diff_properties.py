@@ -14,24 +14,24 @@ from contract.random_schemas import VALUES, as_sent, pairs
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from a2a_gen.diff.compare import Comparison
-from a2a_gen.diff.report import Wish, compare
-from a2a_gen.diff.rules.rule import Level
+from a2a_gen.diff.compare import SchemaComparison
+from a2a_gen.diff.report import CompareOptions, compare
+from a2a_gen.diff.rules.rule import ChangeLevel
 from a2a_gen.diff.samples import Sampler
-from a2a_gen.diff.schema_node import node
-from a2a_gen.diff.sides import Side
-from a2a_gen.diff.usage import Role
+from a2a_gen.diff.schema_node import build_node
+from a2a_gen.diff.sides import ContractSide
+from a2a_gen.diff.usage import Usage
 from a2a_gen.diff.witness import Witness
 from a2a_gen.source.documents import Document
 
 Bundle = dict[str, object]
-WAYS = {"read": ("BACKWARD", Role.READ), "written": ("FORWARD", Role.WRITTEN)}
+WAYS = {"read": ("BACKWARD", Usage.READ), "written": ("FORWARD", Usage.WRITTEN)}
 ROOT = ("schema.json", "/$defs/Root")
 
 
-def side(bundle: Bundle) -> Side:
+def side(bundle: Bundle) -> ContractSide:
     """Make a side of one file."""
-    return Side({"schema.json": Document("schema.json", json.dumps(bundle, indent=1), bundle)}, "old", is_plain=True)
+    return ContractSide({"schema.json": Document("schema.json", json.dumps(bundle, indent=1), bundle)}, "old", is_plain=True)
 
 
 def validator(bundle: Bundle, definition: str = "Root") -> jsonschema_rs.Validator:
@@ -43,13 +43,13 @@ def validator(bundle: Bundle, definition: str = "Root") -> jsonschema_rs.Validat
         raise
 
 
-def samples(old: Side, new: Side) -> list[object]:
+def samples(old: ContractSide, new: ContractSide) -> list[object]:
     """Make documents from both sides, which random ones seldom fit."""
-    comparison = Comparison(old.tree, new.tree)
+    comparison = SchemaComparison(old.tree, new.tree)
     made: list[object] = []
     for number, tree in enumerate(comparison.trees):
-        sampler = Sampler(tree, partial(comparison.shape, number))
-        made += islice(sampler.values(node(tree, [tree.definitions[ROOT]])), 80)
+        sampler = Sampler(tree, partial(comparison.get_value_set, number))
+        made += islice(sampler.generate(build_node(tree, [tree.definitions[ROOT]])), 80)
     return made
 
 
@@ -59,9 +59,9 @@ def test_what_is_judged_compatible_is(way: str, pair: tuple[Bundle, Bundle], doc
     """Where nothing worse than an information is found, no document that a good sender sends is taken by one side and refused by the other."""
     profile, role = WAYS[way]
     sides = [side(bundle) for bundle in pair]
-    sender, receiver = pair if role is Role.READ else pair[::-1]
+    sender, receiver = pair if role is Usage.READ else pair[::-1]
     sends, takes = validator(as_sent(sender), "Root%20sent"), validator(receiver)
-    if compare(*sides, Wish(profile, frozenset({role}), witnesses=False)).at_least(Level.WARNING):
+    if compare(*sides, CompareOptions(profile, frozenset({role}), find_witnesses=False)).findings_at_least(ChangeLevel.WARNING):
         return
     refused = [each for each in [*documents, *samples(*sides)] if sends.is_valid(each) and not takes.is_valid(each)]
     assert refused == []
@@ -69,7 +69,7 @@ def test_what_is_judged_compatible_is(way: str, pair: tuple[Bundle, Bundle], doc
 
 def is_confirmed(witness: Witness, old: Bundle, new: Bundle) -> bool:
     """Ask two validators that know nothing of the comparison."""
-    taker, refuser = (old, new) if witness.was_taken else (new, old)
+    taker, refuser = (old, new) if witness.is_newly_refused else (new, old)
     accepted = validator(taker, witness.definition).is_valid(witness.document)
     return accepted and not validator(refuser, witness.definition).is_valid(witness.document)
 
@@ -80,7 +80,7 @@ def test_every_witness_is_confirmed(pair: tuple[Bundle, Bundle]) -> None:
     """Every document that is shown is taken by one side and refused by the other."""
     for bundle in pair:
         validator(bundle)
-    findings = compare(*map(side, pair), Wish("WIRE")).findings
+    findings = compare(*map(side, pair), CompareOptions("WIRE")).findings
     witnesses = [witness for finding in findings for witness in finding.witnesses]
     assert [each for each in witnesses if not is_confirmed(each, *pair)] == []
 
@@ -93,7 +93,7 @@ def test_most_breaks_have_a_witness(record_property: pytest.RecordProperty) -> N
     def gather(pair: tuple[Bundle, Bundle]) -> None:
         for bundle in pair:
             validator(bundle)
-        for finding in compare(*map(side, pair), Wish("WIRE")).at_least(Level.ERROR):
+        for finding in compare(*map(side, pair), CompareOptions("WIRE")).findings_at_least(ChangeLevel.ERROR):
             count["without" if finding.is_break_without_witness else "with"] += 1
 
     gather()
@@ -111,18 +111,18 @@ def test_where_another_tool_disagrees_a_document_decides(way: str, pair: tuple[B
     have witnesses then, or say that they have none.
     """
     profile, role = WAYS[way]
-    sender, receiver = pair if role is Role.READ else pair[::-1]
+    sender, receiver = pair if role is Usage.READ else pair[::-1]
     takes, sends, as_good = validator(receiver), validator(sender), validator(as_sent(sender), "Root%20sent")
     sides = [side(bundle) for bundle in pair]
-    report = compare(*sides, Wish(profile, frozenset({role})))
+    report = compare(*sides, CompareOptions(profile, frozenset({role})))
     try:
         words = [json.dumps({**bundle, "$ref": "#/$defs/Root"}) for bundle in pair]
-        agrees = jsoncompat.check_compat(*words, "deserializer" if role is Role.READ else "serializer")
+        agrees = jsoncompat.check_compat(*words, "deserializer" if role is Usage.READ else "serializer")
     except ValueError:
         return  # it does not take every schema
-    if not agrees and not report.at_least(Level.WARNING):
+    if not agrees and not report.findings_at_least(ChangeLevel.WARNING):
         meant = [each for each in [*documents, *samples(*sides)] if sends.is_valid(each) and not takes.is_valid(each)]
         assert not any(as_good.is_valid(each) for each in meant)
     if agrees:
-        errors = report.at_least(Level.ERROR)
+        errors = report.findings_at_least(ChangeLevel.ERROR)
         assert all(finding.witnesses or finding.is_break_without_witness for finding in errors if finding.was_looked_for)

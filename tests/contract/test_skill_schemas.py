@@ -14,7 +14,7 @@ from contract.skill_cases import Case, cases, neighbours, same
 
 from a2a_gen.entry import main
 from a2a_runtime.skills.contract import AnyContract, SkillContract
-from a2a_runtime.skills.schema import Form, WrongValueError
+from a2a_runtime.skills.schema import SchemaMismatchError, TypedSchema
 
 CASES = cases()
 NAMES = [case.name for case in CASES]
@@ -40,11 +40,11 @@ def skills(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, AnyCo
         del sys.modules[name]
 
 
-def takes(form: Form[object], document: object) -> bool:
+def takes(form: TypedSchema[object], document: object) -> bool:
     """Whether a skill takes a document; a refusal says what is wrong."""
     try:
-        form.read(document)
-    except WrongValueError as error:
+        form.parse(document)
+    except SchemaMismatchError as error:
         return not error.fields
     return True
 
@@ -78,7 +78,7 @@ def test_nothing_is_lost_on_the_way(case: Case, skills: dict[str, AnyContract]) 
     """Whatever fits is read and written again as the same document, also members that the schema does not speak of."""
     judge, form = case.judge(), skills[case.name].input
     fitting = [each for document in case.accepted for each in (document, *neighbours(document)) if judge.is_valid(each)]
-    differ = [(each, written) for each in fitting if not same(each, written := json.loads(json.dumps(form.write(form.read(each)))))]
+    differ = [(each, written) for each in fitting if not same(each, written := json.loads(json.dumps(form.serialize(form.parse(each)))))]
     assert differ == []
 
 

@@ -21,7 +21,7 @@ class TestMemory(StoreContract):
     @pytest.fixture
     async def store(self, options: StoreOptions) -> AsyncIterator[Store]:
         """Make one for each test."""
-        async with opened(MemoryStore(options)) as store:
+        async with open_store(MemoryStore(options)) as store:
             yield store
 
 
@@ -31,7 +31,7 @@ class TestPostgres(StoreContract):
     @pytest.fixture
     async def store(self, options: StoreOptions, postgres_url: str) -> AsyncIterator[Store]:
         """Make one on a database of its own for each test."""
-        async with opened(PostgresStore(postgres_url, options)) as store:
+        async with open_store(PostgresStore(postgres_url, options)) as store:
             yield store
 
 
@@ -41,12 +41,12 @@ class TestSqlite(StoreContract):
     @pytest.fixture
     async def store(self, options: StoreOptions, tmp_path: Path) -> AsyncIterator[Store]:
         """Make a file for each test."""
-        async with opened(SqliteStore(tmp_path / "tasks.db", options)) as store:
+        async with open_store(SqliteStore(tmp_path / "tasks.db", options)) as store:
             yield store
 
 
 @asynccontextmanager
-async def opened(store: Store) -> AsyncIterator[Store]:
+async def open_store(store: Store) -> AsyncIterator[Store]:
     """Open a store and close it in the end."""
     await store.open()
     try:

@@ -17,20 +17,20 @@ from functools import partial
 
 from a2a_contract.errors import TaskIdInUseError
 from a2a_contract.lifecycle import TERMINAL, State
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import SETTLED, Engine, Parts
+from a2a_runtime.execution.engine import SETTLED, Engine, EngineOptions
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.base import NewTask, Store, StoreOptions
-from a2a_runtime.stores.postgres import PoolSettings, PostgresDoorbell, PostgresStore
+from a2a_runtime.stores.postgres import PoolSettings, PostgresNotifier, PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing.agent import QUICK, user_message
-from a2a_runtime.testing.faults import from_environment
+from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
+from a2a_runtime.testing.faults import fail_point_from_environment
 
 say = partial(print, flush=True)  # what was said before the process was killed has been said
 
-SCOPE = Scope("/agent", "acme", "ada")
+SCOPE = TaskScope("/agent", "acme", "ada")
 LEASE = 1.5
 CHUNKS = 20
 PACE = float(os.environ.get("A2A_PACE", "0"))
@@ -66,7 +66,7 @@ async def slowly(_ctx: TaskContext) -> str:
 
 def store_of(url: str) -> Store:
     """Open the store behind a URL, with the fault that the environment asks for."""
-    options = StoreOptions(lease=LEASE, fault=from_environment())
+    options = StoreOptions(lease_seconds=LEASE, fail_point=fail_point_from_environment())
     if url.startswith("postgresql"):
         return PostgresStore(url, options, PoolSettings())
     return SqliteStore(url, options)
@@ -75,7 +75,7 @@ def store_of(url: str) -> Store:
 async def drive(engine: Engine, wire_id: str, skill: str) -> None:
     """See the task to its end, answering what it asks."""
     try:
-        await engine.start(SCOPE, NewTask("c-1", user_message("go"), skill, "v1_0", wire_id=wire_id))
+        await engine.start(SCOPE, NewTask("c-1", build_user_message("go"), skill, "v1_0", wire_id=wire_id))
     except TaskIdInUseError:
         say("found")
     cursor, asked = 0, 0
@@ -90,7 +90,9 @@ async def drive(engine: Engine, wire_id: str, skill: str) -> None:
             return
         if stored.state is State.INPUT_REQUIRED and stored.last_seq > asked:
             question = stored.task.model.status.message
-            accepted = await engine.message(SCOPE, wire_id, user_message(f"to {question.parts[0].text}", message_id=f"m-{stored.last_seq}"))
+            accepted = await engine.send_message(
+                SCOPE, wire_id, build_user_message(f"to {question.parts[0].text}", message_id=f"m-{stored.last_seq}")
+            )
             asked = accepted.cursor
             say("answered")
 
@@ -98,9 +100,9 @@ async def drive(engine: Engine, wire_id: str, skill: str) -> None:
 async def main() -> None:
     """Do what the command line says."""
     url, *what = sys.argv[1:]
-    bell = PostgresDoorbell(url) if url.startswith("postgresql") else None
+    bell = PostgresNotifier(url) if url.startswith("postgresql") else None
     skills = Skills(Skill("thorough", thorough), Skill("slowly", slowly))
-    async with Engine(store_of(url), skills, Parts(settings=QUICK, bell=bell)) as engine:
+    async with Engine(store_of(url), skills, EngineOptions(settings=FAST_SETTINGS, notifier=bell)) as engine:
         say("open")
         await drive(engine, *(("t-2", "slowly") if what else ("t-1", "thorough")))
 

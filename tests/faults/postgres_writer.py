@@ -15,9 +15,9 @@ from itertools import count
 
 from a2a_contract.lifecycle import State
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.models import Change, Idempotency
+from a2a_runtime.stores.models import IdempotencyKey, TaskChange
 from a2a_runtime.stores.postgres import PostgresStore
-from a2a_runtime.testing.store_contract.case import SCOPE, appending, new_task
+from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task
 
 LEASE = 1.0
 
@@ -30,12 +30,12 @@ def killed_at(point: str, number: int) -> StoreOptions:
         if reached == point and next(left, 1) == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return StoreOptions(lease=LEASE, fault=fault)
+    return StoreOptions(lease_seconds=LEASE, fail_point=fault)
 
 
-def change(process: str, number: int) -> Change:
+def change(process: str, number: int) -> TaskChange:
     """Make the n-th change: a chunk that says its number, under a key that lets it be repeated."""
-    return Change(artifacts=[appending("log", str(number))], idempotency=Idempotency(f"{process}-{number}", b""), epoch=1)
+    return TaskChange(artifacts=[append_artifact("log", str(number))], idempotency_key=IdempotencyKey(f"{process}-{number}", b""), epoch=1)
 
 
 def tell(what: object) -> None:
@@ -49,16 +49,16 @@ async def write(url: str, process: str, options: StoreOptions) -> None:
     store = PostgresStore(url, options)
     await store.open()
     await store.register(process)
-    task = (await store.create_task(SCOPE, new_task(process=process))).stored
+    task = (await store.create_task(SCOPE, build_new_task(process=process))).stored
     tell(task.wire_id)
-    await store.update_task(SCOPE, task.key, Change(state=State.WORKING, epoch=1))
+    await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, epoch=1))
     for number in count(1):
         await store.update_task(SCOPE, task.key, change(process, number))
         tell(number)
-        await store.beat(process)
+        await store.renew_lease(process)
         await asyncio.sleep(0.01)
 
 
 if __name__ == "__main__":
     url, process, *fail_point = sys.argv[1:]
-    asyncio.run(write(url, process, killed_at(fail_point[0], int(fail_point[1])) if fail_point else StoreOptions(lease=LEASE)))
+    asyncio.run(write(url, process, killed_at(fail_point[0], int(fail_point[1])) if fail_point else StoreOptions(lease_seconds=LEASE)))

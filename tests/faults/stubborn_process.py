@@ -13,16 +13,16 @@ from dataclasses import replace
 
 from a2a_contract.errors import TaskIdInUseError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, Parts
+from a2a_runtime.execution.engine import Engine, EngineOptions
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.base import NewTask
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing.agent import QUICK, user_message
+from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
-SCOPE = Scope("/agent")
+SCOPE = TaskScope("/agent")
 
 
 async def deaf(_ctx: TaskContext) -> None:
@@ -56,10 +56,10 @@ async def sane(ctx: TaskContext) -> str:
 async def main(file: str, name: str) -> None:
     """Take a task and leave while it runs, or see it to its end."""
     handler = {"deaf": deaf, "stone_deaf": stone_deaf, "blocked": blocked, "sane": sane}[name]
-    engine = Engine(SqliteStore(file), Skills(Skill("s", handler)), Parts(settings=replace(QUICK, stubborn_after=0.1)))
+    engine = Engine(SqliteStore(file), Skills(Skill("s", handler)), EngineOptions(settings=replace(FAST_SETTINGS, cancel_grace=0.1)))
     async with engine:
         try:
-            stored = (await engine.start(SCOPE, NewTask("c", user_message("go"), "s", "v1_0", wire_id="t-1"))).stored
+            stored = (await engine.start(SCOPE, NewTask("c", build_user_message("go"), "s", "v1_0", wire_id="t-1"))).stored
         except TaskIdInUseError:
             stored = await engine.load(SCOPE, "t-1")
         last = await engine.wait(stored.key, 1, frozenset({State.WORKING} if name != "sane" else {State.COMPLETED}))

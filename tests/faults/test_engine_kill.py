@@ -54,7 +54,7 @@ def truth(url: str, wire_id: str) -> tuple[StoredTask, list[LoggedEvent]]:
     """Read a task and all of its events from the store itself."""
 
     async def read() -> tuple[StoredTask, list[LoggedEvent]]:
-        store: Store = PostgresStore(url) if url.startswith("postgresql") else SqliteStore(url, visits=True)
+        store: Store = PostgresStore(url) if url.startswith("postgresql") else SqliteStore(url, attach=True)
         await store.open()
         try:
             stored = await store.load_task(SCOPE, wire_id)

@@ -16,12 +16,12 @@ import pytest
 
 from a2a_contract.lifecycle import State
 from a2a_runtime.errors import FencedError, StoreUnavailableError
-from a2a_runtime.ids import Ids
+from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.models import Change, Idempotency, StoredTask
+from a2a_runtime.stores.models import IdempotencyKey, StoredTask, TaskChange
 from a2a_runtime.stores.postgres import PostgresStore, upgrade
 from a2a_runtime.testing.embedded_postgres import PostgresServer
-from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, loaded, new_task, texts_of
+from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task, create_task, get_artifact_texts, load_task
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +33,7 @@ BACK_WITHIN = 2.0  # seconds from the server's start to the next acknowledged wr
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[PostgresStore]:
     """Open a store for a test."""
-    store = PostgresStore(url, StoreOptions(lease=LEASE))
+    store = PostgresStore(url, StoreOptions(lease_seconds=LEASE))
     await store.open()
     try:
         yield store
@@ -55,14 +55,14 @@ class Ledger:
 
     async def keep(self, until: asyncio.Event) -> None:
         """Create tasks and write to them, whatever happens to the server."""
-        ids = Ids()
+        ids = IdGenerator()
         while not until.is_set():
             key = ids.new()
             try:
-                task = (await self.store.create_task(SCOPE, new_task(idempotency=Idempotency(key, b"")))).stored
+                task = (await self.store.create_task(SCOPE, build_new_task(idempotency_key=IdempotencyKey(key, b"")))).stored
                 chunks = self.acknowledged.setdefault(task.wire_id, [])
                 for number in range(5):
-                    await self.store.update_task(SCOPE, task.key, Change(artifacts=[appending("log", str(number))]))
+                    await self.store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("log", str(number))]))
                     chunks.append(str(number))
                     self.last_at = time.monotonic()
             except StoreUnavailableError as error:
@@ -103,7 +103,7 @@ async def check_whole(store: PostgresStore, wire_id: str, acknowledged: list[str
     """See that a task has every acknowledged chunk, at most the one more whose acknowledgement was lost, and all its events."""
     task = await store.load_task(SCOPE, wire_id)
     assert task is not None
-    chunks = texts_of(task).get("log", [])
+    chunks = get_artifact_texts(task).get("log", [])
     assert chunks[: len(acknowledged)] == acknowledged
     assert len(chunks) <= len(acknowledged) + 1
     assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, task.last_seq + 1))
@@ -143,9 +143,9 @@ async def under_way(store: PostgresStore, process: subprocess.Popen[str]) -> tup
 async def taken_over(store: PostgresStore, task: StoredTask) -> None:
     """Claim the task of a dead process as soon as its lease has run out."""
     deadline = time.monotonic() + 10 * LEASE
-    while task.key not in await store.orphans():
+    while task.key not in await store.find_orphans():
         assert time.monotonic() < deadline
-        await store.beat("survivor")
+        await store.renew_lease("survivor")
         await asyncio.sleep(0.05)
     run = await store.claim(task.key, "survivor")
     assert run is not None
@@ -165,38 +165,38 @@ async def test_a_process_that_dies_in_a_write_leaves_all_of_it_or_nothing(postgr
         assert acknowledged == list(range(1, 10))  # the first two writes made the task and let it work
         task = await store.load_task(SCOPE, wire_id)
         assert task is not None
-        assert texts_of(task)["log"] == [str(number) for number in range(1, 11 if is_made else 10)]
+        assert get_artifact_texts(task)["log"] == [str(number) for number in range(1, 11 if is_made else 10)]
         assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, task.last_seq + 1))
         await taken_over(store, task)
         with pytest.raises(FencedError):
-            await store.update_task(SCOPE, task.key, Change(artifacts=[appending("log", "zombie")], epoch=1))
-        repeated = Change(artifacts=[appending("log", "10")], idempotency=Idempotency("victim-10", b""), epoch=2)
+            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("log", "zombie")], epoch=1))
+        repeated = TaskChange(artifacts=[append_artifact("log", "10")], idempotency_key=IdempotencyKey("victim-10", b""), epoch=2)
         written = await store.update_task(SCOPE, task.key, repeated)
         assert written.is_new is not is_made
-        assert texts_of(await loaded(store, task))["log"] == [str(number) for number in range(1, 11)]
+        assert get_artifact_texts(await load_task(store, task))["log"] == [str(number) for number in range(1, 11)]
 
 
 async def test_only_the_tasks_of_the_dead_process_are_taken_over(postgres_url: str) -> None:
     """While one process is killed in mid-stream, the tasks of a second one that lives are never up for grabs, and it finishes its own."""
     async with opened(postgres_url) as store:
         await store.register("survivor")
-        mine = await created(store, new_task(process="survivor"))
+        mine = await create_task(store, build_new_task(process="survivor"))
         with writer(postgres_url, "victim") as victim, writer(postgres_url, "neighbour") as neighbour:
             dead, written = await under_way(store, victim)
             living, _ = await under_way(store, neighbour)
             victim.kill()
             await taken_over(store, dead)
             for _ in range(10):
-                await store.beat("survivor")
-                assert await store.orphans() == []
+                await store.renew_lease("survivor")
+                assert await store.find_orphans() == []
                 assert await store.claim(living.key, "survivor") is None
                 await asyncio.sleep(LEASE / 5)
             assert victim.stdout is not None
             written += [int(number) for number in victim.stdout.read().split()]
-            kept = texts_of(await loaded(store, dead))["log"]
+            kept = get_artifact_texts(await load_task(store, dead))["log"]
             assert kept[: len(written)] == [str(number) for number in written]
-            now = await loaded(store, living)
+            now = await load_task(store, living)
             assert now.epoch == 1
             assert now.version > living.version
-        ended = await store.update_task(SCOPE, mine.key, Change(state=State.COMPLETED, epoch=1))
+        ended = await store.update_task(SCOPE, mine.key, TaskChange(state=State.COMPLETED, epoch=1))
         assert ended.state is State.COMPLETED

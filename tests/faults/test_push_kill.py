@@ -17,11 +17,11 @@ import pytest
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.push.notification import ID_HEADER
-from a2a_runtime.stores import open_store
-from a2a_runtime.stores.base import Change, Store
-from a2a_runtime.testing.faults import VARIABLE
-from a2a_runtime.testing.receiver import Call, Receiver, Reply
-from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, new_task
+from a2a_runtime.stores import create_store
+from a2a_runtime.stores.base import Store, TaskChange
+from a2a_runtime.testing.faults import FAULT_VARIABLE
+from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
+from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task, create_task
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @contextmanager
 def deliverer(url: str, fault: str = "") -> Iterator[subprocess.Popen[bytes]]:
     """Start a process that delivers, and see to its end."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), VARIABLE: fault}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), FAULT_VARIABLE: fault}
     with subprocess.Popen([sys.executable, str(DELIVERER), url], env=environment) as process:
         try:
             yield process
@@ -52,7 +52,7 @@ def deliverer(url: str, fault: str = "") -> Iterator[subprocess.Popen[bytes]]:
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[Store]:
     """Open a store for a moment: a file has room for one process."""
-    store = open_store(url)
+    store = create_store(url)
     await store.open()
     try:
         yield store
@@ -66,7 +66,7 @@ class Expected:
 
     events: dict[str, list[object]]
 
-    def check(self, calls: list[Call], duplicates: int) -> None:
+    def check(self, calls: list[WebhookRequest], duplicates: int) -> None:
         """See that all of it has come, in order, and that no more was said twice than is allowed."""
         header = ID_HEADER.lower()
         for path, events in self.events.items():
@@ -77,25 +77,25 @@ class Expected:
         assert len(calls) - len({call.headers[header] for call in calls}) <= duplicates
 
 
-async def prepared(url: str, receiver: Receiver) -> Expected:
+async def prepared(url: str, receiver: WebhookReceiver) -> Expected:
     """Let tasks run while nobody delivers."""
     events = {}
     async with opened(url) as store:
         for n in range(TASKS):
             push = TaskPushNotificationConfig(id="hook", url=f"{receiver.url}/{n}")
-            task = await created(store, new_task(push=push))
+            task = await create_task(store, build_new_task(push_config=push))
             for chunk in range(CHUNKS):
-                await store.update_task(SCOPE, task.key, Change(artifacts=[appending("log", str(chunk))]))
-            await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED))
+                await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("log", str(chunk))]))
+            await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))
             events[f"/{n}"] = [json.loads(event.body) for event in await store.read_events(task.key, 0)]
     return Expected(events)
 
 
-async def all_heard(receiver: Receiver) -> None:
+async def all_heard(receiver: WebhookReceiver) -> None:
     """Wait until every delivery was heard at least once."""
     async with asyncio.timeout(SECONDS):
-        while len({call.headers[ID_HEADER.lower()] for call in receiver.calls}) < TASKS * EVENTS:
-            await receiver.received(len(receiver.calls) + 1, SECONDS)
+        while len({call.headers[ID_HEADER.lower()] for call in receiver.requests}) < TASKS * EVENTS:
+            await receiver.wait_for_requests(len(receiver.requests) + 1, SECONDS)
 
 
 class Murderer:
@@ -107,12 +107,12 @@ class Murderer:
         self._url, self._count = url, count
         self._processes: list[subprocess.Popen[bytes]] = []
 
-    def __call__(self, call: Call) -> Reply:
+    def __call__(self, call: WebhookRequest) -> WebhookResponse:
         """Answer, or kill the first of those who may have called."""
         if call.number >= self._next and self._processes:
             self.kills, self._next = self.kills + 1, call.number + self._every
             self._processes.pop(0).kill()
-        return Reply(503 if call.number % 5 == 0 else 204)
+        return WebhookResponse(503 if call.number % 5 == 0 else 204)
 
     async def replace(self) -> None:
         """Have as many processes as there should be, until cancelled."""
@@ -127,7 +127,7 @@ class Murderer:
 async def test_a_killed_deliverer_loses_nothing(url: str) -> None:
     """Killed in the middle of a call again and again, alone on a file or one of two on a database: what was to be said is said."""
     murderer = Murderer(url, every=12, count=1 if url.startswith("sqlite") else 2)
-    async with Receiver(murderer) as receiver:
+    async with WebhookReceiver(murderer) as receiver:
         expected = await prepared(url, receiver)
         replacing = asyncio.create_task(murderer.replace())
         try:
@@ -136,8 +136,8 @@ async def test_a_killed_deliverer_loses_nothing(url: str) -> None:
             replacing.cancel()
             await asyncio.wait((replacing,))
         assert murderer.kills >= 3
-        refused = len([call for call in receiver.calls if call.number % 5 == 0])
-        expected.check(receiver.calls, refused + murderer.kills * CONCURRENCY)
+        refused = len([call for call in receiver.requests if call.number % 5 == 0])
+        expected.check(receiver.requests, refused + murderer.kills * CONCURRENCY)
 
 
 @pytest.mark.parametrize("point", ["begun", "call done", "before commit", "after commit"])
@@ -145,10 +145,10 @@ async def test_a_killed_deliverer_loses_nothing(url: str) -> None:
 async def test_a_deliverer_may_die_at_every_point_of_a_write(tmp_path: Path, point: str, times: int) -> None:
     """Whether what it was about to note is in the file or not, the next process goes on from there."""
     url = f"sqlite:///{tmp_path}/tasks.db"
-    async with Receiver() as receiver:
+    async with WebhookReceiver() as receiver:
         expected = await prepared(url, receiver)
         with deliverer(url, f"{point}:{times}") as victim:
             assert await asyncio.to_thread(victim.wait, SECONDS) == -9
         with deliverer(url):
             await all_heard(receiver)
-        expected.check(receiver.calls, CONCURRENCY)
+        expected.check(receiver.requests, CONCURRENCY)

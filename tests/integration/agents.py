@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from integration.small_exchange import SmallExchange
+from integration.small_exchange import MinimalEndpoints
 from litestar import Litestar
 
 from a2a_contract import v1_0
@@ -38,5 +38,5 @@ EVENTS = (canonical("StreamResponse", "artifact-update"), canonical("StreamRespo
 
 def app_of(service: object, *dialects: str, path: str = "/") -> Litestar:
     """Mount an agent that speaks some dialects."""
-    exchange = SmallExchange(service, *dialects)
+    exchange = MinimalEndpoints(service, *dialects)
     return Litestar([controller.at(path, exchange) for controller in CONTROLLERS])

@@ -9,7 +9,7 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 MESSAGE = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
 
@@ -22,7 +22,7 @@ async def books() -> list[str]:
 
 def plugin(*mounted: Surface | Agent) -> A2APlugin:
     """Mount agents with quick settings."""
-    return A2APlugin(*mounted, settings=QUICK)
+    return A2APlugin(*mounted, settings=FAST_SETTINGS)
 
 
 def texts(client: TestClient[Litestar], path: str) -> str:

@@ -12,7 +12,7 @@ import httpx
 from conformance.asking import Asker
 from integration.recording import Recorder
 from integration.serving import EXTENSION
-from integration.talking import Voice, request_of
+from integration.talking import DialectBinding, build_send_request
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
@@ -63,7 +63,7 @@ class Conversation:
 
     def has(self, operation: Operation) -> bool:
         """Say whether the operation is there at all."""
-        return self.asker.voice.has(operation)
+        return self.asker.dialect_binding.has(operation)
 
     async def ask(self, name: str, operation: Operation, request: WireModel, **headers: str) -> Json:
         """Ask for an operation, and read what comes back as JSON, without its envelope; nothing of a stream."""
@@ -76,26 +76,26 @@ class Conversation:
         """Ask for an operation with a body in which something was changed."""
         method, path, options = self.asker.question(operation, request)
         said = json.loads(options["content"])
-        spoil(said["params"] if self.asker.voice.is_jsonrpc else said)
+        spoil(said["params"] if self.asker.dialect_binding.is_jsonrpc else said)
         await self.recorder.exchange(name, method, path, **{**options, "content": json.dumps(said).encode()})
 
     async def send(self, name: str, *values: object, **more: object) -> Json:
         """Send a message, and get its task or message."""
-        said = await self.ask(name, SEND_MESSAGE, request_of(*values, **more))
+        said = await self.ask(name, SEND_MESSAGE, build_send_request(*values, **more))
         return said.get("task") or said.get("message") or said
 
     async def stream(self, name: str, *values: object, **more: object) -> None:
         """Send a message and read the stream of its task."""
-        await self.ask(name, SEND_STREAMING_MESSAGE, request_of(*values, **more))
+        await self.ask(name, SEND_STREAMING_MESSAGE, build_send_request(*values, **more))
 
 
-def conversation(recorder: Recorder, voice: Voice) -> Conversation:
+def conversation(recorder: Recorder, voice: DialectBinding) -> Conversation:
     """Talk as ada; where requests without a body mean the documented form of 0.3, if that is what is spoken."""
-    path = "/kind" if voice == Voice(V0_3.name, is_jsonrpc=False) else ""
+    path = "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
     return Conversation(recorder, Asker(httpx.Client(), voice, path))
 
 
-async def record_operations(recorder: Recorder, voice: Voice) -> None:
+async def record_operations(recorder: Recorder, voice: DialectBinding) -> None:
     """Record everything that is recorded in one dialect over one binding."""
     talk = conversation(recorder, voice)
     for part in (_sending, _streaming, _canceling, _listing, _pushes, _headers, _extended_cards, _errors, _wrong_parameters, _access):
@@ -216,14 +216,14 @@ async def _pushes(talk: Conversation) -> None:
 async def _headers(talk: Conversation) -> None:
     """Idempotency keys, versions and extensions."""
     for name, text in (("first", "one"), ("same request again", "one"), ("another request", "two")):
-        await talk.ask(f"idempotency key: {name}", SEND_MESSAGE, request_of(text, skill="echo"), idempotency_key="key-1")
+        await talk.ask(f"idempotency key: {name}", SEND_MESSAGE, build_send_request(text, skill="echo"), idempotency_key="key-1")
     for version in ("1.0", "0.3", "0.5", "nonsense"):
-        await talk.ask(f"version: {version}", SEND_MESSAGE, request_of("x", skill="echo"), a2a_version=version)
+        await talk.ask(f"version: {version}", SEND_MESSAGE, build_send_request("x", skill="echo"), a2a_version=version)
     both = {"a2a_extensions": f"{EXTENSION}, https://example.org/unknown", "x_a2a_extensions": EXTENSION}
-    await talk.ask("extensions: named", SEND_MESSAGE, request_of("x", skill="echo"), **both)
-    await talk.at("/strict").ask("extensions: a required one is missing", SEND_MESSAGE, request_of("x", skill="echo"))
+    await talk.ask("extensions: named", SEND_MESSAGE, build_send_request("x", skill="echo"), **both)
+    await talk.at("/strict").ask("extensions: a required one is missing", SEND_MESSAGE, build_send_request("x", skill="echo"))
     strict = dict.fromkeys(both, "https://example.org/extensions/strict/v2")
-    await talk.at("/strict").ask("extensions: the required one", SEND_MESSAGE, request_of("x", skill="echo"), **strict)
+    await talk.at("/strict").ask("extensions: the required one", SEND_MESSAGE, build_send_request("x", skill="echo"), **strict)
 
 
 async def _extended_cards(talk: Conversation) -> None:
@@ -257,21 +257,23 @@ async def _wrong_parameters(talk: Conversation) -> None:
     for operation in (SEND_MESSAGE, SEND_STREAMING_MESSAGE):
         for path in (talk.asker.path, "/plain"):
             place = talk.at(path)
-            await place.ask_wrongly(f"invalid parameters: {operation.name} at {path or '/'}", operation, request_of("x"), spoil)
-    await talk.ask_wrongly("invalid parameters: no message", SEND_MESSAGE, request_of("x"), lambda said: said.clear())
-    await talk.ask_wrongly("invalid parameters: no parts", SEND_MESSAGE, request_of("x"), lambda said: said["message"].update(parts=[], content=[]))
-    await talk.ask_wrongly("parameters that nobody knows", SEND_MESSAGE, request_of("x", skill="echo"), lambda said: said.update(mood="good"))
+            await place.ask_wrongly(f"invalid parameters: {operation.name} at {path or '/'}", operation, build_send_request("x"), spoil)
+    await talk.ask_wrongly("invalid parameters: no message", SEND_MESSAGE, build_send_request("x"), lambda said: said.clear())
+    await talk.ask_wrongly(
+        "invalid parameters: no parts", SEND_MESSAGE, build_send_request("x"), lambda said: said["message"].update(parts=[], content=[])
+    )
+    await talk.ask_wrongly("parameters that nobody knows", SEND_MESSAGE, build_send_request("x", skill="echo"), lambda said: said.update(mood="good"))
 
 
 async def _access(talk: Conversation) -> None:
     """Who may not come in, and who may come in and has no such task."""
     task = await talk.send("send: of ada", "x", skill="echo")
-    stranger = Conversation(talk.recorder, Asker(talk.asker.client, talk.asker.voice, talk.asker.path, {}))
+    stranger = Conversation(talk.recorder, Asker(talk.asker.client, talk.asker.dialect_binding, talk.asker.path, {}))
     for name, proof in (("nobody", None), ("a wrong token", "Bearer mallory"), ("eve", "Bearer eve"), ("bob", "Bearer bob")):
         said = {} if proof is None else {"authorization": proof}
         await stranger.ask(f"access: {name} reads a task", GET_TASK, GetTaskRequest(id=task["id"]), **said)
-        await stranger.ask(f"access: {name} sends", SEND_MESSAGE, request_of("x", skill="echo"), **said)
-        await stranger.ask(f"access: {name} streams", SEND_STREAMING_MESSAGE, request_of("x", skill="echo"), **said)
+        await stranger.ask(f"access: {name} sends", SEND_MESSAGE, build_send_request("x", skill="echo"), **said)
+        await stranger.ask(f"access: {name} streams", SEND_STREAMING_MESSAGE, build_send_request("x", skill="echo"), **said)
         await stranger.ask(f"access: {name} reads the extended card", GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), **said)
 
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from integration.recording import Recorder
-from integration.serving import busy_agent, echo
+from integration.serving import build_test_agent, echo
 from litestar import Litestar
 
 from a2a_contract.dialects import MESH, V0_3, V1_0
@@ -15,11 +15,11 @@ from a2a_contract.operations import SEND_MESSAGE
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeys, Passwords, User, digest, hash_password
-from a2a_runtime.auth.gate import Checkpoint, PresenceGate
-from a2a_runtime.auth.rate_limit import ANY, Guesses, LocalCounts, Rate, Rates
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User, digest_key, hash_password
+from a2a_runtime.auth.gate import AuthGate, PresenceGate
+from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, LocalCounter, RateLimit, RateLimiter
 from a2a_runtime.execution.context import Context
-from a2a_runtime.heartbeat.registration import Membership
+from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.clock import FakeClock
@@ -55,19 +55,19 @@ async def broken(_ctx: Context) -> str:
 @asynccontextmanager
 async def refusing_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve agents of every dialect, one that takes little, one that takes nothing, and one that breaks."""
-    agent, breaking, single = busy_agent(), Agent("breaking"), Agent("single")
+    agent, breaking, single = build_test_agent(), Agent("breaking"), Agent("single")
     breaking.add("break", broken, answers="message")
     single.add("echo", echo)
     yield create_app(
-        Surface(agent, limits=Limits(body=LIMIT, parts=3, part_bytes=1000, depth=3)),
-        Surface(agent, "/new", dialects=frozenset((V1_0.name,)), card=V1_0.name),
-        Surface(agent, "/old", dialects=frozenset((V0_3.name,)), card=V0_3.name),
+        Surface(agent, limits=Limits(body_bytes=LIMIT, parts=3, part_bytes=1000, depth=3)),
+        Surface(agent, "/new", dialects=frozenset((V1_0.name,)), shared_card=V1_0.name),
+        Surface(agent, "/old", dialects=frozenset((V0_3.name,)), shared_card=V0_3.name),
         Surface(single, "/mesh", dialects=EVERY_DIALECT),
         Surface(agent, "/full", limits=Limits(concurrency=0)),
         Surface(breaking, "/breaking"),
         store="memory",
         settings=settings,
-        mesh=Membership(),
+        mesh=MeshConfig(),
     )
 
 
@@ -117,7 +117,7 @@ def failing_policy(*_asked: object) -> bool:
 
 
 def _secured(name: str) -> Agent:
-    agent = busy_agent(capabilities=Capabilities(extended_agent_card=True, streaming=True))
+    agent = build_test_agent(capabilities=Capabilities(extended_agent_card=True, streaming=True))
     agent.add(name, echo, require=[{"apiKey": ["pay"]}])
     return agent
 
@@ -125,23 +125,25 @@ def _secured(name: str) -> Agent:
 @asynccontextmanager
 async def guarded_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve agents behind gates, one with rates, one with a policy, and one where somebody guesses."""
-    keys = {digest("k"): Identity("box"), digest("rich"): Identity("rich", scopes=frozenset(("pay",)))}
-    people = Passwords({"ada": User(hash_password("s3cret-word"), Identity("ada"))})
-    rates = Rates({SEND_MESSAGE.name: Rate(2, 60), ANY: Rate(3, 60)}, LocalCounts(FakeClock()))
+    keys = {digest_key("k"): Identity("box"), digest_key("rich"): Identity("rich", scopes=frozenset(("pay",)))}
+    people = BasicAuthenticator({"ada": User(hash_password("s3cret-word"), Identity("ada"))})
+    rates = RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, LocalCounter(FakeClock()))
     single = Agent("single")
     single.add("echo", echo)
-    guesses = Guesses(Rate(2, 60), None, FakeClock())
+    guesses = FailedAttemptLimiter(RateLimit(2, 60), None, FakeClock())
     yield create_app(
-        Surface(_secured("pay"), gate=Checkpoint(ApiKeys(keys), people)),
-        Surface(busy_agent(), "/presence", gate=PresenceGate()),
+        Surface(_secured("pay"), gate=AuthGate(ApiKeyAuthenticator(keys), people)),
+        Surface(build_test_agent(), "/presence", gate=PresenceGate()),
         Surface(single, "/mesh", dialects=EVERY_DIALECT, gate=PresenceGate()),
-        Surface(busy_agent(), "/rates", gate=Checkpoint(ApiKeys(keys)), rates=rates),
-        Surface(busy_agent(), "/policy", gate=Checkpoint(ApiKeys(keys)), policy=lambda caller, _name, _task: caller.subject == "rich"),
-        Surface(busy_agent(), "/failing", gate=Checkpoint(ApiKeys(keys)), policy=failing_policy),
-        Surface(busy_agent(), "/guesses", gate=Checkpoint(ApiKeys(keys, guesses=guesses))),
+        Surface(build_test_agent(), "/rates", gate=AuthGate(ApiKeyAuthenticator(keys)), rate_limiter=rates),
+        Surface(
+            build_test_agent(), "/policy", gate=AuthGate(ApiKeyAuthenticator(keys)), policy=lambda caller, _name, _task: caller.subject == "rich"
+        ),
+        Surface(build_test_agent(), "/failing", gate=AuthGate(ApiKeyAuthenticator(keys)), policy=failing_policy),
+        Surface(build_test_agent(), "/guesses", gate=AuthGate(ApiKeyAuthenticator(keys, failed_attempts=guesses))),
         store="memory",
         settings=settings,
-        mesh=Membership(),
+        mesh=MeshConfig(),
     )
 
 
@@ -183,7 +185,7 @@ async def record_guards(recorder: Recorder) -> None:
 @asynccontextmanager
 async def browser_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve an agent that pages of one origin may call, over TLS only."""
-    yield create_app(Surface(busy_agent(), gate=PresenceGate()), store="memory", settings=replace(settings, cors_origins=PAGE, hsts=60))
+    yield create_app(Surface(build_test_agent(), gate=PresenceGate()), store="memory", settings=replace(settings, cors_origins=PAGE, hsts_seconds=60))
 
 
 async def record_browsers(recorder: Recorder) -> None:

@@ -22,13 +22,13 @@ from integration.recorded_topics import (
     report_app,
 )
 from integration.recording import Recorder
-from integration.talking import VOICES
+from integration.talking import DIALECT_BINDINGS
 from litestar import Litestar
 
 from a2a_runtime.settings import Settings
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
-SETTLED = replace(QUICK, working_after=3600, beat=60, lease=600, sweep=60, tick=60)
+SETTLED = replace(FAST_SETTINGS, working_delay=3600, lease_renew_interval=60, lease_duration=600, orphan_scan_interval=60, deadline_check_interval=60)
 """Nothing happens because time goes by."""
 
 
@@ -54,7 +54,7 @@ async def everything(settings: Settings) -> AsyncGenerator[Litestar, None]:
 
 
 SCENARIOS: Mapping[str, Scenario] = {
-    **{str(voice): Scenario(everything, partial(record_operations, voice=voice)) for voice in VOICES},
+    **{str(voice): Scenario(everything, partial(record_operations, voice=voice)) for voice in DIALECT_BINDINGS},
     "mesh": Scenario(mesh_app, record_mesh),
     "refusals": Scenario(refusing_app, record_refusals),
     "guards": Scenario(guarded_app, record_guards),

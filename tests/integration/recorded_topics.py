@@ -15,7 +15,7 @@ import jwt
 from conformance.agent import NameGate, agent_under_test
 from conformance.mesh.producer import job, message, surfaces
 from integration.recording import Recorder
-from integration.serving import busy_agent
+from integration.serving import build_test_agent
 from litestar import Litestar
 from report_agent.contract import Publication, Report, make_surfaces
 from report_agent.handlers import ReportAgent
@@ -25,11 +25,11 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.crypto.webhook_signatures import SIGNATURE_HEADER
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.heartbeat.registration import Membership
+from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.settings import Settings
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.receiver import Receiver
+from a2a_runtime.testing.receiver import WebhookReceiver
 
 KEY = """-----BEGIN PRIVATE KEY-----
 MC4CAQAwBQYDK2VwBCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f
@@ -63,13 +63,13 @@ async def card_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
         yield create_app(
             Surface(agent_under_test(), gate=NameGate(), public_url="https://busy.example/a"),
             Surface(small, "/small"),
-            Surface(small, "/new", dialects=frozenset((V1_0.name,)), card=V1_0.name),
-            Surface(small, "/old", dialects=frozenset((V0_3.name,)), card=V0_3.name),
-            Surface(small, "/mesh", dialects=MESH_ONLY, card=MESH.name),
+            Surface(small, "/new", dialects=frozenset((V1_0.name,)), shared_card=V1_0.name),
+            Surface(small, "/old", dialects=frozenset((V0_3.name,)), shared_card=V0_3.name),
+            Surface(small, "/mesh", dialects=MESH_ONLY, shared_card=MESH.name),
             Surface(small, "/all", dialects=frozenset((V1_0.name, V0_3.name, MESH.name))),
             store="memory",
             settings=signed,
-            mesh=Membership(),
+            mesh=MeshConfig(),
         )
 
 
@@ -159,7 +159,7 @@ async def record_documents(recorder: Recorder) -> None:
 @asynccontextmanager
 async def mesh_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve the producer that mesh is tested with."""
-    yield create_app(*surfaces(), store="memory", settings=settings, mesh=Membership())
+    yield create_app(*surfaces(), store="memory", settings=settings, mesh=MeshConfig())
 
 
 async def record_mesh(recorder: Recorder) -> None:
@@ -204,13 +204,13 @@ async def record_mesh(recorder: Recorder) -> None:
 @asynccontextmanager
 async def notifying_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve an agent that signs its webhooks and may call this machine."""
-    async with signing(replace(settings, dial_loopback=True)) as signed:
-        yield create_app(Surface(busy_agent(), public_url="https://busy.example"), store="memory", settings=signed)
+    async with signing(replace(settings, outbound_allow_loopback=True)) as signed:
+        yield create_app(Surface(build_test_agent(), public_url="https://busy.example"), store="memory", settings=signed)
 
 
 async def record_webhooks(recorder: Recorder) -> None:
     """Record what receivers are sent in each dialect, with its signature read; its port is different each time."""
-    async with Receiver() as receiver:
+    async with WebhookReceiver() as receiver:
         recorder.replaced[f"127.0.0.1:{receiver.port}"] = "127.0.0.1:PORT"
         proof = {"scheme": "Bearer", "credentials": "s3cret"}
         current = {"url": f"{receiver.url}/new", "id": "new", "token": "t0ken", "authentication": proof}
@@ -226,9 +226,9 @@ async def record_webhooks(recorder: Recorder) -> None:
         await _received(recorder, receiver, 7)
 
 
-async def _received(recorder: Recorder, receiver: Receiver, number: int) -> None:
+async def _received(recorder: Recorder, receiver: WebhookReceiver, number: int) -> None:
     known = len([each for each in recorder.exchanges if each.name.startswith("webhook")])
-    calls = await receiver.received(number)
+    calls = await receiver.wait_for_requests(number)
     await recorder.settle()
     for call in calls[known:]:
         headers = [(name, _shown(name, value)) for name, value in call.headers.items()]

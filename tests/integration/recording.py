@@ -23,7 +23,7 @@ import httpx
 import pytest
 from litestar import Litestar
 
-from a2a_runtime.testing.serving import served
+from a2a_runtime.testing.serving import run_app
 
 FOLDER_NAME = "recordings"
 ADDRESS = "http://agent.example"
@@ -159,7 +159,7 @@ class Recorder:
 @asynccontextmanager
 async def recorded(app: Litestar, clock: FixedTime) -> AsyncGenerator[Recorder, None]:
     """Serve an app in this process and record what it says."""
-    async with served(app) as transport, httpx.AsyncClient(base_url=ADDRESS, transport=transport) as client:
+    async with run_app(app) as transport, httpx.AsyncClient(base_url=ADDRESS, transport=transport) as client:
         yield Recorder(client, clock)
 
 

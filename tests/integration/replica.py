@@ -17,7 +17,15 @@ from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.postgres import PostgresStore
 
-SETTINGS = Settings(shutdown_grace=0, stubborn_after=1, cancel_wait=5, beat=0.2, sweep=0.2, tick=0.05, working_after=0.005)
+SETTINGS = Settings(
+    shutdown_grace=0,
+    cancel_grace=1,
+    cancel_timeout=5,
+    lease_renew_interval=0.2,
+    orphan_scan_interval=0.2,
+    deadline_check_interval=0.05,
+    working_delay=0.005,
+)
 
 
 def main(url: str, lease: str | None = None) -> None:
@@ -25,7 +33,7 @@ def main(url: str, lease: str | None = None) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
-    app = app_under_test(PostgresStore(url, options=StoreOptions(lease=float(lease))) if lease else url, SETTINGS)
+    app = app_under_test(PostgresStore(url, options=StoreOptions(lease_seconds=float(lease))) if lease else url, SETTINGS)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=2))
     server.run(sockets=[listener])
 

@@ -19,20 +19,20 @@ from a2a_runtime.app import create_app
 from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 EXTENSION = "https://example.org/extensions/poems/v1"
 LINE_ENDS = "one\u2028two\u2029three\u0085four\x0bfive"
 
 
-ABLE = Capabilities(streaming=True, push_notifications=True, extended_agent_card=True, extensions=(AgentExtension(uri=EXTENSION),))
+ALL_CAPABILITIES = Capabilities(streaming=True, push_notifications=True, extended_agent_card=True, extensions=(AgentExtension(uri=EXTENSION),))
 
 
-class Waiting:
+class BlockingHandler:
     """A handler that goes on until it is canceled, and remembers whose task that was."""
 
     def __init__(self) -> None:
-        self.canceled: list[str] = []
+        self.canceled_texts: list[str] = []
 
     async def __call__(self, ctx: TaskContext) -> None:
         """Wait for ever."""
@@ -40,7 +40,7 @@ class Waiting:
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            self.canceled.append(ctx.text)
+            self.canceled_texts.append(ctx.text)
             raise
 
 
@@ -87,29 +87,29 @@ async def picture(_ctx: TaskContext) -> bytes:
     return b"png"
 
 
-def busy_agent(waiting: Waiting | None = None, capabilities: Capabilities = ABLE) -> Agent:
+def build_test_agent(blocking_handler: BlockingHandler | None = None, capabilities: Capabilities = ALL_CAPABILITIES) -> Agent:
     """Make an agent with a skill for every way in which a task can go."""
     agent = Agent("busy", description="Does all there is.", capabilities=capabilities)
     for handler in (echo, count, ask, tick, lines):
         agent.add(handler.__name__, handler)
-    agent.add("wait", waiting or Waiting())
+    agent.add("wait", blocking_handler or BlockingHandler())
     agent.add("break", broken)
     agent.add("greet", greet, answers="message")
     agent.add("picture", picture, input_modes=("image/*",), output_modes=("image/png",))
     return agent
 
 
-def busy_app(*surfaces: Surface, store: Store | str | None = None) -> Litestar:
+def build_test_app(*surfaces: Surface, store: Store | str | None = None) -> Litestar:
     """Make an app of surfaces, or of one at the root."""
-    return create_app(*(surfaces or (Surface(busy_agent()),)), store=store, settings=QUICK)
+    return create_app(*(surfaces or (Surface(build_test_agent()),)), store=store, settings=FAST_SETTINGS)
 
 
 @contextmanager
-def on_a_socket(app: object, grace: float | None = None, listening: socket.socket | None = None) -> Iterator[httpx.Client]:
+def serve_on_socket(app: object, grace_seconds: float | None = None, listening_socket: socket.socket | None = None) -> Iterator[httpx.Client]:
     """Serve an app with uvicorn, perhaps on a socket that is there already, and give a client of it."""
-    config = uvicorn.Config(app, port=0, log_level="critical", lifespan="on", timeout_graceful_shutdown=grace)  # type: ignore[arg-type]
+    config = uvicorn.Config(app, port=0, log_level="critical", lifespan="on", timeout_graceful_shutdown=grace_seconds)  # type: ignore[arg-type]
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening] if listening else None})
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening_socket] if listening_socket else None})
     thread.start()
     while not server.started:
         assert thread.is_alive(), "the server did not start"

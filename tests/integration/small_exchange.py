@@ -23,51 +23,51 @@ from a2a_contract.errors import (
     NotACallError,
     ParseError,
 )
-from a2a_contract.field_paths import places
-from a2a_contract.http import CardRoute, Match, Route
-from a2a_contract.jsonrpc import CallReader, Fault, ReadCall, UnreadableCallError
+from a2a_contract.field_paths import field_paths
+from a2a_contract.http import CardRoute, Route, RouteMatch
+from a2a_contract.jsonrpc import CallProblem, InvalidCallError, JsonRpcParser, ParsedCall
 from a2a_contract.methods import METHODS
 from a2a_contract.service import Event
 
-Answer: TypeAlias = "Awaitable[Encoded[WireModel] | None] | AsyncIterator[Event[WireModel]]"
-_FAULTS = {
-    Fault.NOT_JSON: ParseError,
-    Fault.NOT_AN_OBJECT: NotACallError,
-    Fault.NOT_A_CALL: InvalidRequestError,
-    Fault.UNKNOWN_METHOD: MethodNotFoundError,
-    Fault.WRONG_PARAMS: InvalidParamsError,
+ServiceResult: TypeAlias = "Awaitable[Encoded[WireModel] | None] | AsyncIterator[Event[WireModel]]"
+_ERROR_BY_PROBLEM = {
+    CallProblem.NOT_JSON: ParseError,
+    CallProblem.NOT_AN_OBJECT: NotACallError,
+    CallProblem.NOT_A_CALL: InvalidRequestError,
+    CallProblem.UNKNOWN_METHOD: MethodNotFoundError,
+    CallProblem.WRONG_PARAMS: InvalidParamsError,
 }
 
 
 @dataclass
-class Recorder:
+class RecordingService:
     """A service that does whatever it is asked and remembers what that was; an operation without an answer gives the events."""
 
-    answers: Mapping[str, Encoded[WireModel] | None]
+    results: Mapping[str, Encoded[WireModel] | None]
     events: tuple[Encoded[WireModel], ...] = ()
-    asked: list[tuple[str, WireModel]] = field(default_factory=list)
+    calls: list[tuple[str, WireModel]] = field(default_factory=list)
 
-    def __getattr__(self, name: str) -> Callable[[WireModel, None], Answer]:
-        def operation(request: WireModel, _call: None) -> Answer:
-            self.asked.append((name, request))
-            return self._one(name) if name in self.answers else self._stream()
+    def __getattr__(self, name: str) -> Callable[[WireModel, None], ServiceResult]:
+        def operation(request: WireModel, _call: None) -> ServiceResult:
+            self.calls.append((name, request))
+            return self._return_result(name) if name in self.results else self._yield_events()
 
         return operation
 
-    async def _one(self, name: str) -> Encoded[WireModel] | None:
-        return self.answers[name]
+    async def _return_result(self, name: str) -> Encoded[WireModel] | None:
+        return self.results[name]
 
-    async def _stream(self) -> AsyncIterator[Event[WireModel]]:
+    async def _yield_events(self) -> AsyncIterator[Event[WireModel]]:
         for seq, each in enumerate(self.events, 1):
             yield Event(seq, each)
 
 
-class SmallExchange:
+class MinimalEndpoints:
     """An exchange for some dialects of one service; the first one that can read a request answers it."""
 
     def __init__(self, service: object, *dialects: str) -> None:
         self.service, self.dialects = service, dialects
-        self._calls = CallReader([METHODS[dialect] for dialect in dialects if dialect in METHODS] or METHODS.values())
+        self._parser = JsonRpcParser([METHODS[dialect] for dialect in dialects if dialect in METHODS] or METHODS.values())
 
     async def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a call."""
@@ -76,11 +76,11 @@ class SmallExchange:
         if scope["method"] != "POST":
             return await _send(send, ERRORS[MethodNotAllowedError].http, b"")
         try:
-            call = self._calls.read(await _body(receive))
-        except UnreadableCallError as error:
-            refusal = _FAULTS[error.fault](fields=error.fields, details={"method": error.method or ""})
-            return await self._refuse(send, refusal, self.dialects[0], error.call_id)
-        return await self._call(send, call)
+            call = self._parser.parse(await _read_body(receive))
+        except InvalidCallError as error:
+            refusal = _ERROR_BY_PROBLEM[error.problem](fields=error.fields, details={"method": error.method or ""})
+            return await self._send_error(send, refusal, self.dialects[0], error.call_id)
+        return await self._handle_call(send, call)
 
     def http(self, route: Route) -> ASGIApp:
         """Answer requests to a path."""
@@ -90,7 +90,7 @@ class SmallExchange:
             found = route.match(scope["method"], tuple(scope["path_params"].values()))
             if found is None:
                 return await _send(send, 405, b"", allow=", ".join(route.methods(tuple(scope["path_params"].values()))))
-            return await self._answer(send, found, scope["query_string"], await _body(receive))
+            return await self._handle_match(send, found, scope["query_string"], await _read_body(receive))
 
         return answer
 
@@ -102,43 +102,43 @@ class SmallExchange:
 
         return answer
 
-    async def _call(self, send: Send, call: ReadCall) -> None:
+    async def _handle_call(self, send: Send, call: ParsedCall) -> None:
         binding = call.bindings[0]
         head = b'{"jsonrpc":"2.0","id":' + call.call_id + b',"result":'
         try:
             await self._write(send, binding, call.requests[0], head, b"}")
         except ValidationError as error:
-            await self._refuse(send, InvalidParamsError(fields=places(error)), binding.dialect, call.call_id)
+            await self._send_error(send, InvalidParamsError(fields=field_paths(error)), binding.dialect, call.call_id)
         except A2AError as error:
-            await self._refuse(send, error, binding.dialect, call.call_id)
+            await self._send_error(send, error, binding.dialect, call.call_id)
 
-    async def _answer(self, send: Send, found: Match, query: bytes, body: bytes) -> None:
-        choice = next(each for each in found.choices if each.binding.dialect in self.dialects)
+    async def _handle_match(self, send: Send, match: RouteMatch, query: bytes, body: bytes) -> None:
+        choice = next(each for each in match.bindings if each.binding.dialect in self.dialects)
         try:
-            await self._write(send, choice.binding, found.read(choice, query, body))
+            await self._write(send, choice.binding, match.parse(choice, query, body))
         except ValidationError as error:
-            await _send(send, 400, to_json({"fields": places(error)}))
+            await _send(send, 400, to_json({"fields": field_paths(error)}))
         except A2AError as error:
             row = ERRORS[type(error)].in_dialect(choice.binding.dialect)
             await _send(send, row.http, to_json({"code": row.code, "message": row.text(error)}))
 
-    async def _write(self, send: Send, binding: AnyBinding, request: WireModel, head: bytes = b"", tail: bytes = b"") -> None:
-        answer = getattr(self.service, binding.operation.service_method)(binding.take(request), None)
+    async def _write(self, send: Send, binding: AnyBinding, request: WireModel, prefix: bytes = b"", suffix: bytes = b"") -> None:
+        answer = getattr(self.service, binding.operation.service_method)(binding.parse(request), None)
         if not binding.operation.streams:
             result = await answer
-            return await _send(send, 200, head + (b"null" if binding.write is None else binding.write(result)) + tail)
-        assert binding.write is not None
-        frames = [b"id: %d\ndata: %b\n\n" % (event.seq, head + binding.write(event.data) + tail) async for event in answer]
+            return await _send(send, 200, prefix + (b"null" if binding.serialize is None else binding.serialize(result)) + suffix)
+        assert binding.serialize is not None
+        frames = [b"id: %d\ndata: %b\n\n" % (event.seq, prefix + binding.serialize(event.data) + suffix) async for event in answer]
         return await _send(send, 200, b"".join(frames), "text/event-stream")
 
     @staticmethod
-    async def _refuse(send: Send, error: A2AError, dialect: str, call_id: bytes) -> None:
+    async def _send_error(send: Send, error: A2AError, dialect: str, call_id: bytes) -> None:
         row = ERRORS[type(error)].in_dialect(dialect)
         shown = {"code": row.code, "message": row.text(error), "data": error.fields}
         await _send(send, row.jsonrpc_status, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(shown)))
 
 
-async def _body(receive: Receive) -> bytes:
+async def _read_body(receive: Receive) -> bytes:
     body, more = b"", True
     while more:
         message = await receive()

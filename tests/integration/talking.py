@@ -12,8 +12,8 @@ import httpx
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation
 from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO, V1_0
-from a2a_contract.http import Addresses
-from a2a_contract.jsonrpc import call_body
+from a2a_contract.http import PathBuilder
+from a2a_contract.jsonrpc import serialize_call
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import (
     CANCEL_TASK,
@@ -36,10 +36,10 @@ from a2a_contract.v1_0 import (
     SubscribeToTaskRequest,
     Task,
 )
-from a2a_runtime.testing.agent import user_message
+from a2a_runtime.testing.agent import build_user_message
 
 
-class RefusedError(Exception):
+class CallError(Exception):
     """The agent has answered with an error."""
 
     def __init__(self, status: int, code: object, body: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True)
-class Voice:
+class DialectBinding:
     """A dialect over a binding."""
 
     dialect: str
@@ -60,43 +60,43 @@ class Voice:
     def binding(self, operation: Operation) -> AnyBinding:
         """Find how the voice asks for an operation."""
         if not self.is_jsonrpc:
-            binding = self.addresses.binding(operation)
+            binding = self.path_builder.find_binding(operation)
             assert binding is not None, f"{self} has no {operation.name}"
             return binding
         return next(each for each in METHODS[self.dialect].values() if each.operation is operation)
 
     @property
-    def addresses(self) -> Addresses:
+    def path_builder(self) -> PathBuilder:
         """The paths of the dialect."""
-        return Addresses(self.dialect, PATHS[DIALECTS[self.dialect].form_of or self.dialect])
+        return PathBuilder(self.dialect, PATHS[DIALECTS[self.dialect].form_of or self.dialect])
 
     def has(self, operation: Operation) -> bool:
         """Say whether the dialect has an operation over the binding."""
         if self.is_jsonrpc:
             return any(each.operation is operation for each in METHODS[self.dialect].values())
-        return self.addresses.binding(operation) is not None
+        return self.path_builder.find_binding(operation) is not None
 
 
-VOICES = (
-    Voice(V1_0.name, is_jsonrpc=True),
-    Voice(V1_0.name, is_jsonrpc=False),
-    Voice(V0_3.name, is_jsonrpc=True),
-    Voice(V0_3.name, is_jsonrpc=False),
-    Voice(V0_3_PROTO.name, is_jsonrpc=False),
+DIALECT_BINDINGS = (
+    DialectBinding(V1_0.name, is_jsonrpc=True),
+    DialectBinding(V1_0.name, is_jsonrpc=False),
+    DialectBinding(V0_3.name, is_jsonrpc=True),
+    DialectBinding(V0_3.name, is_jsonrpc=False),
+    DialectBinding(V0_3_PROTO.name, is_jsonrpc=False),
 )
 
 
 @dataclass(frozen=True)
-class Talker:
+class DialectClient:
     """Somebody who talks to the agent at a path."""
 
     client: httpx.Client
-    voice: Voice
+    dialect_binding: DialectBinding
     path: str = ""
 
     def send(self, *values: object, **more: object) -> Task | Message:
         """Send a message, and get what comes of it."""
-        answer = self.ask(SEND_MESSAGE, request_of(*values, **more))
+        answer = self.call(SEND_MESSAGE, build_send_request(*values, **more))
         assert isinstance(answer, SendMessageResponse)
         result = answer.task or answer.message
         assert result is not None
@@ -110,82 +110,82 @@ class Talker:
 
     def get(self, task_id: str, **more: object) -> Task:
         """Read a task."""
-        return self.ask(GET_TASK, GetTaskRequest.model_validate({"id": task_id, **more}))  # type: ignore[return-value]  # that is what it answers
+        return self.call(GET_TASK, GetTaskRequest.model_validate({"id": task_id, **more}))  # type: ignore[return-value]  # that is what it answers
 
     def cancel(self, task_id: str) -> Task:
         """Cancel a task."""
-        return self.ask(CANCEL_TASK, CancelTaskRequest(id=task_id))  # type: ignore[return-value]  # as above
+        return self.call(CANCEL_TASK, CancelTaskRequest(id=task_id))  # type: ignore[return-value]  # as above
 
     def list(self, **more: object) -> ListTasksResponse:
         """List tasks."""
-        return self.ask(LIST_TASKS, ListTasksRequest.model_validate(more))  # type: ignore[return-value]  # as above
+        return self.call(LIST_TASKS, ListTasksRequest.model_validate(more))  # type: ignore[return-value]  # as above
 
     def stream(self, *values: object, **more: object) -> list[StreamResponse]:
         """Send a message, and collect everything that comes of it."""
-        return [event for _, event in self.events(SEND_STREAMING_MESSAGE, request_of(*values, **more))]
+        return [event for _, event in self.events(SEND_STREAMING_MESSAGE, build_send_request(*values, **more))]
 
     def subscribe(self, task_id: str, **headers: str) -> Iterator[tuple[str | None, StreamResponse]]:
         """Follow a task."""
         return self.events(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=task_id), **headers)
 
-    def ask(self, operation: Operation, request: WireModel) -> WireModel | None:
+    def call(self, operation: Operation, request: WireModel) -> WireModel | None:
         """Ask for an operation, and read the answer, or raise ``RefusedError``."""
-        return self._heard(operation, self.raw(operation, request))
+        return self._parse_response(operation, self.call_raw(operation, request))
 
-    def raw(self, operation: Operation, request: WireModel, **headers: str) -> httpx.Response:
+    def call_raw(self, operation: Operation, request: WireModel, **headers: str) -> httpx.Response:
         """Ask for an operation, and get what came back."""
-        method, url, options = self.question(operation, request, **headers)
+        method, url, options = self.build_request(operation, request, **headers)
         return self.client.request(method, url, **options)
 
-    def question(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
+    def build_request(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
         """Say how an operation is asked for."""
-        said = self.voice.binding(operation).ask(request)
+        said = self.dialect_binding.binding(operation).encode_request(request)
         sent = {"content-type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
-        if self.voice.is_jsonrpc:
-            method = next(name for name, each in METHODS[self.voice.dialect].items() if each.operation is operation)
-            return "POST", self.path or "/", {"content": call_body(method, "r-1", said), "headers": sent}
-        address = self.voice.addresses.address(operation, said)
+        if self.dialect_binding.is_jsonrpc:
+            method = next(name for name, each in METHODS[self.dialect_binding.dialect].items() if each.operation is operation)
+            return "POST", self.path or "/", {"content": serialize_call(method, "r-1", said), "headers": sent}
+        address = self.dialect_binding.path_builder.build(operation, said)
         return address.method, self.path + address.path, {"params": list(address.query), "content": address.body, "headers": sent}
 
     def events(self, operation: Operation, request: WireModel, **headers: str) -> Iterator[tuple[str | None, StreamResponse]]:
         """Ask for a stream, and read its events as they come, with their ids."""
-        method, url, options = self.question(operation, request, **headers)
-        hearing = self.voice.binding(operation).hear
+        method, url, options = self.build_request(operation, request, **headers)
+        hearing = self.dialect_binding.binding(operation).response
         assert hearing is not None
         adapter = hearing.adapter()
         with self.client.stream(method, url, **options) as response:
             if not response.headers["content-type"].startswith("text/event-stream"):
                 response.read()
-                self._heard(operation, response)
-            for event_id, kind, data in sse(response.iter_lines()):
+                self._parse_response(operation, response)
+            for event_id, kind, data in parse_sse(response.iter_lines()):
                 said = json.loads(data)
-                if kind == "error" or (self.voice.is_jsonrpc and "error" in said):
-                    raise RefusedError(response.status_code, _code(said), said)
-                yield event_id, hearing.read(adapter.validate_python(said["result"] if self.voice.is_jsonrpc else said))
+                if kind == "error" or (self.dialect_binding.is_jsonrpc and "error" in said):
+                    raise CallError(response.status_code, _error_code(said), said)
+                yield event_id, hearing.read(adapter.validate_python(said["result"] if self.dialect_binding.is_jsonrpc else said))
 
-    def _heard(self, operation: Operation, response: httpx.Response) -> WireModel | None:
+    def _parse_response(self, operation: Operation, response: httpx.Response) -> WireModel | None:
         body = response.json()
-        if (self.voice.is_jsonrpc and "error" in body) or not response.is_success:
-            raise RefusedError(response.status_code, _code(body), body)
-        if self.voice.is_jsonrpc:
+        if (self.dialect_binding.is_jsonrpc and "error" in body) or not response.is_success:
+            raise CallError(response.status_code, _error_code(body), body)
+        if self.dialect_binding.is_jsonrpc:
             assert body["id"] == "r-1"
-        hearing = self.voice.binding(operation).hear
+        hearing = self.dialect_binding.binding(operation).response
         if hearing is None:
             return None
-        return hearing.read(hearing.adapter().validate_python(body["result"] if self.voice.is_jsonrpc else body))  # type: ignore[no-any-return]
+        return hearing.read(hearing.adapter().validate_python(body["result"] if self.dialect_binding.is_jsonrpc else body))  # type: ignore[no-any-return]
 
 
-def request_of(
+def build_send_request(
     *values: object, skill: str | None = None, configuration: object = None, tenant: str | None = None, **more: object
 ) -> SendMessageRequest:
     """Make a request that says something to a skill."""
     metadata = {"skillId": skill} if skill else None
     return SendMessageRequest.model_validate(
-        {"message": user_message(*values, **more), "metadata": metadata, "configuration": configuration, "tenant": tenant}
+        {"message": build_user_message(*values, **more), "metadata": metadata, "configuration": configuration, "tenant": tenant}
     )
 
 
-def sse(lines: Iterator[str]) -> Iterator[tuple[str | None, str, str]]:
+def parse_sse(lines: Iterator[str]) -> Iterator[tuple[str | None, str, str]]:
     """Read events: id, kind and data."""
     event: dict[str, str] = {}
     for line in lines:
@@ -199,6 +199,6 @@ def sse(lines: Iterator[str]) -> Iterator[tuple[str | None, str, str]]:
             event = {}
 
 
-def _code(body: Mapping[str, Any]) -> object:
+def _error_code(body: Mapping[str, Any]) -> object:
     error = body.get("error", body)
     return error.get("code") if isinstance(error, dict) else None

@@ -13,21 +13,21 @@ from pathlib import Path
 
 import httpx
 import pytest
-from integration.serving import busy_agent, busy_app
-from integration.talking import Talker, Voice
+from integration.serving import build_test_agent, build_test_app
+from integration.talking import DialectBinding, DialectClient
 from litestar import Litestar
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.v1_0 import TaskState
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.authenticators import digest, hash_password
+from a2a_runtime.auth.authenticators import digest_key, hash_password
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.project.loader import ProjectError, load_project
+from a2a_runtime.project.loader import ProjectConfigError, load_project
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
 
-NEW = Voice(V1_0.name, is_jsonrpc=True)
+NEW = DialectBinding(V1_0.name, is_jsonrpc=True)
 SKILLS = "async def shout(ctx):\n    return ctx.text.upper()\n\n\nnothing = 7\n"
 PROJECT = """
 dialects = ["1.0"]
@@ -78,29 +78,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_an_agent_is_an_app() -> None:
     """One line makes an app of an agent; its tasks live in the store that is named."""
-    with TestClient(busy_app(Surface(busy_agent()))) as client:
-        assert Talker(client, NEW).task("hi").status.state == TaskState.COMPLETED
+    with TestClient(build_test_app(Surface(build_test_agent()))) as client:
+        assert DialectClient(client, NEW).task("hi").status.state == TaskState.COMPLETED
 
 
 def test_tasks_outlive_the_app(tmp_path: Path) -> None:
     """With a store that is a file, the next start knows them."""
     store = f"sqlite:///{tmp_path}/tasks.db"
-    with TestClient(busy_app(store=store)) as client:
-        task = Talker(client, NEW).task("hi")
-    with TestClient(busy_app(store=store)) as client:
-        assert Talker(client, NEW).get(task.id) == task
+    with TestClient(build_test_app(store=store)) as client:
+        task = DialectClient(client, NEW).task("hi")
+    with TestClient(build_test_app(store=store)) as client:
+        assert DialectClient(client, NEW).get(task.id) == task
 
 
 def test_a_project_is_read(folder: Path) -> None:
     """The file says what the agent is and where it answers; it is found from folders below, and the environment goes before it."""
     (folder / "deep" / "down").mkdir(parents=True)
-    project = load_project(folder / "deep" / "down", {"A2A_TICK": "0.5"})
+    project = load_project(folder / "deep" / "down", {"A2A_DEADLINE_CHECK_INTERVAL": "0.5"})
     first, second = project.surfaces
-    assert (first.path, first.dialects, first.limits.body) == ("/a", frozenset((V1_0.name,)), 1000)
+    assert (first.path, first.dialects, first.limits.body_bytes) == ("/a", frozenset((V1_0.name,)), 1000)
     assert first.gate is not None
     assert (second.path, second.dialects, second.gate) == ("/b", frozenset((V0_3.name,)), None)
     assert (first.agent.name, first.agent.version, list(first.skills)) == ("shouter", "1.2.3", ["shout"])
-    assert (project.settings.store, project.settings.tick, project.settings.shutdown_grace) == ("sqlite:///tasks.db", 0.5, 1)
+    assert (project.settings.store, project.settings.deadline_check_interval, project.settings.shutdown_grace) == ("sqlite:///tasks.db", 0.5, 1)
     assert load_project(folder, {"A2A_STORE": "sqlite:///other.db"}).settings.store == "sqlite:///other.db"
 
 
@@ -130,7 +130,7 @@ def test_a_project_is_read(folder: Path) -> None:
 def test_a_project_that_cannot_be_used_says_why(folder: Path, old: str, new: str, said: str) -> None:
     """Each mistake is named with its place."""
     (folder / "a2a.toml").write_text(PROJECT.replace(old, new))
-    with pytest.raises(ProjectError, match=said):
+    with pytest.raises(ProjectConfigError, match=said):
         load_project(folder, {})
 
 
@@ -140,9 +140,9 @@ def test_a_project_says_how_much_and_how_often(folder: Path) -> None:
     rates = '[rates]\nshared = true\noperations = {"*" = {requests = 7, seconds = 60}}\n'
     (folder / "a2a.toml").write_text(PROJECT.replace("[limits]\n", said).replace("[outputs]", f"{rates}[outputs]"))
     for surface in load_project(folder, {}).surfaces:
-        assert surface.limits == Limits(body=1000, parts=2, part_bytes=30, depth=4, history=5, concurrency=6)
-        assert surface.rates is not None
-        assert surface.rates.shared
+        assert surface.limits == Limits(body_bytes=1000, parts=2, part_bytes=30, depth=4, history=5, concurrency=6)
+        assert surface.rate_limiter is not None
+        assert surface.rate_limiter.shared
 
 
 def test_a_project_says_who_may_come_in(folder: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_project_says_who_may_use_a_skill(folder: Path) -> None:
     """A skill can ask for more than its surface, and be told of only to those who have it."""
     key = "k" * 40
     entries = (
-        f'[auth.jobs]\nkind = "api-keys"\nkeys = {{ {digest(key)} = "night" }}\nscopes = ["shout"]\n'
+        f'[auth.jobs]\nkind = "api-keys"\nkeys = {{ {digest_key(key)} = "night" }}\nscopes = ["shout"]\n'
         f'[auth.people]\nkind = "basic"\nusers = {{ ada = "{hash_password("s3cret-word")}" }}\n'
         '[auth.everybody]\nany_of = ["jobs", "people"]\n'
     )
@@ -181,7 +181,7 @@ def test_a_project_says_who_may_use_a_skill(folder: Path) -> None:
 
 def test_a_folder_without_a_project_says_so(tmp_path: Path) -> None:
     """With both ways to go on."""
-    with pytest.raises(ProjectError, match=r"no a2a.toml [\s\S]*create_app"):
+    with pytest.raises(ProjectConfigError, match=r"no a2a.toml [\s\S]*create_app"):
         load_project(tmp_path, {})
 
 
@@ -194,18 +194,18 @@ def test_nothing_is_read_before_somebody_asks_for_the_app(tmp_path: Path) -> Non
 
 def test_an_app_is_set_up_by_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What the environment says holds for apps made in Python too, unless they are given settings."""
-    monkeypatch.setenv("A2A_HSTS", "60")
+    monkeypatch.setenv("A2A_HSTS_SECONDS", "60")
     monkeypatch.setenv("A2A_STORE", f"sqlite:///{tmp_path}/tasks.db")
-    for app, seen in ((create_app(busy_agent()), "max-age=60; includeSubDomains"), (create_app(busy_agent(), settings=Settings()), None)):
+    for app, seen in ((create_app(build_test_agent()), "max-age=60; includeSubDomains"), (create_app(build_test_agent(), settings=Settings()), None)):
         with TestClient(app) as client:
             assert client.get("/.well-known/agent-card.json").headers.get("strict-transport-security") == seen
-    with TestClient(Litestar(plugins=[A2APlugin(busy_agent())])):
+    with TestClient(Litestar(plugins=[A2APlugin(build_test_agent())])):
         assert (tmp_path / "tasks.db").exists()
 
 
 def environment() -> dict[str, str]:
     """Let a process of its own find the packages that this one has."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "A2A_STUBBORN_AFTER": "0.2"}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "A2A_CANCEL_GRACE": "0.2"}
 
 
 def free_port() -> int:

@@ -10,33 +10,35 @@ from contextlib import closing, contextmanager
 import httpx
 import pytest
 from conformance.security.guarded import guarded_agent
-from integration.serving import on_a_socket
+from integration.serving import serve_on_socket
 
 from a2a_contract.errors import ERRORS, RateLimitedError, RequestTimeoutError, UnavailableError
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.rate_limit import ANY, Rate, Rates
+from a2a_runtime.auth.rate_limit import ANY_OPERATION, RateLimit, RateLimiter
 from a2a_runtime.surface import Limits, Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
-PLACES = ("/", "/message:send", "/v1/message:send", "/skills/shout")
-PATIENT = Limits(body_seconds=None)
+PATHS = ("/", "/message:send", "/v1/message:send", "/skills/shout")
+LONG_BODY_TIMEOUT = Limits(body_seconds=None)
 
 
 @contextmanager
-def served(limits: Limits, rates: Rates | None = None) -> Iterator[httpx.Client]:
+def serve(limits: Limits, rates: RateLimiter | None = None) -> Iterator[httpx.Client]:
     """Serve an agent with some limits."""
-    with on_a_socket(create_app(Surface(guarded_agent(), limits=limits, rates=rates), store="memory", settings=QUICK), grace=0.1) as client:
+    with serve_on_socket(
+        create_app(Surface(guarded_agent(), limits=limits, rate_limiter=rates), store="memory", settings=FAST_SETTINGS), grace=0.1
+    ) as client:
         yield client
 
 
-def half(client: httpx.Client, path: str) -> socket.socket:
+def send_half_request(client: httpx.Client, path: str) -> socket.socket:
     """Send half a request."""
     connection = socket.create_connection(("127.0.0.1", client.base_url.port or 0), timeout=10)
     connection.sendall(b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n[" % path.encode())
     return connection
 
 
-def answer(connection: socket.socket) -> tuple[bytes, bytes]:
+def read_response(connection: socket.socket) -> tuple[bytes, bytes]:
     """Read an answer: its head, and its body."""
     said = b""
     while b"\r\n\r\n" not in said:
@@ -48,17 +50,17 @@ def answer(connection: socket.socket) -> tuple[bytes, bytes]:
     return head.lower(), body
 
 
-def status_of(connection: socket.socket) -> int:
+def read_status(connection: socket.socket) -> int:
     """Read what an answer says first."""
-    return int(answer(connection)[0].split()[1])
+    return int(read_response(connection)[0].split()[1])
 
 
-@pytest.mark.parametrize("path", PLACES)
+@pytest.mark.parametrize("path", PATHS)
 def test_a_request_that_does_not_arrive_is_given_up(path: str) -> None:
     """In words of the dialect, and with the connection; those that arrive are answered as ever."""
-    with served(Limits(body_seconds=0.1)) as client:
-        with closing(half(client, path)) as connection:
-            head, body = answer(connection)
+    with serve(Limits(body_seconds=0.1)) as client:
+        with closing(send_half_request(client, path)) as connection:
+            head, body = read_response(connection)
             assert connection.recv(1) == b""
         row = ERRORS[RequestTimeoutError]
         assert int(head.split()[1]) == row.http
@@ -67,13 +69,13 @@ def test_a_request_that_does_not_arrive_is_given_up(path: str) -> None:
         assert client.post("/skills/shout", json="x").json() == "x"
 
 
-@pytest.mark.parametrize("path", PLACES)
+@pytest.mark.parametrize("path", PATHS)
 def test_what_has_not_arrived_takes_up_room(path: str) -> None:
     """So that a few connections cannot have more read than an agent has room for; who goes away leaves it."""
-    with served(Limits(body_seconds=None, concurrency=2)) as client:
-        with closing(half(client, path)), closing(half(client, path)):
-            with closing(half(client, path)) as third:
-                assert status_of(third) == ERRORS[UnavailableError].http
+    with serve(Limits(body_seconds=None, concurrency=2)) as client:
+        with closing(send_half_request(client, path)), closing(send_half_request(client, path)):
+            with closing(send_half_request(client, path)) as third:
+                assert read_status(third) == ERRORS[UnavailableError].http
             assert client.get("/.well-known/agent-card.json").status_code == 200
         while client.post("/skills/shout", json="x").status_code != 200:  # the server hears a little later that they are gone
             pass
@@ -81,8 +83,8 @@ def test_what_has_not_arrived_takes_up_room(path: str) -> None:
 
 def test_who_asks_too_often_is_not_read_any_more() -> None:
     """Beyond what all rates allow together, nobody waits for what a caller sends."""
-    with served(PATIENT, Rates({ANY: Rate(2, 3600)})) as client:
+    with serve(LONG_BODY_TIMEOUT, RateLimiter({ANY_OPERATION: RateLimit(2, 3600)})) as client:
         statuses = [client.post("/skills/shout", json="x").status_code for _ in range(4)]
         assert statuses == [200, 200, 429, 429]
-        with closing(half(client, "/")) as connection:
-            assert status_of(connection) == ERRORS[RateLimitedError].http
+        with closing(send_half_request(client, "/")) as connection:
+            assert read_status(connection) == ERRORS[RateLimitedError].http

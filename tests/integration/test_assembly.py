@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from integration.serving import busy_agent
+from integration.serving import build_test_agent
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import SendMessageConfiguration, SendMessageRequest
@@ -18,11 +18,11 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.caller import Caller
 from a2a_runtime.clock import SystemClock
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.runtime import Assembly
-from a2a_runtime.service.context import Call
+from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.service.context import CallContext
 from a2a_runtime.stores.base import StoredTask
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK, texts_of, user_message
+from a2a_runtime.testing.agent import FAST_SETTINGS, artifact_texts, build_user_message
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ DAY = 86_400
 async def test_a_process_has_the_lease_that_is_set(tmp_path: Path) -> None:
     """The store that is named by its address takes the process for alive as long as the settings say."""
     file = tmp_path / "tasks.db"
-    async with Assembly([Surface(busy_agent())], f"sqlite:///{file}", replace(QUICK, lease=2 * DAY)):
+    async with AgentRuntime([Surface(build_test_agent())], f"sqlite:///{file}", replace(FAST_SETTINGS, lease_duration=2 * DAY)):
         with closing(sqlite3.connect(file)) as db:
             ((until,),) = db.execute("SELECT expires_at FROM processes")
     assert until > SystemClock().millis() + DAY * 1000
@@ -57,15 +57,15 @@ def surface_of(name: str, handler: Callable[[TaskContext], object]) -> Surface:
 
 async def left_behind(surface: Surface, url: str) -> StoredTask:
     """Have an app take a task and go away while it is at it."""
-    async with Assembly([surface], url, QUICK) as one:
-        request = SendMessageRequest(message=user_message("go"), configuration=SendMessageConfiguration(return_immediately=True))
-        call = Call(surface, Caller())
+    async with AgentRuntime([surface], url, FAST_SETTINGS) as one:
+        request = SendMessageRequest(message=build_user_message("go"), configuration=SendMessageConfiguration(return_immediately=True))
+        call = CallContext(surface, Caller())
         task = (await one.service.send_message(request, call)).model.task
         assert task is not None
-        return await one.engine.load(call.scope(), task.id)
+        return await one.engine.load(call.task_scope(), task.id)
 
 
-async def ended(one: Assembly, stored: StoredTask) -> StoredTask:
+async def ended(one: AgentRuntime, stored: StoredTask) -> StoredTask:
     """Wait for the end of a task."""
     await one.engine.wait(stored.key, stored.last_seq, frozenset({State.COMPLETED}))
     return await one.engine.load(stored.scope, stored.wire_id)
@@ -76,18 +76,18 @@ async def test_an_app_leaves_the_orphans_of_other_agents_alone(postgres_url: str
     theirs = await left_behind(surface_of("one", waits), postgres_url)
     mine = await left_behind(surface_of("other", waits), postgres_url)
     async with asyncio.timeout(20):
-        async with Assembly([surface_of("other", tells)], postgres_url, QUICK) as other:
-            assert texts_of((await ended(other, mine)).task.model) == {"result": ["attempt 2"]}
+        async with AgentRuntime([surface_of("other", tells)], postgres_url, FAST_SETTINGS) as other:
+            assert artifact_texts((await ended(other, mine)).task.model) == {"result": ["attempt 2"]}
             untouched = await other.engine.load(theirs.scope, theirs.wire_id)
             assert (untouched.epoch, untouched.process) == (theirs.epoch, None)
-        async with Assembly([surface_of("one", tells)], postgres_url, QUICK) as one:
-            assert texts_of((await ended(one, theirs)).task.model) == {"result": ["attempt 2"]}
+        async with AgentRuntime([surface_of("one", tells)], postgres_url, FAST_SETTINGS) as one:
+            assert artifact_texts((await ended(one, theirs)).task.model) == {"result": ["attempt 2"]}
 
 
 @pytest.mark.parametrize(("store", "is_told"), [("memory", True), ("sqlite:///{}/tasks.db", False)], ids=["memory", "file"])
 async def test_tasks_that_will_be_gone_are_told_of(store: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_told: bool) -> None:
     """Whoever starts a process without a store reads in its log that tasks end with it, and what keeps them."""
     caplog.set_level("INFO", "a2a_runtime")
-    async with Assembly([Surface(busy_agent())], store.format(tmp_path), QUICK):
+    async with AgentRuntime([Surface(build_test_agent())], store.format(tmp_path), FAST_SETTINGS):
         assert ("kept in memory" in caplog.text) is is_told
         assert ("A2A_STORE" in caplog.text) is is_told

@@ -11,9 +11,9 @@ from typing import Self
 
 import httpx
 import pytest
-from conformance.security.guarded import Person
-from integration.serving import busy_agent, on_a_socket
-from integration.talking import VOICES, RefusedError, Talker, Voice, request_of
+from conformance.security.guarded import AuthenticatedTalker
+from integration.serving import build_test_agent, serve_on_socket
+from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
 from litestar.testing import TestClient
 from unit.auth.test_tokens import REFUSED as WRONG_TOKENS
 from unit.auth.test_tokens import TRUSTED
@@ -29,17 +29,17 @@ from a2a_contract.v1_0 import (
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeys, digest
-from a2a_runtime.auth.gate import Checkpoint
-from a2a_runtime.auth.jwks import PublishedKeys, Times
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
+from a2a_runtime.auth.gate import AuthGate
+from a2a_runtime.auth.jwks import JwksKeys, KeyCachePolicy
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.issuer import Issuer
-from a2a_runtime.testing.receiver import Call, Receiver, Reply
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
-ISSUER = Issuer()
+ISSUER = TokenIssuer()
 ABLE = Capabilities(extended_agent_card=True)
 
 
@@ -59,75 +59,77 @@ def guarded() -> Surface:
     agent.add("who", who)
     agent.add("pay", who, require=[{"bearer": ["pay"]}])
     agent.add("audit", who, require=[{"bearer": ["audit"]}], only_extended=True)
-    tokens = JwtAuthenticator(ISSUER.keys(), ISSUER.expected())
-    return Surface(agent, gate=Checkpoint(tokens, ApiKeys({digest("k"): Identity("box")}), require=[{"bearer": ["tasks"]}, {"apiKey": []}]))
+    tokens = JwtAuthenticator(ISSUER.keys(), ISSUER.validation())
+    return Surface(
+        agent, gate=AuthGate(tokens, ApiKeyAuthenticator({digest_key("k"): Identity("box")}), require=[{"bearer": ["tasks"]}, {"apiKey": []}])
+    )
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of the guarded agent."""
-    with TestClient(create_app(guarded(), store="memory", settings=QUICK)) as client:
+    with TestClient(create_app(guarded(), store="memory", settings=FAST_SETTINGS)) as client:
         yield client
 
 
-@pytest.fixture(params=VOICES, ids=str)
-def voice(request: pytest.FixtureRequest) -> Voice:
+@pytest.fixture(params=DIALECT_BINDINGS, ids=str)
+def voice(request: pytest.FixtureRequest) -> DialectBinding:
     """A dialect over a binding."""
-    voice: Voice = request.param
+    voice: DialectBinding = request.param
     return voice
 
 
-def person(client: httpx.Client, voice: Voice, scope: str = "tasks") -> Person:
+def person(client: httpx.Client, voice: DialectBinding, scope: str = "tasks") -> AuthenticatedTalker:
     """Make somebody with some scopes."""
-    return Person(client, voice, token=ISSUER.token("ada", scope=scope, email="ada@example.org"))
+    return AuthenticatedTalker(client, voice, token=ISSUER.issue_token("ada", scope=scope, email="ada@example.org"))
 
 
-def test_a_handler_knows_who_is_calling(client: httpx.Client, voice: Voice) -> None:
+def test_a_handler_knows_who_is_calling(client: httpx.Client, voice: DialectBinding) -> None:
     """Subject, scopes and claims, in every dialect."""
     task = person(client, voice).task("x", skill="who")
     assert [part.text for each in task.artifacts or () for part in each.parts] == ["bearer:ada ['tasks'] ada@example.org"]
 
 
-def test_the_unknown_are_told_what_would_help(client: httpx.Client, voice: Voice) -> None:
+def test_the_unknown_are_told_what_would_help(client: httpx.Client, voice: DialectBinding) -> None:
     """A status, a challenge and an error of the dialect; never what was sent."""
-    wrong = ISSUER.token(exp=1)
+    wrong = ISSUER.issue_token(exp=1)
     for token, said in (("", "Authentication required"), (wrong, "The token has expired")):
-        answer = Person(client, voice, token=token).raw(SEND_MESSAGE, request_of("x"))
+        answer = AuthenticatedTalker(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
         assert answer.status_code == 401
         assert said in answer.text
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert not token or token not in answer.text + str(answer.headers)
 
 
-def test_a_missing_scope_is_told(client: httpx.Client, voice: Voice) -> None:
+def test_a_missing_scope_is_told(client: httpx.Client, voice: DialectBinding) -> None:
     """On the surface, and on the skill."""
     for scope, skill, missing in (("", "who", "tasks"), ("tasks", "pay", "pay")):
-        answer = person(client, voice, scope).raw(SEND_MESSAGE, request_of("x", skill=skill))
+        answer = person(client, voice, scope).call_raw(SEND_MESSAGE, build_send_request("x", skill=skill))
         assert (answer.status_code, missing in answer.text) == (403, True)
         assert f'scope="{missing}"' in answer.headers["www-authenticate"]
     assert person(client, voice, "tasks pay").task("x", skill="pay").status.state == TaskState.COMPLETED
 
 
-def test_a_hidden_skill_is_not_there_for_others(client: httpx.Client, voice: Voice) -> None:
+def test_a_hidden_skill_is_not_there_for_others(client: httpx.Client, voice: DialectBinding) -> None:
     """Whoever may not use it gets the answer that a made-up name gets, and it stands on no card of theirs."""
     outsider, auditor = person(client, voice), person(client, voice, "tasks audit")
-    refused = [outsider.raw(SEND_MESSAGE, request_of("x", skill=name, message_id="m")) for name in ("audit", "nope!")]
+    refused = [outsider.call_raw(SEND_MESSAGE, build_send_request("x", skill=name, message_id="m")) for name in ("audit", "nope!")]
     assert refused[0].text.replace("audit", "…") == refused[1].text.replace("nope!", "…")
     assert auditor.task("x", skill="audit").status.state == TaskState.COMPLETED
-    cards = [each.raw(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()).text for each in (outsider, auditor)]
+    cards = [each.call_raw(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()).text for each in (outsider, auditor)]
     assert [[name in card for name in ("who", "pay", "audit")] for card in cards] == [[True, True, False], [True, True, True]]
 
 
 def test_a_follow_up_needs_what_its_skill_needs(client: httpx.Client) -> None:
     """A caller who has lost a scope since cannot go on."""
-    agent = busy_agent()
+    agent = build_test_agent()
     asked = Agent("asking")
-    asked.add("ask", agent.skills["ask"].run.handler, require=[{"bearer": ["pay"]}])
-    gate = Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected()))
-    with TestClient(create_app(Surface(asked, gate=gate), store="memory", settings=QUICK)) as other:
-        voice = Voice(V1_0.name, is_jsonrpc=True)
+    asked.add("ask", agent.skills["ask"].skill.handler, require=[{"bearer": ["pay"]}])
+    gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation()))
+    with TestClient(create_app(Surface(asked, gate=gate), store="memory", settings=FAST_SETTINGS)) as other:
+        voice = DialectBinding(V1_0.name, is_jsonrpc=True)
         task = person(other, voice, "pay").task("x")
-        with pytest.raises(RefusedError) as refused:
+        with pytest.raises(CallError) as refused:
             person(other, voice, "").send("y", task_id=task.id)
         assert refused.value.status == 403
         assert person(other, voice, "pay").task("y", task_id=task.id).status.state == TaskState.COMPLETED
@@ -140,7 +142,7 @@ def test_the_card_the_gate_and_the_errors_say_the_same(client: httpx.Client) -> 
     assert set(card["securitySchemes"]) == {"bearer", "apiKey"}
     assert card["securityRequirements"] == [{"schemes": {"bearer": {"list": ["tasks"]}}}, {"schemes": {"apiKey": {}}}]
     key = card["securitySchemes"]["apiKey"]["apiKeySecurityScheme"]
-    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": request_of("x").to_dict()}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": build_send_request("x").to_dict()}
     assert (
         client.post("/", json=body, headers={key["name"]: "k"}).json()["result"]["task"]["artifacts"][0]["parts"][0]["text"].startswith("apiKey:box")
     )
@@ -155,8 +157,14 @@ def test_the_card_the_gate_and_the_errors_say_the_same(client: httpx.Client) -> 
 
 PROMISES: dict[str, tuple[dict[str, object], str]] = {
     "no gate": ({"security_requirements": needs()}, "nobody looks; give the surface a gate"),
-    "said twice": ({"security_requirements": needs(), "gate": Checkpoint(ApiKeys({}))}, "the gate says what callers prove, and so does the agent"),
-    "skill of another scheme": ({"skill": [{"bearer": ["a"]}], "gate": Checkpoint(ApiKeys({}))}, "skill 'one' needs bearer; there is apiKey"),
+    "said twice": (
+        {"security_requirements": needs(), "gate": AuthGate(ApiKeyAuthenticator({}))},
+        "the gate says what callers prove, and so does the agent",
+    ),
+    "skill of another scheme": (
+        {"skill": [{"bearer": ["a"]}], "gate": AuthGate(ApiKeyAuthenticator({}))},
+        "skill 'one' needs bearer; there is apiKey",
+    ),
 }
 
 
@@ -169,26 +177,26 @@ def test_a_promise_that_nobody_keeps_stops_the_start(said: dict[str, object], co
         create_app(Surface(agent, gate=said.get("gate")), store="memory")  # type: ignore[arg-type]  # as above
 
 
-def test_no_token_is_in_a_log(client: httpx.Client, voice: Voice, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_token_is_in_a_log(client: httpx.Client, voice: DialectBinding, caplog: pytest.LogCaptureFixture) -> None:
     """Whatever goes wrong, at any level."""
     caplog.set_level(logging.DEBUG)
-    good, bad = ISSUER.token("ada", scope="tasks"), ISSUER.token(exp=1)
+    good, bad = ISSUER.issue_token("ada", scope="tasks"), ISSUER.issue_token(exp=1)
     for token in (good, bad, "not-even-a-token"):
-        Person(client, voice, token=token).raw(SEND_MESSAGE, request_of("x"))
+        AuthenticatedTalker(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
     assert not [record for record in caplog.records if any(token in record.getMessage() for token in (good, bad, "not-even-a-token"))]
 
 
-class Publisher:
+class KeyServer:
     """Publishes an issuer's keys on a real socket of this machine, as long as it wants to."""
 
-    def __init__(self, issuer: Issuer) -> None:
+    def __init__(self, issuer: TokenIssuer) -> None:
         self.issuer, self.is_open, self.asked = issuer, True, 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._receiver = Receiver(self._answer)
+        self._receiver = WebhookReceiver(self._answer)
         asyncio.run_coroutine_threadsafe(self._receiver.__aenter__(), self._loop).result()
         self.url = f"http://127.0.0.1:{self._receiver.port}/keys"
         return self
@@ -199,33 +207,33 @@ class Publisher:
         self._thread.join()
         self._loop.close()
 
-    def _answer(self, _call: Call) -> Reply:
+    def _answer(self, _call: WebhookRequest) -> WebhookResponse:
         self.asked += 1
-        return Reply(200, body=self.issuer.jwks()) if self.is_open else Reply(503)
+        return WebhookResponse(200, body=self.issuer.jwks()) if self.is_open else WebhookResponse(503)
 
 
 def test_keys_are_read_over_http_and_rotated() -> None:
     """An issuer with a JWKS document: read once, again for a new key, missed by nobody while it is away."""
-    issuer = Issuer()
-    with Publisher(issuer) as publisher:
+    issuer = TokenIssuer()
+    with KeyServer(issuer) as publisher:
         agent = Agent("known")
         agent.add("who", who)
-        gate = Checkpoint(JwtAuthenticator(PublishedKeys(publisher.url, Times(pause=0)), issuer.expected()))
-        with on_a_socket(create_app(Surface(agent, gate=gate), store="memory", settings=QUICK)) as client:
-            voice = Voice(V1_0.name, is_jsonrpc=True)
+        gate = AuthGate(JwtAuthenticator(JwksKeys(publisher.url, KeyCachePolicy(min_refresh_interval=0)), issuer.validation()))
+        with serve_on_socket(create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)) as client:
+            voice = DialectBinding(V1_0.name, is_jsonrpc=True)
 
             def status(token: str) -> int:
-                return Person(client, voice, token=token).raw(SEND_MESSAGE, request_of("x")).status_code
+                return AuthenticatedTalker(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x")).status_code
 
-            first = issuer.token()
+            first = issuer.issue_token()
             assert [status(first) for _ in range(3)] == [200, 200, 200]
             assert publisher.asked == 1
             issuer.rotate()
-            assert [status(issuer.token()), status(first)] == [200, 200]
+            assert [status(issuer.issue_token()), status(first)] == [200, 200]
             assert publisher.asked == 2
             publisher.is_open = False
             assert status(first) == 200
-            unknown = Issuer().token()
+            unknown = TokenIssuer().issue_token()
             assert status(unknown) == 503
             publisher.is_open = True
             assert status(unknown) == 401
@@ -233,32 +241,34 @@ def test_keys_are_read_over_http_and_rotated() -> None:
 
 WRONG = {
     **WRONG_TOKENS,
-    "a key that nobody has": (lambda: TRUSTED.token(head={"kid": "made-up"}), "The token is signed with a key that is not known"),
+    "a key that nobody has": (lambda: TRUSTED.issue_token(header={"kid": "made-up"}), "The token is signed with a key that is not known"),
 }
 
 
-@pytest.mark.parametrize("voice", [Voice(V1_0.name, is_jsonrpc=True), Voice(V0_3.name, is_jsonrpc=False)], ids=str)
-def test_wrong_tokens_are_refused_by_the_keys_that_an_issuer_publishes(voice: Voice) -> None:
+@pytest.mark.parametrize("voice", [DialectBinding(V1_0.name, is_jsonrpc=True), DialectBinding(V0_3.name, is_jsonrpc=False)], ids=str)
+def test_wrong_tokens_are_refused_by_the_keys_that_an_issuer_publishes(voice: DialectBinding) -> None:
     """Every kind of them, over real sockets: with the reason, without the token, and the issuer is asked once for all of them."""
-    with Publisher(TRUSTED) as publisher:
+    with KeyServer(TRUSTED) as publisher:
         agent = Agent("known")
         agent.add("who", who)
-        gate = Checkpoint(JwtAuthenticator(PublishedKeys(publisher.url, Times(fresh=3600, pause=3600)), TRUSTED.expected()))
-        with on_a_socket(create_app(Surface(agent, gate=gate), store="memory", settings=QUICK)) as client:
-            method, url, options = Talker(client, voice).question(SEND_MESSAGE, request_of("x"))
+        gate = AuthGate(
+            JwtAuthenticator(JwksKeys(publisher.url, KeyCachePolicy(fresh_seconds=3600, min_refresh_interval=3600)), TRUSTED.validation())
+        )
+        with serve_on_socket(create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)) as client:
+            method, url, options = DialectClient(client, voice).build_request(SEND_MESSAGE, build_send_request("x"))
 
             def answer(*tokens: str) -> httpx.Response:
                 shown = [(b"authorization", f"Bearer {token}".rstrip().encode("latin-1")) for token in tokens]
                 return client.request(method, url, content=options["content"], headers=[(b"content-type", b"application/json"), *shown])
 
-            assert answer(TRUSTED.token()).status_code == 200
+            assert answer(TRUSTED.issue_token()).status_code == 200
             for name, (token, reason) in WRONG.items():
                 wrong = token()
                 refused = answer(wrong)
                 assert (refused.status_code, reason in refused.text) == (401, True), name
                 assert not wrong or wrong not in refused.text + str(refused.headers)
                 assert 'error="invalid_token"' in refused.headers["www-authenticate"]
-            twice = answer(TRUSTED.token(), TRUSTED.token())
+            twice = answer(TRUSTED.issue_token(), TRUSTED.issue_token())
             assert (twice.status_code, "more than once" in twice.text) == (401, True)
         assert publisher.asked == 1
 
@@ -275,4 +285,4 @@ def test_talkers_without_a_token_are_still_talkers(client: httpx.Client) -> None
     """The public card needs no token, also on a guarded surface."""
     assert client.get("/.well-known/agent-card.json").status_code == 200
     assert json.loads(client.get("/.well-known/agent.json").content)["name"] == "guarded"
-    assert isinstance(person(client, VOICES[0]), Talker)
+    assert isinstance(person(client, DIALECT_BINDINGS[0]), DialectClient)

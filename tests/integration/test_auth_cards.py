@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from integration.serving import busy_agent
+from integration.serving import build_test_agent
 from litestar import Litestar
 from litestar.testing import AsyncTestClient
 
@@ -17,29 +17,29 @@ from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.keys import published
+from a2a_runtime.auth.keys import keys_from_jwks
 from a2a_runtime.client import A2AClient, ClientOptions, Pin
-from a2a_runtime.client.signatures import CardNotTrustedError, SignedBy
-from a2a_runtime.crypto.card_signatures import CardSigner, Trust, verified
+from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier
+from a2a_runtime.crypto.card_signatures import CardSigner, TrustStore, verify_card
 from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 pytestmark = pytest.mark.anyio
 
 KEY, OTHER = SigningKey.generate(), SigningKey.generate()
-TRUST, MISTRUST = (Trust(published([key.published()])) for key in (KEY, OTHER))
+TRUST, MISTRUST = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (KEY, OTHER))
 BASE = "http://testserver.local"
 
 
 def app() -> Litestar:
     """Serve an agent with a signed card."""
-    surface = Surface(busy_agent(), signer=CardSigner([KEY]), public_url=BASE)
-    return Litestar(plugins=[A2APlugin(surface, store="memory", settings=QUICK)], logging_config=None)
+    surface = Surface(build_test_agent(), signer=CardSigner([KEY]), public_url=BASE)
+    return Litestar(plugins=[A2APlugin(surface, store="memory", settings=FAST_SETTINGS)], logging_config=None)
 
 
-async def task_of(trust: Trust, *, required: bool = True, dialect: str = V1_0.name, spoil: bool = False) -> object:
+async def task_of(trust: TrustStore, *, required: bool = True, dialect: str = V1_0.name, spoil: bool = False) -> object:
     """Send something to the agent of a card that is checked; perhaps somebody in between has changed it."""
     async with AsyncTestClient(app()) as server:
 
@@ -52,7 +52,7 @@ async def task_of(trust: Trust, *, required: bool = True, dialect: str = V1_0.na
                 body = json.dumps(card).encode()
             return httpx.Response(sent.status_code, content=body, headers={"content-type": sent.headers["content-type"]})
 
-        options = ClientOptions(pin=Pin(dialect), check_card=SignedBy(trust, required=required))
+        options = ClientOptions(pin=Pin(dialect), card_verifier=CardVerifier(trust, required=required))
         async with A2AClient(BASE, transport=httpx.MockTransport(answer), options=options) as client:
             return await client.send("hello")
 
@@ -80,10 +80,10 @@ async def test_or_a_warning(caplog: pytest.LogCaptureFixture) -> None:
 def test_whoever_asks_does_not_choose_what_is_signed(tmp_path: Path) -> None:
     """Without an address that was said, a card has that of the request's Host; nothing of that kind is signed, and the cure is told at start."""
     with pytest.raises(ValueError, match=r"nobody has said where it is.*Agent\(url=…\)"):
-        Surface(busy_agent(), signer=CardSigner([KEY]))
+        Surface(build_test_agent(), signer=CardSigner([KEY]))
     (tmp_path / "key.pem").write_text(KEY.to_pem())
     with pytest.raises(ValueError, match="nobody has said where it is"):
-        create_app(Surface(busy_agent()), store="memory", settings=replace(QUICK, signing_keys=str(tmp_path / "key.pem")))
+        create_app(Surface(build_test_agent()), store="memory", settings=replace(FAST_SETTINGS, signing_keys=str(tmp_path / "key.pem")))
 
 
 async def test_a_signed_address_is_the_one_that_was_said() -> None:
@@ -91,7 +91,7 @@ async def test_a_signed_address_is_the_one_that_was_said() -> None:
     async with AsyncTestClient(app()) as client:
         for header in ("host", "x-forwarded-host"):
             answer = await client.get("/.well-known/agent-card.json", headers={header: "evil.example"})
-            known = json.dumps(await verified(answer.json(), TRUST))
+            known = json.dumps(await verify_card(answer.json(), TRUST))
             assert BASE in known
             assert "evil" not in known
 
@@ -100,4 +100,4 @@ def test_surfaces_whose_cards_are_not_signed_need_no_address() -> None:
     """Those of mesh: their format has no member for signatures."""
     agent = Agent("mesh")
     agent.add("echo", lambda ctx: ctx.text)
-    assert Surface(agent, dialects=frozenset((MESH.name,)), signer=CardSigner([KEY])).address is None
+    assert Surface(agent, dialects=frozenset((MESH.name,)), signer=CardSigner([KEY])).configured_url is None

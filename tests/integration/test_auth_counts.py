@@ -8,18 +8,18 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from conformance.security.guarded import ISSUER, Person, checkpoint, guarded_agent
-from integration.talking import Voice
+from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate, guarded_agent
+from integration.talking import DialectBinding
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V1_0
 from a2a_contract.operations import GET_TASK
 from a2a_contract.v1_0 import GetTaskRequest
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.rate_limit import ANY, LocalCounts, Rate, Rates, SharedCounts, TooOftenError
-from a2a_runtime.stores.factory import open_store
+from a2a_runtime.auth.rate_limit import ANY_OPERATION, LocalCounter, RateLimit, RateLimiter, SharedCounter, TooManyRequestsError
+from a2a_runtime.stores.factory import create_store
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 pytestmark = pytest.mark.anyio
 
@@ -33,25 +33,25 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def pair(database: str) -> AsyncIterator[list[Rates]]:
+async def pair(database: str) -> AsyncIterator[list[RateLimiter]]:
     """The rates of one agent as two processes have them, on one database."""
     async with AsyncExitStack() as stack:
         found = []
         for visits in (False, True):
-            store = open_store(database, visits=visits)
+            store = create_store(database, attach=visits)
             await store.open()
             stack.push_async_callback(store.close)
-            found.append(Rates({ANY: Rate(ALLOWED, 3600)}, shared=True).counted_in(store))
+            found.append(RateLimiter({ANY_OPERATION: RateLimit(ALLOWED, 3600)}, shared=True).with_store(store))
         yield found
 
 
-async def test_of_many_at_once_exactly_as_many_come_in_as_may(pair: list[Rates]) -> None:
+async def test_of_many_at_once_exactly_as_many_come_in_as_may(pair: list[RateLimiter]) -> None:
     """However they are spread over processes: not one more, and not one less."""
 
     async def is_let_in(number: int) -> bool:
         try:
-            await pair[number % 2].spend("/agent", "ada", GET_TASK.name)
-        except TooOftenError:
+            await pair[number % 2].check_operation("/agent", "ada", GET_TASK.name)
+        except TooManyRequestsError:
             return False
         return True
 
@@ -61,16 +61,16 @@ async def test_of_many_at_once_exactly_as_many_come_in_as_may(pair: list[Rates])
 def test_shared_rates_are_counted_where_the_tasks_are(tmp_path: Path) -> None:
     """One agent after the other on the same file: what was spent at the first is spent."""
     for expected in ([404, 404, 429], [429]):
-        surface = Surface(guarded_agent(), gate=checkpoint(), rates=Rates({ANY: Rate(2, 3600)}, shared=True))
-        with TestClient(create_app(surface, store=f"sqlite:///{tmp_path}/tasks.db", settings=QUICK)) as client:
-            ada = Person(client, Voice(V1_0.name, is_jsonrpc=False), token=ISSUER.token("ada", org="acme"))
-            assert [ada.raw(GET_TASK, GetTaskRequest(id="nope")).status_code for _ in expected] == expected
+        surface = Surface(guarded_agent(), gate=build_gate(), rate_limiter=RateLimiter({ANY_OPERATION: RateLimit(2, 3600)}, shared=True))
+        with TestClient(create_app(surface, store=f"sqlite:///{tmp_path}/tasks.db", settings=FAST_SETTINGS)) as client:
+            ada = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=False), token=ISSUER.issue_token("ada", org="acme"))
+            assert [ada.call_raw(GET_TASK, GetTaskRequest(id="nope")).status_code for _ in expected] == expected
 
 
 def test_rates_are_counted_in_one_place() -> None:
     """A place of its own and the store at once would be two truths; what is not shared stays where it is."""
     with pytest.raises(ValueError, match="leave out counts, or shared=True"):
-        Rates({}, LocalCounts(), shared=True)
-    rates, store = Rates({}), open_store("memory")
-    assert rates.counted_in(store) is rates
-    assert SharedCounts(store) == SharedCounts(store)
+        RateLimiter({}, LocalCounter(), shared=True)
+    rates, store = RateLimiter({}), create_store("memory")
+    assert rates.with_store(store) is rates
+    assert SharedCounter(store) == SharedCounter(store)

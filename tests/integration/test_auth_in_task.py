@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, Person, checkpoint
-from integration.talking import VOICES, RefusedError, Voice
+from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate
+from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding
 from litestar import Litestar, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromQuery
@@ -17,20 +17,20 @@ from litestar.testing import TestClient
 
 from a2a_contract.v1_0 import TaskState
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK, texts_of, user_message
+from a2a_runtime.testing.agent import FAST_SETTINGS, artifact_texts, build_user_message
 
-ADA, EVE = ISSUER.token("ada", org="acme"), ISSUER.token("eve", org="acme")
+ADA, EVE = ISSUER.issue_token("ada", org="acme"), ISSUER.issue_token("eve", org="acme")
 
 
 @dataclass
-class Bank:
+class TokenBank:
     """An agent that needs a permission of somebody else's authorization server, and the page to which that one sends people back."""
 
-    waiting: dict[str, tuple[Scope, str]] = field(default_factory=dict)
+    waiting: dict[str, tuple[TaskScope, str]] = field(default_factory=dict)
 
     async def pay(self, ctx: TaskContext) -> str:
         """Ask for permission, and pay."""
@@ -47,57 +47,57 @@ class Bank:
         """Make the app."""
         agent = Agent("bank")
         agent.add("pay", self.pay)
-        plugin = A2APlugin(Surface(agent, "/bank", gate=checkpoint()), store="memory", settings=QUICK)
+        plugin = A2APlugin(Surface(agent, "/bank", gate=build_gate()), store="memory", settings=FAST_SETTINGS)
 
         @get("/permitted")
         async def permitted(ticket: FromQuery[str]) -> str:
-            if ticket not in self.waiting or plugin.assembly is None:
+            if ticket not in self.waiting or plugin.runtime is None:
                 raise NotFoundException
             scope, task_id = self.waiting.pop(ticket)
-            await plugin.assembly.engine.message(scope, task_id, user_message("a permission from elsewhere"))
+            await plugin.runtime.engine.send_message(scope, task_id, build_user_message("a permission from elsewhere"))
             return "thank you"
 
         return Litestar([permitted], plugins=[plugin], logging_config=None)
 
 
 @pytest.fixture
-def bank() -> Bank:
+def bank() -> TokenBank:
     """A bank."""
-    return Bank()
+    return TokenBank()
 
 
 @pytest.fixture
-def client(bank: Bank) -> Iterator[httpx.Client]:
+def client(bank: TokenBank) -> Iterator[httpx.Client]:
     """A client of the bank."""
     with TestClient(bank.app()) as client:
         yield client
 
 
-@pytest.fixture(params=VOICES, ids=str)
-def voice(request: pytest.FixtureRequest) -> Voice:
+@pytest.fixture(params=DIALECT_BINDINGS, ids=str)
+def voice(request: pytest.FixtureRequest) -> DialectBinding:
     """A dialect over a binding."""
-    voice: Voice = request.param
+    voice: DialectBinding = request.param
     return voice
 
 
-def test_a_message_gives_the_permission(client: httpx.Client, voice: Voice) -> None:
+def test_a_message_gives_the_permission(client: httpx.Client, voice: DialectBinding) -> None:
     """The caller answers, and nobody else can."""
-    ada, eve = (Person(client, voice, "/bank", token) for token in (ADA, EVE))
+    ada, eve = (AuthenticatedTalker(client, voice, "/bank", token) for token in (ADA, EVE))
     task = ada.task("100")
     assert task.status.state == TaskState.AUTH_REQUIRED
     assert task.status.message is not None
-    with pytest.raises(RefusedError):
+    with pytest.raises(CallError):
         eve.task("mine", task_id=task.id)
-    assert texts_of(ada.task("a code", task_id=task.id)) == {"result": ["paid with a code"]}
+    assert artifact_texts(ada.task("a code", task_id=task.id)) == {"result": ["paid with a code"]}
 
 
-def test_the_permission_comes_from_elsewhere(client: httpx.Client, bank: Bank, voice: Voice) -> None:
+def test_the_permission_comes_from_elsewhere(client: httpx.Client, bank: TokenBank, voice: DialectBinding) -> None:
     """The task goes on without another message, and once only."""
-    ada = Person(client, voice, "/bank", ADA)
+    ada = AuthenticatedTalker(client, voice, "/bank", ADA)
     task = ada.task("100")
     (ticket,) = bank.waiting
     assert client.get("/permitted", params={"ticket": "guessed"}).status_code == 404
     assert client.get("/permitted", params={"ticket": ticket}).status_code == 200
-    reader = Person(client, VOICES[0], "/bank", ADA)
+    reader = AuthenticatedTalker(client, DIALECT_BINDINGS[0], "/bank", ADA)
     done = next(each for _ in range(100) if (each := reader.get(task.id)).status.state == TaskState.COMPLETED)
-    assert texts_of(done) == {"result": ["paid with a permission from elsewhere"]}
+    assert artifact_texts(done) == {"result": ["paid with a permission from elsewhere"]}

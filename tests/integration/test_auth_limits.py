@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from conformance.security.guarded import ISSUER, Person, checkpoint, guarded_agent
-from integration.talking import VOICES, Talker, Voice, request_of
+from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate, guarded_agent
+from integration.talking import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import MESH, V0_3, V1_0
@@ -19,57 +19,57 @@ from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE
 from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeys, digest
-from a2a_runtime.auth.gate import Checkpoint
-from a2a_runtime.auth.rate_limit import ANY, Counts, Guesses, LocalCounts, Rate, Rates, SharedCounts
-from a2a_runtime.logs import CleanFormatter, plain, record
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
+from a2a_runtime.auth.gate import AuthGate
+from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, LocalCounter, RateLimit, RateLimiter, SharedCounter, WindowCounter
+from a2a_runtime.logs import SanitizingFormatter, audit, sanitize
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.surface import Limits, Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.clock import FakeClock
 
-RPC = Voice(V1_0.name, is_jsonrpc=True)
-MESH_VOICE = Voice(MESH.name, is_jsonrpc=True)
-ADA, EVE = ISSUER.token("ada", org="acme"), ISSUER.token("eve", org="acme")
+RPC = DialectBinding(V1_0.name, is_jsonrpc=True)
+MESH_VOICE = DialectBinding(MESH.name, is_jsonrpc=True)
+ADA, EVE = ISSUER.issue_token("ada", org="acme"), ISSUER.issue_token("eve", org="acme")
 
 
 @contextmanager
 def surface(**said: object) -> Iterator[TestClient[object]]:
     """Serve a surface with some limits."""
-    with TestClient(create_app(Surface(guarded_agent(), gate=checkpoint(), **said), store="memory", settings=QUICK)) as client:  # type: ignore[arg-type]  # whatever a test says
+    with TestClient(create_app(Surface(guarded_agent(), gate=build_gate(), **said), store="memory", settings=FAST_SETTINGS)) as client:  # type: ignore[arg-type]  # whatever a test says
         yield client  # type: ignore[misc]  # an app of Litestar
 
 
 @pytest.mark.parametrize("is_shared", [False, True], ids=["this process", "all replicas"])
-@pytest.mark.parametrize("voice", VOICES, ids=str)
-def test_a_caller_asks_so_often_and_no_oftener(voice: Voice, is_shared: bool) -> None:  # noqa: FBT001 - a table
+@pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
+def test_a_caller_asks_so_often_and_no_oftener(voice: DialectBinding, is_shared: bool) -> None:  # noqa: FBT001 - a table
     """Each caller and each operation has its own count; the refusal says when to come again."""
     clock = FakeClock()
-    counts: Counts = SharedCounts(MemoryStore(StoreOptions(clock))) if is_shared else LocalCounts(clock)
-    with surface(rates=Rates({SEND_MESSAGE.name: Rate(2, 60), ANY: Rate(3, 60)}, counts)) as client:
-        ada, eve = (Person(client, voice, token=token) for token in (ADA, EVE))
-        assert [ada.raw(SEND_MESSAGE, request_of("x")).status_code for _ in range(3)] == [200, 200, 429]
-        refused = ada.raw(SEND_MESSAGE, request_of("x"))
+    counts: WindowCounter = SharedCounter(MemoryStore(StoreOptions(clock))) if is_shared else LocalCounter(clock)
+    with surface(rates=RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, counts)) as client:
+        ada, eve = (AuthenticatedTalker(client, voice, token=token) for token in (ADA, EVE))
+        assert [ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code for _ in range(3)] == [200, 200, 429]
+        refused = ada.call_raw(SEND_MESSAGE, build_send_request("x"))
         assert 1 <= int(refused.headers["retry-after"]) <= 61
-        assert eve.raw(SEND_MESSAGE, request_of("x")).status_code == 200
-        found = [ada.raw(GET_TASK, GetTaskRequest(id="nope")).status_code for _ in range(4)]
+        assert eve.call_raw(SEND_MESSAGE, build_send_request("x")).status_code == 200
+        found = [ada.call_raw(GET_TASK, GetTaskRequest(id="nope")).status_code for _ in range(4)]
         assert found[-1] == 429
         assert 429 not in found[:3]
         clock.advance(61)
-        assert ada.raw(SEND_MESSAGE, request_of("x")).status_code == 200
+        assert ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code == 200
 
 
-@pytest.mark.parametrize("voice", [*VOICES, MESH_VOICE], ids=str)
-def test_who_guesses_is_told_to_wait(voice: Voice, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("voice", [*DIALECT_BINDINGS, MESH_VOICE], ids=str)
+def test_who_guesses_is_told_to_wait(voice: DialectBinding, caplog: pytest.LogCaptureFixture) -> None:
     """In the words of the dialect, with the time; it is on record, without what was tried."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
-    gate = Checkpoint(ApiKeys({digest("k"): Identity("ada")}, guesses=Guesses(Rate(2, 60), None)))
+    gate = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}, failed_attempts=FailedAttemptLimiter(RateLimit(2, 60), None)))
     mounted = Surface(guarded_agent(), gate=gate, dialects=frozenset((V1_0.name, V0_3.name, MESH.name)), only=frozenset(("echo",)))
-    with TestClient(create_app(mounted, store="memory", settings=QUICK)) as client:
-        caller = Talker(client, voice)
-        request = request_of("x", task_id="t-1") if voice is MESH_VOICE else request_of("x")
-        answers = [caller.raw(SEND_MESSAGE, request, x_api_key=f"guess-{number}") for number in range(4)]
+    with TestClient(create_app(mounted, store="memory", settings=FAST_SETTINGS)) as client:
+        caller = DialectClient(client, voice)
+        request = build_send_request("x", task_id="t-1") if voice is MESH_VOICE else build_send_request("x")
+        answers = [caller.call_raw(SEND_MESSAGE, request, x_api_key=f"guess-{number}") for number in range(4)]
     assert [each.status_code for each in answers] == [401, 401, 429, 429]
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 61
     body = answers[-1].json()
@@ -85,11 +85,11 @@ def test_who_guesses_is_told_to_wait(voice: Voice, caplog: pytest.LogCaptureFixt
 def test_an_agent_serves_so_many_at_once() -> None:
     """A request beyond that is told to come again."""
     with surface(limits=Limits(concurrency=0)) as client:
-        assert "temporarily unavailable" in Person(client, RPC, token=ADA).raw(SEND_MESSAGE, request_of("x")).text
+        assert "temporarily unavailable" in AuthenticatedTalker(client, RPC, token=ADA).call_raw(SEND_MESSAGE, build_send_request("x")).text
         assert client.get("/.well-known/agent-card.json").status_code == 200
     with surface(limits=Limits(concurrency=1)) as client:
-        ada = Person(client, RPC, token=ADA)
-        assert [ada.raw(SEND_MESSAGE, request_of("x")).status_code for _ in range(3)] == [200] * 3
+        ada = AuthenticatedTalker(client, RPC, token=ADA)
+        assert [ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code for _ in range(3)] == [200] * 3
 
 
 SIZES = {
@@ -100,15 +100,15 @@ SIZES = {
 
 
 @pytest.mark.parametrize(("values", "said"), SIZES.values(), ids=SIZES.keys())
-@pytest.mark.parametrize("voice", [*VOICES, MESH_VOICE], ids=str)
-def test_a_message_is_so_large_and_no_larger(voice: Voice, values: list[object], said: str) -> None:
+@pytest.mark.parametrize("voice", [*DIALECT_BINDINGS, MESH_VOICE], ids=str)
+def test_a_message_is_so_large_and_no_larger(voice: DialectBinding, values: list[object], said: str) -> None:
     """Parts, bytes and nesting, with the place."""
     if voice is MESH_VOICE and "deeper" in said:
         pytest.skip("mesh has no data, only texts")
     only = {"dialects": frozenset((V1_0.name, V0_3.name, MESH.name)), "only": frozenset(("echo",))} if voice is MESH_VOICE else {}
     with surface(limits=Limits(parts=3, part_bytes=1000, depth=3), **only) as client:
-        ada = Person(client, voice, token=ADA)
-        answer = ada.raw(SEND_MESSAGE, request_of(*values, skill="echo", task_id="t-1" if only else None))
+        ada = AuthenticatedTalker(client, voice, token=ADA)
+        answer = ada.call_raw(SEND_MESSAGE, build_send_request(*values, skill="echo", task_id="t-1" if only else None))
         assert said in answer.text
         assert "message.parts" in answer.text
         assert ada.task({"a": [1]}, "x", skill="echo", task_id="t-2" if only else None).id
@@ -117,7 +117,7 @@ def test_a_message_is_so_large_and_no_larger(voice: Voice, values: list[object],
 def test_an_answer_has_so_much_history_and_no_more() -> None:
     """Whatever the client asks for."""
     with surface(limits=Limits(history=1)) as client:
-        ada = Person(client, RPC, token=ADA)
+        ada = AuthenticatedTalker(client, RPC, token=ADA)
         task = ada.task("x", skill="ask")
         ada.task("y", task_id=task.id)
         assert len(ada.get(task.id, history_length=100).history or ()) == 1
@@ -128,10 +128,10 @@ def test_refusals_denials_and_cancels_are_on_record(caplog: pytest.LogCaptureFix
     """One line of JSON each, with who and why, and without credentials."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
     with surface() as client:
-        Person(client, RPC, token="wrong").raw(SEND_MESSAGE, request_of("x"))  # noqa: S106 - of this test
-        Person(client, RPC, token=ADA).raw(SEND_MESSAGE, request_of("x", tenant="umbrella"))
-        Person(client, RPC, token=ADA).raw(CANCEL_TASK, CancelTaskRequest(id="x" * 5000))
-    record("test", said="evil\n\x1b[31m", caller="")
+        AuthenticatedTalker(client, RPC, token="wrong").call_raw(SEND_MESSAGE, build_send_request("x"))  # noqa: S106 - of this test
+        AuthenticatedTalker(client, RPC, token=ADA).call_raw(SEND_MESSAGE, build_send_request("x", tenant="umbrella"))
+        AuthenticatedTalker(client, RPC, token=ADA).call_raw(CANCEL_TASK, CancelTaskRequest(id="x" * 5000))
+    audit("test", said="evil\n\x1b[31m", caller="")
     lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
     assert [(each["event"], each["caller"]) for each in lines] == [("refused", ""), ("denied", "ada"), ("cancel", "ada"), ("test", "")]
     assert lines[0]["reason"] == "The token is not valid"
@@ -142,13 +142,13 @@ def test_refusals_denials_and_cancels_are_on_record(caplog: pytest.LogCaptureFix
 
 def test_what_clients_say_controls_no_terminal() -> None:
     """Cut at a thousand characters, without control characters; line breaks and tabs are kept, as JSON escapes."""
-    assert plain("a\x00b\x1b[0m\u202ec\n\td" + "x" * 2000) == "ab[0mc\n\td" + "x" * 988
-    record("test", said="a\nb")  # nobody listens: nothing is written
+    assert sanitize("a\x00b\x1b[0m\u202ec\n\td" + "x" * 2000) == "ab[0mc\n\td" + "x" * 988
+    audit("test", said="a\nb")  # nobody listens: nothing is written
     try:
         int("boom\x1b[31m" + "x" * 5000)
     except ValueError:
         evil = logging.LogRecord("a", logging.ERROR, __file__, 1, "said %s", ("hi\nFAKE line\x1b[31m",), sys.exc_info())
-    written = CleanFormatter("%(levelname)s %(message)s").format(evil).splitlines()
+    written = SanitizingFormatter("%(levelname)s %(message)s").format(evil).splitlines()
     assert written[0] == "ERROR said hi\\nFAKE line[31m"
     assert max(map(len, written)) <= 1000
     assert not [line for line in written if "\x1b" in line]
@@ -167,7 +167,7 @@ def test_pages_of_others_may_not_call_unless_named(caplog: pytest.LogCaptureFixt
     """By default nobody's; then those who are named; everybody's only with a warning."""
     for origins, allowed in (("", {}), (PAGE, {PAGE: PAGE}), ("*", {PAGE: "*", "https://evil.example": "*"})):
         caplog.clear()
-        app = create_app(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=replace(QUICK, cors_origins=origins))
+        app = create_app(Surface(guarded_agent(), gate=build_gate()), store="memory", settings=replace(FAST_SETTINGS, cors_origins=origins))
         with TestClient(app) as client:
             for origin in (PAGE, "https://evil.example"):
                 for path in ("/", "/message:send", "/.well-known/agent-card.json"):
@@ -181,7 +181,7 @@ def test_pages_of_others_may_not_call_unless_named(caplog: pytest.LogCaptureFixt
 def test_browsers_may_be_told_to_come_over_tls() -> None:
     """On every answer of the app, refusals and cards included."""
     for seconds, said in ((0, None), (60, "max-age=60; includeSubDomains")):
-        app = create_app(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=replace(QUICK, hsts=seconds))
+        app = create_app(Surface(guarded_agent(), gate=build_gate()), store="memory", settings=replace(FAST_SETTINGS, hsts_seconds=seconds))
         with TestClient(app) as client:
             for path in ("/.well-known/agent-card.json", "/tasks", "/nothing/at/all/here"):
                 assert client.get(path).headers.get("strict-transport-security") == said

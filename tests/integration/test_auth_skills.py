@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from integration.talking import VOICES, Talker, Voice, request_of
+from integration.talking import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
 from integration.test_auth import ABLE, guarded, person, who
 from litestar.testing import TestClient
 
@@ -15,14 +15,14 @@ from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, SubscribeToTask
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeys, digest
-from a2a_runtime.auth.gate import Checkpoint, Gate, OpenGate
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
+from a2a_runtime.auth.gate import AuthGate, Gate, OpenGate
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.schema import Form
+from a2a_runtime.skills.schema import TypedSchema
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
-pytestmark = pytest.mark.parametrize("voice", VOICES, ids=str)
+pytestmark = pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
 
 ABOUT = ((GET_TASK, GetTaskRequest), (CANCEL_TASK, CancelTaskRequest), (SUBSCRIBE_TO_TASK, SubscribeToTaskRequest))
 """What may be done with a task, and what asks for it."""
@@ -31,41 +31,43 @@ ABOUT = ((GET_TASK, GetTaskRequest), (CANCEL_TASK, CancelTaskRequest), (SUBSCRIB
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of an agent with a skill for everybody, one that needs a scope, and one that nobody else may know of."""
-    with TestClient(create_app(guarded(), store="memory", settings=QUICK)) as client:
+    with TestClient(create_app(guarded(), store="memory", settings=FAST_SETTINGS)) as client:
         yield client
 
 
-@pytest.mark.parametrize("gate", [None, OpenGate(), Checkpoint(ApiKeys({digest("k"): Identity("box")}), require=[{"apiKey": []}, {}])], ids=str)
-def test_a_hidden_skill_is_not_there_for_strangers(voice: Voice, gate: Gate | None) -> None:
+@pytest.mark.parametrize(
+    "gate", [None, OpenGate(), AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("box")}), require=[{"apiKey": []}, {}])], ids=str
+)
+def test_a_hidden_skill_is_not_there_for_strangers(voice: DialectBinding, gate: Gate | None) -> None:
     """Where nobody has to prove anything, whoever has proved nothing gets at no hidden skill: not by its name, not as the first one, not by HTTP."""
     agent = Agent("open", capabilities=ABLE)
-    word: Form[str] = Form(str, {"$id": "https://example.org/word.json", "type": "string"})
+    word: TypedSchema[str] = TypedSchema(str, {"$id": "https://example.org/word.json", "type": "string"})
     agent.add("hidden", who, contract=SkillContract("hidden", word, word), only_extended=True)
     agent.add("who", lambda _: "the one for all")
-    with TestClient(create_app(Surface(agent, gate=gate), store="memory", settings=QUICK)) as client:
-        stranger = Talker(client, voice)
-        refused = [stranger.raw(SEND_MESSAGE, request_of("x", skill=name, message_id="m")) for name in ("hidden", "nope!")]
+    with TestClient(create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)) as client:
+        stranger = DialectClient(client, voice)
+        refused = [stranger.call_raw(SEND_MESSAGE, build_send_request("x", skill=name, message_id="m")) for name in ("hidden", "nope!")]
         assert refused[0].text.replace("hidden", "…") == refused[1].text.replace("nope!", "…")
         assert "the one for all" in str(stranger.task("x").artifacts)
         assert client.post("/skills/hidden", json="x").text == client.post("/skills/nope", json="x").text
         assert client.get("/schemas/hidden/input.json").status_code == 404
-        if isinstance(gate, Checkpoint):
+        if isinstance(gate, AuthGate):
             client.headers["x-api-key"] = "k"
             assert stranger.task("x", skill="hidden").status.state == TaskState.COMPLETED
             assert client.post("/skills/hidden", json="x").status_code == 200
 
 
-def test_what_a_skill_did_needs_what_the_skill_needs(client: httpx.Client, voice: Voice) -> None:
+def test_what_a_skill_did_needs_what_the_skill_needs(client: httpx.Client, voice: DialectBinding) -> None:
     """A token that may not use a skill does nothing with its tasks, although they are of the same person; one that must not know of it finds none."""
     rich, poor = person(client, voice, "tasks pay audit"), person(client, voice)
     paid, audited, plain = (rich.task("x", skill=name, message_id=name) for name in ("pay", "audit", "who"))
     for operation, request in ABOUT:
-        refused = poor.raw(operation, request(id=paid.id))
+        refused = poor.call_raw(operation, request(id=paid.id))
         assert (refused.status_code, "pay" in refused.headers["www-authenticate"]) == (403, True)
-        unknown = poor.raw(operation, request(id="nope"))
-        assert poor.raw(operation, request(id=audited.id)).text.replace(audited.id, "nope") == unknown.text
-    assert all(plain.id in each.raw(GET_TASK, GetTaskRequest(id=plain.id)).text for each in (poor, rich))
-    assert all(rich.raw(GET_TASK, GetTaskRequest(id=each.id)).is_success for each in (paid, audited))
+        unknown = poor.call_raw(operation, request(id="nope"))
+        assert poor.call_raw(operation, request(id=audited.id)).text.replace(audited.id, "nope") == unknown.text
+    assert all(plain.id in each.call_raw(GET_TASK, GetTaskRequest(id=plain.id)).text for each in (poor, rich))
+    assert all(rich.call_raw(GET_TASK, GetTaskRequest(id=each.id)).is_success for each in (paid, audited))
     if voice.has(LIST_TASKS):
         mine = {each.id for each in poor.list(page_size=100).tasks}
         assert (plain.id in mine, paid.id in mine, audited.id in mine) == (True, False, False)

@@ -9,23 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from integration.serving import busy_agent
+from integration.serving import build_test_agent
 from litestar.testing import AsyncTestClient
 
 from a2a_contract.dialects import V1_0
-from a2a_contract.json_types import is_list, is_object
+from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.keys import KeySet, published
-from a2a_runtime.crypto.card_signatures import Trust, verified
+from a2a_runtime.auth.keys import KeySet, keys_from_jwks
+from a2a_runtime.crypto.card_signatures import TrustStore, verify_card
 from a2a_runtime.crypto.keys import SigningKey
-from a2a_runtime.crypto.secret_box import Vault
+from a2a_runtime.crypto.secret_box import SecretBox
 from a2a_runtime.push import verify
-from a2a_runtime.push.verification import Sender, UnprovenError
-from a2a_runtime.runtime import Keyring
+from a2a_runtime.push.verification import TrustedSender, VerificationError
+from a2a_runtime.runtime import ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.receiver import Call, Receiver
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest
 
 pytestmark = pytest.mark.anyio
 
@@ -34,49 +34,49 @@ pytestmark = pytest.mark.anyio
 def settings(tmp_path: Path) -> Settings:
     """What an operator sets: a key to sign with, one to seal with, and webhooks on this machine."""
     (tmp_path / "key.pem").write_text(SigningKey.generate().to_pem())
-    return replace(QUICK, signing_keys=str(tmp_path / "key.pem"), vault_keys=Vault.new_key(), dial_loopback=True)
+    return replace(FAST_SETTINGS, signing_keys=str(tmp_path / "key.pem"), encryption_keys=SecretBox.generate_key(), outbound_allow_loopback=True)
 
 
 async def keys_of(client: AsyncTestClient[object]) -> KeySet:
     """Read the keys that an agent publishes."""
     document = (await client.get("/.well-known/jwks.json")).json()
-    assert is_object(document)
+    assert is_json_object(document)
     listed = document["keys"]
-    assert is_list(listed)
-    assert not [key for key in listed if is_object(key) and "d" in key]
-    return published(each for each in listed if is_object(each))
+    assert is_json_array(listed)
+    assert not [key for key in listed if is_json_object(key) and "d" in key]
+    return keys_from_jwks(each for each in listed if is_json_object(each))
 
 
 async def test_the_keys_that_sign_are_on_record(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     """By their public ids, when the agent starts."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
-    keyring = Keyring.of(settings, [Surface(busy_agent())])
+    keyring = ProcessKeys.from_settings(settings, [Surface(build_test_agent())])
     (line,) = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
-    assert line == {"event": "signing-keys", "keys": " ".join(key.key_id for key in keyring.signing)}
+    assert line == {"event": "signing-keys", "keys": " ".join(key.key_id for key in keyring.signing_keys)}
 
 
 async def test_an_agent_signs_what_it_sends_and_what_it_says_of_itself(settings: Settings, tmp_path: Path) -> None:
     """A receiver verifies the notification by the published keys, and the card is signed by the same."""
-    app = create_app(Surface(busy_agent(), public_url="https://busy.example"), store=f"sqlite:///{tmp_path}/tasks.db", settings=settings)
-    async with Receiver() as receiver, AsyncTestClient(app) as client:
+    app = create_app(Surface(build_test_agent(), public_url="https://busy.example"), store=f"sqlite:///{tmp_path}/tasks.db", settings=settings)
+    async with WebhookReceiver() as receiver, AsyncTestClient(app) as client:
         push = {"url": receiver.url, "token": "t0ken-secret", "authentication": {"scheme": "Bearer", "credentials": "cr3dentials"}}
         params = {
             "message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]},
             "configuration": {"taskPushNotificationConfig": push},
         }
         answer = await client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params})
-        await receiver.received(1)
+        await receiver.wait_for_requests(1)
         keys = await keys_of(client)
         card = (await client.get("/.well-known/agent-card.json")).json()
-        assert (await verified(card, Trust(keys), V1_0.name))["name"] == "busy"
+        assert (await verify_card(card, TrustStore(keys), V1_0.name))["name"] == "busy"
         task_id = answer.json()["result"]["task"]["id"]
         listed = await client.get(f"/tasks/{task_id}/pushNotificationConfigs")
         assert "t0ken-secret" not in listed.text  # everybody who comes is the owner
         assert "cr3dentials" not in listed.text
-    call = receiver.calls[0]
+    call = receiver.requests[0]
     assert call.headers["authorization"] == "Bearer cr3dentials"
     assert call.headers["x-a2a-notification-token"] == "t0ken-secret"
-    sender = Sender(keys, "https://busy.example", receiver.url)
+    sender = TrustedSender(keys, "https://busy.example", receiver.url)
     proof = await verify(call.headers, call.body, sender)
     assert proof.id == call.headers["webhook-id"]
     await refused(call, sender)
@@ -91,9 +91,9 @@ def contents(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in folder.glob("tasks.db*"))
 
 
-async def refused(call: Call, sender: Sender) -> None:
+async def refused(call: WebhookRequest, sender: TrustedSender) -> None:
     """Check everything that could be wrong with a notification."""
-    wrong: list[tuple[Mapping[str, str], bytes, Sender]] = [
+    wrong: list[tuple[Mapping[str, str], bytes, TrustedSender]] = [
         (call.headers, call.body + b" ", sender),
         ({**call.headers, "content-digest": "sha-256=:x:"}, call.body, sender),
         ({**call.headers, "webhook-id": "another"}, call.body, sender),
@@ -101,8 +101,8 @@ async def refused(call: Call, sender: Sender) -> None:
         ({name: value for name, value in call.headers.items() if name != "webhook-signature"}, call.body, sender),
         (call.headers, call.body, replace(sender, issuer="somebody else")),
         (call.headers, call.body, replace(sender, webhook="https://me.example/other")),
-        (call.headers, call.body, replace(sender, keys=published([SigningKey.generate().published()]))),
+        (call.headers, call.body, replace(sender, keys=keys_from_jwks([SigningKey.generate().to_jwk()]))),
     ]
     for headers, body, by in wrong:
-        with pytest.raises(UnprovenError):
+        with pytest.raises(VerificationError):
             await verify(headers, body, by)

@@ -9,25 +9,25 @@ from conformance.security.guarded import guarded_agent
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0
-from a2a_contract.jsonrpc import call_body
+from a2a_contract.jsonrpc import serialize_call
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import SEND_MESSAGE
 from a2a_contract.v1_0 import SendMessageRequest
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeys, Place, digest
-from a2a_runtime.auth.gate import Checkpoint
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, KeyLocation, digest_key
+from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK, user_message
+from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
 OWN, NAMED = "https://agent.example", "https://app.example"
-MESSAGE = SendMessageRequest(message=user_message("x"))
+MESSAGE = SendMessageRequest(message=build_user_message("x"))
 
 
 def call(dialect: str) -> bytes:
     """Write a message as a call."""
     name, binding = next((name, each) for name, each in METHODS[dialect].items() if each.operation is SEND_MESSAGE)
-    return call_body(name, "r-1", binding.ask(MESSAGE))
+    return serialize_call(name, "r-1", binding.encode_request(MESSAGE))
 
 
 WRITES = {
@@ -58,9 +58,9 @@ PAGES = {
 @pytest.mark.parametrize(("path", "body"), WRITES.values(), ids=WRITES.keys())
 def test_a_browser_does_nothing_here_for_pages_of_others(path: str, body: bytes, said: dict[str, str], may: bool) -> None:  # noqa: FBT001 - a table
     """Although it asks nobody before it sends a body without a type, or none at all; what reads, no foreign page can read the answer of."""
-    gate = Checkpoint(ApiKeys({digest("k"): Identity("ada")}, name="sid", place=Place.COOKIE))
+    gate = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}, name="sid", location=KeyLocation.COOKIE))
     surface = Surface(guarded_agent(), gate=gate, public_url=OWN)
-    with TestClient(create_app(surface, store="memory", settings=replace(QUICK, cors_origins=NAMED))) as client:
+    with TestClient(create_app(surface, store="memory", settings=replace(FAST_SETTINGS, cors_origins=NAMED))) as client:
         headers = {"cookie": "sid=k", "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else "", **said}
         answer = client.post(path, content=body, headers=headers)
         assert (answer.status_code == 403) is not may
@@ -70,5 +70,5 @@ def test_a_browser_does_nothing_here_for_pages_of_others(path: str, body: bytes,
 
 def test_every_page_may_where_every_page_is_named() -> None:
     """The operator was warned."""
-    with TestClient(create_app(guarded_agent(), store="memory", settings=replace(QUICK, cors_origins="*"))) as client:
+    with TestClient(create_app(guarded_agent(), store="memory", settings=replace(FAST_SETTINGS, cors_origins="*"))) as client:
         assert client.post("/", content=call(V1_0.name), headers={"origin": "https://any.example", "sec-fetch-site": "cross-site"}).is_success

@@ -13,7 +13,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 from integration.agents import ANSWERS, EVENTS, EXAMPLES, app_of
-from integration.small_exchange import Recorder
+from integration.small_exchange import RecordingService
 from litestar import Litestar
 from litestar.testing import TestClient
 
@@ -132,11 +132,11 @@ def frames(text: str, *, streams: bool) -> list[Object]:
 @every_row
 def test_a_row_is_asked_and_answered(row: Row) -> None:
     """The service is asked the operation of the row with the request as the client meant it, and the answer is of the dialect's type."""
-    service, binding = Recorder(ANSWERS, EVENTS), binding_of(row)
+    service, binding = RecordingService(ANSWERS, EVENTS), binding_of(row)
     with TestClient(app_of(service, row.dialect)) as client:
         answers, carried = ask(client, row, example_of(row))
-    meant = binding.take(binding.request.model_validate_json(json.dumps(carried)))
-    ((asked, request),) = service.asked
+    meant = binding.parse(binding.request.model_validate_json(json.dumps(carried)))
+    ((asked, request),) = service.calls
     assert asked == OPERATIONS[row.operation].service_method
     assert without_fresh_ids(request) == without_fresh_ids(meant)
     assert len(answers) == (len(EVENTS) if row.streams else 1)

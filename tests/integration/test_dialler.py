@@ -12,18 +12,26 @@ import pytest
 
 from a2a_contract.v1_0 import Part, TaskState
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Parts
-from a2a_runtime.net.client import GuardedDialler, Limits
-from a2a_runtime.net.policy import Policy
-from a2a_runtime.net.target import AddressRefusedError, DialError, TooLargeError, TooSlowError, UnreachableError, UnusableAnswerError, UrlRefusedError
-from a2a_runtime.testing.agent import QUICK, agent
-from a2a_runtime.testing.receiver import Call, Receiver, Reply
+from a2a_runtime.execution.engine import EngineOptions
+from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits
+from a2a_runtime.net.policy import OutboundPolicy
+from a2a_runtime.net.target import (
+    AddressRefusedError,
+    InvalidOutboundResponseError,
+    OutboundConnectError,
+    OutboundError,
+    OutboundTimeoutError,
+    OutboundTooLargeError,
+    UrlRefusedError,
+)
+from a2a_runtime.testing.agent import FAST_SETTINGS, run_agent
+from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 from a2a_runtime.testing.resolver import TableResolver
 
 pytestmark = pytest.mark.anyio
 
-HERE = Policy(loopback=True)
-HASTY = Limits(connect_seconds=1, seconds=0.5, max_bytes=100_000, redirects=2)
+HERE = OutboundPolicy(allow_loopback=True)
+HASTY = OutboundLimits(connect_timeout_seconds=1, timeout_seconds=0.5, max_bytes=100_000, max_redirects=2)
 CERTIFICATE = Path(__file__).with_name("hook.example.pem")  # of hook.example, valid for ever, with its key
 
 
@@ -34,9 +42,9 @@ def named(url: str, host: str = "hook.example") -> str:
 
 async def test_a_file_is_fetched() -> None:
     """The content comes back as it was sent; the request has no cookie, credential or encoding in it."""
-    async with Receiver(lambda _: Reply(200, body=b"content\x00")) as receiver, GuardedDialler(HERE) as dialler:
+    async with WebhookReceiver(lambda _: WebhookResponse(200, body=b"content\x00")) as receiver, GuardedHttpClient(HERE) as dialler:
         assert await dialler.fetch(f"{receiver.url}?a=b") == b"content\x00"
-        (call,) = receiver.calls
+        (call,) = receiver.requests
         assert (call.method, call.path, call.headers["host"]) == ("GET", "/hook?a=b", f"127.0.0.1:{receiver.port}")
         assert set(call.headers) == {"host", "user-agent", "accept", "accept-encoding"}
 
@@ -44,12 +52,12 @@ async def test_a_file_is_fetched() -> None:
 async def test_a_name_that_leads_here_is_refused_without_the_switch() -> None:
     """No connection is made; the log reads where the name leads, the caller does not."""
     async with (
-        Receiver() as receiver,
-        GuardedDialler(Policy(ports=frozenset({receiver.port})), resolver=TableResolver({"x.example": ["127.0.0.1"]})) as dialler,
+        WebhookReceiver() as receiver,
+        GuardedHttpClient(OutboundPolicy(ports=frozenset({receiver.port})), resolver=TableResolver({"x.example": ["127.0.0.1"]})) as dialler,
     ):
         with pytest.raises(AddressRefusedError) as caught:
             await dialler.fetch(f"https://x.example:{receiver.port}/")
-        assert receiver.calls == []
+        assert receiver.requests == []
         assert "127.0.0.1" in caught.value.hint
         assert "127.0.0.1" not in caught.value.message
 
@@ -57,7 +65,7 @@ async def test_a_name_that_leads_here_is_refused_without_the_switch() -> None:
 @pytest.mark.parametrize("answer", ["169.254.169.254", "8.8.8.8 10.0.0.1", "::ffff:10.0.0.1", "fd00:ec2::254", "2002:7f00:1::"])
 async def test_every_address_of_a_name_counts(answer: str) -> None:
     """A single address that is not called is enough to refuse a name."""
-    async with GuardedDialler(HERE, resolver=TableResolver({"x.example": [answer]})) as dialler:
+    async with GuardedHttpClient(HERE, resolver=TableResolver({"x.example": [answer]})) as dialler:
         with pytest.raises(AddressRefusedError):
             await dialler.fetch("https://x.example/")
 
@@ -65,25 +73,28 @@ async def test_every_address_of_a_name_counts(answer: str) -> None:
 async def test_a_name_is_resolved_once() -> None:
     """A name that leads somewhere else for each question is called where it led when it was judged."""
     resolver = TableResolver({"hook.example": ["127.0.0.1", "10.255.255.1"]})
-    async with Receiver() as receiver, GuardedDialler(HERE, resolver=resolver) as dialler:
+    async with WebhookReceiver() as receiver, GuardedHttpClient(HERE, resolver=resolver) as dialler:
         assert (await dialler.post(named(receiver.url), {}, b"")).status == 204
-        assert resolver.questions == ["hook.example"]
+        assert resolver.lookups == ["hook.example"]
 
 
 async def test_a_name_that_turns_bad_is_refused() -> None:
     """Once its connection is gone, a name is judged again, and refused when it has come to lead elsewhere."""
     resolver = TableResolver({"hook.example": ["127.0.0.1", "10.255.255.1"]})
-    async with Receiver(lambda _: Reply(204, {"Connection": "close"})) as receiver, GuardedDialler(HERE, resolver=resolver) as dialler:
+    async with (
+        WebhookReceiver(lambda _: WebhookResponse(204, {"Connection": "close"})) as receiver,
+        GuardedHttpClient(HERE, resolver=resolver) as dialler,
+    ):
         await dialler.post(named(receiver.url), {}, b"")
         with pytest.raises(AddressRefusedError):
             await dialler.post(named(receiver.url), {}, b"")
-        assert len(receiver.calls) == 1
+        assert len(receiver.requests) == 1
 
 
 async def test_the_next_address_is_tried() -> None:
     """Where the first address of a name does not answer, the next one does."""
     resolver = TableResolver({"hook.example": ["127.0.0.2 127.0.0.1"]})
-    async with Receiver() as receiver, GuardedDialler(HERE, resolver=resolver) as dialler:
+    async with WebhookReceiver() as receiver, GuardedHttpClient(HERE, resolver=resolver) as dialler:
         assert (await dialler.post(named(receiver.url), {}, b"")).status == 204
 
 
@@ -95,20 +106,20 @@ async def test_tls_knows_the_name() -> None:
     context.sni_callback = lambda _socket, name, _context: asked.append(name)
     resolver = TableResolver({"hook.example": ["127.0.0.1"], "other.example": ["127.0.0.1"]})
     trust = ssl.create_default_context(cafile=str(CERTIFICATE))
-    async with Receiver(tls=context) as receiver, GuardedDialler(HERE, resolver=resolver, trust=trust) as dialler:
+    async with WebhookReceiver(ssl_context=context) as receiver, GuardedHttpClient(HERE, resolver=resolver, ssl_context=trust) as dialler:
         assert (await dialler.post(named(receiver.url), {}, b"")).status == 204
         assert asked == ["hook.example"]
-        assert receiver.calls[0].headers["host"] == f"hook.example:{receiver.port}"
-        with pytest.raises(UnreachableError):
+        assert receiver.requests[0].headers["host"] == f"hook.example:{receiver.port}"
+        with pytest.raises(OutboundConnectError):
             await dialler.post(named(receiver.url, "other.example"), {}, b"")
-    async with Receiver(tls=context) as receiver, GuardedDialler(HERE, resolver=resolver) as dialler:
-        with pytest.raises(UnreachableError):
+    async with WebhookReceiver(ssl_context=context) as receiver, GuardedHttpClient(HERE, resolver=resolver) as dialler:
+        with pytest.raises(OutboundConnectError):
             await dialler.post(named(receiver.url), {}, b"")
 
 
 async def test_http_stays_on_this_machine() -> None:
     """The switch permits no call without encryption to another machine, whatever its name."""
-    async with GuardedDialler(HERE, resolver=TableResolver({"x.example": ["93.184.216.34"]})) as dialler:
+    async with GuardedHttpClient(HERE, resolver=TableResolver({"x.example": ["93.184.216.34"]})) as dialler:
         with pytest.raises(AddressRefusedError):
             await dialler.fetch("http://x.example/")
 
@@ -116,7 +127,7 @@ async def test_http_stays_on_this_machine() -> None:
 async def test_redirects_are_judged() -> None:
     """A redirect is followed where its target may be called, and refused where it may not."""
 
-    def answer(call: Call) -> Reply:
+    def answer(call: WebhookRequest) -> WebhookResponse:
         wheres = {
             "/hook": "/next",
             "/next": "there",
@@ -125,16 +136,16 @@ async def test_redirects_are_judged() -> None:
             "/bad": "https://[",
             "/loop": "/loop",
         }
-        return Reply(302, {"Location": wheres[call.path]}) if call.path in wheres else Reply(200, body=call.path.encode())
+        return WebhookResponse(302, {"Location": wheres[call.path]}) if call.path in wheres else WebhookResponse(200, body=call.path.encode())
 
     resolver = TableResolver({"x.example": ["10.0.0.1"]})
-    async with Receiver(answer) as receiver, GuardedDialler(HERE, HASTY, resolver=resolver) as dialler:
+    async with WebhookReceiver(answer) as receiver, GuardedHttpClient(HERE, HASTY, resolver=resolver) as dialler:
         assert await dialler.fetch(receiver.url) == b"/there"
-        cases: dict[str, type[DialError]] = {
+        cases: dict[str, type[OutboundError]] = {
             "/out": UrlRefusedError,
             "/name": AddressRefusedError,
             "/bad": UrlRefusedError,
-            "/loop": UnusableAnswerError,
+            "/loop": InvalidOutboundResponseError,
         }
         for path, error in cases.items():
             with pytest.raises(error):
@@ -143,26 +154,26 @@ async def test_redirects_are_judged() -> None:
 
 async def test_a_post_is_not_redirected() -> None:
     """What is meant for one address goes to no other."""
-    async with Receiver(lambda _: Reply(307, {"Location": "/other"})) as receiver, GuardedDialler(HERE) as dialler:
+    async with WebhookReceiver(lambda _: WebhookResponse(307, {"Location": "/other"})) as receiver, GuardedHttpClient(HERE) as dialler:
         answer = await dialler.post(receiver.url, {"X-Secret": "s"}, b"{}")
-        assert (answer.status, answer.headers["location"], len(receiver.calls)) == (307, "/other", 1)
+        assert (answer.status, answer.headers["location"], len(receiver.requests)) == (307, "/other", 1)
 
 
-WRONG: dict[str, tuple[Callable[[Call], Reply], type[DialError]]] = {
-    "not found": (lambda _: Reply(404, body=b"no"), UnusableAnswerError),
-    "encoded": (lambda _: Reply(200, {"Content-Encoding": "gzip"}, b"\x1f\x8b"), UnusableAnswerError),
-    "too large": (lambda _: Reply(200, body=bytes(200_000)), TooLargeError),
-    "no answer": (lambda _: Reply(200, after=5), TooSlowError),
-    "drop by drop": (lambda _: Reply(200, body=bytes(50_000), pause=0.1), TooSlowError),
-    "hangs up": (lambda _: Reply(hangs_up=True), UnreachableError),
-    "incomplete": (lambda _: Reply(200, {"Content-Length": "100"}), TooSlowError),
+WRONG: dict[str, tuple[Callable[[WebhookRequest], WebhookResponse], type[OutboundError]]] = {
+    "not found": (lambda _: WebhookResponse(404, body=b"no"), InvalidOutboundResponseError),
+    "encoded": (lambda _: WebhookResponse(200, {"Content-Encoding": "gzip"}, b"\x1f\x8b"), InvalidOutboundResponseError),
+    "too large": (lambda _: WebhookResponse(200, body=bytes(200_000)), OutboundTooLargeError),
+    "no answer": (lambda _: WebhookResponse(200, delay_seconds=5), OutboundTimeoutError),
+    "drop by drop": (lambda _: WebhookResponse(200, body=bytes(50_000), chunk_delay_seconds=0.1), OutboundTimeoutError),
+    "hangs up": (lambda _: WebhookResponse(should_disconnect=True), OutboundConnectError),
+    "incomplete": (lambda _: WebhookResponse(200, {"Content-Length": "100"}), OutboundTimeoutError),
 }
 
 
 @pytest.mark.parametrize(("answer", "error"), WRONG.values(), ids=WRONG)
-async def test_what_cannot_be_fetched(answer: Callable[[Call], Reply], error: type[DialError]) -> None:
+async def test_what_cannot_be_fetched(answer: Callable[[WebhookRequest], WebhookResponse], error: type[OutboundError]) -> None:
     """Every fault of the other side has its error, soon; a limit holds for the whole call, not for each piece."""
-    async with Receiver(answer) as receiver, GuardedDialler(HERE, HASTY) as dialler:
+    async with WebhookReceiver(answer) as receiver, GuardedHttpClient(HERE, HASTY) as dialler:
         began = time.monotonic()
         with pytest.raises(error):
             await dialler.fetch(receiver.url)
@@ -171,15 +182,18 @@ async def test_what_cannot_be_fetched(answer: Callable[[Call], Reply], error: ty
 
 async def test_a_limit_can_be_named() -> None:
     """Whoever fetches may take less than the operator permits."""
-    async with Receiver(lambda _: Reply(200, body=b"12345")) as receiver, GuardedDialler(HERE) as dialler:
+    async with WebhookReceiver(lambda _: WebhookResponse(200, body=b"12345")) as receiver, GuardedHttpClient(HERE) as dialler:
         assert await dialler.fetch(receiver.url, 5) == b"12345"
-        with pytest.raises(TooLargeError):
+        with pytest.raises(OutboundTooLargeError):
             await dialler.fetch(receiver.url, 4)
 
 
 async def test_an_answer_counts_from_its_status() -> None:
     """A POST is answered as soon as the status is there, even if its body never ends."""
-    async with Receiver(lambda _: Reply(200, body=bytes(50_000), pause=1)) as receiver, GuardedDialler(HERE) as dialler:
+    async with (
+        WebhookReceiver(lambda _: WebhookResponse(200, body=bytes(50_000), chunk_delay_seconds=1)) as receiver,
+        GuardedHttpClient(HERE) as dialler,
+    ):
         began = time.monotonic()
         assert (await dialler.post(receiver.url, {}, b"")).status == 200
         assert time.monotonic() - began < 2
@@ -187,12 +201,12 @@ async def test_an_answer_counts_from_its_status() -> None:
 
 async def test_nobody_listens() -> None:
     """A closed port, a name without an address, and a name that cannot be one are told apart for the log only."""
-    async with Receiver() as receiver:
+    async with WebhookReceiver() as receiver:
         url = receiver.url
-    async with GuardedDialler(HERE) as dialler:
-        with pytest.raises(UnreachableError) as closed:
+    async with GuardedHttpClient(HERE) as dialler:
+        with pytest.raises(OutboundConnectError) as closed:
             await dialler.fetch(url)
-        with pytest.raises(UnreachableError) as unknown:
+        with pytest.raises(OutboundConnectError) as unknown:
             await dialler.fetch("https://name.invalid/")
         assert closed.value.message == unknown.value.message == AddressRefusedError("").message
         assert closed.value.hint != unknown.value.hint
@@ -202,24 +216,27 @@ async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.Monke
     """A proxy would connect on our behalf, to addresses that nobody has judged."""
     for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    async with Receiver() as receiver, GuardedDialler(HERE) as dialler:
+    async with WebhookReceiver() as receiver, GuardedHttpClient(HERE) as dialler:
         assert (await dialler.post(receiver.url, {}, b"")).status == 204
 
 
 async def test_connections_are_used_again() -> None:
     """Many calls to one receiver in a row need one connection."""
     resolver = TableResolver({"hook.example": ["127.0.0.1"]})
-    async with Receiver(lambda _: Reply(200, body=b"ok")) as receiver, GuardedDialler(HERE, resolver=resolver) as dialler:
+    async with WebhookReceiver(lambda _: WebhookResponse(200, body=b"ok")) as receiver, GuardedHttpClient(HERE, resolver=resolver) as dialler:
         for _ in range(5):
             await dialler.post(named(receiver.url), {}, b"{}")
-        assert resolver.questions == ["hook.example"]
+        assert resolver.lookups == ["hook.example"]
 
 
 async def test_a_call_can_be_cancelled() -> None:
     """Cancelling is no error of the other side, and leaves the dialler usable."""
-    async with Receiver(lambda call: Reply(after=30 if call.number == 1 else 0)) as receiver, GuardedDialler(HERE) as dialler:
+    async with (
+        WebhookReceiver(lambda call: WebhookResponse(delay_seconds=30 if call.number == 1 else 0)) as receiver,
+        GuardedHttpClient(HERE) as dialler,
+    ):
         call = asyncio.ensure_future(dialler.post(receiver.url, {}, b""))
-        await receiver.received(1)
+        await receiver.wait_for_requests(1)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
@@ -233,9 +250,9 @@ async def test_a_handler_fetches_what_a_message_refers_to() -> None:
         return len(await ctx.fetch(ctx.message.parts[0]))
 
     async with (
-        Receiver(lambda _: Reply(200, body=b"12345")) as receiver,
-        GuardedDialler(HERE) as dialler,
-        agent(size, parts=Parts(settings=QUICK, dialler=dialler)) as sizer,
+        WebhookReceiver(lambda _: WebhookResponse(200, body=b"12345")) as receiver,
+        GuardedHttpClient(HERE) as dialler,
+        run_agent(size, options=EngineOptions(settings=FAST_SETTINGS, fetcher=dialler)) as sizer,
     ):
         done = await sizer.send(Part(url=receiver.url))
         assert (done.artifacts or [])[0].parts[0].data == 5

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from integration.serving import busy_agent
+from integration.serving import build_test_agent
 from litestar import Litestar
 from litestar.testing import TestClient
 
 from a2a_runtime.app import create_app
-from a2a_runtime.http.middleware import FrontDoor
+from a2a_runtime.http.middleware import ExactPathRouter
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
@@ -28,7 +28,7 @@ ORIGIN = "https://page.example"
 
 def surface() -> Surface:
     """Put the agent at a path of its own."""
-    return Surface(busy_agent(), "/agent")
+    return Surface(build_test_agent(), "/agent")
 
 
 def answers(app: Litestar, path: str, root_path: str = "") -> list[tuple[int, bytes]]:
@@ -43,8 +43,8 @@ def answers(app: Litestar, path: str, root_path: str = "") -> list[tuple[int, by
 def test_the_short_way_and_the_long_one_lead_to_the_same_answers(path: str, root_path: str) -> None:
     """Whatever the spelling of a path, the method and what a proxy has cut off, an app with the door answers as one without it."""
     short, long = create_app(surface()), Litestar(plugins=[A2APlugin(surface())], logging_config=None)
-    assert isinstance(short.asgi_handler, FrontDoor)
-    assert not isinstance(long.asgi_handler, FrontDoor)
+    assert isinstance(short.asgi_handler, ExactPathRouter)
+    assert not isinstance(long.asgi_handler, ExactPathRouter)
     assert answers(short, path, root_path) == answers(long, path, root_path)
 
 

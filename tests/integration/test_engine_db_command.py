@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from a2a_runtime.caller import Caller
 from a2a_runtime.commands.db import command
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.stores.factory import open_store
-from a2a_runtime.testing.agent import agent
+from a2a_runtime.stores.factory import create_store
+from a2a_runtime.testing.agent import run_agent
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -26,7 +26,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
     async def fill() -> None:
         for owner, texts in (("ada", ["one", "two"]), ("eve", ["three"])):
-            async with agent(echo, store=open_store(address), caller=Caller(owner, "acme")) as one:
+            async with run_agent(echo, store=create_store(address), caller=Caller(owner, "acme")) as one:
                 for text in texts:
                     await one.send(text, context_id=f"c-{text}")
 

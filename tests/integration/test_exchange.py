@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from integration.serving import busy_agent, busy_app
-from integration.talking import VOICES, RefusedError, Talker, Voice, request_of
+from integration.serving import build_test_agent, build_test_app
+from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V0_3_PROTO
@@ -37,51 +37,51 @@ HOOK = "https://hooks.example.org/a2a"
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of an agent with everything; below /kind, requests without a body mean the documented form of 0.3."""
-    agent = busy_agent()
-    with TestClient(busy_app(Surface(agent), Surface(agent, "/kind", bare_form=V0_3.name))) as client:
+    agent = build_test_agent()
+    with TestClient(build_test_app(Surface(agent), Surface(agent, "/kind", default_v0_3_form=V0_3.name))) as client:
         yield client
 
 
-@pytest.fixture(params=VOICES, ids=str)
-def talker(request: pytest.FixtureRequest, client: httpx.Client) -> Talker:
+@pytest.fixture(params=DIALECT_BINDINGS, ids=str)
+def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClient:
     """Somebody who talks in one dialect over one binding."""
-    voice: Voice = request.param
-    return Talker(client, voice, "/kind" if voice == Voice(V0_3.name, is_jsonrpc=False) else "")
+    voice: DialectBinding = request.param
+    return DialectClient(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
-def test_a_message_is_answered_with_its_task(talker: Talker) -> None:
+def test_a_message_is_answered_with_its_task(talker: DialectClient) -> None:
     """A send waits for the end of the task and brings its result."""
     task = talker.task("hello")
     assert task.status.state == TaskState.COMPLETED
     assert [part.text for artifact in task.artifacts or [] for part in artifact.parts] == ["hello"]
 
 
-def test_a_message_may_be_answered_with_a_message(talker: Talker) -> None:
+def test_a_message_may_be_answered_with_a_message(talker: DialectClient) -> None:
     """A skill that answers with a message makes no task."""
     answer = talker.send("Ada", skill="greet")
     assert isinstance(answer, Message)
     assert [part.text for part in answer.parts] == ["Hello, Ada!"]
 
 
-def test_a_task_is_read_and_listed(talker: Talker) -> None:
+def test_a_task_is_read_and_listed(talker: DialectClient) -> None:
     """What was sent can be read again, by itself and among others."""
-    task = talker.task("hello", context_id=f"c-{talker.voice}")
+    task = talker.task("hello", context_id=f"c-{talker.dialect_binding}")
     assert talker.get(task.id).artifacts == task.artifacts
-    if talker.voice.has(LIST_TASKS):
-        assert [each.id for each in talker.list(context_id=f"c-{talker.voice}").tasks] == [task.id]
+    if talker.dialect_binding.has(LIST_TASKS):
+        assert [each.id for each in talker.list(context_id=f"c-{talker.dialect_binding}").tasks] == [task.id]
 
 
-def test_a_running_task_is_canceled(talker: Talker) -> None:
+def test_a_running_task_is_canceled(talker: DialectClient) -> None:
     """A task that was not waited for can be stopped, once."""
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
     assert task.status.state in {TaskState.SUBMITTED, TaskState.WORKING}
     assert talker.cancel(task.id).status.state == TaskState.CANCELED
-    with pytest.raises(RefusedError) as refused:
+    with pytest.raises(CallError) as refused:
         talker.cancel(task.id)
-    assert refused.value.body["error" if talker.voice.is_jsonrpc or talker.voice.dialect == "v1_0" else "code"]
+    assert refused.value.body["error" if talker.dialect_binding.is_jsonrpc or talker.dialect_binding.dialect == "v1_0" else "code"]
 
 
-def test_a_stream_brings_everything_in_order(talker: Talker) -> None:
+def test_a_stream_brings_everything_in_order(talker: DialectClient) -> None:
     """First the task, then each chunk, at last the end of the task."""
     first, *middle, last = talker.stream("3", skill="count")
     assert first.task is not None
@@ -91,17 +91,17 @@ def test_a_stream_brings_everything_in_order(talker: Talker) -> None:
     assert last.status_update.status.state == TaskState.COMPLETED
 
 
-def test_a_stream_is_gone_on_with(talker: Talker) -> None:
+def test_a_stream_is_gone_on_with(talker: DialectClient) -> None:
     """With the number of the last event a client gets the rest, also of a task that has ended; without one, a task that has ended has no stream."""
     task_id = (talker.stream("3", skill="count")[0].task or pytest.fail("no task")).id
     events = list(talker.subscribe(task_id, last_event_id="3"))
     assert [event_id for event_id, _ in events] == [str(number) for number in range(4, 4 + len(events))]
     assert events[-1][1].status_update is not None
-    with pytest.raises(RefusedError):
+    with pytest.raises(CallError):
         list(talker.subscribe(task_id))
 
 
-def test_a_conversation_goes_on(talker: Talker) -> None:
+def test_a_conversation_goes_on(talker: DialectClient) -> None:
     """A task that asks something is answered with a message to it."""
     asking = talker.task("hi", skill="ask")
     assert asking.status.state == TaskState.INPUT_REQUIRED
@@ -109,42 +109,42 @@ def test_a_conversation_goes_on(talker: Talker) -> None:
     assert done.status.state == TaskState.COMPLETED
 
 
-def test_webhooks_are_kept(talker: Talker) -> None:
+def test_webhooks_are_kept(talker: DialectClient) -> None:
     """A push configuration is made, read, listed and deleted, and deleted again."""
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
     config = TaskPushNotificationConfig(task_id=task.id, id="p-1", url=HOOK)
-    assert talker.ask(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config)
-    read = talker.ask(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"))
+    assert talker.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config)
+    read = talker.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"))
     assert isinstance(read, TaskPushNotificationConfig)
     assert (read.id, read.url) == ("p-1", HOOK)
-    listed = talker.ask(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    listed = talker.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id))
     assert isinstance(listed, ListTaskPushNotificationConfigsResponse)
     assert [each.id for each in listed.configs or []] == ["p-1"]
     for _ in range(2):
-        assert talker.ask(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1")) is None
+        assert talker.call(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1")) is None
     talker.cancel(task.id)
 
 
-def test_an_unknown_task_is_not_found(talker: Talker) -> None:
+def test_an_unknown_task_is_not_found(talker: DialectClient) -> None:
     """Whatever is asked about it."""
     for ask in (talker.get, talker.cancel, lambda task_id: list(talker.subscribe(task_id))):
-        with pytest.raises(RefusedError) as refused:
+        with pytest.raises(CallError) as refused:
             ask("nobody")
-        assert refused.value.status == (200 if talker.voice.is_jsonrpc else 404)
+        assert refused.value.status == (200 if talker.dialect_binding.is_jsonrpc else 404)
 
 
-def test_what_a_handler_says_when_it_breaks_stays_inside(talker: Talker) -> None:
+def test_what_a_handler_says_when_it_breaks_stays_inside(talker: DialectClient) -> None:
     """The task has failed; why is in the log, and in no answer."""
     task = talker.task("x", skill="break")
     assert task.status.state == TaskState.FAILED
-    assert "hunter2" not in talker.raw(SEND_MESSAGE, request_of("x", skill="break")).text
+    assert "hunter2" not in talker.call_raw(SEND_MESSAGE, build_send_request("x", skill="break")).text
 
 
 @pytest.mark.parametrize("path", ["/tasks/{id}", "/v1/tasks/{id}"])
 def test_both_dialects_see_one_task(client: httpx.Client, path: str) -> None:
     """What was made in one dialect can be read in every other."""
-    for voice in VOICES:
-        task = Talker(client, voice).task("hello")
+    for voice in DIALECT_BINDINGS:
+        task = DialectClient(client, voice).task("hello")
         assert client.get(path.format(id=task.id)).json()["id"] == task.id
 
 
@@ -159,8 +159,8 @@ def test_a_tenant_in_the_path_is_a_room_of_its_own(client: httpx.Client) -> None
 
 def test_a_form_of_0_3_is_answered_in_that_form(client: httpx.Client) -> None:
     """A body shows its form; a request without one is answered as the official SDK reads it."""
-    kind = Talker(client, Voice(V0_3.name, is_jsonrpc=False)).raw(SEND_MESSAGE, request_of("hi")).json()
-    proto = Talker(client, Voice(V0_3_PROTO.name, is_jsonrpc=False)).raw(SEND_MESSAGE, request_of("hi")).json()
+    kind = DialectClient(client, DialectBinding(V0_3.name, is_jsonrpc=False)).call_raw(SEND_MESSAGE, build_send_request("hi")).json()
+    proto = DialectClient(client, DialectBinding(V0_3_PROTO.name, is_jsonrpc=False)).call_raw(SEND_MESSAGE, build_send_request("hi")).json()
     assert kind["task"]["status"]["state"] == "completed"
     assert proto["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
     assert client.get(f"/v1/tasks/{kind['task']['id']}").json()["status"]["state"] == "TASK_STATE_COMPLETED"
@@ -173,7 +173,7 @@ CALL_IDS = ('"a"', '"\\u00e4 \\""', "7", "-7", "0", str(10**40), "1.5", "1.50", 
 @pytest.mark.parametrize("method", ["GetTask", "tasks/get", "Nothing"])
 def test_ids_of_calls_come_back_as_they_were(client: httpx.Client, call_id: str, method: str) -> None:
     """Text, numbers of any size, with the digits that they had, and null are echoed with answers and errors alike."""
-    task = Talker(client, VOICES[0]).task("hello")
+    task = DialectClient(client, DIALECT_BINDINGS[0]).task("hello")
     for task_id in (task.id, "nobody", ""):
         body = f'{{"jsonrpc":"2.0","id":{call_id},"method":"{method}","params":{{"id":"{task_id}"}}}}'
         answer = client.post("/", content=body, headers={"content-type": "application/json"}).text

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from integration.serving import busy_app
+from integration.serving import build_test_app
 from litestar.testing import TestClient
 
 JSON = {"content-type": "application/json"}
@@ -19,11 +19,11 @@ CALL = {"jsonrpc": "2.0", "id": "r-1", "method": "SendMessage", "params": {"mess
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of an open agent."""
-    with TestClient(busy_app()) as client:
+    with TestClient(build_test_app()) as client:
         yield client
 
 
-def error_of(response: httpx.Response) -> Mapping[str, Any]:
+def extract_error(response: httpx.Response) -> Mapping[str, Any]:
     """Read the error of a JSON-RPC answer."""
     return response.json()["error"]  # type: ignore[no-any-return]  # JSON
 
@@ -31,9 +31,9 @@ def error_of(response: httpx.Response) -> Mapping[str, Any]:
 LISTS = [("ListTasks", "", "statusTimestampAfter"), ("tasks/list", "/v1", "lastUpdatedAfter")]
 
 
-def wrong_in_list(client: httpx.Client, method: str, prefix: str, params: Mapping[str, Any]) -> list[str]:
+def find_wrong_list_fields(client: httpx.Client, method: str, prefix: str, params: Mapping[str, Any]) -> list[str]:
     """Ask for a list over both bindings, and read which places both say are wrong."""
-    called = error_of(client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+    called = extract_error(client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
     assert called["code"] == -32602
     got = client.get(f"{prefix}/tasks", params=params)
     assert got.status_code == 400
@@ -48,8 +48,8 @@ def wrong_in_list(client: httpx.Client, method: str, prefix: str, params: Mappin
 def test_all_that_is_wrong_with_a_list_is_named_at_once(client: httpx.Client, method: str, prefix: str, after: str) -> None:
     """What is of a wrong type, what is out of range, a word that nobody knows, and a token that nobody has given out: in one answer."""
     wrong = {"pageSize": "many", "historyLength": -1, "status": "RESTING", "pageToken": "??", after: "then", "includeArtifacts": "perhaps"}
-    assert sorted(wrong_in_list(client, method, prefix, wrong)) == sorted(wrong)
-    assert wrong_in_list(client, method, prefix, {"status": "RESTING", "page_token": "??"}) == ["status", "pageToken"]
+    assert sorted(find_wrong_list_fields(client, method, prefix, wrong)) == sorted(wrong)
+    assert find_wrong_list_fields(client, method, prefix, {"status": "RESTING", "page_token": "??"}) == ["status", "pageToken"]
 
 
 @pytest.mark.parametrize(("method", "prefix", "after"), LISTS, ids=["1.0", "0.3"])
@@ -58,8 +58,8 @@ def test_a_token_of_another_list_is_named_beside_what_else_is_wrong(client: http
     for _ in range(2):
         client.post("/", json={**CALL, "params": {"message": {**MESSAGE, "contextId": "c-token"}}})
     token = client.get("/tasks", params={"contextId": "c-token", "pageSize": 1}).json()["nextPageToken"]
-    assert wrong_in_list(client, method, prefix, {"pageSize": 0, "pageToken": token}) == ["pageSize", "pageToken"]
-    assert wrong_in_list(client, method, prefix, {after: "then", "contextId": "c-token", "pageToken": token}) == [after]
+    assert find_wrong_list_fields(client, method, prefix, {"pageSize": 0, "pageToken": token}) == ["pageSize", "pageToken"]
+    assert find_wrong_list_fields(client, method, prefix, {after: "then", "contextId": "c-token", "pageToken": token}) == [after]
 
 
 def test_what_is_wrong_with_a_message_is_named_beside_what_its_webhook_lacks(client: httpx.Client) -> None:
@@ -71,7 +71,7 @@ def test_what_is_wrong_with_a_message_is_named_beside_what_its_webhook_lacks(cli
         assert [each["field"] for each in info["fieldViolations"]] == ["configuration.historyLength", "message.role"]
 
 
-UNSAID: dict[str, tuple[dict[str, object] | bytes, str, str]] = {
+INCOMPLETE_CALLS: dict[str, tuple[dict[str, object] | bytes, str, str]] = {
     "no version": ({"method": "GetTask"}, "jsonrpc", 'must be "2.0"'),
     "an id of another kind": ({**CALL, "id": {}}, "id", "must be a text, a number or null"),
     "no method": ({"jsonrpc": "2.0"}, "method", "must be the name of a method"),
@@ -83,11 +83,11 @@ UNSAID: dict[str, tuple[dict[str, object] | bytes, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("body", "field", "text"), UNSAID.values(), ids=UNSAID.keys())
+@pytest.mark.parametrize(("body", "field", "text"), INCOMPLETE_CALLS.values(), ids=INCOMPLETE_CALLS.keys())
 def test_what_is_wrong_with_a_call_is_named(client: httpx.Client, body: dict[str, object] | bytes, field: str, text: str) -> None:
     """The member of the envelope, and what it must be; where it is no JSON, or none that can be kept, the place in it."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    found = error_of(client.post("/", content=content, headers={**JSON, "A2A-Version": "1.0"}))["data"]
+    found = extract_error(client.post("/", content=content, headers={**JSON, "A2A-Version": "1.0"}))["data"]
     assert [violation for each in found for violation in each["fieldViolations"]] == [{"field": field, "description": text}]
 
 

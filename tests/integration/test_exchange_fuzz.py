@@ -10,7 +10,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from integration.serving import busy_agent, busy_app
+from integration.serving import build_test_agent, build_test_app
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import EXTENSIONS, MESH, V0_3, V1_0, VERSION
@@ -19,7 +19,7 @@ from a2a_contract.paths import PATHS
 from a2a_runtime.surface import Limits, Surface
 
 LIMIT = 200_000
-SPOKEN = frozenset((V1_0.name, V0_3.name, MESH.name))
+SUPPORTED = frozenset((V1_0.name, V0_3.name, MESH.name))
 CALLS = sorted({method for table in METHODS.values() for method in table})
 TEMPLATES = sorted({route.path for routes in PATHS.values() for route in routes})
 SECRETS = ("Traceback", ".py", "site-packages", "pydantic", "litestar", "asyncio")
@@ -59,11 +59,13 @@ HEADERS = st.dictionaries(
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of an agent that speaks everything."""
-    with TestClient(busy_app(Surface(busy_agent(), dialects=SPOKEN, limits=Limits(body=LIMIT), only=frozenset(("echo",))))) as client:
+    with TestClient(
+        build_test_app(Surface(build_test_agent(), dialects=SUPPORTED, limits=Limits(body_bytes=LIMIT), only=frozenset(("echo",))))
+    ) as client:
         yield client
 
 
-def ask(client: httpx.Client, method: str, path: str, body: bytes | None, headers: Mapping[str, str], query: str = "") -> httpx.Response:
+def send_request(client: httpx.Client, method: str, path: str, body: bytes | None, headers: Mapping[str, str], query: str = "") -> httpx.Response:
     """Send something, and check what holds for every answer."""
     sent = {name: value.encode("latin-1") for name, value in {"content-type": "application/json", **headers}.items()}
     response = client.request(method, httpx.URL(f"http://testserver.local{path}" + (f"?{query}" if query else "")), content=body, headers=sent)
@@ -79,14 +81,14 @@ def ask(client: httpx.Client, method: str, path: str, body: bytes | None, header
 @given(body=RAW, headers=HEADERS)
 def test_any_bytes_at_the_endpoint(client: httpx.Client, body: bytes, headers: dict[str, str]) -> None:
     """Are answered with one of the codes of JSON-RPC."""
-    answer = ask(client, "POST", "/", body, headers).json()
+    answer = send_request(client, "POST", "/", body, headers).json()
     assert answer["error"]["code"] in {-32700, -32600, -32601, -32602, -32009}
 
 
 @given(method=st.sampled_from(CALLS) | st.text(max_size=8), params=VALUES, call_id=VALUES, headers=HEADERS)
 def test_any_params_of_any_method(client: httpx.Client, method: str, params: object, call_id: object, headers: dict[str, str]) -> None:
     """Are answered, with a result or an error."""
-    response = ask(client, "POST", "/", dumps({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}), headers)
+    response = send_request(client, "POST", "/", dumps({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}), headers)
     if response.headers["content-type"] == "application/json":
         assert ("result" in response.json()) is not ("error" in response.json())
 
@@ -98,13 +100,13 @@ def test_anything_at_any_path(client: httpx.Client, template: str, method: str, 
     verb = data.draw(st.sampled_from(["", "", ":cancel", ":subscribe", ":nothing"])) if template.endswith("}") else ""
     body = data.draw(RAW | VALUES.map(dumps)) if method in {"POST", "PUT"} else None
     query = data.draw(st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="#"), max_size=40))
-    ask(client, method, path + verb, body, data.draw(HEADERS), query)
+    send_request(client, method, path + verb, body, data.draw(HEADERS), query)
 
 
 @given(headers=HEADERS, host=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20))
 def test_anything_about_a_card(client: httpx.Client, headers: dict[str, str], host: str) -> None:
     """Is answered with the card, with nothing new, or with an error."""
-    assert ask(client, "GET", "/.well-known/agent-card.json", None, {**headers, "Host": host}).status_code in {200, 304, 400}
+    assert send_request(client, "GET", "/.well-known/agent-card.json", None, {**headers, "Host": host}).status_code in {200, 304, 400}
 
 
 @pytest.mark.parametrize("path", ["/", "/message:send", "/v1/message:send", "/tasks/x:cancel"])
@@ -124,7 +126,7 @@ def test_anything_about_a_card(client: httpx.Client, headers: dict[str, str], ho
 )
 def test_what_is_huge_is_refused_in_no_time(client: httpx.Client, path: str, body: bytes) -> None:
     """A refusal is small, however much is wrong."""
-    response = ask(client, "POST", path, body, {})
+    response = send_request(client, "POST", path, body, {})
     assert len(response.content) < 50_000
     assert response.elapsed.total_seconds() < 3
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from integration.serving import EXTENSION, busy_agent, busy_app
+from integration.serving import EXTENSION, build_test_agent, build_test_app
 from litestar.exceptions import WebSocketDisconnect
 from litestar.testing import TestClient
 
@@ -31,7 +31,7 @@ class TokenGate:
 
     def admit(self, credentials: Credentials) -> Awaitable[Caller]:
         """Look the token up."""
-        return self._look_up(credentials.header("authorization"))
+        return self._look_up(credentials.get_header("authorization"))
 
     async def _look_up(self, proof: str | None) -> Caller:
         if proof != "Bearer ada":
@@ -42,19 +42,19 @@ class TokenGate:
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of an open agent, one that wants a token, one that knows its callers, and agents of one dialect each."""
-    agent = busy_agent()
+    agent = build_test_agent()
     surfaces = (
-        Surface(agent, limits=Limits(body=LIMIT)),
+        Surface(agent, limits=Limits(body_bytes=LIMIT)),
         Surface(agent, "/bearer", gate=PresenceGate()),
         Surface(agent, "/known", gate=TokenGate()),
-        Surface(agent, "/new", dialects=frozenset((V1_0.name,)), card=V1_0.name),
-        Surface(agent, "/old", dialects=frozenset((V0_3.name,)), card=V0_3.name),
+        Surface(agent, "/new", dialects=frozenset((V1_0.name,)), shared_card=V1_0.name),
+        Surface(agent, "/old", dialects=frozenset((V0_3.name,)), shared_card=V0_3.name),
     )
-    with TestClient(busy_app(*surfaces)) as client:
+    with TestClient(build_test_app(*surfaces)) as client:
         yield client
 
 
-def error_of(response: httpx.Response) -> Mapping[str, Any]:
+def extract_error(response: httpx.Response) -> Mapping[str, Any]:
     """Read the error of a JSON-RPC answer."""
     body = response.json()
     assert body["jsonrpc"] == "2.0"
@@ -94,18 +94,18 @@ def test_a_wrong_call_has_the_code_that_json_rpc_gives_it(client: httpx.Client, 
     """A refusal is an answer with status 200 whose id is that of the call, as far as it could be read."""
     response = client.post("/", content=body, headers=JSON)
     assert response.status_code == 200
-    assert (error_of(response)["code"], response.json()["id"]) == (code, call_id)
+    assert (extract_error(response)["code"], response.json()["id"]) == (code, call_id)
 
 
 def test_every_wrong_place_is_named(client: httpx.Client) -> None:
     """In both dialects, over both bindings."""
     wrong = {"message": {"role": "ROLE_USER", "parts": [{"text": "a", "url": "b"}, {"text": 7}]}}
-    violations = error_of(client.post("/", json={**CALL, "params": wrong}))["data"][0]["fieldViolations"]
+    violations = extract_error(client.post("/", json={**CALL, "params": wrong}))["data"][0]["fieldViolations"]
     assert [each["field"] for each in violations] == ["message.parts[0]", "message.parts[1].text"]
     assert client.post("/message:send", json=wrong).json()["error"]["details"][0]["fieldViolations"] == violations
     old = {"message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": 7}]}}
     fields = [{"field": "message.parts[0].text", "description": "Input should be a valid string"}]
-    assert error_of(client.post("/", json={**CALL, "method": "message/send", "params": old}))["data"] == {"fields": fields}
+    assert extract_error(client.post("/", json={**CALL, "method": "message/send", "params": old}))["data"] == {"fields": fields}
     assert client.post("/v1/message:send", json=old).json() == {"code": -32602, "message": "Invalid parameters", "data": {"fields": fields}}
 
 
@@ -176,7 +176,7 @@ def test_what_is_not_there_is_not_there_in_the_dialect(client: httpx.Client, pat
 def test_a_method_that_http_does_not_know_is_refused_in_the_dialect(client: httpx.Client) -> None:
     """Also where the router would do it."""
     assert client.request("BREW", "/tasks").json()["error"]["code"] == 405
-    assert error_of(client.request("BREW", "/"))["code"] == -32600
+    assert extract_error(client.request("BREW", "/"))["code"] == -32600
 
 
 VERSIONED = [
@@ -204,8 +204,8 @@ def test_a_call_in_a_version_that_is_not_spoken_is_told_so_first(client: httpx.C
     for params in ({"message": MESSAGE}, {}):
         response = client.post("/", json={**CALL, "params": params}, headers={"A2A-Version": "9.9"})
         assert response.json()["id"] == "r-1"
-        assert error_of(response)["code"] == -32009
-        assert error_of(response)["data"][0]["metadata"] == {"supportedVersions": "1.0, 0.3"}
+        assert extract_error(response)["code"] == -32009
+        assert extract_error(response)["data"][0]["metadata"] == {"supportedVersions": "1.0, 0.3"}
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_who_may_not_is_told_what_is_missing(client: httpx.Client) -> None:
     """A gate that has to wait for its answer refuses with 403, and lets in as somebody."""
     refused = client.post("/known", json=CALL)
     assert refused.status_code == 403
-    assert error_of(refused)["message"] == "scope tasks:write is missing"
+    assert extract_error(refused)["message"] == "scope tasks:write is missing"
     task = client.post("/known", json=CALL, headers={"Authorization": "Bearer ada"}).json()["result"]["task"]
     assert client.get(f"/known/tasks/{task['id']}").status_code == 403
     assert client.get(f"/known/tasks/{task['id']}", headers={"Authorization": "Bearer ada"}).status_code == 200
@@ -284,7 +284,7 @@ def test_a_bug_of_ours_tells_nobody_anything(caplog: pytest.LogCaptureFixture) -
         def admit(self, _credentials: Credentials) -> Caller:
             raise ZeroDivisionError("/srv/secret/path.py")
 
-    with caplog.at_level(logging.ERROR), TestClient(busy_app(Surface(busy_agent(), gate=BrokenGate()))) as broken:
+    with caplog.at_level(logging.ERROR), TestClient(build_test_app(Surface(build_test_agent(), gate=BrokenGate()))) as broken:
         response = broken.post("/message:send", json={"message": MESSAGE})
     assert (response.status_code, response.json()["error"]["message"]) == (500, "Internal error")
     assert "secret" not in response.text
@@ -293,6 +293,8 @@ def test_a_bug_of_ours_tells_nobody_anything(caplog: pytest.LogCaptureFixture) -
 
 def test_mesh_alone_has_no_versions() -> None:
     """A surface that speaks mesh only has no list to offer, and answers errors as mesh does."""
-    with TestClient(busy_app(Surface(busy_agent(), dialects=frozenset((MESH.name,)), card=MESH.name, only=frozenset(("echo",))))) as mesh:
+    with TestClient(
+        build_test_app(Surface(build_test_agent(), dialects=frozenset((MESH.name,)), shared_card=MESH.name, only=frozenset(("echo",))))
+    ) as mesh:
         assert mesh.post("/", content=b"{", headers=JSON).status_code == 400
-        assert error_of(mesh.post("/", json=CALL))["message"] == "Method not implemented: SendMessage"
+        assert extract_error(mesh.post("/", json=CALL))["message"] == "Method not implemented: SendMessage"

@@ -7,48 +7,48 @@ from collections.abc import Generator, Iterator
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, Person, guarded_agent
-from integration.serving import on_a_socket
-from integration.talking import VOICES, RefusedError, Voice, request_of
+from conformance.security.guarded import ISSUER, AuthenticatedTalker, guarded_agent
+from integration.serving import serve_on_socket
+from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, build_send_request
 
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import TaskArtifactUpdateEvent
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.gate import Checkpoint
+from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.client import A2AClient
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK, user_message
+from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
 
 def token() -> str:
     """Make a token for two to three seconds: long enough for the first event on a slow machine."""
-    return ISSUER.token("ada", exp=int(time.time()) + 3)
+    return ISSUER.issue_token("ada", exp=int(time.time()) + 3)
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of a guarded agent."""
-    gate = Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected()))
-    with on_a_socket(create_app(Surface(guarded_agent(), gate=gate), store="memory", settings=QUICK), grace=0.1) as client:
+    gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation()))
+    with serve_on_socket(create_app(Surface(guarded_agent(), gate=gate), store="memory", settings=FAST_SETTINGS), grace_seconds=0.1) as client:
         yield client
 
 
-@pytest.mark.parametrize("voice", VOICES, ids=str)
-def test_a_stream_ends_with_the_token_of_its_reader(client: httpx.Client, voice: Voice) -> None:
+@pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
+def test_a_stream_ends_with_the_token_of_its_reader(client: httpx.Client, voice: DialectBinding) -> None:
     """It says so, and goes on from its last event for whoever comes with a new one."""
     seen: list[tuple[str | None, str]] = []
-    events = Person(client, voice, token=token()).events(SEND_STREAMING_MESSAGE, request_of("x", skill="wait"))
-    with pytest.raises(RefusedError, match="expired"):
+    events = AuthenticatedTalker(client, voice, token=token()).events(SEND_STREAMING_MESSAGE, build_send_request("x", skill="wait"))
+    with pytest.raises(CallError, match="expired"):
         seen.extend((cursor, str(event.task and event.task.id)) for cursor, event in events)
     (_, task_id), (cursor, _) = seen[0], seen[-1]
-    again = Person(client, VOICES[0], token=ISSUER.token("ada"))
+    again = AuthenticatedTalker(client, DIALECT_BINDINGS[0], token=ISSUER.issue_token("ada"))
     rest = again.subscribe(task_id, last_event_id=cursor or "")
     again.cancel(task_id)
     assert "CANCELED" in str(list(rest)[-1])
 
 
-class Renewing(httpx.Auth):
+class RenewingAuth(httpx.Auth):
     """Shows a new token with every request."""
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
@@ -60,8 +60,8 @@ class Renewing(httpx.Auth):
 @pytest.mark.anyio
 async def test_a_client_whose_proof_is_renewed_loses_nothing(client: httpx.Client) -> None:
     """It follows a task for longer than any of its tokens lasts."""
-    async with A2AClient(str(client.base_url), auth=Renewing()) as other:
-        message = user_message("80", metadata={"skillId": "tick"})
+    async with A2AClient(str(client.base_url), auth=RenewingAuth()) as other:
+        message = build_user_message("80", metadata={"skillId": "tick"})
         events = [event async for event in other.stream(message)]
     texts = [part.text for event in events if isinstance(event, TaskArtifactUpdateEvent) for part in event.artifact.parts]
     assert texts == [str(number) for number in range(80)]

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from integration.fuzzing import BODIES, JSON, NASTY, spoiled, to_bytes
-from integration.serving import ABLE, on_a_socket
+from integration.serving import ALL_CAPABILITIES, serve_on_socket
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.methods import METHODS
@@ -26,7 +26,7 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 # The agent runs in a thread of this process and draws its random numbers while hypothesis looks after those of strategies.
 pytestmark = pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
@@ -81,13 +81,13 @@ class Target:
 @pytest.fixture(scope="module", params=["memory", "sqlite"])
 def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     """An agent whose skills all come to an end; nobody waits for its answers longer than some seconds."""
-    agent = Agent("mirror", capabilities=ABLE)
+    agent = Agent("mirror", capabilities=ALL_CAPABILITIES)
     agent.add("mirror", mirror, input_modes=("*/*",), output_modes=("*/*",))
     agent.add("count", count)
     agent.add("hidden", mirror, only_extended=True)
     store = "memory" if request.param == "memory" else f"sqlite:///{tmp_path_factory.mktemp('fuzz')}/tasks.db"
     hook = {"taskPushNotificationConfig": {"id": "p-1", "url": "https://hooks.example.org/a2a"}}
-    with on_a_socket(create_app(Surface(agent), store=store, settings=QUICK)) as client:
+    with serve_on_socket(create_app(Surface(agent), store=store, settings=FAST_SETTINGS)) as client:
         made = [client.post("/message:send", json={"message": MESSAGE, "configuration": hook}).json()["task"]["id"] for _ in KNOWN]
         yield Target(client, tuple(made))
 

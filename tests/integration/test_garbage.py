@@ -7,12 +7,12 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
-from integration.serving import busy_agent
+from integration.serving import build_test_agent
 from litestar import Litestar
 from litestar.testing import TestClient
 
 from a2a_runtime.app import create_app
-from a2a_runtime.plugin import A2APlugin, SteadyGarbage
+from a2a_runtime.plugin import A2APlugin, GcTuningPlugin
 from a2a_runtime.settings import Settings
 
 USUAL = 700, 10, 10
@@ -38,12 +38,12 @@ def _usual_collector() -> Iterator[None]:
 
 def made_app(settings: Settings | None = None) -> Litestar:
     """Make an app as a project does."""
-    return create_app(busy_agent(), settings=settings)
+    return create_app(build_test_agent(), settings=settings)
 
 
-def hosting_app(*plugins: SteadyGarbage) -> Litestar:
+def hosting_app(*plugins: GcTuningPlugin) -> Litestar:
     """Make somebody's own app with an agent in it."""
-    return Litestar(plugins=[A2APlugin(busy_agent()), *plugins])
+    return Litestar(plugins=[A2APlugin(build_test_agent()), *plugins])
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def hosting_app(*plugins: SteadyGarbage) -> Litestar:
         pytest.param(made_app(), True, id="of create_app"),
         pytest.param(made_app(Settings(tune_gc=False)), False, id="of create_app, switched off"),
         pytest.param(hosting_app(), False, id="somebody's own"),
-        pytest.param(hosting_app(SteadyGarbage()), True, id="somebody's own that asks for it"),
+        pytest.param(hosting_app(GcTuningPlugin()), True, id="somebody's own that asks for it"),
     ],
 )
 def test_the_collector_is_set_for_apps_of_ours_while_they_run(app: Litestar, is_steady: bool) -> None:  # noqa: FBT001 - a row of a table

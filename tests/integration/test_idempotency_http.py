@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from integration.serving import busy_app, on_a_socket
-from integration.talking import VOICES, Talker, Voice, request_of
+from integration.serving import build_test_app, serve_on_socket
+from integration.talking import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
 
 from a2a_contract.operations import SEND_MESSAGE
 from a2a_contract.v1_0 import SendMessageRequest
@@ -19,20 +19,20 @@ CONFLICT = -32602
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of an agent on a socket, since several ask at once."""
-    with on_a_socket(busy_app(store="memory")) as client:
+    with serve_on_socket(build_test_app(store="memory")) as client:
         yield client
 
 
-@pytest.fixture(params=VOICES, ids=str)
-def talker(request: pytest.FixtureRequest, client: httpx.Client) -> Talker:
+@pytest.fixture(params=DIALECT_BINDINGS, ids=str)
+def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClient:
     """Somebody who talks in one dialect over one binding."""
-    voice: Voice = request.param
-    return Talker(client, voice)
+    voice: DialectBinding = request.param
+    return DialectClient(client, voice)
 
 
-def sent(talker: Talker, request: SendMessageRequest, key: str) -> httpx.Response:
+def sent(talker: DialectClient, request: SendMessageRequest, key: str) -> httpx.Response:
     """Send a message under a key."""
-    method, url, options = talker.question(SEND_MESSAGE, request, **{"Idempotency-Key": key})
+    method, url, options = talker.build_request(SEND_MESSAGE, request, **{"Idempotency-Key": key})
     return talker.client.request(method, url, **options)
 
 
@@ -43,23 +43,23 @@ def task_of(response: httpx.Response) -> str:
     return str(body.get("task", body)["id"])
 
 
-def test_a_key_stands_for_one_request(talker: Talker) -> None:
+def test_a_key_stands_for_one_request(talker: DialectClient) -> None:
     """The same again is the same task; another body is refused, with 409 where there is a status, and nothing is made of it."""
-    key = f"once-{talker.voice}"
-    first = sent(talker, request_of("one"), key)
-    assert task_of(sent(talker, request_of("one"), key)) == task_of(first)
-    conflict = sent(talker, request_of("two"), key)
+    key = f"once-{talker.dialect_binding}"
+    first = sent(talker, build_send_request("one"), key)
+    assert task_of(sent(talker, build_send_request("one"), key)) == task_of(first)
+    conflict = sent(talker, build_send_request("two"), key)
     error = conflict.json().get("error", conflict.json())
     assert "Idempotency-Key" in error["message"]
-    assert conflict.status_code == (200 if talker.voice.is_jsonrpc else 409)
-    assert error["code"] == (409 if (conflict.status_code, talker.voice.dialect) == (409, "v1_0") else CONFLICT)
-    assert task_of(sent(talker, request_of("one"), key)) == task_of(first)
+    assert conflict.status_code == (200 if talker.dialect_binding.is_jsonrpc else 409)
+    assert error["code"] == (409 if (conflict.status_code, talker.dialect_binding.dialect) == (409, "v1_0") else CONFLICT)
+    assert task_of(sent(talker, build_send_request("one"), key)) == task_of(first)
 
 
-def test_requests_at_once_under_a_key_are_one_task(talker: Talker) -> None:
+def test_requests_at_once_under_a_key_are_one_task(talker: DialectClient) -> None:
     """Whoever comes first makes it; all of them get it."""
     with ThreadPoolExecutor(8) as pool:
-        tasks = pool.map(lambda _: task_of(sent(talker, request_of("one"), f"at-once-{talker.voice}")), range(16))
+        tasks = pool.map(lambda _: task_of(sent(talker, build_send_request("one"), f"at-once-{talker.dialect_binding}")), range(16))
     assert len(set(tasks)) == 1
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, Person, checkpoint, guarded_agent
-from integration.talking import Voice
+from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate, guarded_agent
+from integration.talking import DialectBinding
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V1_0
@@ -23,11 +23,11 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
 )
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.authentication import Identity, RefusedError
+from a2a_runtime.auth.authentication import Identity, InvalidCredentialsError
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
-RPC = Voice(V1_0.name, is_jsonrpc=True)
+RPC = DialectBinding(V1_0.name, is_jsonrpc=True)
 NUMBERS = {"too long to be read": "9" * 5000, "too large to be kept": str(2**63)}
 TEXTS = {
     "a number too large to be kept": f"{2**63}",
@@ -42,13 +42,13 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[httpx.Cli
     """A client of a guarded agent on a store."""
     where = {"memory": "memory", "sqlite": f"sqlite:///{tmp_path}/tasks.db"}
     store = where.get(request.param) or request.getfixturevalue("postgres_url")
-    with TestClient(create_app(Surface(guarded_agent(), gate=checkpoint()), store=store, settings=QUICK)) as client:
+    with TestClient(create_app(Surface(guarded_agent(), gate=build_gate()), store=store, settings=FAST_SETTINGS)) as client:
         yield client
 
 
-def ada(client: httpx.Client) -> Person:
+def ada(client: httpx.Client) -> AuthenticatedTalker:
     """Make somebody."""
-    return Person(client, RPC, token=ISSUER.token("ada", org="acme"))
+    return AuthenticatedTalker(client, RPC, token=ISSUER.issue_token("ada", org="acme"))
 
 
 def changed(token: str, *place: str) -> str:
@@ -63,7 +63,7 @@ def waiting(client: httpx.Client) -> Task:
     task = ada(client).task("x", skill="ask", message_id="m-2")
     for name in "ab":
         hook = TaskPushNotificationConfig(id=name, task_id=task.id, url="https://hooks.example.org/")
-        ada(client).ask(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, hook)
+        ada(client).call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, hook)
     return task
 
 
@@ -72,30 +72,30 @@ def test_a_page_token_that_was_changed(client: httpx.Client) -> None:
     task = waiting(client)
     tasks = ada(client).list(page_size=1).next_page_token
     listing = ListTaskPushNotificationConfigsRequest(task_id=task.id, page_size=1)
-    hooks = ada(client).raw(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, listing).json()["result"]["nextPageToken"]
+    hooks = ada(client).call_raw(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, listing).json()["result"]["nextPageToken"]
     for each in TEXTS.values():
         for made_up in (changed(tasks, each, '"k"'), changed(tasks, "1", each)):
-            answer = ada(client).raw(LIST_TASKS, ListTasksRequest(page_token=made_up)).json()
+            answer = ada(client).call_raw(LIST_TASKS, ListTasksRequest(page_token=made_up)).json()
             assert (answer["error"]["code"], "pageToken" in str(answer)) == (-32602, True)
-        refused = ada(client).raw(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, listing.model_copy(update={"page_token": changed(hooks, each)})).json()
+        refused = ada(client).call_raw(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, listing.model_copy(update={"page_token": changed(hooks, each)})).json()
         assert (refused["error"]["code"], "pageToken" in str(refused)) == (-32602, True)
 
 
 @pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS.keys())
 def test_an_event_that_no_task_can_have(client: httpx.Client, number: str) -> None:
     """As the last one that was seen."""
-    answer = ada(client).raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=waiting(client).id), last_event_id=number).json()
+    answer = ada(client).call_raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=waiting(client).id), last_event_id=number).json()
     assert (answer["error"]["code"], "Last-Event-ID" in str(answer)) == (-32602, True)
 
 
 @pytest.mark.parametrize("claims", [{"subject": "a\ud800", "org": "acme"}, {"subject": "ada", "org": "a\udfff"}], ids=["a subject", "a tenant"])
 def test_a_name_that_can_be_written_nowhere(client: httpx.Client, claims: dict[str, str]) -> None:
     """In a token that is otherwise right."""
-    answer = Person(client, RPC, token=ISSUER.token(**claims)).raw(LIST_TASKS, ListTasksRequest())
+    answer = AuthenticatedTalker(client, RPC, token=ISSUER.issue_token(**claims)).call_raw(LIST_TASKS, ListTasksRequest())
     assert (answer.status_code, "names nobody" in answer.text) == (401, True)
 
 
 def test_nobody_has_a_team_that_can_be_written_nowhere() -> None:
     """Whoever proves it."""
-    with pytest.raises(RefusedError):
+    with pytest.raises(InvalidCredentialsError):
         Identity("ada", team="\ud800")

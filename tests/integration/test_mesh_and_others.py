@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from conformance.mesh.producer import Consumer, message, producer, text_of
-from integration.serving import on_a_socket
-from integration.talking import Talker, Voice
+from integration.serving import serve_on_socket
+from integration.talking import DialectBinding, DialectClient
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.v1_0 import TaskState
@@ -19,7 +19,7 @@ PATH = "/agents/mixed"
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of a producer with a surface that speaks mesh, 1.0 and 0.3, and asks something."""
-    with on_a_socket(producer()) as client:
+    with serve_on_socket(producer()) as client:
         yield client
 
 
@@ -30,25 +30,25 @@ def mesh(client: httpx.Client) -> Consumer:
 
 
 @pytest.fixture(params=[V1_0.name, V0_3.name])
-def other(client: httpx.Client, request: pytest.FixtureRequest) -> Talker:
+def other(client: httpx.Client, request: pytest.FixtureRequest) -> DialectClient:
     """Somebody who speaks something else."""
-    return Talker(client, Voice(request.param, is_jsonrpc=True), PATH)
+    return DialectClient(client, DialectBinding(request.param, is_jsonrpc=True), PATH)
 
 
-def test_a_task_of_mesh_is_there_for_others(mesh: Consumer, other: Talker) -> None:
+def test_a_task_of_mesh_is_there_for_others(mesh: Consumer, other: DialectClient) -> None:
     """What waits is working in mesh; whoever speaks another dialect sees what it asks, and answers; mesh has the result."""
     task_id = mesh.task("tasks/send", message=message("hello"))["id"]
     assert mesh.task("tasks/get", id=task_id)["status"]["state"] == "working"
-    if other.voice.dialect == V1_0.name:  # the methods of 0.3 that mesh has too mean mesh here, unless a version is named
+    if other.dialect_binding.dialect == V1_0.name:  # the methods of 0.3 that mesh has too mean mesh here, unless a version is named
         assert other.get(task_id).status.state == TaskState.INPUT_REQUIRED
     answered = other.task("blue", task_id=task_id, message_id="m-2")
     assert answered.status.state == TaskState.COMPLETED
     assert text_of(mesh.task("tasks/get", id=task_id)) == "You said blue"
 
 
-def test_a_task_of_others_is_theirs(client: httpx.Client, mesh: Consumer, other: Talker) -> None:
+def test_a_task_of_others_is_theirs(client: httpx.Client, mesh: Consumer, other: DialectClient) -> None:
     """A method that dialects share speaks of a task as the dialect does in which it was created, or that of the first one."""
-    task = other.task("hello", message_id=f"m-{other.voice.dialect}")
+    task = other.task("hello", message_id=f"m-{other.dialect_binding.dialect}")
     told = mesh.post("tasks/get", {"id": task.id}).json()["result"]
     assert (told["kind"], told["status"]["state"]) == ("task", "input-required")
     unknown = mesh.post("tasks/get", {"id": "nobody"}).json()["error"]

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 from conformance.mesh.producer import ONLY_MESH, agent_of, echo
-from integration.talking import request_of
+from integration.talking import build_send_request
 from litestar import Litestar, get
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import MESH, V1_0
-from a2a_runtime.agent import SkillView
+from a2a_runtime.agent import SkillOverride
 from a2a_runtime.app import create_app
 from a2a_runtime.caller import Caller
-from a2a_runtime.heartbeat.registration import Membership
+from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project.loader import load_project
-from a2a_runtime.runtime import Assembly
-from a2a_runtime.service.context import Call
+from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.service.context import CallContext
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 SURFACE = Surface(agent_of("echo", echo), "/agents/echo", ONLY_MESH)
 PROJECT = """
@@ -53,7 +53,7 @@ agent_id = "reports-1"
 @pytest.fixture
 def client() -> Iterator[TestClient[Litestar]]:
     """A client of an app with one mesh surface and no registry."""
-    with TestClient(create_app(SURFACE, mesh=Membership())) as client:
+    with TestClient(create_app(SURFACE, mesh=MeshConfig())) as client:
         yield client
 
 
@@ -65,7 +65,7 @@ def test_probes_are_answered(client: TestClient[Litestar]) -> None:
 
 def test_a_verdict_stops_nobody_from_serving() -> None:
     """An agent that is not well says so, and is ready all the same."""
-    with TestClient(create_app(SURFACE, mesh=Membership(health=lambda: False))) as client:
+    with TestClient(create_app(SURFACE, mesh=MeshConfig(health_check=lambda: False))) as client:
         assert [client.get(path).status_code for path in ("/livez", "/ready", "/health")] == [200, 200, 503]
         assert client.get("/agents/echo/.well-known/agent.json").status_code == 200
 
@@ -77,7 +77,7 @@ def test_a_hosts_own_route_wins() -> None:
     async def health() -> dict[str, str]:
         return {"host": "fine"}
 
-    app = Litestar([health], plugins=[A2APlugin(SURFACE, mesh=Membership())])
+    app = Litestar([health], plugins=[A2APlugin(SURFACE, mesh=MeshConfig())])
     for _ in range(2):
         with TestClient(app) as client:
             assert client.get("/health").json() == {"host": "fine"}
@@ -92,13 +92,13 @@ def test_apps_without_mesh_have_no_probes() -> None:
 
 def test_a_skill_is_shown_in_the_words_of_its_surface() -> None:
     """What a surface says about its one skill goes before what the agent says; a surface with more cannot mean any."""
-    shown = Surface(agent_of("echo", echo), "/x", ONLY_MESH, shown_as=SkillView("Echo", tags=("a",)))
+    shown = Surface(agent_of("echo", echo), "/x", ONLY_MESH, override=SkillOverride("Echo", tags=("a",)))
     (skill,) = shown.skills.values()
     assert (skill.name, skill.description, skill.tags) == ("Echo", "Say the same.", ("a",))
     agent = agent_of("echo", echo)
     agent.add("other", echo)
     with pytest.raises(ValueError, match="shown_as is for a surface with one skill"):
-        Surface(agent, "/x", shown_as=SkillView("Echo"))
+        Surface(agent, "/x", override=SkillOverride("Echo"))
 
 
 def test_a_project_has_mesh_surfaces(tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_a_project_has_mesh_surfaces(tmp_path: Path) -> None:
     (tmp_path / "a2a.toml").write_text(PROJECT)
     (tmp_path / "handlers.py").write_text("async def report(ctx):\n    return ctx.text\n")
     project = load_project(tmp_path, {"MCP_MESH_NAMESPACE": "tests"})
-    expected = Membership("http://registry:8000", "reports-1", namespace="tests")
-    assert project.membership == expected
-    with TestClient(create_app(*project.surfaces, mesh=Membership())) as client:
+    expected = MeshConfig("http://registry:8000", "reports-1", namespace="tests")
+    assert project.mesh == expected
+    with TestClient(create_app(*project.surfaces, mesh=MeshConfig())) as client:
         card = client.get("/agents/report-generator/.well-known/agent.json").json()
         assert (card["skills"][0]["name"], card["skills"][0]["tags"], card["defaultInputModes"]) == (
             "Report Generator",
@@ -122,9 +122,9 @@ def test_a_project_has_mesh_surfaces(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_an_answer_that_is_there_is_not_waited_for() -> None:
     """On a store in memory a task that ends at once is answered after some rounds of the loop: nobody waits until somebody looks again."""
-    async with Assembly([SURFACE], "memory", QUICK) as assembly:
-        call = Call(SURFACE, Caller("ada"), MESH.name)
-        asked = asyncio.ensure_future(assembly.of_dialect[MESH.name].send_message(request_of("hi", task_id="t-1"), call))
+    async with AgentRuntime([SURFACE], "memory", FAST_SETTINGS) as assembly:
+        call = CallContext(SURFACE, Caller("ada"), MESH.name)
+        asked = asyncio.ensure_future(assembly.dialect_services[MESH.name].send_message(build_send_request("hi", task_id="t-1"), call))
         for _ in range(1000):
             await asyncio.sleep(0)
         assert asked.done()

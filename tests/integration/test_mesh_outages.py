@@ -7,20 +7,22 @@ from contextlib import contextmanager
 
 import pytest
 from conformance.mesh.producer import Consumer, job, producer, told
-from integration.serving import on_a_socket
+from integration.serving import serve_on_socket
 
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.base import LoggedEvent, StoredTask
 from a2a_runtime.stores.memory import MemoryStore
 
 
-class Absent(MemoryStore):
+class UnavailableStore(MemoryStore):
     """A store that cannot be read as long as it is away."""
 
     is_away = False
 
-    async def load_task(self, scope: Scope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask | None:
+    async def load_task(
+        self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
+    ) -> StoredTask | None:
         """Read, or fail."""
         self._be_there()
         return await super().load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
@@ -45,19 +47,19 @@ class Absent(MemoryStore):
 
 
 @pytest.fixture
-def store() -> Absent:
+def store() -> UnavailableStore:
     """A store that can be away."""
-    return Absent()
+    return UnavailableStore()
 
 
 @pytest.fixture
-def report(store: Absent) -> Iterator[Consumer]:
+def report(store: UnavailableStore) -> Iterator[Consumer]:
     """Somebody who talks to a surface on that store."""
-    with on_a_socket(producer(store)) as client:
+    with serve_on_socket(producer(store)) as client:
         yield Consumer(client, "/agents/report")
 
 
-def test_a_task_that_cannot_be_read_is_working(report: Consumer, store: Absent) -> None:
+def test_a_task_that_cannot_be_read_is_working(report: Consumer, store: UnavailableStore) -> None:
     """A consumer gives a task up at the first error: it reads that the task goes on, and why there is no more to say, but not where the disk is."""
     task_id = report.task("tasks/send", message=job(end="forever"))["id"]
     with store.away():
@@ -69,7 +71,7 @@ def test_a_task_that_cannot_be_read_is_working(report: Consumer, store: Absent) 
     report.task("tasks/cancel", id=task_id)
 
 
-def test_a_task_that_cannot_be_read_was_sent_all_the_same(report: Consumer, store: Absent) -> None:
+def test_a_task_that_cannot_be_read_was_sent_all_the_same(report: Consumer, store: UnavailableStore) -> None:
     """What was taken is answered, and can be read when the store is back."""
     with store.away():
         task = report.task("tasks/send", id="sent", message=job())
@@ -77,7 +79,7 @@ def test_a_task_that_cannot_be_read_was_sent_all_the_same(report: Consumer, stor
     assert report.until("sent", "completed")["artifacts"]
 
 
-def test_a_stream_outlives_an_outage(report: Consumer, store: Absent) -> None:
+def test_a_stream_outlives_an_outage(report: Consumer, store: UnavailableStore) -> None:
     """It waits for the store, and tells the end."""
     with report.streaming("tasks/sendSubscribe", id="told", message=job((0.5, None), (0.6, None), (0.7, None))) as response:
         lines = (line for line in response.iter_lines() if line.startswith("data: "))

@@ -15,9 +15,9 @@ from pathlib import Path
 import httpx
 import pytest
 from conformance.mesh.producer import Consumer, message, text_of, told
-from integration.serving import on_a_socket
+from integration.serving import serve_on_socket
 
-from a2a_runtime.testing.registry import MeshRegistry
+from a2a_runtime.testing.registry import FakeRegistry
 
 pytestmark = pytest.mark.slow
 
@@ -63,20 +63,20 @@ def port() -> int:
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_producer_comes_and_goes(port: int, stop: signal.Signals) -> None:
     """The registry knows it soon, its card then has the public address, and it says goodbye however it is told to stop."""
-    registry = MeshRegistry(prefix=PREFIX)
-    with on_a_socket(registry) as neighbour:
+    registry = FakeRegistry(prefix=PREFIX)
+    with serve_on_socket(registry) as neighbour:
         environment = {"MCP_MESH_REGISTRY_URL": str(neighbour.base_url), "A2A_HTTP_PORT": str(port), "A2A_HEALTH_INTERVAL": "0.1"}
         with producer(port, "memory", **environment) as (process, client):
-            eventually(lambda: registry.rows)
-            (row,) = registry.rows.values()
+            eventually(lambda: registry.agents)
+            (row,) = registry.agents.values()
             assert (row.facts["agent_type"], row.facts["name"], row.facts["http_host"]) == ("a2a", "restarting-producer", "127.0.0.1")
             eventually(lambda: client.get("/agents/report/.well-known/agent.json").json()["url"] == f"{PREFIX}/agents/report")
-            eventually(lambda: any(each.startswith("HEAD /heartbeat/") for each in registry.heard))
+            eventually(lambda: any(each.startswith("HEAD /heartbeat/") for each in registry.requests))
             assert client.get("/health").json() == {"status": "healthy", "registry": "known"}
-            assert registry.surfaces()["surfaces"][0]["skill_id"] == "report"
+            assert registry.list_surfaces()["surfaces"][0]["skill_id"] == "report"
             process.send_signal(stop)
             process.wait(15)
-        assert registry.heard[-1] == f"DELETE /agents/{row.facts['agent_id']}"
+        assert registry.requests[-1] == f"DELETE /agents/{row.facts['agent_id']}"
         assert not row.is_healthy
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 from integration.agents import ANSWERS, CONTROLLERS, app_of
-from integration.small_exchange import Recorder, SmallExchange
+from integration.small_exchange import MinimalEndpoints, RecordingService
 from litestar.exceptions import WebSocketDisconnect
 from litestar.testing import TestClient
 
 EVERY_DIALECT = ("v1_0", "v0_3", "mesh")
 
 
-def asked_of(recorder: Recorder) -> object:
+def recorded_request(recorder: RecordingService) -> object:
     """Give the id in the one request that a service got."""
-    ((_, request),) = recorder.asked
+    ((_, request),) = recorder.calls
     return request.to_dict()["id"]
 
 
@@ -35,10 +35,10 @@ IDS: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize(("path", "task"), IDS.values(), ids=IDS.keys())
 def test_an_id_may_hold_anything_but_a_slash(path: str, task: str) -> None:
     """What stands in the path is the id of the task."""
-    service = Recorder(ANSWERS)
+    service = RecordingService(ANSWERS)
     with TestClient(app_of(service, *EVERY_DIALECT)) as client:
         assert client.get(path).status_code == 200
-    assert asked_of(service) == task
+    assert recorded_request(service) == task
 
 
 VERBS: dict[str, tuple[str, str, str, str]] = {
@@ -56,10 +56,10 @@ VERBS: dict[str, tuple[str, str, str, str]] = {
 @pytest.mark.parametrize(("method", "path", "operation", "task"), VERBS.values(), ids=VERBS.keys())
 def test_a_verb_follows_the_last_colon(method: str, path: str, operation: str, task: str) -> None:
     """A verb is split off, with or without a body."""
-    service = Recorder(ANSWERS)
+    service = RecordingService(ANSWERS)
     with TestClient(app_of(service, *EVERY_DIALECT)) as client:
         assert client.request(method, path).status_code == 200
-    assert (service.asked[0][0], asked_of(service)) == (operation, task)
+    assert (service.calls[0][0], recorded_request(service)) == (operation, task)
 
 
 REFUSED: dict[str, tuple[str, str, int]] = {
@@ -82,22 +82,22 @@ REFUSED: dict[str, tuple[str, str, int]] = {
 @pytest.mark.parametrize(("method", "path", "status"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_is_not_there_is_refused(method: str, path: str, status: int) -> None:
     """A wrong HTTP method reaches the exchange, which knows the right ones; an unknown path is the application's."""
-    service = Recorder(ANSWERS)
+    service = RecordingService(ANSWERS)
     with TestClient(app_of(service, *EVERY_DIALECT)) as client:
         assert client.request(method, path).status_code == status
-    assert service.asked == []
+    assert service.calls == []
 
 
 def test_a_wrong_method_learns_the_right_ones() -> None:
     """The exchange can say which methods the path takes."""
-    with TestClient(app_of(Recorder(ANSWERS), *EVERY_DIALECT)) as client:
+    with TestClient(app_of(RecordingService(ANSWERS), *EVERY_DIALECT)) as client:
         assert client.put("/tasks/t-1:subscribe").headers["allow"] == "GET, POST"
 
 
 @pytest.mark.parametrize("path", ["/agents/echo", "/agents/echo/"])
 def test_an_endpoint_answers_with_and_without_a_slash(path: str) -> None:
     """Nobody is sent elsewhere."""
-    with TestClient(app_of(Recorder(ANSWERS), "mesh", path="/agents/echo"), raise_server_exceptions=True) as client:
+    with TestClient(app_of(RecordingService(ANSWERS), "mesh", path="/agents/echo"), raise_server_exceptions=True) as client:
         answer = client.post(path, json={"id": {"any": "thing"}, "method": "tasks/get", "params": {"id": "t-1"}}, follow_redirects=False)
     assert (answer.status_code, answer.json()["id"]) == (200, {"any": "thing"})
 
@@ -109,7 +109,7 @@ CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 @pytest.mark.parametrize("prefix", ["", "/agents/echo"], ids=["root", "agent"])
 def test_a_card_is_where_clients_look(path: str, prefix: str) -> None:
     """Both paths of cards answer, with and without a slash, and say whose clients look there."""
-    with TestClient(app_of(Recorder(ANSWERS), *EVERY_DIALECT, path=prefix or "/")) as client:
+    with TestClient(app_of(RecordingService(ANSWERS), *EVERY_DIALECT, path=prefix or "/")) as client:
         answer = client.get(f"{prefix}{path}", follow_redirects=False)
     assert answer.status_code == 200
     assert answer.json() == {"path": path.rstrip("/"), "dialects": ["v1_0", "v0_3"] if "card" in path else ["v0_3", "mesh"]}
@@ -117,26 +117,26 @@ def test_a_card_is_where_clients_look(path: str, prefix: str) -> None:
 
 def test_each_mount_has_its_own_exchange() -> None:
     """The same controllers can be mounted twice, for two agents, beside routes of the host."""
-    first, second = Recorder(ANSWERS), Recorder(ANSWERS)
+    first, second = RecordingService(ANSWERS), RecordingService(ANSWERS)
     app = app_of(first, *EVERY_DIALECT)
     for controller in CONTROLLERS:
-        app.register(controller.at("/agents/second", SmallExchange(second, *EVERY_DIALECT)))
+        app.register(controller.at("/agents/second", MinimalEndpoints(second, *EVERY_DIALECT)))
     with TestClient(app) as client:
         assert client.get("/agents/second/tasks/two").status_code == 200
         assert client.get("/tasks/one").status_code == 200
-    assert (asked_of(first), asked_of(second)) == ("one", "two")
+    assert (recorded_request(first), recorded_request(second)) == ("one", "two")
 
 
 def test_a_shared_method_is_read_as_the_first_dialect_means_it() -> None:
     """Where two dialects have a method, both readings are there, and each alone works."""
     for dialects in (("v0_3", "mesh"), ("mesh", "v0_3"), ("mesh",), ("v0_3",)):
-        service = Recorder(ANSWERS)
+        service = RecordingService(ANSWERS)
         with TestClient(app_of(service, *dialects)) as client:
             answer = client.post(
                 "/", json={"jsonrpc": "2.0", "id": 1, "method": "tasks/cancel", "params": {"id": "t", "reason": "late", "metadata": {"a": 1}}}
             )
         assert ("kind" in answer.json()["result"]) == (dialects[0] == "v0_3")
-        assert service.asked[0][1].to_dict() == {"id": "t", "metadata": {"a": 1} if dialects[0] == "v0_3" else {"reason": "late"}}
+        assert service.calls[0][1].to_dict() == {"id": "t", "metadata": {"a": 1} if dialects[0] == "v0_3" else {"reason": "late"}}
 
 
 METHODS_BY_SURFACE = {
@@ -152,7 +152,7 @@ METHODS_BY_SURFACE = {
 def test_a_surface_speaks_its_dialects_only(dialects: tuple[str, ...], known: set[str]) -> None:
     """The methods of dialects that a surface has not are not found."""
     found = set()
-    with TestClient(app_of(Recorder(ANSWERS), *dialects)) as client:
+    with TestClient(app_of(RecordingService(ANSWERS), *dialects)) as client:
         for method in ("GetTask", "tasks/get", "tasks/send", "nothing"):
             answer = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": "t"}}).json()
             if answer.get("error", {}).get("code") != -32601:
@@ -162,14 +162,14 @@ def test_a_surface_speaks_its_dialects_only(dialects: tuple[str, ...], known: se
 
 def test_nobody_gets_past_the_exchange_with_a_websocket() -> None:
     """Litestar hands WebSockets to the endpoint too; they are the exchange's to refuse."""
-    with TestClient(app_of(Recorder(ANSWERS), "v1_0")) as client, pytest.raises(WebSocketDisconnect), client.websocket_connect("/"):
+    with TestClient(app_of(RecordingService(ANSWERS), "v1_0")) as client, pytest.raises(WebSocketDisconnect), client.websocket_connect("/"):
         pass
 
 
 def test_a_demand_is_made_over_every_binding() -> None:
     """What the model forgives, a request must have; each place is named as the dialect names it."""
     empty = {"message": {"messageId": "", "role": "ROLE_USER", "parts": []}}
-    with TestClient(app_of(Recorder(ANSWERS), "v1_0")) as client:
+    with TestClient(app_of(RecordingService(ANSWERS), "v1_0")) as client:
         error = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": empty}).json()["error"]
         fields = client.post("/message:send", json=empty).json()["fields"]
     assert [place for place, _ in fields] == [place for place, _ in error["data"]] == ["message.messageId", "message.parts"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import pytest
-from integration.serving import busy_agent, busy_app, on_a_socket
+from integration.serving import build_test_agent, build_test_app, serve_on_socket
 
 from a2a_contract.paths import PATHS
 from a2a_runtime.surface import Surface
@@ -18,7 +18,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", 
 CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 
 
-class Answer(NamedTuple):
+class RawResponse(NamedTuple):
     """What came back."""
 
     status: int
@@ -26,32 +26,32 @@ class Answer(NamedTuple):
     body: bytes
 
 
-Ask = Callable[[str, str], Answer]
+SendRequest = Callable[[str, str], RawResponse]
 
 
 @pytest.fixture(scope="module")
-def ask() -> Iterator[Ask]:
+def ask() -> Iterator[SendRequest]:
     """Somebody who asks for a path as it is written: an agent at the root, another one below /agents/b, and nothing of ours below /host."""
-    with on_a_socket(busy_app(Surface(busy_agent()), Surface(busy_agent(), "/agents/b"))) as client:
+    with serve_on_socket(build_test_app(Surface(build_test_agent()), Surface(build_test_agent(), "/agents/b"))) as client:
         port = client.base_url.port
 
-        def asked(method: str, path: str) -> Answer:
+        def asked(method: str, path: str) -> RawResponse:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
             try:
                 connection.request(method, path)
                 response = connection.getresponse()
-                return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+                return RawResponse(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
             finally:
                 connection.close()
 
         yield asked
 
 
-EVERY = sorted({re.sub(r"\{[^}]*\}", "x", route.path) for routes in PATHS.values() for route in routes} | {"/", *CARDS})
+ALL_PATHS = sorted({re.sub(r"\{[^}]*\}", "x", route.path) for routes in PATHS.values() for route in routes} | {"/", *CARDS})
 
 
-@pytest.mark.parametrize("path", EVERY)
-def test_a_path_takes_what_it_announces_and_nothing_else(ask: Ask, path: str) -> None:
+@pytest.mark.parametrize("path", ALL_PATHS)
+def test_a_path_takes_what_it_announces_and_nothing_else(ask: SendRequest, path: str) -> None:
     """OPTIONS tells the methods; each of them is more than refused, and every other one is refused with the same list."""
     options = ask("OPTIONS", path)
     assert (options.status, options.body) == (204, b"")
@@ -64,7 +64,7 @@ def test_a_path_takes_what_it_announces_and_nothing_else(ask: Ask, path: str) ->
             assert (answer.status, answer.headers["allow"].split(", ")) == (405, allowed), method
 
 
-ODD: dict[str, tuple[str, int]] = {
+UNUSUAL_PATHS: dict[str, tuple[str, int]] = {
     "slash at the end": ("/tasks/", 200),
     "slash twice": ("//tasks", 200),
     "slash twice inside": ("/agents/b//tasks", 200),
@@ -83,8 +83,8 @@ ODD: dict[str, tuple[str, int]] = {
 }
 
 
-@pytest.mark.parametrize(("path", "status"), ODD.values(), ids=ODD.keys())
-def test_an_odd_path_is_answered_in_the_shape_of_the_protocol(ask: Ask, path: str, status: int) -> None:
+@pytest.mark.parametrize(("path", "status"), UNUSUAL_PATHS.values(), ids=UNUSUAL_PATHS.keys())
+def test_an_odd_path_is_answered_in_the_shape_of_the_protocol(ask: SendRequest, path: str, status: int) -> None:
     """Whatever a path looks like, it is a task that is not there or cannot be, or nothing; never a page of the framework, and never a redirect."""
     got = ask("GET", path)
     assert (got.status, got.headers["content-type"]) == (status, "application/json")

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from integration.hosting import MESSAGE, books, plugin, saying, texts
-from integration.serving import busy_agent
+from integration.serving import build_test_agent
 from litestar import Controller, Litestar, Request, Response, Router, asgi, get, post
 from litestar.connection import ASGIConnection
 from litestar.exceptions import HTTPException, ImproperlyConfiguredException, NotAuthorizedException, NotFoundException
@@ -43,8 +43,8 @@ def test_several_agents_stand_beside_the_routes_of_a_host() -> None:
 
 def test_one_agent_has_several_surfaces() -> None:
     """With other skills, and in other dialects."""
-    agent = busy_agent()
-    surfaces = (Surface(agent, "/all"), Surface(agent, "/old", dialects=frozenset((V0_3.name,)), card=V0_3.name, only=frozenset(("echo",))))
+    agent = build_test_agent()
+    surfaces = (Surface(agent, "/all"), Surface(agent, "/old", dialects=frozenset((V0_3.name,)), shared_card=V0_3.name, only=frozenset(("echo",))))
     with TestClient(Litestar(plugins=[plugin(*surfaces)])) as client:
         assert len(client.get("/all/.well-known/agent-card.json").json()["skills"]) > 1
         assert [skill["id"] for skill in client.get("/old/.well-known/agent-card.json").json()["skills"]] == ["echo"]
@@ -57,7 +57,7 @@ def test_an_app_can_be_started_again() -> None:
     for _ in range(2):
         with TestClient(app) as client:
             assert texts(client, "/one") == "one"
-    assert app.plugins.get(A2APlugin).assembly is None
+    assert app.plugins.get(A2APlugin).runtime is None
 
 
 def page(_request: Request[Any, Any, Any], error: Exception) -> Response[str]:
@@ -177,7 +177,9 @@ def test_a_plugin_without_an_agent_is_refused() -> None:
 
 def test_the_document_of_the_app_has_every_path() -> None:
     """Colon paths, the endpoint and the cards of every surface, beside those of the host, and every reference in it leads somewhere."""
-    app = Litestar([books], plugins=[plugin(Surface(busy_agent(), "/one"), Surface(busy_agent(), "/new", dialects=frozenset((V1_0.name,))))])
+    app = Litestar(
+        [books], plugins=[plugin(Surface(build_test_agent(), "/one"), Surface(build_test_agent(), "/new", dialects=frozenset((V1_0.name,))))]
+    )
     with TestClient(app) as client:
         document = client.get("/schema/openapi.json").json()
     paths = document["paths"]

@@ -14,9 +14,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from a2a_runtime.testing.embedded_postgres import Databases, PostgresMissingError, PostgresServer
-from a2a_runtime.testing.embedded_postgres.binaries import find_programs, unprivileged_user
-from a2a_runtime.testing.embedded_postgres.server import clear_up
+from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresMissingError, PostgresServer
+from a2a_runtime.testing.embedded_postgres.binaries import find_programs, find_unprivileged_user
+from a2a_runtime.testing.embedded_postgres.server import remove_stale_folders
 
 AS_ROOT = os.name == "posix" and os.geteuid() == 0
 HOLDS_A_SERVER = """
@@ -103,7 +103,7 @@ def test_it_dies_with_the_test_run() -> None:
 @pytest.mark.skipif(not AS_ROOT, reason="only root changes to another user")
 def test_an_unreachable_package_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package below a private folder is copied for the unprivileged user; the folder's permissions stay as they are."""
-    user = unprivileged_user()
+    user = find_unprivileged_user()
     installed = find_programs(tmp_path, user).folder.parent.parent
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
@@ -129,7 +129,7 @@ def test_folders_of_killed_runs_are_cleared_up(tmp_path: Path) -> None:
     for folder in (old, young):
         (folder / "data").mkdir(parents=True)
     os.utime(old, (0, 0))
-    clear_up(tmp_path)
+    remove_stale_folders(tmp_path)
     assert not old.exists()
     assert young.exists()
 
@@ -138,11 +138,11 @@ def test_databases_are_copies_of_a_prepared_one() -> None:
     """Every database starts as the template was prepared, knows nothing of its siblings, and is dropped in the end."""
 
     async def scenario(url: str) -> list[object]:
-        databases = Databases(url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n"))
+        databases = DatabaseFactory(url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n"))
         first, second = await databases.create(), await databases.create()
         await _ask(first, "DELETE FROM kept")
         answers = [await _ask(first, "SELECT count(*) FROM kept"), await _ask(second, "SELECT count(*) FROM kept")]
-        await databases.remove()
+        await databases.drop_all()
         return [*answers, await _ask(url, "SELECT count(*) FROM pg_database WHERE datname LIKE 'a2a_test%'")]
 
     with PostgresServer() as server:

@@ -12,13 +12,13 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.models import Change
+from a2a_runtime.stores.models import TaskChange
 from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, schema, upgrade
 from a2a_runtime.stores.postgres.base import SQL
 from a2a_runtime.stores.postgres.pool import Pool
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.embedded_postgres import Databases
-from a2a_runtime.testing.store_contract.case import SCOPE, appending, created, loaded, new_task, whole
+from a2a_runtime.testing.embedded_postgres import DatabaseFactory
+from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task, create_task, load_task, to_comparable
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +42,7 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
 # --- the schema ----------------------------------------------------------------------------------------------------------------------------------
 
 
-async def test_an_old_schema_is_refused_with_the_command(postgres_databases: Databases) -> None:
+async def test_an_old_schema_is_refused_with_the_command(postgres_databases: DatabaseFactory) -> None:
     """A store says how to bring the database to its version, and works after that."""
     url = await postgres_databases.create_empty()
     store = PostgresStore(url)
@@ -53,7 +53,7 @@ async def test_an_old_schema_is_refused_with_the_command(postgres_databases: Dat
     await store.close()
 
 
-async def test_upgrades_at_the_same_time_apply_each_version_once(postgres_databases: Databases) -> None:
+async def test_upgrades_at_the_same_time_apply_each_version_once(postgres_databases: DatabaseFactory) -> None:
     """Of several processes that upgrade, one does and the others find it done."""
     url = await postgres_databases.create_empty()
     applied = await asyncio.gather(*(upgrade(url) for _ in range(5)))
@@ -62,7 +62,7 @@ async def test_upgrades_at_the_same_time_apply_each_version_once(postgres_databa
 
 async def test_a_newer_schema_is_welcome(postgres_url: str, pool: Pool) -> None:
     """The release before still starts after the schema was upgraded, and an upgrade by it changes nothing."""
-    await pool.rows("INSERT INTO a2a_schema (version) VALUES ($1)", schema.NEEDED + 1)
+    await pool.fetch("INSERT INTO a2a_schema (version) VALUES ($1)", schema.REQUIRED_VERSION + 1)
     assert await upgrade(postgres_url) == []
     store = PostgresStore(postgres_url)
     await store.open()
@@ -98,8 +98,8 @@ async def test_an_exhausted_pool_is_an_error_with_a_cure(postgres_url: str) -> N
     await pool.open()
     async with pool.connection():
         with pytest.raises(StoreUnavailableError, match=r"raise the pool's size \(now 1\)"):
-            await pool.rows("SELECT 1")
-    assert await pool.rows("SELECT 1")
+            await pool.fetch("SELECT 1")
+    assert await pool.fetch("SELECT 1")
     await pool.close()
 
 
@@ -108,24 +108,24 @@ async def test_a_statement_that_takes_too_long_ends_as_unavailable(postgres_url:
     pool = Pool(postgres_url, PoolSettings(size=1, statement_seconds=0.2))
     await pool.open()
     with pytest.raises(StoreUnavailableError):
-        await pool.rows(SLOW, 30.0)
-    assert await pool.rows("SELECT 1")
+        await pool.fetch(SLOW, 30.0)
+    assert await pool.fetch("SELECT 1")
     await pool.close()
 
 
 async def test_killed_connections_are_replaced(store: PostgresStore, pool: Pool) -> None:
     """When the server ends every session, no acknowledged change is lost and the store goes on."""
-    task = await created(store)
+    task = await create_task(store)
     made = 0
     for n in range(60):
         try:
-            await store.update_task(SCOPE, task.key, Change(artifacts=[appending("a", str(n))]))
+            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))]))
             made += 1
         except StoreUnavailableError:
             continue
         if n % 20 == 10:
-            await pool.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
-    now = await loaded(store, task)
+            await pool.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+    now = await load_task(store, task)
     assert made > 50
     assert now.version >= made + 1
     assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, now.last_seq + 1))
@@ -133,13 +133,13 @@ async def test_killed_connections_are_replaced(store: PostgresStore, pool: Pool)
 
 async def test_a_store_works_without_prepared_statements(postgres_url: str) -> None:
     """Behind a pooler that gives each transaction another connection, statements are not kept prepared; all else is the same."""
-    store = PostgresStore(postgres_url, pool=PoolSettings(size=4, statement_cache=0))
+    store = PostgresStore(postgres_url, pool=PoolSettings(size=4, statement_cache_size=0))
     await store.open()
-    task = await created(store)
-    await asyncio.gather(*(store.update_task(SCOPE, task.key, Change(artifacts=[appending("a", str(n))])) for n in range(50)))
+    task = await create_task(store)
+    await asyncio.gather(*(store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))])) for n in range(50)))
     async with store._pool.connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''") == 0
-    assert (await loaded(store, task)).version == 51
+    assert (await load_task(store, task)).version == 51
     await store.close()
 
 
@@ -151,23 +151,23 @@ async def test_a_clock_that_is_behind_makes_no_older_status(postgres_url: str) -
     ahead, behind = (PostgresStore(postgres_url, StoreOptions(clock=FakeClock(1_800_000_000_000 + offset))) for offset in (5_000, 0))
     await ahead.open()
     await behind.open()
-    task = await created(ahead)
-    await behind.update_task(SCOPE, task.key, Change(state=State.WORKING))
-    assert (await loaded(behind, task)).updated_at == task.updated_at
+    task = await create_task(ahead)
+    await behind.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
+    assert (await load_task(behind, task)).updated_at == task.updated_at
     await ahead.close()
     await behind.close()
 
 
 async def test_no_event_after_a_push_configuration_is_missing(store: PostgresStore) -> None:
     """From the moment a configuration is acknowledged, every event is due for it, also under load."""
-    task = await created(store)
-    calls = [asyncio.create_task(store.update_task(SCOPE, task.key, Change(artifacts=[appending("a", str(n))]))) for n in range(200)]
+    task = await create_task(store)
+    calls = [asyncio.create_task(store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))]))) for n in range(200)]
     await asyncio.sleep(0.01)
     config = await store.put_push_config(SCOPE, task.wire_id, TaskPushNotificationConfig(url="http://127.0.0.1/"))
-    late = asyncio.create_task(store.update_task(SCOPE, task.key, Change(state=State.COMPLETED)))
+    late = asyncio.create_task(store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED)))
     await asyncio.gather(*calls, late)
-    due = [row["seq"] for row in await store._pool.rows("SELECT seq FROM a2a_outbox WHERE config_id = $1 ORDER BY seq", config.id)]
-    last_seq = (await loaded(store, task)).last_seq
+    due = [row["seq"] for row in await store._pool.fetch("SELECT seq FROM a2a_outbox WHERE config_id = $1 ORDER BY seq", config.id)]
+    last_seq = (await load_task(store, task)).last_seq
     assert due == list(range(due[0], last_seq + 1))
 
 
@@ -177,8 +177,8 @@ async def test_wrong_clocks_take_no_task_away(postgres_url: str) -> None:
     for store in (fast, slow):
         await store.open()
     await slow.register("slow")
-    task = await created(slow, new_task(process="slow"))
-    assert await fast.orphans() == []
+    task = await create_task(slow, build_new_task(process="slow"))
+    assert await fast.find_orphans() == []
     assert await fast.claim(task.key, "fast") is None
     for store in (fast, slow):
         await store.close()
@@ -194,16 +194,16 @@ async def test_a_task_that_was_got_without_being_told_is_given_back(postgres_url
             raise error
 
     armed = False
-    store = PostgresStore(postgres_url, StoreOptions(fault=fault))
+    store = PostgresStore(postgres_url, StoreOptions(fail_point=fault))
     await store.open()
     await store.register("me")
-    task = await created(store) if by_claim else None
+    task = await create_task(store) if by_claim else None
     armed = True
     with pytest.raises(StoreUnavailableError):
-        await (store.claim(task.key, "me") if task else store.create_task(SCOPE, new_task(process="me")))
-    assert await store.orphans() == []
-    await store.beat("me")
-    (key,) = await store.orphans()
+        await (store.claim(task.key, "me") if task else store.create_task(SCOPE, build_new_task(process="me")))
+    assert await store.find_orphans() == []
+    await store.renew_lease("me")
+    (key,) = await store.find_orphans()
     run = await store.claim(key, "me")
     assert run is not None
     assert run.attempt == 2
@@ -213,10 +213,10 @@ async def test_a_task_that_was_got_without_being_told_is_given_back(postgres_url
 async def test_racing_claims_have_one_winner(postgres_url: str) -> None:
     """Of many processes that want a task, one gets it, each time that it is free."""
     clock = FakeClock()
-    stores = [PostgresStore(postgres_url, StoreOptions(clock=clock, lease=10.0)) for _ in range(3)]
+    stores = [PostgresStore(postgres_url, StoreOptions(clock=clock, lease_seconds=10.0)) for _ in range(3)]
     for store in stores:
         await store.open()
-    task = await created(stores[0])
+    task = await create_task(stores[0])
     for epoch in range(1, 6):
         names = [f"process-{epoch}-{n}" for n in range(12)]
 
@@ -226,7 +226,7 @@ async def test_racing_claims_have_one_winner(postgres_url: str) -> None:
 
         won = await asyncio.gather(*(contend(n, name) for n, name in enumerate(names)))
         assert sum(won) == 1
-        assert (await loaded(stores[0], task)).epoch == epoch
+        assert (await load_task(stores[0], task)).epoch == epoch
         clock.advance(11.0)
     for store in stores:
         await store.close()
@@ -236,10 +236,10 @@ async def test_what_a_first_change_makes_of_a_task_is_not_read(store: PostgresSt
     """It comes with the event, unless another process has changed the task in between."""
     other = PostgresStore(postgres_url)
     await other.open()
-    alone, shared = [await created(store) for _ in range(2)]
-    await other.update_task(SCOPE, shared.key, Change(metadata={"k": 1}))
-    brought = [(await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED))).events[-1].stored for task in (alone, shared)]
-    assert [each and whole(each) for each in brought] == [whole(await loaded(store, alone)), None]
+    alone, shared = [await create_task(store) for _ in range(2)]
+    await other.update_task(SCOPE, shared.key, TaskChange(metadata={"k": 1}))
+    brought = [(await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))).events[-1].stored for task in (alone, shared)]
+    assert [each and to_comparable(each) for each in brought] == [to_comparable(await load_task(store, alone)), None]
     await other.close()
 
 

@@ -17,16 +17,16 @@ from pathlib import Path
 import httpx
 import pytest
 from conformance.asking import Asker
-from integration.talking import VOICES, Voice, request_of
+from integration.talking import DIALECT_BINDINGS, DialectBinding, build_send_request
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.operations import CREATE_TASK_PUSH_NOTIFICATION_CONFIG, GET_TASK_PUSH_NOTIFICATION_CONFIG, LIST_TASKS, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import GetTaskPushNotificationConfigRequest, StreamResponse, Task, TaskPushNotificationConfig, TaskState
-from a2a_runtime.testing.embedded_postgres import Databases
+from a2a_runtime.testing.embedded_postgres import DatabaseFactory
 
 PROGRAM = Path(__file__).with_name("replica.py")
 AT_ONCE = {"return_immediately": True}
-NEW = Voice(V1_0.name, is_jsonrpc=False)
+NEW = DialectBinding(V1_0.name, is_jsonrpc=False)
 CHUNKS = 40
 LEASE = "3"
 
@@ -83,25 +83,25 @@ class RoundRobin(httpx.BaseTransport):
 
 
 @pytest.fixture(scope="module")
-def pair(postgres_databases: Databases) -> Iterator[tuple[Replica, Replica]]:
+def pair(postgres_databases: DatabaseFactory) -> Iterator[tuple[Replica, Replica]]:
     """Two replicas on one database."""
     url = asyncio.run(postgres_databases.create())
     with replica(url) as one, replica(url) as other:
         yield one, other
 
 
-@pytest.fixture(params=VOICES, ids=str)
-def voice(request: pytest.FixtureRequest) -> Voice:
+@pytest.fixture(params=DIALECT_BINDINGS, ids=str)
+def voice(request: pytest.FixtureRequest) -> DialectBinding:
     """Every dialect over every binding."""
     return request.param  # type: ignore[no-any-return]  # as given
 
 
-def at(client: httpx.Client, voice: Voice = NEW) -> Asker:
+def at(client: httpx.Client, voice: DialectBinding = NEW) -> Asker:
     """Talk to one of them."""
-    return Asker(client, voice, "/kind" if voice == Voice(V0_3.name, is_jsonrpc=False) else "")
+    return Asker(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
-def test_a_client_behind_a_balancer_notices_nothing(pair: tuple[Replica, Replica], voice: Voice) -> None:
+def test_a_client_behind_a_balancer_notices_nothing(pair: tuple[Replica, Replica], voice: DialectBinding) -> None:
     """Each request goes to the other process than the one before."""
     with httpx.Client(transport=RoundRobin(*(each.client.base_url for each in pair)), base_url="http://agent", timeout=20) as client:
         asker = at(client, voice)
@@ -113,14 +113,14 @@ def test_a_client_behind_a_balancer_notices_nothing(pair: tuple[Replica, Replica
             assert done.status.state == TaskState.COMPLETED
             running = asker.task("x", skill="wait", configuration=AT_ONCE)
             config = TaskPushNotificationConfig(task_id=running.id, id="p-1", url="https://hooks.example.org/a2a")
-            asker.ask(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config)
-            assert asker.ask(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=running.id, id="p-1"))
+            asker.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config)
+            assert asker.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=running.id, id="p-1"))
             assert asker.cancel(running.id).status.state == TaskState.CANCELED
             assert asker.get(running.id).status.state == asker.get(running.id).status.state == TaskState.CANCELED
             assert asker.stream("3", skill="count")[-1].status_update
 
 
-def test_a_task_of_one_is_followed_at_the_other(pair: tuple[Replica, Replica], voice: Voice) -> None:
+def test_a_task_of_one_is_followed_at_the_other(pair: tuple[Replica, Replica], voice: DialectBinding) -> None:
     """From its first event to its last, as it happens."""
     one, other = (at(each.client, voice) for each in pair)
     task = one.task("10", skill="tick", configuration=AT_ONCE)
@@ -131,11 +131,11 @@ def test_a_task_of_one_is_followed_at_the_other(pair: tuple[Replica, Replica], v
     assert state_of(updates) == TaskState.COMPLETED
 
 
-def test_a_stream_of_one_is_gone_on_with_at_the_other(pair: tuple[Replica, Replica], voice: Voice) -> None:
+def test_a_stream_of_one_is_gone_on_with_at_the_other(pair: tuple[Replica, Replica], voice: DialectBinding) -> None:
     """After the last event that was heard comes the next one, and none twice."""
     one, other = (at(each.client, voice) for each in pair)
     heard: list[tuple[str | None, StreamResponse]] = []
-    for event in one.events(SEND_STREAMING_MESSAGE, request_of("10", skill="tick")):
+    for event in one.events(SEND_STREAMING_MESSAGE, build_send_request("10", skill="tick")):
         heard.append(event)
         if len(heard) == 4:
             break
@@ -162,7 +162,7 @@ def test_lists_are_the_same_at_both(pair: tuple[Replica, Replica]) -> None:
     one, other = (at(each.client) for each in pair)
     context = one.task("0").context_id
     made = [who.task(str(number), context_id=context).id for number, who in enumerate([one, other] * 3)]
-    assert one.voice.has(LIST_TASKS)
+    assert one.dialect_binding.has(LIST_TASKS)
     assert one.list(context_id=context) == other.list(context_id=context)
     found: list[str] = []
     token = ""

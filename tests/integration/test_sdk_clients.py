@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from conformance.agent import app_under_test
-from integration.serving import on_a_socket
+from integration.serving import serve_on_socket
 from peers.peer import ENVIRONMENTS
 
 pytestmark = pytest.mark.peer
@@ -118,7 +118,7 @@ def _named(value: object, names: Mapping[str, str]) -> object:
 def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the agent is, on one of two stores."""
     store = "memory" if request.param == "memory" else f"sqlite:///{tmp_path_factory.mktemp('sdk')}/tasks.db"
-    with on_a_socket(app_under_test(store)) as client:
+    with serve_on_socket(app_under_test(store)) as client:
         yield str(client.base_url)
 
 

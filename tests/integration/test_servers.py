@@ -16,7 +16,7 @@ import pytest
 from conformance.agent import ADA
 from conformance.asking import Asker
 from integration.serving import LINE_ENDS
-from integration.talking import VOICES, Voice, request_of
+from integration.talking import DIALECT_BINDINGS, DialectBinding, build_send_request
 
 from a2a_contract.dialects import V0_3
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
@@ -63,11 +63,11 @@ def _wait_until_it_answers(client: httpx.Client, process: subprocess.Popen[str])
     pytest.fail("the server does not answer")
 
 
-@pytest.fixture(params=VOICES, ids=str)
+@pytest.fixture(params=DIALECT_BINDINGS, ids=str)
 def asker(request: pytest.FixtureRequest, client: httpx.Client) -> Asker:
     """Somebody who talks in one of the dialects over one of the bindings."""
-    voice: Voice = request.param
-    return Asker(client, voice, "/kind" if voice == Voice(V0_3.name, is_jsonrpc=False) else "")
+    voice: DialectBinding = request.param
+    return Asker(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
 def test_a_conversation_takes_place(asker: Asker) -> None:
@@ -83,7 +83,7 @@ def test_a_conversation_takes_place(asker: Asker) -> None:
 def test_a_stream_comes_as_it_happens(asker: Asker) -> None:
     """Not all at the end, whole, and gone on with after a break."""
     moments, events = [], []
-    for event in asker.events(SEND_STREAMING_MESSAGE, request_of("4", skill="tick")):
+    for event in asker.events(SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick")):
         moments.append(time.monotonic())
         events.append(event)
     assert moments[-1] - moments[0] > 0.1
@@ -96,8 +96,8 @@ def test_a_stream_comes_as_it_happens(asker: Asker) -> None:
 
 def test_a_client_that_leaves_disturbs_nobody(client: httpx.Client) -> None:
     """Its stream is over, its task is not."""
-    asker = Asker(client, VOICES[1])
-    for _, event in asker.events(SEND_STREAMING_MESSAGE, request_of("6", skill="tick")):
+    asker = Asker(client, DIALECT_BINDINGS[1])
+    for _, event in asker.events(SEND_STREAMING_MESSAGE, build_send_request("6", skill="tick")):
         assert event.task is not None
         task_id = event.task.id
         break

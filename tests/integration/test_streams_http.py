@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import httpx
 import pytest
-from integration.serving import LINE_ENDS, Waiting, busy_agent, busy_app, on_a_socket
-from integration.talking import VOICES, Talker, Voice, request_of, sse
+from integration.serving import LINE_ENDS, BlockingHandler, build_test_agent, build_test_app, serve_on_socket
+from integration.talking import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request, parse_sse
 from litestar import Litestar
 
 from a2a_contract.dialects import V0_3, V1_0
@@ -21,24 +21,24 @@ from a2a_contract.v1_0 import SubscribeToTaskRequest, TaskState
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Limits, Surface
 
-WAIT = {"skillId": "wait"}
-OLD, NEW = Voice(V0_3.name, is_jsonrpc=True), Voice(V1_0.name, is_jsonrpc=False)
+SEND_BLOCKING_TASK = {"skillId": "wait"}
+V0_3_JSONRPC, V1_0_JSONRPC = DialectBinding(V0_3.name, is_jsonrpc=True), DialectBinding(V1_0.name, is_jsonrpc=False)
 
 
 @pytest.fixture(scope="module")
-def waiting() -> Waiting:
+def waiting() -> BlockingHandler:
     """The handler that waits for ever."""
-    return Waiting()
+    return BlockingHandler()
 
 
 @pytest.fixture(scope="module")
-def app(waiting: Waiting) -> Litestar:
+def app(waiting: BlockingHandler) -> Litestar:
     """An agent that keeps silent streams open with a comment every so often, and one that stops what nobody waits for."""
-    agent = busy_agent(waiting)
-    brief = Limits(keep_alive=0.2)
-    return busy_app(
+    agent = build_test_agent(waiting)
+    brief = Limits(keep_alive_interval=0.2)
+    return build_test_app(
         Surface(agent, limits=brief),
-        Surface(agent, "/kind", bare_form=V0_3.name),
+        Surface(agent, "/kind", default_v0_3_form=V0_3.name),
         Surface(agent, "/gone", cancel_on_disconnect=True, limits=brief),
     )
 
@@ -46,34 +46,34 @@ def app(waiting: Waiting) -> Litestar:
 @pytest.fixture(scope="module")
 def client(app: Litestar) -> Iterator[httpx.Client]:
     """A client on a socket."""
-    with on_a_socket(app) as client:
+    with serve_on_socket(app) as client:
         yield client
 
 
-@pytest.fixture(params=VOICES, ids=str)
-def talker(request: pytest.FixtureRequest, client: httpx.Client) -> Talker:
+@pytest.fixture(params=DIALECT_BINDINGS, ids=str)
+def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClient:
     """Somebody who talks in one dialect over one binding."""
-    voice: Voice = request.param
-    return Talker(client, voice, "/kind" if voice == Voice(V0_3.name, is_jsonrpc=False) else "")
+    voice: DialectBinding = request.param
+    return DialectClient(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 5) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float = 5) -> bool:
     """Wait until something holds."""
     end = time.monotonic() + seconds
-    while not holds() and time.monotonic() < end:
+    while not condition() and time.monotonic() < end:
         time.sleep(0.01)
-    return holds()
+    return condition()
 
 
-def test_events_come_when_they_happen(talker: Talker) -> None:
+def test_events_come_when_they_happen(talker: DialectClient) -> None:
     """They are not kept back until the stream is over."""
-    moments = [time.monotonic() for _ in talker.events(SEND_STREAMING_MESSAGE, request_of("4", skill="tick"))]
+    moments = [time.monotonic() for _ in talker.events(SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick"))]
     assert moments[-1] - moments[0] >= 0.15
 
 
 def test_many_streams_of_one_task_bring_the_same(client: httpx.Client) -> None:
     """Each in order, and one that is closed disturbs no other."""
-    talker = Talker(client, NEW)
+    talker = DialectClient(client, V1_0_JSONRPC)
     task = talker.task("10", skill="tick", configuration={"return_immediately": True})
     heard: list[list[str]] = [[] for _ in range(4)]
 
@@ -95,7 +95,7 @@ def test_many_streams_of_one_task_bring_the_same(client: httpx.Client) -> None:
 
 def test_a_silent_stream_is_kept_open(client: httpx.Client) -> None:
     """Comments come while nothing happens, and they are no events."""
-    talker = Talker(client, NEW)
+    talker = DialectClient(client, V1_0_JSONRPC)
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
     with client.stream("POST", f"/tasks/{task.id}:subscribe") as response:
         lines = response.iter_lines()
@@ -109,9 +109,9 @@ def test_a_silent_stream_is_kept_open(client: httpx.Client) -> None:
 
 def test_a_stream_without_a_first_event_begins_all_the_same(client: httpx.Client) -> None:
     """Who goes on after the newest event is told at once that the stream is open."""
-    talker = Talker(client, NEW)
+    talker = DialectClient(client, V1_0_JSONRPC)
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
-    assert eventually(lambda: talker.get(task.id).status.state == TaskState.WORKING)
+    assert wait_until(lambda: talker.get(task.id).status.state == TaskState.WORKING)
     with client.stream("POST", f"/tasks/{task.id}:subscribe", headers={"Last-Event-ID": "2"}, timeout=2) as response:
         assert response.status_code == 200
     talker.cancel(task.id)
@@ -119,59 +119,61 @@ def test_a_stream_without_a_first_event_begins_all_the_same(client: httpx.Client
 
 @pytest.mark.parametrize("path", ["", "/gone"], ids=["the task goes on", "the task is stopped"])
 @pytest.mark.parametrize("operation", [SEND_MESSAGE, SEND_STREAMING_MESSAGE], ids=["send", "stream"])
-def test_a_client_that_leaves(client: httpx.Client, waiting: Waiting, path: str, operation: object) -> None:
+def test_a_client_that_leaves(client: httpx.Client, waiting: BlockingHandler, path: str, operation: object) -> None:
     """A task goes on without whoever waits for it, unless the surface says otherwise."""
-    method, url, options = Talker(client, NEW, path).question(operation, request_of(f"{path}-{operation}", skill="wait"))  # type: ignore[arg-type]
+    method, url, options = DialectClient(client, V1_0_JSONRPC, path).build_request(operation, build_send_request(f"{path}-{operation}", skill="wait"))  # type: ignore[arg-type]
     with suppress(httpx.ReadTimeout), client.stream(method, url, **options, timeout=0.3):
         time.sleep(0.3)  # a stream has begun; a send has not been answered by then
     if path:
-        assert eventually(lambda: f"{path}-{operation}" in waiting.canceled)
+        assert wait_until(lambda: f"{path}-{operation}" in waiting.canceled_texts)
     else:
         time.sleep(0.3)
-        assert f"{path}-{operation}" not in waiting.canceled
+        assert f"{path}-{operation}" not in waiting.canceled_texts
 
 
 def test_a_reader_that_leaves_is_forgotten_at_once() -> None:
     """Nothing is followed for a client that has gone, before anything more happens to the task."""
-    app = busy_app()
-    with on_a_socket(app) as client:
-        assembly = app.plugins.get(A2APlugin).assembly
+    app = build_test_app()
+    with serve_on_socket(app) as client:
+        assembly = app.plugins.get(A2APlugin).runtime
         assert assembly is not None
         hub = assembly.engine._hub
-        task = Talker(client, NEW).task("x", skill="wait", configuration={"return_immediately": True})
+        task = DialectClient(client, V1_0_JSONRPC).task("x", skill="wait", configuration={"return_immediately": True})
         with client.stream("GET", f"/tasks/{task.id}:subscribe"):
-            assert eventually(lambda: hub.followed() == 1)
-        assert eventually(lambda: hub.followed() == 0, 1)
+            assert wait_until(lambda: hub.count_followed_tasks() == 1)
+        assert wait_until(lambda: hub.count_followed_tasks() == 0, 1)
         with suppress(httpx.ReadTimeout):
             client.post(
-                "/message:send", json={"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}], "metadata": WAIT}}, timeout=0.3
+                "/message:send",
+                json={"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}], "metadata": SEND_BLOCKING_TASK}},
+                timeout=0.3,
             )
-        assert eventually(lambda: hub.followed() == 0, 4)
+        assert wait_until(lambda: hub.count_followed_tasks() == 0, 4)
 
 
-def test_ends_of_lines_survive_readers_that_cut_there(talker: Talker) -> None:
+def test_ends_of_lines_survive_readers_that_cut_there(talker: DialectClient) -> None:
     """What Python takes for ends of lines arrives whole through a reader that cuts at them."""
     texts = [event.artifact_update.artifact.parts[0].text for event in talker.stream("x", skill="lines") if event.artifact_update]
     assert texts == [LINE_ENDS]
 
 
-def test_a_stream_is_refused_like_everything_else(talker: Talker) -> None:
+def test_a_stream_is_refused_like_everything_else(talker: DialectClient) -> None:
     """What is wrong before the first event is a plain answer."""
-    refused = talker.raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="nobody"))
+    refused = talker.call_raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="nobody"))
     assert refused.headers["content-type"] == "application/json"
     for last_event_id in ("three", "1000"):
-        wrong = talker.raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=talker.task("x").id), last_event_id=last_event_id)
+        wrong = talker.call_raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=talker.task("x").id), last_event_id=last_event_id)
         assert '"field":"Last-Event-ID"' in wrong.text
 
 
 def test_0_3_streams_end_when_the_task_waits_for_the_caller(client: httpx.Client) -> None:
     """The last event says so; in 1.0 the stream stays open."""
-    events = Talker(client, OLD).stream("hi", skill="ask")
+    events = DialectClient(client, V0_3_JSONRPC).stream("hi", skill="ask")
     assert events[-1].status_update is not None
     assert events[-1].status_update.status.state == TaskState.INPUT_REQUIRED
-    method, url, options = Talker(client, OLD).question(SEND_STREAMING_MESSAGE, request_of("hi", skill="ask"))
+    method, url, options = DialectClient(client, V0_3_JSONRPC).build_request(SEND_STREAMING_MESSAGE, build_send_request("hi", skill="ask"))
     with client.stream(method, url, **options) as response:
-        frames = [json.loads(data) for _, _, data in sse(response.iter_lines())]
+        frames = [json.loads(data) for _, _, data in parse_sse(response.iter_lines())]
     assert [frame["result"].get("final") for frame in frames][-1] is True
     assert {frame["id"] for frame in frames} == {"r-1"}
 
@@ -180,21 +182,21 @@ def test_a_server_that_stops_cuts_nothing_off() -> None:
     """Whoever still listens, or waits, when the server has waited long enough is told that it stops."""
     heard: list[str] = []
     threads = []
-    with on_a_socket(busy_app(), grace=0.1) as client:
-        talker = Talker(client, NEW)
+    with serve_on_socket(build_test_app(), grace_seconds=0.1) as client:
+        talker = DialectClient(client, V1_0_JSONRPC)
         task = talker.task("x", skill="wait", configuration={"return_immediately": True})
 
         def listen() -> None:
             with client.stream("POST", f"/tasks/{task.id}:subscribe") as response:
-                heard.extend(data for _, _, data in sse(response.iter_lines()))
+                heard.extend(data for _, _, data in parse_sse(response.iter_lines()))
 
         def wait() -> None:
-            heard.append(talker.raw(SEND_MESSAGE, request_of("x", skill="wait")).text)
+            heard.append(talker.call_raw(SEND_MESSAGE, build_send_request("x", skill="wait")).text)
 
         threads = [threading.Thread(target=listen), threading.Thread(target=wait)]
         for thread in threads:
             thread.start()
-        assert eventually(lambda: talker.get(task.id).status.state == TaskState.WORKING)
+        assert wait_until(lambda: talker.get(task.id).status.state == TaskState.WORKING)
         time.sleep(0.3)
     for thread in threads:
         thread.join(5)
@@ -208,4 +210,4 @@ def test_a_request_that_is_cut_off_is_nobody_s_error(client: httpx.Client, caplo
         connection.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{")
     time.sleep(0.1)
     assert caplog.text == ""
-    assert Talker(client, NEW).task("still here").status.state == TaskState.COMPLETED
+    assert DialectClient(client, V1_0_JSONRPC).task("still here").status.state == TaskState.COMPLETED

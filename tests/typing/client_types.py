@@ -11,7 +11,7 @@ from a2a_runtime.client import A2AClient, TaskStream
 
 async def answers(client: A2AClient) -> None:
     """Every operation gives the canonical type."""
-    assert_type(await client.card(), AgentCard)
+    assert_type(await client.get_card(), AgentCard)
     assert_type(await client.send("text"), Task | Message)
     assert_type(await client.send({"any": ["data"]}), Task | Message)
     assert_type(await client.send(["text", Part(text="part"), {"data": None}]), Task | Message)

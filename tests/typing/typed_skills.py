@@ -28,7 +28,7 @@ import a2a_contract
 from a2a_runtime.agent import Agent
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.schema import Form
+from a2a_runtime.skills.schema import TypedSchema
 from a2a_runtime.surface import Surface
 
 
@@ -74,7 +74,7 @@ class Service(ReportAgentService):
         """Ask for a type, and get it."""
         assert_type(await ctx.ask("May it?", reply=Approval), Approval)
         assert_type(await ctx.ask("May it?", reply=skills.PUBLISH_ASKS_APPROVAL), Approval)
-        assert_type(await ctx.ask("Which?", reply=Form[Literal["yes", "no"]](str, {"enum": ["yes", "no"]})), Literal["yes", "no"])
+        assert_type(await ctx.ask("Which?", reply=TypedSchema[Literal["yes", "no"]](str, {"enum": ["yes", "no"]})), Literal["yes", "no"])
         raise NotImplementedError
 
 

@@ -33,4 +33,4 @@ def test_limits_that_cannot_work_are_refused(said: dict[str, float], complaints:
 
 def test_no_limit_and_none_at_all_are_limits() -> None:
     """Where nothing is an answer, nothing may be said."""
-    assert Limits(history=0, concurrency=None, part_bytes=None, card_age=0).history == 0
+    assert Limits(history=0, concurrency=None, part_bytes=None, card_max_age=0).history == 0

@@ -9,22 +9,22 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from a2a_contract.base import timestamp_from_text, timestamp_text
-from a2a_runtime.clock import SystemClock, millis_of, moment, timestamp
+from a2a_runtime.clock import SystemClock, to_datetime, to_millis, to_rfc3339
 from a2a_runtime.testing.clock import FakeClock
 
 
 @pytest.mark.parametrize("millis", [0, 1, 999, 1000, 1_793_872_800_007, 4_102_444_800_999])
 def test_a_moment_is_the_same_as_number_datetime_and_text(millis: int) -> None:
     """Nothing is lost between the three, and the text is the one that models write."""
-    assert millis_of(moment(millis)) == millis
-    assert timestamp(millis) == timestamp_text(moment(millis))
-    assert timestamp_from_text(timestamp(millis)) == moment(millis)
+    assert to_millis(to_datetime(millis)) == millis
+    assert to_rfc3339(millis) == timestamp_text(to_datetime(millis))
+    assert timestamp_from_text(to_rfc3339(millis)) == to_datetime(millis)
 
 
 def test_a_moment_of_another_zone_is_the_same_moment() -> None:
     """An offset does not matter, and what is finer than a millisecond is cut off."""
     there = datetime(2026, 11, 5, 12, 0, 0, 1999, tzinfo=timezone(timedelta(hours=2)))
-    assert moment(millis_of(there)) == datetime(2026, 11, 5, 10, 0, 0, 1000, tzinfo=UTC)
+    assert to_datetime(to_millis(there)) == datetime(2026, 11, 5, 10, 0, 0, 1000, tzinfo=UTC)
 
 
 def test_the_system_clock_is_the_systems() -> None:

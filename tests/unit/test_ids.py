@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from uuid import RFC_4122, UUID
 
-from a2a_runtime.ids import Ids
+from a2a_runtime.ids import IdGenerator
 from a2a_runtime.testing.clock import FakeClock
 
 
 def test_ids_are_uuids_of_version_seven() -> None:
     """They have the time in front and are written as everybody writes UUIDs."""
     clock = FakeClock()
-    text = Ids(clock).new()
+    text = IdGenerator(clock).new()
     uuid = UUID(text)
     assert (str(uuid), uuid.version, uuid.variant) == (text, 7, RFC_4122)
     assert uuid.int >> 80 == clock.millis()
@@ -19,7 +19,7 @@ def test_ids_are_uuids_of_version_seven() -> None:
 
 def test_ids_grow_within_one_millisecond() -> None:
     """Also beyond what fits into a millisecond, each is greater than the one before."""
-    ids = Ids(FakeClock())
+    ids = IdGenerator(FakeClock())
     made = [ids.new() for _ in range(10_000)]
     assert made == sorted(set(made))
 
@@ -27,7 +27,7 @@ def test_ids_grow_within_one_millisecond() -> None:
 def test_ids_grow_when_the_clock_steps_back() -> None:
     """A clock that somebody has set back does not make old ids."""
     clock = FakeClock()
-    ids = Ids(clock)
+    ids = IdGenerator(clock)
     before = ids.new()
     clock.set_back(3600)
     assert ids.new() > before
@@ -38,4 +38,4 @@ def test_ids_grow_when_the_clock_steps_back() -> None:
 def test_ids_cannot_be_guessed_from_one_another() -> None:
     """Two makers at one moment make different ids."""
     clock = FakeClock()
-    assert Ids(clock).new() != Ids(clock).new()
+    assert IdGenerator(clock).new() != IdGenerator(clock).new()

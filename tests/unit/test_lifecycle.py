@@ -20,7 +20,7 @@ def test_every_state_is_of_one_kind() -> None:
 def test_nothing_follows_a_terminal_state() -> None:
     """What has ended has ended: no transition, no message, no cancellation."""
     for state in lifecycle.TERMINAL:
-        assert not any(lifecycle.may_follow(after, state) for after in State)
+        assert not any(lifecycle.can_follow(after, state) for after in State)
         assert not lifecycle.accepts_messages(state)
         assert not lifecycle.is_cancelable(state)
         assert lifecycle.is_terminal(state)
@@ -29,21 +29,21 @@ def test_nothing_follows_a_terminal_state() -> None:
 def test_every_living_task_can_end_in_every_way() -> None:
     """From each state that is not terminal, each terminal one can be reached at once."""
     for before in lifecycle.ACTIVE | lifecycle.INTERRUPTED:
-        assert all(lifecycle.may_follow(end, before) for end in lifecycle.TERMINAL)
+        assert all(lifecycle.can_follow(end, before) for end in lifecycle.TERMINAL)
         assert not lifecycle.is_terminal(before)
 
 
 @pytest.mark.parametrize("state", State)
 def test_predecessors_are_the_other_side_of_may_follow(state: State) -> None:
     """Both ways of asking give one answer."""
-    assert lifecycle.predecessors(state) == {before for before in State if lifecycle.may_follow(state, before)}
+    assert lifecycle.predecessors(state) == {before for before in State if lifecycle.can_follow(state, before)}
 
 
 def test_a_parked_task_is_nobodys_work() -> None:
     """Only active tasks need a process; a parked one goes on when it becomes active."""
     for state in lifecycle.INTERRUPTED:
         assert not lifecycle.is_active(state)
-        assert any(lifecycle.may_follow(active, state) for active in lifecycle.ACTIVE)
+        assert any(lifecycle.can_follow(active, state) for active in lifecycle.ACTIVE)
     assert lifecycle.is_active(lifecycle.INITIAL)
 
 

@@ -13,7 +13,7 @@ from a2a_gen.agent.ir import AgentIR, Reached, make_contract, reach
 from a2a_gen.agent.schemas import Library, Schema, Target
 from a2a_gen.agent.settings import read_settings
 from a2a_gen.problems import ContractError, Level, Problem
-from a2a_gen.source.json_text import Json, escaped
+from a2a_gen.source.json_text import Json, escape_key
 from a2a_gen.source.project import Project
 
 # What is wrong with the schemas of skills, or works otherwise than it looks.
@@ -44,7 +44,7 @@ def _unlawful(library: Library, path: str, data: Json) -> Iterator[Problem]:
         yield Problem(place, "A2A-K06", f"{draft!r} is no draft of JSON Schema that is known", f"name one of them: {', '.join(DRAFTS)}")
         return
     for error in jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, validate_formats=True, offline=True).iter_errors(data):
-        pointer = "".join(f"/{escaped(str(step))}" for step in error.instance_path)
+        pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
         text = f"this is no JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
         yield Problem(library.place(Target(path, pointer)), "A2A-K06", text, "write what the draft named under $schema allows")
 
@@ -66,7 +66,7 @@ def _slow(library: Library, place: Target, schema: Json) -> Iterator[Problem]:
     if not isinstance(schema, dict):
         return
     named = {"/pattern": schemas.text(schema, "pattern")}
-    named |= {f"/patternProperties/{escaped(name)}": name for name in schemas.members(schema, "patternProperties")}
+    named |= {f"/patternProperties/{escape_key(name)}": name for name in schemas.members(schema, "patternProperties")}
     for pointer, pattern in named.items():
         if _TRIED.search(_LITERAL.sub("", pattern)):
             where = library.place(Target(place.file, place.pointer + pointer))
@@ -78,7 +78,7 @@ def _slow(library: Library, place: Target, schema: Json) -> Iterator[Problem]:
 
 def _within(place: Target, schema: Schema) -> Iterator[tuple[Target, Json]]:
     """List the schemas that stand directly in another, definitions too."""
-    named = {f"/{holder}/{escaped(name)}": each for holder in schemas.HOLDERS for name, each in schemas.members(schema, holder).items()}
+    named = {f"/{holder}/{escape_key(name)}": each for holder in schemas.HOLDERS for name, each in schemas.members(schema, holder).items()}
     for pointer, part in (*schemas.parts(schema), *named.items()):
         yield Target(place.file, place.pointer + pointer), part
 

@@ -14,8 +14,8 @@ from pathlib import PurePosixPath
 
 from a2a_gen.agent import schemas
 from a2a_gen.agent.schemas import Library, Target
-from a2a_gen.source.json_text import Json, unescaped
-from a2a_gen.source.references import PROTOCOL
+from a2a_gen.source.json_text import Json, unescape_key
+from a2a_gen.source.references import PROTOCOL_PREFIX
 
 # What modules of models import, or Python has already.
 _TAKEN = frozenset(
@@ -36,8 +36,8 @@ class Catalogue:
         self._references: dict[tuple[Target, str], Target | None] = {}
         self.targets = sorted(self._reached(roots))
         self._taken: set[str] = set(_TAKEN)
-        self._taken |= {pascal(target.pointer.rpartition("/")[2]) for target in self.targets if target.file.startswith(PROTOCOL)}
-        self.names = {target: self._name(target) for target in self.targets if not target.file.startswith(PROTOCOL)}
+        self._taken |= {pascal(target.pointer.rpartition("/")[2]) for target in self.targets if target.file.startswith(PROTOCOL_PREFIX)}
+        self.names = {target: self._name(target) for target in self.targets if not target.file.startswith(PROTOCOL_PREFIX)}
 
     def follow(self, origin: Target, text: str) -> Target | None:
         """Find what a reference means, as it was found before."""
@@ -78,9 +78,9 @@ class Catalogue:
         title = pascal(schemas.text(self.library.value(target), "title"))
         stem = pascal(PurePosixPath(target.file).name.partition(".")[0])
         if holder.rpartition("/")[2] in schemas.HOLDERS:
-            wanted = pascal(unescaped(tail))
+            wanted = pascal(unescape_key(tail))
         elif target.pointer:
-            wanted = stem + pascal(unescaped(tail))
+            wanted = stem + pascal(unescape_key(tail))
         else:
             wanted = title or pascal(PurePosixPath(target.file).stem.removesuffix(".schema"))
         return self.unique(wanted or stem or "Value", target.file)
@@ -163,6 +163,6 @@ def _local(text: str, place: Target, catalogue: Catalogue, into: tuple[str, dict
     if target is None:
         return text
     if target not in used:
-        wanted = target.pointer.rpartition("/")[2] if target.file.startswith(PROTOCOL) else catalogue.names[target]
+        wanted = target.pointer.rpartition("/")[2] if target.file.startswith(PROTOCOL_PREFIX) else catalogue.names[target]
         used[target] = wanted if wanted not in used.values() else f"{wanted}{len(used)}"
     return f"#/{holder}/{used[target]}"

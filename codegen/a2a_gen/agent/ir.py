@@ -15,7 +15,7 @@ from a2a_gen.agent.settings import FILE, AgentSettings, SkillSettings
 from a2a_gen.agent.type_builder import Shaper
 from a2a_gen.emit.render import BUILD, Code
 from a2a_gen.ir.names import skill_constant
-from a2a_gen.source.json_text import Json, escaped
+from a2a_gen.source.json_text import Json, escape_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class FormIR:
     @property
     def code(self) -> Code:
         """Write what makes the form."""
-        return Code(f"Form[{self.type}]({self.type}, _SCHEMAS / {self.file!r})" if self.file else "TEXT")
+        return Code(f"TypedSchema[{self.type}]({self.type}, _SCHEMAS / {self.file!r})" if self.file else "TEXT")
 
 
 TEXT = FormIR("str")
@@ -89,7 +89,7 @@ class Reached:
 def reach(settings: AgentSettings, library: Library) -> Reached:
     """Follow every reference."""
     roots = {
-        (skill.id, use): library.resolve(text, Target(FILE, f"/skills/{escaped(skill.id)}/{use.replace('ask.', 'asks/')}"))
+        (skill.id, use): library.resolve(text, Target(FILE, f"/skills/{escape_key(skill.id)}/{use.replace('ask.', 'asks/')}"))
         for skill in settings.skills
         for use, text in skill.references.items()
     }

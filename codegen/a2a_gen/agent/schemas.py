@@ -22,8 +22,8 @@ from urllib.parse import unquote, urldefrag
 from a2a_gen.problems import Place, Problem
 from a2a_gen.source import yaml_text
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, escaped, parse, unescaped
-from a2a_gen.source.references import PROTOCOL
+from a2a_gen.source.json_text import Json, escape_key, parse, unescape_key
+from a2a_gen.source.references import PROTOCOL_PREFIX
 
 YAML = frozenset({".yaml", ".yml"})
 _SUFFIXES = (".json", ".yaml", ".yml")
@@ -49,13 +49,13 @@ class Library:
     @property
     def files(self) -> Mapping[str, Document]:
         """The files of the project that were read."""
-        return {path: document for path, document in sorted(self._read.items()) if document and not path.startswith(PROTOCOL)}
+        return {path: document for path, document in sorted(self._read.items()) if document and not path.startswith(PROTOCOL_PREFIX)}
 
     def document(self, path: str, place: Place) -> Document | None:
         """Read a file that is named at a place."""
         if path not in self._read:
             self._read[path] = None
-            self._read[path] = self._protocol(path, place) if path.startswith(PROTOCOL) else self._open(path, place)
+            self._read[path] = self._protocol(path, place) if path.startswith(PROTOCOL_PREFIX) else self._open(path, place)
         return self._read[path]
 
     def value(self, target: Target) -> Json:
@@ -67,7 +67,7 @@ class Library:
     def place(self, target: Target) -> Place:
         """Say where a target stands."""
         document = self._read.get(target.file)
-        return document.place(target.pointer) if document else Place(target.file, 0, target.pointer)
+        return document.place_at(target.pointer) if document else Place(target.file, 0, target.pointer)
 
     def resolve(self, text: str, origin: Target) -> Target | None:
         """Find what a reference means that stands at a place; ``None``, and a problem, when it means nothing."""
@@ -90,9 +90,9 @@ class Library:
         return target
 
     def _path(self, name: str, origin: str) -> str:
-        if not name or name.startswith(PROTOCOL):
+        if not name or name.startswith(PROTOCOL_PREFIX):
             return name or origin
-        return posixpath.normpath(posixpath.join(posixpath.dirname(origin), name)) if not origin.startswith(PROTOCOL) else origin
+        return posixpath.normpath(posixpath.join(posixpath.dirname(origin), name)) if not origin.startswith(PROTOCOL_PREFIX) else origin
 
     def _by_id(self, name: str, fragment: str, origin: Target) -> Target | None:
         """Find a schema by its ``$id``: in the files that are read, then in those beside the one that refers to it."""
@@ -145,7 +145,7 @@ class Library:
     def _protocol(self, path: str, place: Place) -> Document | None:
         """Read the protocol's schemas in a dialect, from the package that has them; the package itself is not imported."""
         spec = find_spec("a2a_contract")
-        known = {f"{PROTOCOL}{each.stem}": each for each in Path(spec.origin or "").parent.glob("schemas/v*.json")} if spec else {}
+        known = {f"{PROTOCOL_PREFIX}{each.stem}": each for each in Path(spec.origin or "").parent.glob("schemas/v*.json")} if spec else {}
         if path not in known:  # names are looked up and never joined to a path: references may come from somebody else's card
             self._problem(place, f"{path} is no dialect of the protocol", f"name one of them: {', '.join(sorted(known)) or 'none here'}")
             return None
@@ -158,7 +158,7 @@ class Library:
 
 def _at(data: Json, pointer: str) -> tuple[bool, Json]:
     for step in filter(None, pointer.split("/")[1:]) if pointer else ():
-        key = unescaped(step)
+        key = unescape_key(step)
         match data:
             case dict() if key in data:
                 data = data[key]
@@ -211,7 +211,7 @@ def parts(schema: Schema) -> Iterator[tuple[str, Json]]:
     """Yield each schema that stands directly in another, with the pointer from there; definitions are left out."""
     for keyword, value in schema.items():
         if keyword in _BY_NAME and isinstance(value, dict):
-            yield from ((f"/{keyword}/{escaped(name)}", each) for name, each in value.items() if isinstance(each, dict | bool))
+            yield from ((f"/{keyword}/{escape_key(name)}", each) for name, each in value.items() if isinstance(each, dict | bool))
         elif keyword in _LIST and isinstance(value, list):
             yield from ((f"/{keyword}/{index}", each) for index, each in enumerate(value))
         elif keyword in _ONE and isinstance(value, dict | bool):

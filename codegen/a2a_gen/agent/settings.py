@@ -18,9 +18,9 @@ from a2a_gen.agent.schemas import Schema
 from a2a_gen.ir.names import skill_method
 from a2a_gen.problems import Level, Problem
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, escaped
+from a2a_gen.source.json_text import Json, escape_key
 from a2a_gen.source.project import TomlDocument
-from a2a_gen.support.project_rules import misfits, undone
+from a2a_gen.support.project_rules import check_handlers, check_project
 
 FILE = "a2a.toml"
 
@@ -74,7 +74,7 @@ def read_settings(config: Path) -> AgentSettings:
     skills = tuple(
         SkillSettings(name, skill_method(name), facts) for name, facts in schemas.members(data, "skills").items() if isinstance(facts, dict)
     )
-    problems = [Problem(document.place(pointer), rule, text, cure) for pointer, rule, text, cure in (*_wrong(data), *_clashes(skills))]
+    problems = [Problem(document.place_at(pointer), rule, text, cure) for pointer, rule, text, cure in (*_wrong(data), *_clashes(skills))]
     return AgentSettings(data, skills, document, (*problems, *_misfits(document, data)))
 
 
@@ -89,11 +89,11 @@ def _wrong(data: Json) -> Iterator[_Said]:
         return
     schema: dict[str, Json] = json.loads(form.read_text(encoding="utf-8"))
     for error in jsonschema_rs.validator_for(schema).iter_errors(data):
-        pointer = "".join(f"/{escaped(str(step))}" for step in error.instance_path)
+        pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
         match error.kind:
             case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=names):
                 known = ", ".join(sorted(_known(schema, error.schema_path)))
-                yield from ((f"{pointer}/{escaped(name)}", "A2A-K03", f"there is no setting {name} here", f"use only {known}") for name in names)
+                yield from ((f"{pointer}/{escape_key(name)}", "A2A-K03", f"there is no setting {name} here", f"use only {known}") for name in names)
             case jsonschema_rs.ValidationErrorKind.Required(property=name):
                 yield pointer, "A2A-K03", f"{name} is not here, and has to be", f"add {name} = …"
             case _:
@@ -116,16 +116,16 @@ def _known(schema: Json, path: Sequence[str | int]) -> Iterable[str]:
 
 def _misfits(document: Document, data: Mapping[str, object]) -> Iterator[Problem]:
     """Find what ``a2a-gen serve`` would refuse; an app of one's own may still have somebody who does a skill."""
-    for level, found in ((Level.ERROR, misfits(data)), (Level.WARNING, undone(data))):
+    for level, found in ((Level.ERROR, check_project(data)), (Level.WARNING, check_handlers(data))):
         for each in found:
-            pointer = "".join(f"/{escaped(str(step))}" for step in each.path)
-            yield Problem(document.place(pointer), "A2A-K09", each.text, each.cure, level)
+            pointer = "".join(f"/{escape_key(str(step))}" for step in each.path)
+            yield Problem(document.place_at(pointer), "A2A-K09", each.text, each.cure, level)
 
 
 def _clashes(skills: tuple[SkillSettings, ...]) -> Iterator[_Said]:
     seen: dict[str, str] = {}
     for skill in skills:
-        pointer = f"/skills/{escaped(skill.id)}"
+        pointer = f"/skills/{escape_key(skill.id)}"
         other = seen.setdefault(skill.method, skill.id)
         if other != skill.id:
             yield pointer, "A2A-K04", f"skills {other} and {skill.id} would both be the method {skill.method}", "rename one of them"

@@ -27,8 +27,8 @@ from a2a_gen.agent.types import (
     either,
 )
 from a2a_gen.problems import ContractError, Problem
-from a2a_gen.source.json_text import Json, escaped
-from a2a_gen.source.references import PROTOCOL
+from a2a_gen.source.json_text import Json, escape_key
+from a2a_gen.source.references import PROTOCOL_PREFIX
 
 # What several schemas say together about one object.
 #
@@ -207,8 +207,8 @@ class Shaper:
         target = self._catalogue.follow(source.place, text)
         if target is None:
             return Scalar.ANY
-        if target.file.startswith(PROTOCOL):
-            return Foreign(f"a2a_contract.{target.file.removeprefix(PROTOCOL)}.{target.pointer.rpartition('/')[2]}")
+        if target.file.startswith(PROTOCOL_PREFIX):
+            return Foreign(f"a2a_contract.{target.file.removeprefix(PROTOCOL_PREFIX)}.{target.pointer.rpartition('/')[2]}")
         return Named(self._catalogue.names[target])
 
     def _union(self, source: Source, schema: Schema, branches: Sequence[Source], name: str) -> Shape | None:
@@ -246,7 +246,7 @@ class Shaper:
         found = views([source], self._catalogue)
         if any(view.schema.get("properties") for view in found):
             return None
-        values = [source.part(f"/patternProperties/{escaped(key)}", each) for key, each in schemas.members(schema, "patternProperties").items()]
+        values = [source.part(f"/patternProperties/{escape_key(key)}", each) for key, each in schemas.members(schema, "patternProperties").items()]
         others = schema.get("additionalProperties")
         if isinstance(others, dict) or (not values and others is None):
             values.append(source.part("/additionalProperties", others))
@@ -301,7 +301,7 @@ class Shaper:
 
 
 def _member_source(view: View, wire: str) -> Source:
-    return Source({}, view.place).part(f"/properties/{escaped(wire)}", schemas.members(view.schema, "properties")[wire])
+    return Source({}, view.place).part(f"/properties/{escape_key(wire)}", schemas.members(view.schema, "properties")[wire])
 
 
 def _is_sealed(found: Sequence[View]) -> bool:

@@ -28,9 +28,11 @@ def command(only_check: bool, force: bool) -> None:  # noqa: FBT001 - click pass
     """
     project = find_project(Path.cwd())
     if only_check:
-        drift, _ = pipeline.compare(project)
-        console.show_diff(drift.diff())
+        drift, _ = pipeline.compute_drift(project)
+        console.show_diff(drift.render_diff())
         raise SystemExit(bool(drift))
     result = pipeline.build(project, force=force)
-    console.warn(result.warnings)
-    console.say(f"{project.package}: {result.written} files written, {result.removed} removed, {result.unchanged} unchanged")
+    console.show_problems(result.warnings)
+    console.show_progress(
+        f"{project.package}: {result.written_count} files written, {result.removed_count} removed, {result.unchanged_count} unchanged"
+    )

@@ -10,7 +10,7 @@ from a2a_gen import pipeline
 from a2a_gen.commands import console, diff
 from a2a_gen.diff import run as ignore
 from a2a_gen.diff.formats import FORMATS
-from a2a_gen.diff.run import Request, fails, run
+from a2a_gen.diff.run import CompareRequest, check_compatibility, should_fail
 from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
@@ -36,17 +36,19 @@ def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on:
     files that nobody generates. Warnings of the rules are shown and do no harm. Writes nothing. Exits with 1 on any finding.
     """
     project = find_project(Path.cwd())
-    drift, warnings = pipeline.compare(project)
-    console.warn(warnings)
-    console.show_diff(drift.diff())
-    for path, why in drift.reasons():
+    drift, warnings = pipeline.compute_drift(project)
+    console.show_problems(warnings)
+    console.show_diff(drift.render_diff())
+    for path, why in drift.describe():
         click.echo(f"{path}: {why}", err=True)
     if drift:
         click.echo("the output is not what the schemas say\n    fix: a2a-gen build, and commit what it writes", err=True)
     is_broken = False
     compat = project.compat
     if asked := baselines or compat.baselines:
-        outcome = run(Request(asked, diff.this_project(), profile=profile or compat.profile, ignore=project.root / ignore.NAME))
-        diff.show(outcome, form)
-        is_broken = fails(outcome.report, fail_on or compat.fail_on)
+        outcome = check_compatibility(
+            CompareRequest(asked, diff.find_schema_folder(), profile=profile or compat.profile, ignore_file=project.root / ignore.IGNORE_FILE)
+        )
+        diff.show_outcome(outcome, form)
+        is_broken = should_fail(outcome.report, fail_on or compat.fail_on)
     raise SystemExit(bool(drift) or is_broken)

@@ -18,7 +18,7 @@ from a2a_gen import __version__
 from a2a_gen.problems import MissingExtraError
 
 ENTRY_POINTS = "a2a_gen.commands"
-OWN = {
+OWN_COMMANDS = {
     "build": "Generate the package from the schemas.",
     "check": "Say whether the output is fresh and the schemas are in order.",
     "client": "Make a typed client for an agent that runs somewhere else.",
@@ -30,7 +30,7 @@ OWN = {
     "lint": "Check the schemas and tables against the rules.",
     "version": "Show the version.",
 }
-EXTRA = {"datamodel_code_generator": "datamodel-code-generator", "jinja2": "jinja2", "jsonschema_rs": "jsonschema-rs", "ruff": "ruff"}
+EXTRA_PACKAGES = {"datamodel_code_generator": "datamodel-code-generator", "jinja2": "jinja2", "jsonschema_rs": "jsonschema-rs", "ruff": "ruff"}
 EXAMPLES = """\b
 Examples:
   a2a-gen build            write what has changed
@@ -42,20 +42,20 @@ Exit codes: 0 fine, 1 findings or stale output, 2 wrong use or a bad schema,
 3 the baseline to compare with is not there."""
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """A group that knows its commands by name and loads them late."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name every command, our own and those of other distributions."""
         del ctx
-        return sorted({*OWN, *_others()})
+        return sorted({*OWN_COMMANDS, *_find_other_commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command."""
-        if cmd_name in OWN:
-            command = _own(cmd_name)
-        elif cmd_name in _others():
-            command = _others()[cmd_name].load()
+        if cmd_name in OWN_COMMANDS:
+            command = _load_own(cmd_name)
+        elif cmd_name in _find_other_commands():
+            command = _find_other_commands()[cmd_name].load()
         else:
             return super().get_command(ctx, cmd_name)
         if not isinstance(command, click.Command):
@@ -66,19 +66,19 @@ class Commands(click.Group):
         """List the commands without loading those of other distributions."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl(sorted({**{name: _described(point) for name, point in _others().items()}, **OWN}.items()))
+            formatter.write_dl(sorted({**{name: _describe(point) for name, point in _find_other_commands().items()}, **OWN_COMMANDS}.items()))
 
 
-def _own(name: str) -> object:
+def _load_own(name: str) -> object:
     try:
         return import_module(f"a2a_gen.commands.{name}").command
     except ModuleNotFoundError as error:
-        if error.name in EXTRA:
-            return _lacking(name, MissingExtraError(EXTRA[error.name]))
+        if error.name in EXTRA_PACKAGES:
+            return _build_placeholder(name, MissingExtraError(EXTRA_PACKAGES[error.name]))
         raise
 
 
-def _lacking(name: str, error: MissingExtraError) -> click.Command:
+def _build_placeholder(name: str, error: MissingExtraError) -> click.Command:
     """Stand in for a command whose tools are not installed: it has help, and says what to install when it is run."""
 
     def refuse(args: tuple[str, ...]) -> None:
@@ -86,10 +86,10 @@ def _lacking(name: str, error: MissingExtraError) -> click.Command:
         raise error
 
     words = click.Argument(["args"], nargs=-1, type=click.UNPROCESSED)
-    return click.Command(name, {"ignore_unknown_options": True}, refuse, [words], help=f"{OWN[name]}\n\n{error}")
+    return click.Command(name, {"ignore_unknown_options": True}, refuse, [words], help=f"{OWN_COMMANDS[name]}\n\n{error}")
 
 
-def _described(point: EntryPoint) -> str:
+def _describe(point: EntryPoint) -> str:
     """Read the first sentence about a command of another distribution from its source: importing it may take long, or fail."""
     try:
         found = find_spec(point.module)
@@ -100,11 +100,11 @@ def _described(point: EntryPoint) -> str:
     return (said or f"From {point.module.partition('.')[0]}.").partition("\n")[0]
 
 
-def _others() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in OWN}
+def _find_other_commands() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in OWN_COMMANDS}
 
 
-@click.group(cls=Commands, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=CommandGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, message="a2a-gen %(version)s")
 def cli() -> None:
     """Contract-first toolkit for A2A agents: JSON Schemas in, a typed Python package out."""

@@ -12,13 +12,13 @@ from a2a_gen.agent.remote import public, read_remote
 from a2a_gen.commands import console, diff
 from a2a_gen.diff import run
 from a2a_gen.diff.formats import FORMATS
-from a2a_gen.diff.report import Wish
-from a2a_gen.diff.run import fails, judge
-from a2a_gen.diff.sides import side_of
+from a2a_gen.diff.report import CompareOptions
+from a2a_gen.diff.run import compare_sides, should_fail
+from a2a_gen.diff.sides import side_from_remote
 from a2a_gen.output.publish import make_plan, publish, refuse_edited
-from a2a_gen.output.staging import stage, tidy, trial
+from a2a_gen.output.staging import format_package, stage, start_import_check
 from a2a_gen.problems import ProjectError
-from a2a_gen.source.project import objection
+from a2a_gen.source.project import explain_invalid_name
 
 EXAMPLES = """\b
 Examples:
@@ -56,16 +56,16 @@ def command(where: str, folder: Path, only_check: bool, **options: Unpack[_Optio
     Everything comes from its card: the skills, and the schemas that the card names or holds. A skill without schemas takes and gives text. What was
     seen is kept beside the code, so that ``--check`` can compare it with what the agent shows now.
     """
-    again = _again(where, folder, options["schemas_from"])
+    again = _build_command_line(where, folder, options["schemas_from"])
     if only_check:
         raise SystemExit(_check(where, folder, again, options))
     if folder.exists() and any(folder.iterdir()) and not (folder / remote_client.LOCK).is_file():
         raise ProjectError(f"{folder} is no client that was made by this command", "choose another folder, or empty this one")
-    if why := objection(folder.name):
+    if why := explain_invalid_name(folder.name):
         raise click.BadParameter(f"{folder} cannot be imported: {why}", param_hint="--out")
     remote = read_remote(where, options["schemas_from"])
-    with trial() as waiting, stage(folder.absolute(), remote_client.emit(remote, again)) as staged:
-        tidy(staged)
+    with start_import_check() as waiting, stage(folder.absolute(), remote_client.emit(remote, again)) as staged:
+        format_package(staged)
         waiting.run(staged)
         made = {file.relative_to(staged).as_posix(): file for file in sorted(staged.rglob("*")) if file.is_file()}
         files = {path: file.read_bytes() for path, file in made.items()}
@@ -73,26 +73,28 @@ def command(where: str, folder: Path, only_check: bool, **options: Unpack[_Optio
         if not options["force"]:
             refuse_edited(plan, again, "a subclass, or what calls it,")
         publish(folder.absolute(), made, plan, (remote_client.LOCK, remote_client.lock(remote, public(where), files)))
-    console.say(f"{folder}: a client with {len(list(remote.skills))} skills")
+    console.show_progress(f"{folder}: a client with {len(list(remote.skills))} skills")
 
 
 def _check(where: str, folder: Path, again: str, options: _Options) -> bool:
     """Say what has changed at the agent and in the package, and whether that is too much."""
     touched = [*remote_client.touched(folder)]
     old, new = remote_client.read(folder), read_remote(where, options["schemas_from"])
-    outcome = judge(side_of(old, folder.as_posix(), new), side_of(new, public(where), old), Wish("WIRE"), Path(run.NAME))
-    diff.show(outcome, options["form"])
+    outcome = compare_sides(
+        side_from_remote(old, folder.as_posix(), new), side_from_remote(new, public(where), old), CompareOptions("WIRE"), Path(run.IGNORE_FILE)
+    )
+    diff.show_outcome(outcome, options["form"])
     for path, why in touched:
         click.echo(f"{(folder / path).as_posix()}: {why}", err=True)
     if touched:
         click.echo(f"the client is not what was made\n    fix: {again} --force", err=True)
-    is_broken = fails(outcome.report, options["fail_on"])
+    is_broken = should_fail(outcome.report, options["fail_on"])
     if is_broken:
         click.echo(f"the agent is not what {folder} was made for\n    fix: {again}, and follow where mypy complains", err=True)
     return bool(touched) or is_broken
 
 
-def _again(where: str, folder: Path, schemas_from: tuple[str, ...]) -> str:
+def _build_command_line(where: str, folder: Path, schemas_from: tuple[str, ...]) -> str:
     """Write the command as others can repeat it."""
     words = ["a2a-gen client", public(where), "-o", folder.name if folder.is_absolute() else folder.as_posix()]
     return " ".join([*words, *(f"--schemas-from {public(each)}" for each in schemas_from)])

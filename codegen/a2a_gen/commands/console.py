@@ -13,30 +13,30 @@ from a2a_gen.problems import ContractError, GeneratorError, Level, Problem
 _COLOURS = {"error": "red", "fix": "cyan", "warning": "yellow", "+": "green", "-": "red", "@": "cyan"}
 
 
-def say(text: str) -> None:
+def show_progress(text: str) -> None:
     """Tell what happened to somebody who watches; says nothing in a script or a pipe."""
     if sys.stderr.isatty():
         click.echo(text, err=True, color=_has_colours())
 
 
-def warn(problems: Iterable[Problem]) -> None:
+def show_problems(problems: Iterable[Problem]) -> None:
     """Show what does not stop a command."""
     for problem in problems:
         click.echo(_paint(str(problem), "yellow" if problem.level is Level.WARNING else "red"), err=True, color=_has_colours())
 
 
-def fail(error: GeneratorError) -> None:
+def show_error(error: GeneratorError) -> None:
     """Show why a command ended without a result."""
     if isinstance(error, ContractError):
-        warn(error.problems)
+        show_problems(error.problems)
         files = {problem.place.file for problem in error.problems}
-        text = f"{_count(len(error.problems), 'problem')} in {_count(len(files), 'file')}"
+        text = f"{_pluralize(len(error.problems), 'problem')} in {_pluralize(len(files), 'file')}"
     else:
         text = str(error)
     click.echo(f"{_paint('error:', 'red')} {text}", err=True, color=_has_colours())
 
 
-def refuse(error: click.ClickException) -> None:
+def show_usage_error(error: click.ClickException) -> None:
     """Show what click, or a command of another distribution, says is wrong; with how to use the command, where that is what is wrong."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
@@ -60,7 +60,7 @@ def show_report(text: str) -> None:
         click.echo(_paint(line, colour), color=_has_colours())
 
 
-def _count(number: int, noun: str) -> str:
+def _pluralize(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

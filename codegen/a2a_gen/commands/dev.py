@@ -24,11 +24,11 @@ Examples:
   a2a-gen dev                 build, serve, and do both again after every change
   a2a-gen dev --port 9000"""
 
-_PAUSE = 0.2
-_DRAIN = "1"
+_POLL_SECONDS = 0.2
+_DRAIN_SECONDS = "1"
 """Seconds for open streams: whoever works on an agent does not wait for them."""
-_CODE, _SCHEMAS = (".py",), (".json", ".yaml", ".yml")
-_NOT_LOOKED_AT = frozenset({"__pycache__", "node_modules"})
+_CODE_SUFFIXES, _SCHEMA_SUFFIXES = (".py",), (".json", ".yaml", ".yml")
+_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 
 @click.command(epilog=EXAMPLES)
@@ -43,8 +43,8 @@ def command(host: str, port: int) -> None:
     project = find_project(Path.cwd())
     if project.kind != "agent":
         raise ProjectError(f"{project.config} is a contract, and nothing to serve", "go to the folder of an agent, which has an a2a.toml")
-    _refuse_taken(host, port)
-    server = Server(project, host, port)
+    _check_address_free(host, port)
+    server = ServerProcess(project, host, port)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops this means the server: it must not outlive us
     try:
         _watch(project, server)
@@ -54,7 +54,7 @@ def command(host: str, port: int) -> None:
         server.stop()
 
 
-def _refuse_taken(host: str, port: int) -> None:
+def _check_address_free(host: str, port: int) -> None:
     """End before anything is built when nothing could be served: no change of the project would help."""
     try:
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
@@ -63,22 +63,22 @@ def _refuse_taken(host: str, port: int) -> None:
         raise ProjectError(f"nothing can be served at {host}:{port}: {reason}", "end what listens there, or choose another with --port") from error
 
 
-class Server:
+class ServerProcess:
     """The process that serves."""
 
     def __init__(self, project: Project, host: str, port: int) -> None:
-        self._serve = [sys.executable, "-m", "a2a_gen", "serve"]
-        self._where = ["--host", host, "--port", str(port), "--drain", _DRAIN, "--log-calls"]
+        self._command = [sys.executable, "-m", "a2a_gen", "serve"]
+        self._arguments = ["--host", host, "--port", str(port), "--drain", _DRAIN_SECONDS, "--log-calls"]
         self._root = project.root
         self._process: subprocess.Popen[bytes] | None = None
 
     def restart(self) -> None:
         """Start it, or start it again; what cannot be served is told, and what runs goes on."""
-        if subprocess.run([*self._serve, "--check"], cwd=self._root, check=False).returncode:  # noqa: S603 - our own command
+        if subprocess.run([*self._command, "--check"], cwd=self._root, check=False).returncode:  # noqa: S603 - our own command
             click.echo("this cannot be served yet" + ("; what ran before goes on" if self._process else ""), err=True)
             return
         self.stop()
-        self._process = subprocess.Popen([*self._serve, *self._where], cwd=self._root)  # noqa: S603 - as above
+        self._process = subprocess.Popen([*self._command, *self._arguments], cwd=self._root)  # noqa: S603 - as above
 
     def stop(self) -> None:
         """Stop it, if it runs."""
@@ -97,27 +97,27 @@ class Server:
             self._process = None
 
 
-def _watch(project: Project, server: Server) -> None:
+def _watch(project: Project, server: ServerProcess) -> None:
     """Build and serve, and look again and again at what both are made of."""
     inputs: Mapping[Path, int] = {}
     code: Mapping[Path, int] = {}
     is_fine = True
     while True:
         server.look()
-        seen = _stamps(_inputs(project, is_fine=is_fine))
+        seen = _read_mtimes(_list_inputs(project, is_fine=is_fine))
         has_changed = seen != inputs
         if has_changed:
             is_fine = _build(project)
-            read = _stamps(_inputs(project, is_fine=is_fine))
+            read = _read_mtimes(_list_inputs(project, is_fine=is_fine))
             inputs = {file: seen.get(file, stamp) for file, stamp in read.items()}  # as they were before the build read them
         is_built = has_changed and is_fine
-        code_now = _stamps(_files(project.root, _CODE))
+        code_now = _read_mtimes(_walk_files(project.root, _CODE_SUFFIXES))
         if is_built or code_now != code:
             if code and not is_built:
                 click.echo("code has changed: serving it anew", err=True)
             code = code_now
             server.restart()
-        time.sleep(_PAUSE)
+        time.sleep(_POLL_SECONDS)
 
 
 def _build(project: Project) -> bool:
@@ -125,29 +125,29 @@ def _build(project: Project) -> bool:
     try:
         result = pipeline.build(find_project(project.root))
     except GeneratorError as error:
-        console.fail(error)
+        console.show_error(error)
         return False
-    console.warn(result.warnings)
-    click.echo(f"built in {time.perf_counter() - start:.2f} s: {result.written} files written, {result.unchanged} unchanged", err=True)
+    console.show_problems(result.warnings)
+    click.echo(f"built in {time.perf_counter() - start:.2f} s: {result.written_count} files written, {result.unchanged_count} unchanged", err=True)
     return True
 
 
-def _inputs(project: Project, *, is_fine: bool) -> Iterator[Path]:
+def _list_inputs(project: Project, *, is_fine: bool) -> Iterator[Path]:
     """List what a build reads, as far as the last one knows: its own file leads to the rest. One that failed may lack what is not there yet."""
     yield project.config
-    old = lock.read(project.root)
+    old = lock.read_lock(project.root)
     yield from (project.root / path for path in (old.inputs if old else ()))
     if not is_fine:
-        yield from _files(project.root, _SCHEMAS)
+        yield from _walk_files(project.root, _SCHEMA_SUFFIXES)
 
 
-def _files(root: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
+def _walk_files(root: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
     for parent, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if name not in _NOT_LOOKED_AT and not name.startswith(".")]
+        folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS and not name.startswith(".")]
         yield from (Path(parent, name) for name in names if name.endswith(suffixes))
 
 
-def _stamps(files: Iterator[Path]) -> dict[Path, int]:
+def _read_mtimes(files: Iterator[Path]) -> dict[Path, int]:
     found: dict[Path, int] = {}
     for file in files:
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from a2a_gen.problems import ProjectError
-from a2a_gen.source.project import objection_to_package
+from a2a_gen.source.project import explain_invalid_package
 
 EXAMPLES = """\b
 Examples:
@@ -37,34 +37,34 @@ def command(name: str, template: str) -> None:
     folder = Path(name)
     if not _NAME.fullmatch(folder.name):
         raise click.BadParameter(f"{folder.name!r} is no name for an agent: use small letters, digits and hyphens", param_hint="NAME")
-    if why := objection_to_package(folder.name.replace("-", "_")):
+    if why := explain_invalid_package(folder.name.replace("-", "_")):
         raise click.BadParameter(f"{folder.name!r} is no name for an agent, because its package would be called so too: {why}", param_hint="NAME")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ProjectError(f"{folder} is there already and not empty", "choose another name, or an empty folder")
-    for path, text in project(folder.name, template):
+    for path, text in render_project(folder.name, template):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     click.echo(f"{folder}: an agent to start from. Next:\n\n    cd {folder}\n    a2a-gen build\n    a2a-gen serve")
 
 
-def project(name: str, template: str) -> Iterator[tuple[str, str]]:
+def render_project(name: str, template: str) -> Iterator[tuple[str, str]]:
     """Give the files of a project of some name, by their paths."""
-    words = _words(f"{template}-agent", name)
+    words = _build_replacements(f"{template}-agent", name)
     home = STARTERS / template
     for file in sorted(each for each in home.rglob(f"*{_SUFFIX}") if each.is_file()):
         path = file.relative_to(home).as_posix().removesuffix(_SUFFIX)
-        yield _renamed(path, words), _renamed(file.read_text(encoding="utf-8"), words)
+        yield _replace_names(path, words), _replace_names(file.read_text(encoding="utf-8"), words)
 
 
-def _words(old: str, new: str) -> Mapping[str, str]:
-    return {old: new, old.replace("-", "_"): new.replace("-", "_"), _pascal(old): _pascal(new)}
+def _build_replacements(old: str, new: str) -> Mapping[str, str]:
+    return {old: new, old.replace("-", "_"): new.replace("-", "_"), _to_pascal_case(old): _to_pascal_case(new)}
 
 
-def _pascal(name: str) -> str:
+def _to_pascal_case(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("-"))
 
 
-def _renamed(text: str, words: Mapping[str, str]) -> str:
+def _replace_names(text: str, words: Mapping[str, str]) -> str:
     for old, new in words.items():
         text = text.replace(old, new)
     return _IMPORT.sub(lambda found: found[1] + ", ".join(sorted(found[2].split(", "), key=lambda name: (name[0].islower(), name.lower()))), text)

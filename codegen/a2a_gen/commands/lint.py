@@ -23,6 +23,6 @@ def command() -> None:
     A rule is about what would go wrong silently: a keyword that the generated code cannot keep, two names that become one in Python. Exits with 1
     when an error is found; warnings are only shown.
     """
-    problems = pipeline.problems(find_project(Path.cwd()))
-    console.warn(problems)
+    problems = pipeline.find_problems(find_project(Path.cwd()))
+    console.show_problems(problems)
     raise SystemExit(any(problem.level is Level.ERROR for problem in problems))

@@ -15,26 +15,26 @@ import click
 from a2a_gen.commands import cli, console
 from a2a_gen.problems import GeneratorError, ProjectError
 
-_STOPPED = 130
+_INTERRUPTED = 130
 
 
-def run(words: Sequence[str]) -> int:
+def run_command(words: Sequence[str]) -> int:
     """Run a command, and give its exit code."""
     try:
         done: object = cli.cli.main(words, prog_name="a2a-gen", standalone_mode=False)
     except GeneratorError as error:
-        console.fail(error)
+        console.show_error(error)
         return error.exit_code
     except click.ClickException as error:
-        console.refuse(error)
+        console.show_usage_error(error)
         return error.exit_code
     except click.Abort:
-        return _STOPPED
+        return _INTERRUPTED
     except OSError as error:
         if error.filename is None:
             raise
         reason = (error.strerror or type(error).__name__).lower()
         wrong = ProjectError(f"{error.filename} cannot be read or written: {reason}", "move what stands in the way, or name another place")
-        console.fail(wrong)
+        console.show_error(wrong)
         return wrong.exit_code
     return done if isinstance(done, int) else 0

@@ -10,146 +10,151 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from a2a_gen.agent.remote import described
-from a2a_gen.diff.schema_node import At
-from a2a_gen.source.json_text import Json, escaped
+from a2a_gen.diff.schema_node import Location
+from a2a_gen.source.json_text import Json, escape_key
 
 
 @dataclass(frozen=True, slots=True)
-class Skill:
+class SkillDescription:
     """One skill: what it is, the media types it takes and gives, where its schemas are, and whether its output comes in chunks."""
 
     id: str
-    at: At
+    location: Location
     name: str = ""
     description: str = ""
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
+    input_modes: tuple[str, ...] = ()
+    output_modes: tuple[str, ...] = ()
     security: Json = None
     schemas: Mapping[str, str] = field(default_factory=dict[str, str])
-    streams: bool = False
+    is_streaming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentDescription:
     """An agent as its callers see it."""
 
     file: str
     version: str
-    skills: Mapping[str, Skill]
+    skills: Mapping[str, SkillDescription]
     surfaces: Mapping[str, frozenset[str]]
     capabilities: frozenset[str]
     security: Json
     extensions: frozenset[str]
-    version_at: str = "/version"
+    version_pointer: str = "/version"
 
     @property
-    def skills_have_schemas(self) -> bool:
+    def has_schemas(self) -> bool:
         """Whether any skill says what it takes or gives as a schema."""
         return any(skill.schemas for skill in self.skills.values())
 
 
-def from_card(file: str, card: dict[str, Json]) -> Agent:
+def agent_from_card(file: str, card: dict[str, Json]) -> AgentDescription:
     """Read a card."""
-    modes = (_texts(_any(card, "defaultInputModes", "default_input_modes")), _texts(_any(card, "defaultOutputModes", "default_output_modes")))
-    capabilities = _object(card.get("capabilities"))
-    extensions = (_object(each) for each in _list(capabilities.get("extensions")))
-    on = {_plain(name) for name, value in capabilities.items() if value is True}
-    if _any(card, "supportsAuthenticatedExtendedCard") is True:
+    modes = (
+        _as_strings(_get_first(card, "defaultInputModes", "default_input_modes")),
+        _as_strings(_get_first(card, "defaultOutputModes", "default_output_modes")),
+    )
+    capabilities = _as_object(card.get("capabilities"))
+    extensions = (_as_object(each) for each in _as_list(capabilities.get("extensions")))
+    on = {_normalize_capability(name) for name, value in capabilities.items() if value is True}
+    if _get_first(card, "supportsAuthenticatedExtendedCard") is True:
         on.add("extended card")
-    return Agent(
+    return AgentDescription(
         file=file,
         version=str(card.get("version") or ""),
-        skills={skill.id: skill for skill in _card_skills(file, card, modes)},
-        surfaces=dict(_card_surfaces(card)),
+        skills={skill.id: skill for skill in _parse_card_skills(file, card, modes)},
+        surfaces=dict(_parse_card_surfaces(card)),
         capabilities=frozenset(on),
-        security=_any(card, "securityRequirements", "security", "authentication"),
+        security=_get_first(card, "securityRequirements", "security", "authentication"),
         extensions=frozenset(str(each.get("uri")) for each in extensions if each.get("required") is True),
     )
 
 
-def _card_skills(file: str, card: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[Skill]:
+def _parse_card_skills(file: str, card: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[SkillDescription]:
     typed = described(card)
-    for index, each in enumerate(_list(card.get("skills"))):
-        skill = _object(each)
+    for index, each in enumerate(_as_list(card.get("skills"))):
+        skill = _as_object(each)
         identity = str(skill.get("id") or skill.get("name") or index)
-        yield Skill(
+        yield SkillDescription(
             identity,
             (file, f"/skills/{index}"),
             str(skill.get("name") or ""),
             str(skill.get("description") or ""),
-            _texts(_any(skill, "inputModes")) or modes[0],
-            _texts(_any(skill, "outputModes")) or modes[1],
-            _any(skill, "securityRequirements", "security"),
-            streams=typed.get(identity, {}).get("streaming") is True,
+            _as_strings(_get_first(skill, "inputModes")) or modes[0],
+            _as_strings(_get_first(skill, "outputModes")) or modes[1],
+            _get_first(skill, "securityRequirements", "security"),
+            is_streaming=typed.get(identity, {}).get("streaming") is True,
         )
 
 
-def _card_surfaces(card: dict[str, Json]) -> Iterator[tuple[str, frozenset[str]]]:
+def _parse_card_surfaces(card: dict[str, Json]) -> Iterator[tuple[str, frozenset[str]]]:
     found: dict[str, set[str]] = {}
     main = card.get("url")
     if isinstance(main, str):
-        found.setdefault(main, set()).add(str(_any(card, "preferredTransport") or "JSONRPC"))
-    for each in (*_list(card.get("supportedInterfaces")), *_list(card.get("additionalInterfaces"))):
-        interface = _object(each)
-        binding = _any(interface, "protocolBinding", "transport") or ""
+        found.setdefault(main, set()).add(str(_get_first(card, "preferredTransport") or "JSONRPC"))
+    for each in (*_as_list(card.get("supportedInterfaces")), *_as_list(card.get("additionalInterfaces"))):
+        interface = _as_object(each)
+        binding = _get_first(interface, "protocolBinding", "transport") or ""
         found.setdefault(str(interface.get("url")), set()).add(" ".join(filter(None, (str(binding), str(interface.get("protocolVersion") or "")))))
     return ((url, frozenset(bindings)) for url, bindings in found.items())
 
 
-def from_project(file: str, table: dict[str, Json]) -> Agent:
+def agent_from_project(file: str, table: dict[str, Json]) -> AgentDescription:
     """Read an ``a2a.toml``."""
-    agent, capabilities = _object(table.get("agent")), _object(table.get("capabilities"))
-    modes = (_texts(agent.get("input_modes")), _texts(agent.get("output_modes")))
-    on = {_plain(name) for name, value in capabilities.items() if value is True}
-    extensions = (_object(each) for each in _list(capabilities.get("extensions")))
-    surfaces = {str(_object(each).get("path")): _object(each) for each in _list(table.get("surfaces"))} or {"/": {}}
-    otherwise = _texts(table.get("dialects")) or ("1.0", "0.3")
-    return Agent(
+    agent, capabilities = _as_object(table.get("agent")), _as_object(table.get("capabilities"))
+    modes = (_as_strings(agent.get("input_modes")), _as_strings(agent.get("output_modes")))
+    on = {_normalize_capability(name) for name, value in capabilities.items() if value is True}
+    extensions = (_as_object(each) for each in _as_list(capabilities.get("extensions")))
+    surfaces = {str(_as_object(each).get("path")): _as_object(each) for each in _as_list(table.get("surfaces"))} or {"/": {}}
+    otherwise = _as_strings(table.get("dialects")) or ("1.0", "0.3")
+    return AgentDescription(
         file=file,
         version=str(agent.get("version") or ""),
-        skills={identity: _toml_skill(file, identity, _object(each), modes) for identity, each in _object(table.get("skills")).items()},
-        surfaces={path: frozenset(_texts(each.get("dialects")) or otherwise) for path, each in surfaces.items()},
+        skills={
+            identity: _parse_project_skill(file, identity, _as_object(each), modes) for identity, each in _as_object(table.get("skills")).items()
+        },
+        surfaces={path: frozenset(_as_strings(each.get("dialects")) or otherwise) for path, each in surfaces.items()},
         capabilities=frozenset(on if capabilities.get("streaming") is False else {*on, "streaming"}),
         security=[str(each.get("auth")) for each in surfaces.values() if each.get("auth")] or None,
         extensions=frozenset(str(each.get("uri")) for each in extensions if each.get("required") is True),
-        version_at="/agent/version",
+        version_pointer="/agent/version",
     )
 
 
-def _toml_skill(file: str, identity: str, skill: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]) -> Skill:
+def _parse_project_skill(file: str, identity: str, skill: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]) -> SkillDescription:
     schemas = {word: str(skill[word]) for word in ("input", "output") if isinstance(skill.get(word), str)}
-    schemas |= {f"reply to {name}": str(each) for name, each in _object(skill.get("asks")).items()}
+    schemas |= {f"reply to {name}": str(each) for name, each in _as_object(skill.get("asks")).items()}
     kinds = {word: ("application/json",) if word in schemas else () for word in ("input", "output")}
-    return Skill(
+    return SkillDescription(
         identity,
-        (file, f"/skills/{escaped(identity)}"),
+        (file, f"/skills/{escape_key(identity)}"),
         str(skill.get("name") or ""),
         str(skill.get("description") or ""),
-        _texts(skill.get("input_modes")) or modes[0] or kinds["input"],
-        _texts(skill.get("output_modes")) or modes[1] or kinds["output"],
+        _as_strings(skill.get("input_modes")) or modes[0] or kinds["input"],
+        _as_strings(skill.get("output_modes")) or modes[1] or kinds["output"],
         None,
         schemas,
         skill.get("streaming") is True,
     )
 
 
-def _any(members: dict[str, Json], *names: str) -> Json:
+def _get_first(members: dict[str, Json], *names: str) -> Json:
     return next((members[name] for name in names if members.get(name) is not None), None)
 
 
-def _plain(name: str) -> str:
+def _normalize_capability(name: str) -> str:
     """Spell a capability as no dialect does, so that all spellings are one."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).lower()
     return words.replace("agent card", "card")
 
 
-def _list(value: Json) -> list[Json]:
+def _as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _object(value: Json) -> dict[str, Json]:
+def _as_object(value: Json) -> dict[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def _texts(value: Json) -> tuple[str, ...]:
-    return tuple(str(each) for each in _list(value))
+def _as_strings(value: Json) -> tuple[str, ...]:
+    return tuple(str(each) for each in _as_list(value))

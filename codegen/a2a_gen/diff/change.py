@@ -7,67 +7,67 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from a2a_gen.diff import canonical
-from a2a_gen.diff.rules.rule import Effect, Levels, Rule
-from a2a_gen.diff.schema_node import At, Node, Spot, Tree, node
-from a2a_gen.diff.value_set import Atom, kind_of
-from a2a_gen.source.json_text import Json, escaped
+from a2a_gen.diff.rules.rule import ChangeLevels, ChangeRule, Effect
+from a2a_gen.diff.schema_node import Location, SchemaLocation, SchemaNode, SchemaTree, build_node
+from a2a_gen.diff.value_set import Alternative, get_kind
+from a2a_gen.source.json_text import Json, escape_key
 
-Words: TypeAlias = Mapping[str, str]
+TextArguments: TypeAlias = Mapping[str, str]
 Step: TypeAlias = tuple[str, str | int]
 """How one gets from a value to one inside it: ``("member", name)``, ``("any member", "")``, ``("item", index)`` or ``("name", "")``."""
 
-NOWHERE: At = ("", "")
+NOWHERE: Location = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NodePair:
     """Two nodes to compare, and where each is used."""
 
-    old: Node
-    new: Node
-    old_at: At = field(default=NOWHERE, compare=False)
-    new_at: At = field(default=NOWHERE, compare=False)
+    old: SchemaNode
+    new: SchemaNode
+    old_location: Location = field(default=NOWHERE, compare=False)
+    new_location: Location = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Focus:
     """Which values show a change, and not another one at the same place: of an alternative, without or having a member, of some kinds."""
 
-    atom: Atom | None = None
-    without: tuple[str, str] = ("", "")
-    having: tuple[str, str] = ("", "")
+    alternative: Alternative | None = None
+    missing_members: tuple[str, str] = ("", "")
+    present_members: tuple[str, str] = ("", "")
     value: str = ""
     kinds: frozenset[str] = frozenset()
 
-    def shows(self, value: Json, taker: int) -> bool:
+    def can_show(self, value: Json, accepting_side: int) -> bool:
         """Tell whether a value that the old side (0) or the new one (1) takes can show the change."""
-        if self.value and canonical.key(value) != self.value:
+        if self.value and canonical.to_key(value) != self.value:
             return False
-        wanted, unwanted = self.having[taker], self.without[taker]
+        wanted, unwanted = self.present_members[accepting_side], self.missing_members[accepting_side]
         if unwanted or wanted:
             return isinstance(value, dict) and unwanted not in value and (not wanted or wanted in value)
-        return not self.kinds or kind_of(value) in self.kinds
+        return not self.kinds or get_kind(value) in self.kinds
 
 
-ANYTHING = Focus()
+ANY_VALUE = Focus()
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SchemaChange:
     """One rule that applies at one place; ``levels`` where they differ from the rule's."""
 
-    rule: Rule
-    old: At
-    new: At
-    words: tuple[tuple[str, str], ...] = ()
-    pair: Pair | None = field(default=None, compare=False)
-    focus: Focus = field(default=ANYTHING, compare=False)
-    adjusted: Levels | None = None
+    rule: ChangeRule
+    old: Location
+    new: Location
+    arguments: tuple[tuple[str, str], ...] = ()
+    pair: NodePair | None = field(default=None, compare=False)
+    focus: Focus = field(default=ANY_VALUE, compare=False)
+    level_override: ChangeLevels | None = None
 
     @property
-    def levels(self) -> Levels:
+    def levels(self) -> ChangeLevels:
         """How bad it is, for each of the three."""
-        return self.adjusted or self.rule.levels
+        return self.level_override or self.rule.levels
 
     @property
     def effect(self) -> Effect:
@@ -77,55 +77,57 @@ class Change:
     @property
     def text(self) -> str:
         """Tell it in words."""
-        return self.rule.says.format(**dict(self.words))
+        return self.rule.message.format(**dict(self.arguments))
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
+class ChildPair:
     """A pair below another: the step that leads there, and the alternatives of the outer pair through which it goes."""
 
-    pair: Pair
+    pair: NodePair
     step: Step
-    old: Atom
-    new: Atom
+    old: Alternative
+    new: Alternative
 
 
-Found: TypeAlias = Change | Child
+ComparisonItem: TypeAlias = SchemaChange | ChildPair
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class RuleContext:
     """Two alternatives of one kind, side by side, in their trees."""
 
-    trees: tuple[Tree, Tree]
-    pair: Pair
-    old: Atom
-    new: Atom
-    same: Callable[[Spot, Spot], bool]
+    trees: tuple[SchemaTree, SchemaTree]
+    pair: NodePair
+    old: Alternative
+    new: Alternative
+    is_same: Callable[[SchemaLocation, SchemaLocation], bool]
 
-    def change(self, rule: Rule, *below: str, levels: Levels | None = None, focus: Focus = ANYTHING, **words: str) -> Change:
+    def build_change(
+        self, rule: ChangeRule, *below: str, levels: ChangeLevels | None = None, focus: Focus = ANY_VALUE, **arguments: str
+    ) -> SchemaChange:
         """Say that a rule applies here, or at a keyword further down."""
-        old, new = (place_of(atom.node, *below, default=at) for atom, at in self._ends())
-        return Change(rule, old, new, tuple(sorted(words.items())), self.pair, focus, levels)
+        old, new = (find_location(atom.node, *below, default=at) for atom, at in self._iter_ends())
+        return SchemaChange(rule, old, new, tuple(sorted(arguments.items())), self.pair, focus, levels)
 
-    def child(self, old: Node, new: Node, step: Step, *below: str) -> Child:
+    def build_child(self, old: SchemaNode, new: SchemaNode, step: Step, *below: str) -> ChildPair:
         """Name a pair further down."""
-        ends = [place_of(atom.node, *below, default=at) for atom, at in self._ends()]
-        return Child(Pair(old, new, *ends), step, self.old, self.new)
+        ends = [find_location(atom.node, *below, default=at) for atom, at in self._iter_ends()]
+        return ChildPair(NodePair(old, new, *ends), step, self.old, self.new)
 
-    def nodes(self, old: list[Spot], new: list[Spot]) -> tuple[Node, Node]:
+    def build_nodes(self, old: list[SchemaLocation], new: list[SchemaLocation]) -> tuple[SchemaNode, SchemaNode]:
         """Gather nodes of both trees."""
-        return node(self.trees[0], old), node(self.trees[1], new)
+        return build_node(self.trees[0], old), build_node(self.trees[1], new)
 
-    def _ends(self) -> Iterator[tuple[Atom, At]]:
-        yield self.old, self.pair.old_at
-        yield self.new, self.pair.new_at
+    def _iter_ends(self) -> Iterator[tuple[Alternative, Location]]:
+        yield self.old, self.pair.old_location
+        yield self.new, self.pair.new_location
 
 
-def place_of(whole: Node, *below: str, default: At) -> At:
+def find_location(node: SchemaNode, *below: str, default: Location) -> Location:
     """Find where a node says something; a schema that says it wins over one that does not, and the outermost wins over the rest."""
     best, depth = None, -1
-    for spot in whole.spots:
+    for spot in node.schemas:
         data, found = spot.data, 0
         for step in below:
             if not isinstance(data, dict) or step not in data:
@@ -134,5 +136,5 @@ def place_of(whole: Node, *below: str, default: At) -> At:
         if found > depth:
             best, depth = spot, found
     if best is None or depth <= 0:
-        return (default[0], "".join([default[1], *(f"/{escaped(step)}" for step in below[:1])])) if below else default
-    return best.file, "".join([best.pointer, *(f"/{escaped(step)}" for step in below)])
+        return (default[0], "".join([default[1], *(f"/{escape_key(step)}" for step in below[:1])])) if below else default
+    return best.file, "".join([best.pointer, *(f"/{escape_key(step)}" for step in below)])

@@ -9,47 +9,47 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from a2a_gen.diff.change import Change, Child, Found, Pair, Scene
-from a2a_gen.diff.rules.annotations import AFTER_SUNSET, BEFORE_SUNSET, NOT_RESERVED, REMOVALS, compare_member_facts
-from a2a_gen.diff.rules.applicators import compare_conditions, undecided_union
+from a2a_gen.diff.change import ChildPair, ComparisonItem, NodePair, RuleContext, SchemaChange
+from a2a_gen.diff.rules.annotations import AFTER_SUNSET, BEFORE_SUNSET, NOT_RESERVED, REMOVALS, compare_member_annotations
+from a2a_gen.diff.rules.applicators import build_undecided_union, compare_conditions
 from a2a_gen.diff.rules.arrays import compare_items
 from a2a_gen.diff.rules.bounds import compare_number, compare_size, compare_unique
 from a2a_gen.diff.rules.closed import compare_others
 from a2a_gen.diff.rules.enums import ENUM_OPENED, compare_values
 from a2a_gen.diff.rules.presence import MEMBER_ADDED, MEMBER_REMOVED, compare_presence
 from a2a_gen.diff.rules.properties import ADDED_OPTIONAL, REMOVED_OPTIONAL, compare_members
-from a2a_gen.diff.rules.rule import Effect, Rule
+from a2a_gen.diff.rules.rule import ChangeRule, Effect
 from a2a_gen.diff.rules.texts import compare_text
 from a2a_gen.diff.rules.types import TYPE_CHANGED, TYPE_NARROWED, TYPE_WIDENED, compare_kinds
-from a2a_gen.diff.rules.unions import BRANCH_ADDED, BRANCH_REMOVED, TAG_CHANGED, compare_alternatives, match
-from a2a_gen.diff.schema_node import Node, Spot, Tree, is_annotation
-from a2a_gen.diff.value_set import Atom, Shape, TooLargeError, shape
+from a2a_gen.diff.rules.unions import BRANCH_ADDED, BRANCH_REMOVED, TAG_CHANGED, compare_alternatives, match_branches
+from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, is_annotation
+from a2a_gen.diff.value_set import Alternative, ComparisonTooLargeError, ValueSet, build_value_set
 from a2a_gen.source.json_text import Json
 
 # Which definitions say the same, found by walking both texts side by side before anything is spread out: most of two versions is equal.
 
 # Say nothing about values, and yet rules look at them.
-_LOOKED_AT = frozenset({"default", "deprecated", "discriminator"})
-_SETS = frozenset({"required", "enum", "type"})
+_COMPARED_ANNOTATIONS = frozenset({"default", "deprecated", "discriminator"})
+_UNORDERED_KEYWORDS = frozenset({"required", "enum", "type"})
 
 
-class Sameness:
+class SchemaEquality:
     """What is known about pairs of schemas; two that refer to each other's like are the same unless something else differs."""
 
-    def __init__(self, old: Tree, new: Tree) -> None:
+    def __init__(self, old: SchemaTree, new: SchemaTree) -> None:
         self._trees = (old, new)
-        self._known: dict[tuple[Spot, Spot], bool] = {}
+        self._known: dict[tuple[SchemaLocation, SchemaLocation], bool] = {}
 
-    def holds(self, old: Spot, new: Spot) -> bool:
+    def is_same(self, old: SchemaLocation, new: SchemaLocation) -> bool:
         """Tell whether two schemas say the same; False only means that they must be compared."""
         if (old, new) in self._known:
             return self._known[old, new]
-        assumed: set[tuple[Spot, Spot]] = {(old, new)}
+        assumed: set[tuple[SchemaLocation, SchemaLocation]] = {(old, new)}
         waiting = [(old, new)]
         while waiting:
             left, right = waiting.pop()
-            pairs: list[tuple[Spot, Spot]] = []
-            if not self._agree(left, right, pairs):
+            pairs: list[tuple[SchemaLocation, SchemaLocation]] = []
+            if not self._is_equal_at(left, right, pairs):
                 self._known[old, new] = False
                 return False
             for pair in pairs:
@@ -62,27 +62,42 @@ class Sameness:
         self._known.update(dict.fromkeys(assumed, True))
         return True
 
-    def _agree(self, left: Spot, right: Spot, pairs: list[tuple[Spot, Spot]]) -> bool:
+    def _is_equal_at(self, left: SchemaLocation, right: SchemaLocation, pairs: list[tuple[SchemaLocation, SchemaLocation]]) -> bool:
         try:
-            return self._texts(left.data, right.data, (left, right), pairs)
+            return self._is_equal_json(left.data, right.data, (left, right), pairs)
         except RecursionError:
             return False  # what is nested so deeply is compared step by step
 
-    def _texts(self, old: Json, new: Json, spots: tuple[Spot, Spot], pairs: list[tuple[Spot, Spot]], under: str = "") -> bool:
+    def _is_equal_json(
+        self,
+        old: Json,
+        new: Json,
+        schemas: tuple[SchemaLocation, SchemaLocation],
+        pairs: list[tuple[SchemaLocation, SchemaLocation]],
+        under: str = "",
+    ) -> bool:
         if isinstance(old, dict) and isinstance(new, dict):
-            names = [each if under else _asserting(each) for each in (old, new)]
+            names = [each if under else _select_compared_keywords(each) for each in (old, new)]
             if names[0].keys() != names[1].keys():
                 return False
-            return all(self._member(word, old[word], new[word], spots, pairs, under) for word in names[0])
+            return all(self._is_equal_member(word, old[word], new[word], schemas, pairs, under) for word in names[0])
         if isinstance(old, list) and isinstance(new, list):
-            if under in _SETS:
+            if under in _UNORDERED_KEYWORDS:
                 return len(old) == len(new) and sorted(map(repr, old)) == sorted(map(repr, new))
-            return len(old) == len(new) and all(self._texts(*each, spots, pairs) for each in zip(old, new, strict=True))
+            return len(old) == len(new) and all(self._is_equal_json(*each, schemas, pairs) for each in zip(old, new, strict=True))
         return type(old) is type(new) and old == new
 
-    def _member(self, word: str, old: Json, new: Json, spots: tuple[Spot, Spot], pairs: list[tuple[Spot, Spot]], under: str) -> bool:
+    def _is_equal_member(
+        self,
+        word: str,
+        old: Json,
+        new: Json,
+        schemas: tuple[SchemaLocation, SchemaLocation],
+        pairs: list[tuple[SchemaLocation, SchemaLocation]],
+        under: str,
+    ) -> bool:
         if word == "$ref" and not under and isinstance(old, str) and isinstance(new, str):
-            left, right = self._trees[0].target(spots[0], old), self._trees[1].target(spots[1], new)
+            left, right = self._trees[0].resolve(schemas[0], old), self._trees[1].resolve(schemas[1], new)
             if left is None or right is None:
                 return left is right and old == new
             pairs.append((left, right))
@@ -90,23 +105,23 @@ class Sameness:
         if word in {"const", "default", "discriminator"} or word.startswith("x-"):
             return type(old) is type(new) and old == new
         plain = under or word not in {"properties", "patternProperties", "dependentSchemas", "enum", "required", "type"}
-        return self._texts(old, new, spots, pairs, "" if plain else word)
+        return self._is_equal_json(old, new, schemas, pairs, "" if plain else word)
 
 
-def _asserting(members: dict[str, Json]) -> dict[str, Json]:
-    return {word: each for word, each in members.items() if not is_annotation(word) or word in _LOOKED_AT or word.startswith("x-")}
+def _select_compared_keywords(members: dict[str, Json]) -> dict[str, Json]:
+    return {word: each for word, each in members.items() if not is_annotation(word) or word in _COMPARED_ANNOTATIONS or word.startswith("x-")}
 
 
-MOST_PAIRS = 100_000
-_MOST_IN_A_TRIAL = 200
+MAX_PAIRS = 100_000
+_MAX_TRIAL_PAIRS = 200
 
-_FINDERS: Mapping[str, tuple[Callable[[Scene], Iterator[Found]], ...]] = {
+_RULES_BY_KIND: Mapping[str, tuple[Callable[[RuleContext], Iterator[ComparisonItem]], ...]] = {
     "null": (),
     "boolean": (compare_values,),
     "number": (compare_values, compare_number),
     "string": (compare_values, compare_size, compare_text),
     "array": (compare_values, compare_size, compare_unique, compare_items),
-    "object": (compare_values, compare_size, compare_members, compare_others, compare_presence, compare_member_facts),
+    "object": (compare_values, compare_size, compare_members, compare_others, compare_presence, compare_member_annotations),
 }
 _SCALARS = frozenset({"boolean", "number", "string"})
 
@@ -115,151 +130,153 @@ _SCALARS = frozenset({"boolean", "number", "string"})
 class Expansion:
     """What differs at a pair itself, and the pairs below it."""
 
-    changes: tuple[Change, ...] = ()
-    children: tuple[Child, ...] = ()
+    changes: tuple[SchemaChange, ...] = ()
+    children: tuple[ChildPair, ...] = ()
 
 
-_SAME = Expansion()
+_UNCHANGED = Expansion()
 
 
-class Comparison:
+class SchemaComparison:
     """Two trees, and every pair of their nodes that was looked at."""
 
-    def __init__(self, old: Tree, new: Tree) -> None:
+    def __init__(self, old: SchemaTree, new: SchemaTree) -> None:
         self.trees = (old, new)
-        self.sameness = Sameness(old, new)
-        self._expansions: dict[Pair, Expansion] = {}
-        self._shapes: tuple[dict[Node, Shape], dict[Node, Shape]] = ({}, {})
-        self._open: set[Pair] = set()
+        self.equality = SchemaEquality(old, new)
+        self._expansions: dict[NodePair, Expansion] = {}
+        self._value_sets: tuple[dict[SchemaNode, ValueSet], dict[SchemaNode, ValueSet]] = ({}, {})
+        self._in_progress: set[NodePair] = set()
 
-    def expand(self, pair: Pair) -> Expansion:
+    def expand(self, pair: NodePair) -> Expansion:
         """Look at a pair, once."""
         known = self._expansions.get(pair)
         if known is not None:
             return known
-        if len(self._expansions) >= MOST_PAIRS:
-            raise TooLargeError(f"there are more than {MOST_PAIRS} pairs of schemas to compare\n    fix: compare fewer files at a time")
-        self._open.add(pair)
-        found = _SAME if self._is_same(pair) else self._look(pair)
-        self._open.discard(pair)
+        if len(self._expansions) >= MAX_PAIRS:
+            raise ComparisonTooLargeError(f"there are more than {MAX_PAIRS} pairs of schemas to compare\n    fix: compare fewer files at a time")
+        self._in_progress.add(pair)
+        found = _UNCHANGED if self._is_same(pair) else self._compare(pair)
+        self._in_progress.discard(pair)
         self._expansions[pair] = found
         return found
 
-    def shape(self, side: int, node: Node) -> Shape:
+    def get_value_set(self, side: int, node: SchemaNode) -> ValueSet:
         """Spread a node of one side out, once."""
-        known = self._shapes[side].get(node)
+        known = self._value_sets[side].get(node)
         if known is None:
-            known = self._shapes[side][node] = shape(self.trees[side], node)
+            known = self._value_sets[side][node] = build_value_set(self.trees[side], node)
         return known
 
-    def has(self, effect: Effect, pairs: Iterable[Pair]) -> bool:
+    def has_effect(self, effect: Effect, pairs: Iterable[NodePair]) -> bool:
         """Whether any change at some pairs or below them has an effect; without an answer within bounds, it may have."""
         waiting = list(pairs)
         seen = set(waiting)
         while waiting:
             pair = waiting.pop()
-            if pair in self._open and pair not in self._expansions:
+            if pair in self._in_progress and pair not in self._expansions:
                 return True
             expansion = self.expand(pair)
-            if any(_shares(change.effect, effect) for change in expansion.changes):
+            if any(_has_common_effect(change.effect, effect) for change in expansion.changes):
                 return True
             for child in expansion.children:
                 if child.pair not in seen:
                     seen.add(child.pair)
                     waiting.append(child.pair)
-            if len(seen) > _MOST_IN_A_TRIAL:
+            if len(seen) > _MAX_TRIAL_PAIRS:
                 return True
         return False
 
-    def _is_same(self, pair: Pair) -> bool:
-        if pair.old.used or pair.new.used or len(pair.old.spots) != len(pair.new.spots):
+    def _is_same(self, pair: NodePair) -> bool:
+        if pair.old.expanded_unions or pair.new.expanded_unions or len(pair.old.schemas) != len(pair.new.schemas):
             return False
-        return all(self.sameness.holds(*spots) for spots in zip(pair.old.spots, pair.new.spots, strict=True))
+        return all(self.equality.is_same(*spots) for spots in zip(pair.old.schemas, pair.new.schemas, strict=True))
 
-    def _look(self, pair: Pair) -> Expansion:
-        old, new = self.shape(0, pair.old), self.shape(1, pair.new)
-        overlaps = old.overlaps or new.overlaps
-        found: list[Found] = list(compare_kinds(pair, old, new))
-        for kind in old.atoms.keys() & new.atoms.keys():
-            found.extend(self._kind(pair, old.atoms[kind], new.atoms[kind], overlaps=overlaps))
-        changes = tuple(unclaimed(each for each in found if isinstance(each, Change)))
-        children = tuple(each for each in found if isinstance(each, Child))
-        if overlaps and (old.overlaps != new.overlaps or changes or self.has(Effect.BOTH, (child.pair for child in children))):
-            changes = (*changes, undecided_union(pair))
+    def _compare(self, pair: NodePair) -> Expansion:
+        old, new = self.get_value_set(0, pair.old), self.get_value_set(1, pair.new)
+        overlaps = old.has_overlaps or new.has_overlaps
+        found: list[ComparisonItem] = list(compare_kinds(pair, old, new))
+        for kind in old.alternatives.keys() & new.alternatives.keys():
+            found.extend(self._compare_kind(pair, old.alternatives[kind], new.alternatives[kind], overlaps=overlaps))
+        changes = tuple(drop_redundant(each for each in found if isinstance(each, SchemaChange)))
+        children = tuple(each for each in found if isinstance(each, ChildPair))
+        if overlaps and (old.has_overlaps != new.has_overlaps or changes or self.has_effect(Effect.BOTH, (child.pair for child in children))):
+            changes = (*changes, build_undecided_union(pair))
         return Expansion(changes, children)
 
-    def _kind(self, pair: Pair, old: tuple[Atom, ...], new: tuple[Atom, ...], *, overlaps: bool) -> Iterator[Found]:
-        found = match(old, new, self._covers)
-        yield from compare_alternatives(pair, found, old, new, self._covers)
-        if overlaps and (found.gone or found.added):
-            yield undecided_union(pair)
-        for before, after in found.together:
+    def _compare_kind(
+        self, pair: NodePair, old: tuple[Alternative, ...], new: tuple[Alternative, ...], *, overlaps: bool
+    ) -> Iterator[ComparisonItem]:
+        found = match_branches(old, new, self._is_covered)
+        yield from compare_alternatives(pair, found, old, new, self._is_covered)
+        if overlaps and (found.removed or found.added):
+            yield build_undecided_union(pair)
+        for before, after in found.pairs:
             if before.node.name and after.node.name and pair.old.name != before.node.name:
-                yield _definitions(before, after)
+                yield _pair_definitions(before, after)
             else:
-                yield from self._atoms(pair, before, after)
+                yield from self._apply_rules(pair, before, after)
 
-    def _atoms(self, pair: Pair, old: Atom, new: Atom) -> Iterator[Found]:
-        scene = Scene(self.trees, pair, old, new, self.sameness.holds)
+    def _apply_rules(self, pair: NodePair, old: Alternative, new: Alternative) -> Iterator[ComparisonItem]:
+        scene = RuleContext(self.trees, pair, old, new, self.equality.is_same)
         both_listed = old.kind in _SCALARS and old.values is not None and new.values is not None
-        for finder in (compare_values,) if both_listed else _FINDERS[old.kind]:
+        for finder in (compare_values,) if both_listed else _RULES_BY_KIND[old.kind]:
             yield from finder(scene)
         if not both_listed:
             yield from compare_conditions(scene)
 
-    def _covers(self, old: Atom, new: Atom, effect: Effect) -> bool:
-        pair = Pair(old.node, new.node)
-        found = list(self._atoms(pair, old, new))
-        if any(_shares(each.effect, effect) for each in found if isinstance(each, Change)):
+    def _is_covered(self, old: Alternative, new: Alternative, effect: Effect) -> bool:
+        pair = NodePair(old.node, new.node)
+        found = list(self._apply_rules(pair, old, new))
+        if any(_has_common_effect(each.effect, effect) for each in found if isinstance(each, SchemaChange)):
             return False
-        return not self.has(effect, (each.pair for each in found if isinstance(each, Child)))
+        return not self.has_effect(effect, (each.pair for each in found if isinstance(each, ChildPair)))
 
 
-def _definitions(old: Atom, new: Atom) -> Child:
+def _pair_definitions(old: Alternative, new: Alternative) -> ChildPair:
     """Leave alternatives that are whole definitions to the comparison of these."""
-    nodes = Node(old.node.spots, at=old.node.spots[0]), Node(new.node.spots, at=new.node.spots[0])
-    return Child(Pair(*nodes, old.node.spots[0].at, new.node.spots[0].at), ("itself", ""), old, new)
+    nodes = SchemaNode(old.node.schemas, origin=old.node.schemas[0]), SchemaNode(new.node.schemas, origin=new.node.schemas[0])
+    return ChildPair(NodePair(*nodes, old.node.schemas[0].location, new.node.schemas[0].location), ("itself", ""), old, new)
 
 
-def _shares(one: Effect, other: Effect) -> bool:
-    return (one.narrows and other.narrows) or (one.widens and other.widens)
+def _has_common_effect(one: Effect, other: Effect) -> bool:
+    return (one.is_narrowing and other.is_narrowing) or (one.is_widening and other.is_widening)
 
 
 # One recognised transition is one finding: what a change explains is not told again.
 
-_SUNSETS = frozenset({AFTER_SUNSET, BEFORE_SUNSET})
-_BRANCHES = frozenset({BRANCH_ADDED, BRANCH_REMOVED})
-_IN_GROUPS = {REMOVED_OPTIONAL: MEMBER_REMOVED, ADDED_OPTIONAL: MEMBER_ADDED}
-_TYPES = frozenset({TYPE_CHANGED, TYPE_NARROWED, TYPE_WIDENED})
+_SUNSET_RULES = frozenset({AFTER_SUNSET, BEFORE_SUNSET})
+_BRANCH_RULES = frozenset({BRANCH_ADDED, BRANCH_REMOVED})
+_GROUP_RULES = {REMOVED_OPTIONAL: MEMBER_REMOVED, ADDED_OPTIONAL: MEMBER_ADDED}
+_TYPE_RULES = frozenset({TYPE_CHANGED, TYPE_NARROWED, TYPE_WIDENED})
 
 
-def unclaimed(changes: Iterable[Change]) -> Iterator[Change]:
+def drop_redundant(changes: Iterable[SchemaChange]) -> Iterator[SchemaChange]:
     """Leave out changes that another one at the same place claims."""
     found = tuple(dict.fromkeys(changes))
-    over = {_name(change) for change in found if change.rule in _SUNSETS}
-    removed = {_name(change) for change in found if change.rule in REMOVALS}
+    over = {_get_name(change) for change in found if change.rule in _SUNSET_RULES}
+    removed = {_get_name(change) for change in found if change.rule in REMOVALS}
     both_types = {change.new for change in found if change.rule is TYPE_CHANGED}
     has_new_tag = any(change.rule is TAG_CHANGED for change in found)
     for change in found:
-        if change.rule in _BRANCHES and has_new_tag:
+        if change.rule in _BRANCH_RULES and has_new_tag:
             continue  # every alternative is told apart anew
-        if change.rule in _IN_GROUPS and _name(change) in _names(found, _IN_GROUPS[change.rule]):
+        if change.rule in _GROUP_RULES and _get_name(change) in _collect_names(found, _GROUP_RULES[change.rule]):
             continue  # the group says it
         is_removal = change.rule in REMOVALS or change.rule is NOT_RESERVED
-        if is_removal and _name(change) in over:
+        if is_removal and _get_name(change) in over:
             continue  # the last day of a member says it all
-        if change.rule is NOT_RESERVED and _name(change) in removed and change.levels.write is not NOT_RESERVED.levels.write:
+        if change.rule is NOT_RESERVED and _get_name(change) in removed and change.levels.write is not NOT_RESERVED.levels.write:
             continue
-        if change.rule in _TYPES and change.rule is not TYPE_CHANGED and change.new in both_types:
+        if change.rule in _TYPE_RULES and change.rule is not TYPE_CHANGED and change.new in both_types:
             continue
         if change.rule is ENUM_OPENED and any(other.rule is ENUM_OPENED and other is not change and other.new == change.new for other in found):
             continue
         yield change
 
 
-def _names(changes: Iterable[Change], rule: Rule) -> set[str]:
-    return {_name(change) for change in changes if change.rule is rule}
+def _collect_names(changes: Iterable[SchemaChange], rule: ChangeRule) -> set[str]:
+    return {_get_name(change) for change in changes if change.rule is rule}
 
 
-def _name(change: Change) -> str:
-    return dict(change.words).get("name", "")
+def _get_name(change: SchemaChange) -> str:
+    return dict(change.arguments).get("name", "")

@@ -12,17 +12,17 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from a2a_gen.problems import Place
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, escaped, unescaped
-from a2a_gen.source.references import PROTOCOL, schemas
+from a2a_gen.source.json_text import Json, escape_key, unescape_key
+from a2a_gen.source.references import PROTOCOL_PREFIX, iter_schemas
 
 _DEFINITIONS = ("$defs", "definitions")
 
-At: TypeAlias = tuple[str, str]
+Location: TypeAlias = tuple[str, str]
 """A place without its line: file and JSON pointer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class SchemaLocation:
     """A schema and where it stands; two spots are one when they stand in the same place."""
 
     file: str
@@ -35,7 +35,7 @@ class Spot:
         return self.data if isinstance(self.data, dict) else {}
 
     @property
-    def at(self) -> At:
+    def location(self) -> Location:
         """The place."""
         return self.file, self.pointer
 
@@ -43,9 +43,9 @@ class Spot:
     def name(self) -> str:
         """The name of the definition that this is, empty when it is none."""
         parent, _, name = self.pointer.rpartition("/")
-        return unescaped(name) if parent.rpartition("/")[2] in _DEFINITIONS else ""
+        return unescape_key(name) if parent.rpartition("/")[2] in _DEFINITIONS else ""
 
-    def below(self, *steps: str | int) -> Spot | None:
+    def descend(self, *steps: str | int) -> SchemaLocation | None:
         """Find the schema that some steps lead to from here."""
         data, pointer = self.data, self.pointer
         for step in steps:
@@ -55,20 +55,20 @@ class Spot:
                 data = data[int(step)]
             else:
                 return None
-            pointer = f"{pointer}/{escaped(str(step))}"
-        return Spot(self.file, pointer, data)
+            pointer = f"{pointer}/{escape_key(str(step))}"
+        return SchemaLocation(self.file, pointer, data)
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class SchemaTree:
     """All files of one side, and the folder that shown paths begin with; ``beside`` are files without schemas in which something may be found."""
 
     documents: Mapping[str, Document]
-    shown: str = ""
-    beside: Mapping[str, Document] = field(default_factory=dict[str, Document])
+    display_prefix: str = ""
+    other_documents: Mapping[str, Document] = field(default_factory=dict[str, Document])
 
     @cached_property
-    def ids(self) -> Mapping[str, str]:
+    def paths_by_id(self) -> Mapping[str, str]:
         """The files by the identifiers that they give themselves."""
         found: dict[str, str] = {}
         for path, document in self.documents.items():
@@ -78,73 +78,73 @@ class Tree:
         return found
 
     @cached_property
-    def definitions(self) -> Mapping[At, Spot]:
+    def definitions(self) -> Mapping[Location, SchemaLocation]:
         """Every named definition, and the root of every file that is a schema itself."""
-        return {spot.at: spot for path in self.documents for spot in self._definitions(path)}
+        return {spot.location: spot for path in self.documents for spot in self._iter_definitions(path)}
 
-    def _definitions(self, path: str) -> Iterator[Spot]:
-        root = Spot(path, "", self.documents[path].data)
+    def _iter_definitions(self, path: str) -> Iterator[SchemaLocation]:
+        root = SchemaLocation(path, "", self.documents[path].data)
         if set(root.members) - {"$schema", "$id", "$comment", "title", "description", *_DEFINITIONS}:
             yield root
         for keyword in _DEFINITIONS:
             names = root.members.get(keyword)
             for name in names if isinstance(names, dict) else ():
-                spot = root.below(keyword, name)
+                spot = root.descend(keyword, name)
                 if spot is not None:
                     yield spot
 
-    def target(self, spot: Spot, reference: str) -> Spot | None:
+    def resolve(self, schema: SchemaLocation, reference: str) -> SchemaLocation | None:
         """Find what a ``$ref`` means; nothing when it leads out of the tree."""
         address, _, fragment = reference.partition("#")
-        path = self._file(spot.file, address)
+        path = self._resolve_file(schema.file, address)
         if path is None:
             return None
-        root = Spot(path, "", self.documents[path].data)
+        root = SchemaLocation(path, "", self.documents[path].data)
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
-            return self._anchors(path).get(fragment)
-        return root.below(*(unescaped(step) for step in fragment.split("/")[1:]))
+            return self._find_anchors(path).get(fragment)
+        return root.descend(*(unescape_key(step) for step in fragment.split("/")[1:]))
 
-    def dangling(self) -> Iterator[tuple[Place, str]]:
+    def find_dangling_references(self) -> Iterator[tuple[Place, str]]:
         """Find references that lead nowhere, but for those to other machines and to the protocol."""
         for path, document in self.documents.items():
-            for schema in schemas(document.data):
+            for schema in iter_schemas(document.data):
                 reference = schema.members.get("$ref")
                 if (
                     isinstance(reference, str)
-                    and not _is_elsewhere(reference)
-                    and self.target(Spot(path, schema.pointer, schema.data), reference) is None
+                    and not _is_external(reference)
+                    and self.resolve(SchemaLocation(path, schema.pointer, schema.data), reference) is None
                 ):
-                    yield self.place((path, f"{schema.pointer}/$ref")), reference
+                    yield self.place_at((path, f"{schema.pointer}/$ref")), reference
 
-    def _file(self, file: str, address: str) -> str | None:
+    def _resolve_file(self, file: str, address: str) -> str | None:
         if not address:
             return file
         data = self.documents[file].data
         base = data.get("$id") if isinstance(data, dict) else None
-        known = self.ids.get(urljoin(base, address) if isinstance(base, str) else address)
+        known = self.paths_by_id.get(urljoin(base, address) if isinstance(base, str) else address)
         path = posixpath.normpath(posixpath.join(posixpath.dirname(file), unquote(address)))
         return known or (path if path in self.documents else None)
 
-    def _anchors(self, path: str) -> Mapping[str, Spot]:
-        found: dict[str, Spot] = {}
-        for schema in schemas(self.documents[path].data):
+    def _find_anchors(self, path: str) -> Mapping[str, SchemaLocation]:
+        found: dict[str, SchemaLocation] = {}
+        for schema in iter_schemas(self.documents[path].data):
             for keyword in ("$anchor", "$dynamicAnchor"):
                 name = schema.members.get(keyword)
                 if isinstance(name, str):
-                    found[name] = Spot(path, schema.pointer, schema.data)
+                    found[name] = SchemaLocation(path, schema.pointer, schema.data)
         return found
 
-    def place(self, at: At) -> Place:
+    def place_at(self, location: Location) -> Place:
         """Give a place its line, and the path that people know the file by."""
-        file, pointer = at
-        document = self.documents.get(file) or self.beside.get(file)
-        line = 1 if document is None else document.place(pointer).line
-        return Place(posixpath.join(self.shown, file) if self.shown else file, line, pointer)
+        file, pointer = location
+        document = self.documents.get(file) or self.other_documents.get(file)
+        line = 1 if document is None else document.place_at(pointer).line
+        return Place(posixpath.join(self.display_prefix, file) if self.display_prefix else file, line, pointer)
 
 
-def _is_elsewhere(reference: str) -> bool:
-    return "://" in reference or reference.startswith(PROTOCOL)
+def _is_external(reference: str) -> bool:
+    return "://" in reference or reference.startswith(PROTOCOL_PREFIX)
 
 
 # What the keywords of JSON Schema are to a comparison: which say nothing about values, which are understood, which can only be told apart.
@@ -165,7 +165,7 @@ STRUCTURE = frozenset({"$ref", "allOf"})
 
 UNIONS = ("anyOf", "oneOf")
 
-UNDERSTOOD = frozenset(
+COMPARED = frozenset(
     {
         "additionalItems", "additionalProperties", "anyOf", "const", "contentEncoding", "enum", "exclusiveMaximum", "exclusiveMinimum",
         "format", "items", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum",
@@ -192,7 +192,7 @@ OPAQUE = MappingProxyType(
 )
 
 # Belong to ``if``, and mean nothing without it.
-WITH_IF = ("if", "then", "else")
+CONDITIONAL = ("if", "then", "else")
 
 
 def is_annotation(keyword: str) -> bool:
@@ -208,65 +208,71 @@ def is_annotation(keyword: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SchemaNode:
     """A conjunction of schemas; ``used`` are the unions in them of which a branch has been taken already. ``at`` is where people see it."""
 
-    spots: tuple[Spot, ...]
-    used: frozenset[tuple[str, str]] = frozenset()
-    at: Spot | None = field(default=None, compare=False)
+    schemas: tuple[SchemaLocation, ...]
+    expanded_unions: frozenset[tuple[str, str]] = frozenset()
+    origin: SchemaLocation | None = field(default=None, compare=False)
 
     @property
     def is_impossible(self) -> bool:
         """Whether one of the schemas refuses everything."""
-        return any(spot.data is False for spot in self.spots)
+        return any(spot.data is False for spot in self.schemas)
 
     @property
-    def is_anything(self) -> bool:
+    def is_unconstrained(self) -> bool:
         """Whether nothing is asked at all."""
-        return not self.spots
+        return not self.schemas
 
     @property
     def name(self) -> str:
         """The name of the definition that this is, empty when it has none."""
-        return self.spots[0].name if len(self.spots) == 1 else ""
+        return self.schemas[0].name if len(self.schemas) == 1 else ""
 
     def values(self, keyword: str) -> Iterator[Json]:
         """Go through what the schemas say under one keyword."""
-        for spot in self.spots:
+        for spot in self.schemas:
             if keyword in spot.members:
                 yield spot.members[keyword]
 
 
-def node(tree: Tree, spots: Iterable[Spot], *, at: Spot | None = None, used: frozenset[tuple[str, str]] = frozenset()) -> Node:
+def build_node(
+    tree: SchemaTree,
+    schemas: Iterable[SchemaLocation],
+    *,
+    origin: SchemaLocation | None = None,
+    expanded_unions: frozenset[tuple[str, str]] = frozenset(),
+) -> SchemaNode:
     """Gather everything that must hold together."""
-    waiting = list(spots)
-    at = at or (waiting[0] if waiting else None)
-    seen: dict[Spot, None] = {}
+    waiting = list(schemas)
+    origin = origin or (waiting[0] if waiting else None)
+    seen: dict[SchemaLocation, None] = {}
     while waiting:
         spot = waiting.pop()
         if spot in seen or spot.data is True:
             continue
         seen[spot] = None
-        waiting.extend(_together(tree, spot))
-    kept = sorted((spot for spot in seen if says_something(tree, spot)), key=lambda spot: spot.at)
-    return Node(tuple(kept), used, at)
+        waiting.extend(_iter_conjuncts(tree, spot))
+    kept = sorted((spot for spot in seen if has_constraints(tree, spot)), key=lambda spot: spot.location)
+    return SchemaNode(tuple(kept), expanded_unions, origin)
 
 
-def says_something(tree: Tree, spot: Spot) -> bool:
+def has_constraints(tree: SchemaTree, schema: SchemaLocation) -> bool:
     """Tell whether a schema asks anything itself, beside what it refers to."""
-    reference = spot.members.get("$ref")
-    if isinstance(reference, str) and tree.target(spot, reference) is None:
+    reference = schema.members.get("$ref")
+    if isinstance(reference, str) and tree.resolve(schema, reference) is None:
         return True
-    return spot.data is False or any(not (word in STRUCTURE or is_annotation(word)) for word in spot.members)
+    return schema.data is False or any(not (word in STRUCTURE or is_annotation(word)) for word in schema.members)
 
 
-def _together(tree: Tree, spot: Spot) -> Iterator[Spot]:
-    reference = spot.members.get("$ref")
-    target = tree.target(spot, reference) if isinstance(reference, str) else None
+def _iter_conjuncts(tree: SchemaTree, schema: SchemaLocation) -> Iterator[SchemaLocation]:
+    reference = schema.members.get("$ref")
+    target = tree.resolve(schema, reference) if isinstance(reference, str) else None
     if target is not None:
         yield target
-    parts = spot.members.get("allOf")
+    parts = schema.members.get("allOf")
     for index in range(len(parts) if isinstance(parts, list) else 0):
-        part = spot.below("allOf", index)
+        part = schema.descend("allOf", index)
         if part is not None:
             yield part

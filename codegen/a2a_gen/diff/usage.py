@@ -10,90 +10,90 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from a2a_gen.diff.schema_node import At, Spot, Tree
+from a2a_gen.diff.schema_node import Location, SchemaLocation, SchemaTree
 from a2a_gen.ir.model import Contract
-from a2a_gen.source.references import schemas
+from a2a_gen.source.references import iter_schemas
 
 
-class Role(Enum):
+class Usage(Enum):
     """What the agent does with documents of a definition."""
 
     READ = "read"
     WRITTEN = "written"
 
 
-BOTH = frozenset(Role)
+BOTH = frozenset(Usage)
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class UsageRoot:
     """A definition that somebody uses by name: who, and how."""
 
-    at: At
-    role: Role
+    location: Location
+    usage: Usage
     user: str
 
 
 @dataclass(frozen=True)
-class Roles:
+class UsageMap:
     """The roles and users of every definition of a tree."""
 
-    roles: Mapping[At, frozenset[Role]] = field(default_factory=dict[At, frozenset[Role]])
-    users: Mapping[At, frozenset[str]] = field(default_factory=dict[At, frozenset[str]])
-    otherwise: frozenset[Role] = BOTH
+    usages: Mapping[Location, frozenset[Usage]] = field(default_factory=dict[Location, frozenset[Usage]])
+    users: Mapping[Location, frozenset[str]] = field(default_factory=dict[Location, frozenset[str]])
+    default: frozenset[Usage] = BOTH
 
-    def of(self, at: At) -> frozenset[Role]:
+    def get_usages(self, location: Location) -> frozenset[Usage]:
         """Give the roles of a definition."""
-        return self.roles.get(at, self.otherwise)
+        return self.usages.get(location, self.default)
 
-    def who(self, at: At) -> frozenset[str]:
+    def get_users(self, location: Location) -> frozenset[str]:
         """Name the operations and skills that use a definition."""
-        return self.users.get(at, frozenset())
+        return self.users.get(location, frozenset())
 
 
-def spread(tree: Tree, roots: Iterable[Root]) -> Roles:
+def trace_usage(tree: SchemaTree, roots: Iterable[UsageRoot]) -> UsageMap:
     """Follow references from the roots."""
-    links = _links(tree)
-    roles: dict[At, set[Role]] = {}
-    users: dict[At, set[str]] = {}
+    links = _build_links(tree)
+    roles: dict[Location, set[Usage]] = {}
+    users: dict[Location, set[str]] = {}
     for root in roots:
-        waiting, seen = [root.at], {root.at}
+        waiting, seen = [root.location], {root.location}
         while waiting:
             at = waiting.pop()
-            roles.setdefault(at, set()).add(root.role)
+            roles.setdefault(at, set()).add(root.usage)
             users.setdefault(at, set()).add(root.user)
             for other in links.get(at, ()):
                 if other not in seen:
                     seen.add(other)
                     waiting.append(other)
-    return Roles({at: frozenset(each) for at, each in roles.items()}, {at: frozenset(each) for at, each in users.items()})
+    return UsageMap({at: frozenset(each) for at, each in roles.items()}, {at: frozenset(each) for at, each in users.items()})
 
 
-def operation_roots(tree: Tree, contract: Contract) -> Iterator[Root]:
+def find_operation_roots(tree: SchemaTree, contract: Contract) -> Iterator[UsageRoot]:
     """Find the types of operations: requests are read, results written; what is stored is read too."""
     by_name = {(at[0].rpartition("/")[0], spot.name): at for at, spot in tree.definitions.items()}
     for operation in contract.operations:
         for call in operation.calls:
-            types = ((call.request, Role.READ), (call.http_request, Role.READ), (call.result, Role.WRITTEN), (call.http_result, Role.WRITTEN))
+            types = ((call.request, Usage.READ), (call.http_request, Usage.READ), (call.result, Usage.WRITTEN), (call.http_result, Usage.WRITTEN))
             for name, role in types:
                 at = by_name.get((call.dialect, name or ""))
                 if at is not None:
-                    yield Root(at, role, operation.name)
-    stored = _stored(tree, contract, by_name)
+                    yield UsageRoot(at, role, operation.name)
+    stored = _find_stored_type(tree, contract, by_name)
     if stored is not None:
-        yield Root(stored, Role.READ, "stored state")
+        yield UsageRoot(stored, Usage.READ, "stored state")
 
 
-def _stored(tree: Tree, contract: Contract, by_name: Mapping[tuple[str, str], At]) -> At | None:
+def _find_stored_type(tree: SchemaTree, contract: Contract, by_name: Mapping[tuple[str, str], Location]) -> Location | None:
     """Find what is stored: the canonical response that has a state, and that all others with a state are made of."""
-    links = _links(tree)
+    links = _build_links(tree)
     state = by_name.get((contract.canonical, contract.lifecycle.type))
     responses = {by_name.get((contract.canonical, operation.response or "")) for operation in contract.operations}
-    with_state = {at for at in responses if at is not None and state in _reached(links, at)}
-    return next((at for at in sorted(with_state) if all(at in _reached(links, other) for other in with_state)), None)
+    with_state = {at for at in responses if at is not None and state in _find_reachable(links, at)}
+    return next((at for at in sorted(with_state) if all(at in _find_reachable(links, other) for other in with_state)), None)
 
 
-def _reached(links: Mapping[At, frozenset[At]], start: At) -> set[At]:
+def _find_reachable(links: Mapping[Location, frozenset[Location]], start: Location) -> set[Location]:
     waiting, seen = [start], {start}
     while waiting:
         for other in links.get(waiting.pop(), ()):
@@ -103,22 +103,22 @@ def _reached(links: Mapping[At, frozenset[At]], start: At) -> set[At]:
     return seen
 
 
-def _links(tree: Tree) -> Mapping[At, frozenset[At]]:
+def _build_links(tree: SchemaTree) -> Mapping[Location, frozenset[Location]]:
     """Find which definitions each definition refers to."""
-    return {at: frozenset(_targets(tree, spot)) for at, spot in tree.definitions.items()}
+    return {at: frozenset(_iter_targets(tree, spot)) for at, spot in tree.definitions.items()}
 
 
-def _targets(tree: Tree, spot: Spot) -> Iterator[At]:
-    for inner in schemas(spot.data):
+def _iter_targets(tree: SchemaTree, schema: SchemaLocation) -> Iterator[Location]:
+    for inner in iter_schemas(schema.data):
         reference = inner.members.get("$ref")
-        target = tree.target(Spot(spot.file, spot.pointer, inner.data), reference) if isinstance(reference, str) else None
+        target = tree.resolve(SchemaLocation(schema.file, schema.pointer, inner.data), reference) if isinstance(reference, str) else None
         if target is not None:
-            yield owner(tree, target.at)
+            yield find_enclosing_definition(tree, target.location)
 
 
-def owner(tree: Tree, at: At) -> At:
+def find_enclosing_definition(tree: SchemaTree, location: Location) -> Location:
     """Find the definition that a place is in."""
-    file, pointer = at
+    file, pointer = location
     while pointer and (file, pointer) not in tree.definitions:
         pointer = pointer.rpartition("/")[0]
     return file, pointer

@@ -136,7 +136,7 @@ def _forgives_envelope(contract: Contract, dialect: str) -> bool:
 
 def _binding(contract: Contract, dialect: str, way: Way, wanted: Mapping[str, object]) -> Mapping[str, object]:
     request = _request(contract, dialect, way)
-    answer = f"ours.{way.operation.response}" if way.operation.response else "Nothing"
+    answer = f"ours.{way.operation.response}" if way.operation.response else "Empty"
     return {
         "constant": way.constant,
         "type": Code(f"Binding[{request}, ours.{way.operation.request}, {answer}]"),
@@ -153,14 +153,14 @@ def _binding(contract: Contract, dialect: str, way: Way, wanted: Mapping[str, ob
 
 def _request(contract: Contract, dialect: str, way: Way) -> str:
     side = "ours" if dialect == contract.canonical else "theirs"
-    return "Nothing" if way.request is None else f"{side}.{way.request}"
+    return "Empty" if way.request is None else f"{side}.{way.request}"
 
 
 def _read(contract: Contract, dialect: str, way: Way) -> Code:
     if way.request is None:
-        return Code(f"made(ours.{way.operation.request})")
+        return Code(f"build_default(ours.{way.operation.request})")
     if dialect == contract.canonical:
-        return Code("same")
+        return Code("identity")
     return Code(f"translate.{function_name(Pair(way.request, way.operation.request), Direction.READ)}")
 
 
@@ -168,14 +168,14 @@ def _write(contract: Contract, dialect: str, way: Way) -> Code:
     if way.result is None or way.operation.response is None:
         return Code("None")
     if dialect == contract.canonical:
-        return Code("as_it_is")
-    return Code(f"rewritten(translate.{function_name(Pair(way.result, way.operation.response), Direction.WRITE)})")
+        return Code("serialize_as_is")
+    return Code(f"serialize_with(translate.{function_name(Pair(way.result, way.operation.response), Direction.WRITE)})")
 
 
 def _ask(contract: Contract, dialect: str, way: Way) -> Code | None:
     """Name what writes a request; what is canonical needs nothing, as does a request that says nothing."""
     if way.request is None:
-        return Code("nothing_said")
+        return Code("encode_empty")
     if dialect == contract.canonical:
         return None
     return Code(f"translate.{function_name(Pair(way.request, way.operation.request), Direction.WRITE)}")
@@ -185,8 +185,8 @@ def _hear(contract: Contract, dialect: str, way: Way) -> Code | None:
     if way.result is None or way.operation.response is None:
         return None
     if dialect == contract.canonical:
-        return Code(f"Hearing(ours.{way.result})")
-    return Code(f"Hearing(theirs.{way.result}, translate.{function_name(Pair(way.result, way.operation.response), Direction.READ)})")
+        return Code(f"ResponseReader(ours.{way.result})")
+    return Code(f"ResponseReader(theirs.{way.result}, translate.{function_name(Pair(way.result, way.operation.response), Direction.READ)})")
 
 
 def _demands_constant(request: str | None) -> str:
@@ -199,7 +199,7 @@ def _demand(found: Demanded) -> Code:
         for name, members in (("required", found.required), ("known", found.known))
         if members
     ]
-    return Code(", ".join((f"Demand({literal(found.path)}, {literal(found.wire)}", *sets)) + ")")
+    return Code(", ".join((f"Requirement({literal(found.path)}, {literal(found.wire)}", *sets)) + ")")
 
 
 def _methods(call: Call) -> Iterator[str]:

@@ -190,7 +190,7 @@ def _reader(of: TypeExpr, types: Mapping[str, NamedType]) -> str:
     own = {_own_member(record, records): record for record in records}
     nullable = tuple(wire for wire, record in own.items() if (field := record.field(wire)) and _is_nullable(field.type))
     arguments = repr({wire: str(record.name) for wire, record in own.items()}) + (f", {nullable!r}" if nullable else "")
-    return f"ToldApart({arguments})"
+    return f"UnionByMember({arguments})"
 
 
 def _is_nullable(of: TypeExpr) -> bool:

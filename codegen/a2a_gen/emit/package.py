@@ -22,7 +22,7 @@ _OTHERS: Mapping[str, tuple[str, ...]] = {
     "errors": ("ERRORS",),
     "lifecycle": ("LIFECYCLE", "State"),
     "operations": ("OPERATIONS",),
-    "service": ("AgentService", "Event", "Exchange"),
+    "service": ("AgentService", "Endpoints", "Event"),
 }
 
 

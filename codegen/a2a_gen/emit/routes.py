@@ -28,7 +28,7 @@ class Answer:
         members = "".join(f"PathMember({literal(member.member)}, {literal(member.pieces)}), " for member in self.members)
         special = ((name, names) for name, names in (("lists", self.lists), ("flags", self.flags)) if names)
         options = "".join(f", {name}=frozenset({literal(names)})" for name, names in special)
-        return Code(f"Choice({self.dialect}.{self.constant}{f', ({members})' if members else ''}{options})")
+        return Code(f"RouteBinding({self.dialect}.{self.constant}{f', ({members})' if members else ''}{options})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from a2a_gen.ir.node import Node
 from a2a_gen.problems import ContractError, Level, Place, Problem
 from a2a_gen.source import references
 from a2a_gen.source.documents import Document
-from a2a_gen.source.references import resolve
+from a2a_gen.source.references import resolve_reference
 
 # What tells the branches of a union apart.
 #
@@ -184,7 +184,7 @@ def _choice(schema: Node) -> Choice | None:
 def type_of(schema: Node) -> TypeExpr:
     """Read a schema as the type of a value; a type that has to have a name and has none counts as what it is in JSON."""
     if "$ref" in schema:
-        return Ref(resolve(schema.document, schema["$ref"].text()).type)
+        return Ref(resolve_reference(schema.document, schema["$ref"].text()).type_name)
     if "const" in schema and isinstance(schema["const"].data, str | int):
         return Constant(schema["const"].data)
     for keyword in ("oneOf", "anyOf"):
@@ -242,7 +242,7 @@ def assemble(documents: Mapping[str, Document]) -> tuple[Contract, tuple[Problem
     missing = [
         Problem(Place(name), "A2A-C01", "this table is missing", "write it; meta/ has its schema") for name in _TABLES if name not in documents
     ]
-    return contract, tuple(sorted({*missing, *references.unresolved(documents), *checks.check(contract)}))
+    return contract, tuple(sorted({*missing, *references.find_unresolved_references(documents), *checks.check(contract)}))
 
 
 def _families(documents: Mapping[str, Document]) -> tuple[Family, ...]:

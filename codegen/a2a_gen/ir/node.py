@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from a2a_gen.ir import model
 from a2a_gen.problems import Place
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, escaped
+from a2a_gen.source.json_text import Json, escape_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Node:
     @property
     def place(self) -> Place:
         """Where the value stands."""
-        return self.document.place(self.pointer)
+        return self.document.place_at(self.pointer)
 
     def __contains__(self, key: str) -> bool:
         return isinstance(self.data, dict) and key in self.data
@@ -35,7 +35,7 @@ class Node:
     def __getitem__(self, key: str) -> Node:
         """Step down to a member; one that is not there is ``None`` at the place where it would be."""
         value = self.data.get(key) if isinstance(self.data, dict) else None
-        return Node(self.document, f"{self.pointer}/{escaped(key)}", value)
+        return Node(self.document, f"{self.pointer}/{escape_key(key)}", value)
 
     def items(self) -> Iterator[Node]:
         """Go through the items of an array."""

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from a2a_gen.ir.build import family_files
-from a2a_gen.lint.rule import Subject
-from a2a_gen.problems import Finding, MissingExtraError
+from a2a_gen.lint.rule import LintContext
+from a2a_gen.problems import MissingExtraError, Violation
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, escaped
-from a2a_gen.source.references import Schema, resolve
+from a2a_gen.source.json_text import Json, escape_key
+from a2a_gen.source.references import Schema, resolve_reference
 
 # Nothing in a class can say these; a generator that met them would leave them out without a word.
 _NOT_REPRESENTABLE = frozenset(
@@ -21,103 +21,103 @@ _NOT_REPRESENTABLE = frozenset(
 )
 _LOOK_AROUND = re.compile(r"\(\?<?[=!]")
 _ANNOTATIONS = frozenset({"$ref", "description", "deprecated"})
-_TYPE_LISTS = "$defs"
+_DEFINITIONS_KEYWORD = "$defs"
 
 
-def not_representable(subject: Subject) -> Iterator[Finding]:
+def find_unrepresentable_keywords(context: LintContext) -> Iterator[Violation]:
     """Find keywords that cannot become code."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         for keyword in schema.members.keys() & _NOT_REPRESENTABLE:
-            yield document.place(f"{schema.pointer}/{keyword}"), f"{keyword} cannot be represented in code"
+            yield document.place_at(f"{schema.pointer}/{keyword}"), f"{keyword} cannot be represented in code"
 
 
-def boolean_schema(subject: Subject) -> Iterator[Finding]:
+def find_boolean_schemas(context: LintContext) -> Iterator[Violation]:
     """Find schemas that are only true or false."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         if isinstance(schema.data, bool) and schema.keyword != "additionalProperties":
-            yield document.place(schema.pointer), f"a schema that is only {str(schema.data).lower()} has no effect"
+            yield document.place_at(schema.pointer), f"a schema that is only {str(schema.data).lower()} has no effect"
 
 
-def look_around(subject: Subject) -> Iterator[Finding]:
+def find_look_arounds(context: LintContext) -> Iterator[Violation]:
     """Find patterns that the fast engine for regular expressions does not know."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         pattern = schema.members.get("pattern")
         if isinstance(pattern, str) and _LOOK_AROUND.search(pattern):
-            yield document.place(f"{schema.pointer}/pattern"), f"the pattern {pattern} looks ahead or behind"
+            yield document.place_at(f"{schema.pointer}/pattern"), f"the pattern {pattern} looks ahead or behind"
 
 
-def unknown_format(subject: Subject) -> Iterator[Finding]:
+def find_unknown_formats(context: LintContext) -> Iterator[Violation]:
     """Find formats that change nothing, or too much."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         if schema.members.get("format", "date-time") != "date-time":
-            yield document.place(f"{schema.pointer}/format"), f"format {schema.members['format']} is not checked"
+            yield document.place_at(f"{schema.pointer}/format"), f"format {schema.members['format']} is not checked"
 
 
-def default(subject: Subject) -> Iterator[Finding]:
+def find_defaults(context: LintContext) -> Iterator[Violation]:
     """Find defaults, which JSON Schema takes for a remark."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         if "default" in schema.members:
-            yield document.place(f"{schema.pointer}/default"), "a default has no effect: a missing member stays missing"
+            yield document.place_at(f"{schema.pointer}/default"), "a default has no effect: a missing member stays missing"
 
 
-def title(subject: Subject) -> Iterator[Finding]:
+def find_titles(context: LintContext) -> Iterator[Violation]:
     """Find titles, from which other names would be made."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         if "title" in schema.members:
-            yield document.place(f"{schema.pointer}/title"), "a title competes with the name"
+            yield document.place_at(f"{schema.pointer}/title"), "a title competes with the name"
 
 
-def closed_object(subject: Subject) -> Iterator[Finding]:
+def find_closed_objects(context: LintContext) -> Iterator[Violation]:
     """Find objects that refuse members without a name, or give them a type."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         extra = schema.members.get("additionalProperties")
         if extra is False or (isinstance(extra, dict) and "properties" in schema.members):
-            yield document.place(f"{schema.pointer}/additionalProperties"), "an object with named members says what other members are"
+            yield document.place_at(f"{schema.pointer}/additionalProperties"), "an object with named members says what other members are"
 
 
-def beside_reference(subject: Subject) -> Iterator[Finding]:
+def find_keywords_beside_references(context: LintContext) -> Iterator[Violation]:
     """Find conditions beside a reference, which would be lost."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         if "$ref" in schema.members:
             for keyword in schema.members.keys() - _ANNOTATIONS:
                 if not keyword.startswith("x-"):
-                    yield document.place(f"{schema.pointer}/{keyword}"), f"{keyword} beside $ref has no effect"
+                    yield document.place_at(f"{schema.pointer}/{keyword}"), f"{keyword} beside $ref has no effect"
 
 
-def enum_without_type(subject: Subject) -> Iterator[Finding]:
+def find_untyped_enums(context: LintContext) -> Iterator[Violation]:
     """Find enumerations that do not say that they are strings."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         if "enum" in schema.members and schema.members.get("type") != "string":
-            yield document.place(f"{schema.pointer}/enum"), "an enumeration does not say that its values are strings"
+            yield document.place_at(f"{schema.pointer}/enum"), "an enumeration does not say that its values are strings"
 
 
-def without_name(subject: Subject) -> Iterator[Finding]:
+def find_unnamed_types(context: LintContext) -> Iterator[Violation]:
     """Find enumerations and objects with members that have no name."""
-    for document, schema in subject.schemas():
-        if schema.keyword and schema.keyword != _TYPE_LISTS and (kind := _needs_name(schema)):
-            yield document.place(schema.pointer), f"{kind} is written where it is used, and has no name"
+    for document, schema in context.iter_schemas():
+        if schema.keyword and schema.keyword != _DEFINITIONS_KEYWORD and (kind := _describe_unnamed(schema)):
+            yield document.place_at(schema.pointer), f"{kind} is written where it is used, and has no name"
 
 
-def _needs_name(schema: Schema) -> str:
+def _describe_unnamed(schema: Schema) -> str:
     if "enum" in schema.members:
         return "an enumeration"
     return "an object with members" if "properties" in schema.members else ""
 
 
-def constant(subject: Subject) -> Iterator[Finding]:
+def find_invalid_constants(context: LintContext) -> Iterator[Violation]:
     """Find constants that are neither a string nor an integer."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         value: Json = schema.members.get("const", "")
         if isinstance(value, bool) or not isinstance(value, str | int):
-            yield document.place(f"{schema.pointer}/const"), "a constant is neither a string nor an integer"
+            yield document.place_at(f"{schema.pointer}/const"), "a constant is neither a string nor an integer"
 
 
-def description(subject: Subject) -> Iterator[Finding]:
+def find_missing_descriptions(context: LintContext) -> Iterator[Violation]:
     """Find files and types that do not say what they are."""
-    for document, schema in subject.schemas():
-        is_described = schema.keyword == _TYPE_LISTS or not schema.pointer
+    for document, schema in context.iter_schemas():
+        is_described = schema.keyword == _DEFINITIONS_KEYWORD or not schema.pointer
         if is_described and not schema.members.get("description"):
-            yield document.place(schema.pointer), f"{'the type' if schema.pointer else 'the file'} has no description"
+            yield document.place_at(schema.pointer), f"{'the type' if schema.pointer else 'the file'} has no description"
 
 
 # The form of files: every table fits the schema that it names, and every file of types fits the schema of such files.
@@ -131,43 +131,43 @@ try:
 except ImportError:
     raise MissingExtraError("jsonschema-rs") from None
 
-NO_FORM_FITS = "this fits none of the forms that are possible here"
+NO_MATCHING_SCHEMA = "this fits none of the forms that are possible here"
 
-_OF_FAMILIES = "meta/family.schema.json"
+_FAMILY_META_SCHEMA = "meta/family.schema.json"
 
 
-def form(documents: Mapping[str, Document]) -> Iterator[Finding]:
+def find_form_violations(documents: Mapping[str, Document]) -> Iterator[Violation]:
     """Find everything in which a file is not of its form."""
     families = family_files(documents)
     forms: dict[str, jsonschema_rs.Draft202012Validator] = {}
     for path, document in documents.items():
-        meta = _OF_FAMILIES if path in families else _named(document)
+        meta = _FAMILY_META_SCHEMA if path in families else _find_meta_schema(document)
         if meta is None or (path in families and meta not in documents):
             continue
         schema = documents[meta].data if meta in documents else None
         if not isinstance(schema, dict):
-            yield document.place("/$schema"), f"there is no schema {meta}"
+            yield document.place_at("/$schema"), f"there is no schema {meta}"
             continue
         if meta not in forms:
             forms[meta] = jsonschema_rs.Draft202012Validator(schema)
         for error in forms[meta].iter_errors(document.data):
-            pointer = "".join(f"/{escaped(str(step))}" for step in error.instance_path)
-            yield from ((document.place(pointer + below), text) for below, text in _texts(error))
+            pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
+            yield from ((document.place_at(pointer + below), text) for below, text in _describe_error(error))
 
 
-def _named(document: Document) -> str | None:
+def _find_meta_schema(document: Document) -> str | None:
     """Find the schema that a table names; one on the Web is that of a schema, and not ours to check."""
     name = document.data.get("$schema") if isinstance(document.data, dict) else None
-    return resolve(document, name).file if isinstance(name, str) and "://" not in name else None
+    return resolve_reference(document, name).file if isinstance(name, str) and "://" not in name else None
 
 
-def _texts(error: jsonschema_rs.ValidationError) -> Iterator[tuple[str, str]]:
+def _describe_error(error: jsonschema_rs.ValidationError) -> Iterator[tuple[str, str]]:
     match error.kind:
         case Kind.AdditionalProperties(unexpected=names) | Kind.UnevaluatedProperties(unexpected=names):
-            yield from ((f"/{escaped(name)}", f"there is no {name} in this form") for name in names)
+            yield from ((f"/{escape_key(name)}", f"there is no {name} in this form") for name in names)
         case Kind.Required(property=name):
             yield "", f"{name} is missing"
         case Kind.OneOfNotValid() | Kind.OneOfMultipleValid() | Kind.AnyOf():
-            yield "", NO_FORM_FITS
+            yield "", NO_MATCHING_SCHEMA
         case _:
             yield "", f"{error.message[:1].lower()}{error.message[1:]}"

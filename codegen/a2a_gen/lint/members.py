@@ -6,22 +6,22 @@ from collections.abc import Iterator
 
 from a2a_gen.ir import build
 from a2a_gen.ir.types import Alias, Enumeration, Field, NamedType, OneOf, Record, Ref, TypeExpr
-from a2a_gen.lint.rule import Subject
-from a2a_gen.problems import Finding, Place
+from a2a_gen.lint.rule import LintContext
+from a2a_gen.problems import Place, Violation
 from a2a_gen.source.json_text import Json
 
 
-def union(subject: Subject) -> Iterator[Finding]:
+def find_ambiguous_unions(context: LintContext) -> Iterator[Violation]:
     """Find unions whose branches nothing tells apart."""
-    for dialect in dict.fromkeys(family.dialect for family in subject.contract.families):
-        types: dict[str, NamedType] = {named.name: named for named in subject.contract.types(dialect)}
-        for place, of in _unions(types):
+    for dialect in dict.fromkeys(family.dialect for family in context.contract.families):
+        types: dict[str, NamedType] = {named.name: named for named in context.contract.types(dialect)}
+        for place, of in _iter_unions(types):
             records = build.branches(of, types)
             if records and build.tag_of(records) is None and not build.are_told_apart(records):
                 yield place, f"nothing tells {' and '.join(record.name for record in records)} apart"
 
 
-def _unions(types: dict[str, NamedType]) -> Iterator[tuple[Place, TypeExpr]]:
+def _iter_unions(types: dict[str, NamedType]) -> Iterator[tuple[Place, TypeExpr]]:
     for named in types.values():
         if isinstance(named, Alias):
             yield named.place, named.type
@@ -29,51 +29,51 @@ def _unions(types: dict[str, NamedType]) -> Iterator[tuple[Place, TypeExpr]]:
             yield from ((field.place, field.type) for field in named.fields)
 
 
-def branch(subject: Subject) -> Iterator[Finding]:
+def find_mixed_unions(context: LintContext) -> Iterator[Violation]:
     """Find unions in which types with a name are mixed with others."""
-    for family in subject.contract.families:
+    for family in context.contract.families:
         types: dict[str, NamedType] = {named.name: named for named in family.types}
-        for place, of in _unions(types):
+        for place, of in _iter_unions(types):
             if isinstance(of, OneOf) and len({isinstance(option, Ref) for option in of.options}) > 1:
                 yield place, "a union mixes types that have a name with types that have none"
 
 
-def presence(subject: Subject) -> Iterator[Finding]:
+def find_presence_violations(context: LintContext) -> Iterator[Violation]:
     """Find groups of members of which exactly one is there, without a name or with an unknown member."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         branches = schema.members.get("oneOf") if "properties" in schema.members else None
         group = schema.members.get("x-a2a-oneof")
         if isinstance(branches, list) and not group:
-            yield document.place(f"{schema.pointer}/oneOf"), "the group of members has no name"
+            yield document.place_at(f"{schema.pointer}/oneOf"), "the group of members has no name"
         if group and not isinstance(branches, list):
-            yield document.place(f"{schema.pointer}/x-a2a-oneof"), f"no oneOf says which members the group {group} has"
+            yield document.place_at(f"{schema.pointer}/x-a2a-oneof"), f"no oneOf says which members the group {group} has"
         if "anyOf" in schema.members:
-            yield document.place(f"{schema.pointer}/anyOf"), "anyOf lets several branches fit at once"
-    for _, record in subject.records():
+            yield document.place_at(f"{schema.pointer}/anyOf"), "anyOf lets several branches fit at once"
+    for _, record in context.iter_records():
         for member in record.choice.members if record.choice else ():
             if record.field(member) is None:
                 yield record.place, f"the group {record.choice.name if record.choice else ''} has a member {member}, which {record.name} has not"
 
 
-def required(subject: Subject) -> Iterator[Finding]:
+def find_unknown_required_members(context: LintContext) -> Iterator[Violation]:
     """Find required members that do not exist."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         if "properties" in schema.members:
-            for name in _names(schema.members.get("required")) - _names(schema.members["properties"]):
-                yield document.place(f"{schema.pointer}/required"), f"the required member {name} does not exist"
+            for name in _collect_names(schema.members.get("required")) - _collect_names(schema.members["properties"]):
+                yield document.place_at(f"{schema.pointer}/required"), f"the required member {name} does not exist"
 
 
-def read(subject: Subject) -> Iterator[Finding]:
+def find_needless_read_defaults(context: LintContext) -> Iterator[Violation]:
     """Find what a reader is told to forgive where there is nothing to forgive."""
-    for document, schema in subject.schemas():
-        missing = _names(schema.members.get("x-a2a-read")) - _names(schema.members.get("required"))
+    for document, schema in context.iter_schemas():
+        missing = _collect_names(schema.members.get("x-a2a-read")) - _collect_names(schema.members.get("required"))
         for name in missing:
-            yield document.place(f"{schema.pointer}/x-a2a-read/{name}"), f"{name} is not required, so no reader misses it"
+            yield document.place_at(f"{schema.pointer}/x-a2a-read/{name}"), f"{name} is not required, so no reader misses it"
 
 
-def aliases(subject: Subject) -> Iterator[Finding]:
+def find_ambiguous_aliases(context: LintContext) -> Iterator[Violation]:
     """Find older spellings that mean two members."""
-    for _, record in subject.records():
+    for _, record in context.iter_records():
         taken = {field.wire: field for field in record.fields}
         for field in record.fields:
             for alias in field.aliases:
@@ -81,47 +81,47 @@ def aliases(subject: Subject) -> Iterator[Finding]:
                     yield field.place, f"the older spelling {alias} of {field.wire} is also one of {taken[alias].wire}"
 
 
-def enum_names(subject: Subject) -> Iterator[Finding]:
+def find_enum_name_mismatches(context: LintContext) -> Iterator[Violation]:
     """Find enumerations with more or fewer names than values."""
-    for document, schema in subject.schemas():
+    for document, schema in context.iter_schemas():
         values, names = schema.members.get("enum"), schema.members.get("x-enum-varnames")
         if isinstance(values, list) and isinstance(names, list) and len(values) != len(names):
-            yield document.place(f"{schema.pointer}/x-enum-varnames"), f"there are {len(values)} values, but {len(names)} names"
+            yield document.place_at(f"{schema.pointer}/x-enum-varnames"), f"there are {len(values)} values, but {len(names)} names"
 
 
-def proto_missing(subject: Subject) -> Iterator[Finding]:
+def find_missing_proto_numbers(context: LintContext) -> Iterator[Violation]:
     """Find members and values without a number, in a dialect that numbers them."""
-    numbering = {dialect for dialect, record in subject.records() if any(field.proto for field in record.fields)}
-    for family in subject.contract.families:
+    numbering = {dialect for dialect, record in context.iter_records() if any(field.proto for field in record.fields)}
+    for family in context.contract.families:
         for named in family.types if family.dialect in numbering else ():
             if isinstance(named, Record):
-                yield from ((field.place, f"{named.name}.{field.wire} has no x-proto number") for field in named.fields if _number(field) is None)
+                yield from ((field.place, f"{named.name}.{field.wire} has no x-proto number") for field in named.fields if _get_number(field) is None)
             if isinstance(named, Enumeration):
                 unnumbered = (value for value in named.values if value.number is None)
                 yield from ((named.place, f"{value.wire} of {named.name} has no number in x-proto") for value in unnumbered)
 
 
-def proto_twice(subject: Subject) -> Iterator[Finding]:
+def find_duplicate_proto_numbers(context: LintContext) -> Iterator[Violation]:
     """Find numbers that two members or values of one type share."""
-    for family in subject.contract.families:
+    for family in context.contract.families:
         for named in family.types:
             seen: dict[int, str] = {}
-            for place, name, number in _numbers(named):
+            for place, name, number in _iter_numbers(named):
                 if seen.setdefault(number, name) != name:
                     yield place, f"{name} and {seen[number]} of {named.name} have the number {number}"
 
 
-def _numbers(named: NamedType) -> Iterator[tuple[Place, str, int]]:
+def _iter_numbers(named: NamedType) -> Iterator[tuple[Place, str, int]]:
     if isinstance(named, Record):
-        yield from ((field.place, field.wire, number) for field in named.fields if (number := _number(field)) is not None)
+        yield from ((field.place, field.wire, number) for field in named.fields if (number := _get_number(field)) is not None)
     if isinstance(named, Enumeration):
         yield from ((named.place, value.wire, value.number) for value in named.values if value.number is not None)
 
 
-def _number(field: Field) -> int | None:
+def _get_number(field: Field) -> int | None:
     number = field.proto.get("number") if field.proto else None
     return number if isinstance(number, int) else None
 
 
-def _names(data: Json | None) -> set[str]:
+def _collect_names(data: Json | None) -> set[str]:
     return {name for name in data if isinstance(name, str)} if isinstance(data, list | dict) else set()

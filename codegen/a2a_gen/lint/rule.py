@@ -8,46 +8,46 @@ from dataclasses import dataclass
 from a2a_gen.ir.build import family_files
 from a2a_gen.ir.model import Contract
 from a2a_gen.ir.types import Record
-from a2a_gen.problems import Finding, Level, Problem
+from a2a_gen.problems import Level, Problem, Violation
 from a2a_gen.source.documents import Document
-from a2a_gen.source.references import Schema, schemas
+from a2a_gen.source.references import Schema, iter_schemas
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class LintContext:
     """A contract and the documents that it was built from."""
 
     contract: Contract
     documents: Mapping[str, Document]
 
     @property
-    def families(self) -> Mapping[str, Document]:
+    def family_documents(self) -> Mapping[str, Document]:
         """The files of types."""
         return family_files(self.documents)
 
-    def schemas(self) -> Iterator[tuple[Document, Schema]]:
+    def iter_schemas(self) -> Iterator[tuple[Document, Schema]]:
         """Go through every schema in every file of types."""
-        for document in self.families.values():
-            yield from ((document, schema) for schema in schemas(document.data))
+        for document in self.family_documents.values():
+            yield from ((document, schema) for schema in iter_schemas(document.data))
 
-    def records(self) -> Iterator[tuple[str, Record]]:
+    def iter_records(self) -> Iterator[tuple[str, Record]]:
         """Go through the records of every dialect."""
         for family in self.contract.families:
             yield from ((family.dialect, named) for named in family.types if isinstance(named, Record))
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LintRule:
     """One thing that a contract may not say, why, and what to do instead."""
 
     id: str
     name: str
     level: Level
-    check: Callable[[Subject], Iterator[Finding]]
+    check: Callable[[LintContext], Iterator[Violation]]
     why: str
     cure: str
 
-    def problems(self, subject: Subject) -> Iterator[Problem]:
+    def find_problems(self, context: LintContext) -> Iterator[Problem]:
         """Apply the rule."""
-        for place, text in self.check(subject):
+        for place, text in self.check(context):
             yield Problem(place, f"{self.id} {self.name}", text, self.cure, self.level)

@@ -17,16 +17,16 @@ from pathlib import Path
 import a2a_gen
 from a2a_gen.problems import ProjectError
 
-NAME = "a2a-gen.lock"
+LOCK_FILE = "a2a-gen.lock"
 
 
-def digest(content: bytes) -> str:
+def hash_bytes(content: bytes) -> str:
     """Name some bytes by their hash."""
     return hashlib.sha256(content).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class MadeBy:
+class GeneratorInfo:
     """What made the output: our version, a hash of the modules and templates that shape it, and the tools that have a say in its bytes."""
 
     version: str
@@ -38,7 +38,7 @@ class MadeBy:
 class Lock:
     """One build: by whom, with which options, from which inputs to which outputs (hashes by path relative to the project)."""
 
-    generator: MadeBy
+    generator: GeneratorInfo
     options: Mapping[str, str]
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
@@ -48,58 +48,58 @@ class Lock:
         return (json.dumps(asdict(self), indent=2, sort_keys=True) + "\n").encode()
 
 
-def read(root: Path) -> Lock | None:
+def read_lock(root: Path) -> Lock | None:
     """Read the lock of a project; ``None`` before its first build."""
-    path = root / NAME
+    path = root / LOCK_FILE
     try:
         members = json.loads(path.read_bytes())
-        return Lock(MadeBy(**members.pop("generator")), **members)
+        return Lock(GeneratorInfo(**members.pop("generator")), **members)
     except FileNotFoundError:
         return None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ProjectError(
-            f"{NAME} cannot be read: {error}", "restore it from version control, or delete it and run: a2a-gen build --force"
+            f"{LOCK_FILE} cannot be read: {error}", "restore it from version control, or delete it and run: a2a-gen build --force"
         ) from error
 
 
 # Is there anything to do? Compares a project with its lock by hashes alone, in a few milliseconds and without importing any tool.
 
 TOOLS = ("datamodel-code-generator", "ruff")
-SHAPING = ("agent", "emit", "ir", "lint", "output", "source", "support")
+SHAPING_FOLDERS = ("agent", "emit", "ir", "lint", "output", "source", "support")
 
 
-def is_fresh(lock: Lock, options: Mapping[str, str], root: Path, inputs: Iterable[Path]) -> bool:
+def is_up_to_date(lock: Lock, options: Mapping[str, str], root: Path, inputs: Iterable[Path]) -> bool:
     """Tell whether a build would write nothing: same generator, same options, same inputs, and the outputs as it left them."""
     return (
         lock.options == options
-        and lock.generator == MadeBy(a2a_gen.__version__, sources_digest(), lock.generator.tools)
+        and lock.generator == GeneratorInfo(a2a_gen.__version__, hash_sources(), lock.generator.tools)
         and all(_is_installed(tool, lock.generator.tools.get(tool, "")) for tool in TOOLS)
-        and lock.inputs == digests(root, inputs)
-        and lock.outputs == digests(root, (root / path for path in lock.outputs))
+        and lock.inputs == hash_files(root, inputs)
+        and lock.outputs == hash_files(root, (root / path for path in lock.outputs))
     )
 
 
-def digests(root: Path, files: Iterable[Path]) -> dict[str, str]:
+def hash_files(root: Path, files: Iterable[Path]) -> dict[str, str]:
     """Hash files by their path relative to a root, leaving out those that are not there."""
     found: dict[str, str] = {}
     for file in files:
         try:
-            found[file.relative_to(root).as_posix()] = digest(file.read_bytes())
+            found[file.relative_to(root).as_posix()] = hash_bytes(file.read_bytes())
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             continue
     return found
 
 
-def sources_digest() -> str:
+def hash_sources() -> str:
     """Hash the generator's own modules and templates, so that a changed template is a reason to build again."""
     home = Path(a2a_gen.__file__).parent
     files = [home / "pipeline.py"]
-    for folder in SHAPING:
+    for folder in SHAPING_FOLDERS:
         for parent, folders, names in os.walk(home / folder):
             # Caches of tools are no sources: ruff keeps one beside every configuration, and there is one among these files.
             folders[:] = [name for name in folders if name != "__pycache__" and not name.startswith(".")]
             files += [Path(parent, name) for name in names]
-    return digest("".join(f"{path} {content}\n" for path, content in sorted(digests(home, files).items())).encode())
+    return hash_bytes("".join(f"{path} {content}\n" for path, content in sorted(hash_files(home, files).items())).encode())
 
 
 def _is_installed(tool: str, version: str) -> bool:

@@ -27,16 +27,16 @@ def stage(out: Path, files: Mapping[str, bytes]) -> Generator[Path]:
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=beside))
     except OSError as error:
-        raise unwritable(out, error) from error
+        raise build_write_error(out, error) from error
     try:
         package = folder / out.name
         try:
             for path, content in files.items():
-                target = package / inside(path)
+                target = package / check_inside(path)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
         except OSError as error:
-            raise unwritable(out, error) from error
+            raise build_write_error(out, error) from error
         yield package
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -48,14 +48,14 @@ def is_inside(path: str) -> bool:
     return not PurePosixPath(path).is_absolute() and not steps.anchor and ".." not in steps.parts and path.isprintable()
 
 
-def inside(path: str) -> str:
+def check_inside(path: str) -> str:
     """Give a path that stays in its folder; whatever it was made from, no other is ever written."""
     if not is_inside(path):
         raise ProjectError(f"{path!r} is no path within the package", "rename what this file is called after")
     return path
 
 
-def unwritable(path: Path, error: OSError) -> ProjectError:
+def build_write_error(path: Path, error: OSError) -> ProjectError:
     """Say that a place cannot be written to, with the system's reason and without the names of temporary files."""
     reason = (error.strerror or type(error).__name__).lower()
     shown = "/".join(path.parts[-2:])
@@ -67,17 +67,17 @@ def unwritable(path: Path, error: OSError) -> ProjectError:
 # The settings live in ``ruff.toml`` beside this file and nowhere else: naming a file keeps ruff from looking for settings on the user's machine.
 #
 
-CONFIG = Path(__file__).with_name("ruff.toml")
+RUFF_CONFIG = Path(__file__).with_name("ruff.toml")
 
 
-def tidy(package: Path) -> None:
+def format_package(package: Path) -> None:
     """Mend and format every Python file of a staged package, in place."""
-    _ruff("check", "--fix", "--quiet", "--no-cache", package=package)
-    _ruff("format", "--quiet", "--no-cache", package=package)
+    _run_ruff("check", "--fix", "--quiet", "--no-cache", package=package)
+    _run_ruff("format", "--quiet", "--no-cache", package=package)
 
 
-def _ruff(*arguments: str, package: Path) -> None:
-    command = [find_ruff_bin(), *arguments, "--config", str(CONFIG), package.name]
+def _run_ruff(*arguments: str, package: Path) -> None:
+    command = [find_ruff_bin(), *arguments, "--config", str(RUFF_CONFIG), package.name]
     done = subprocess.run(command, cwd=package.parent, capture_output=True, text=True, check=False)  # noqa: S603 - ruff on our own stage
     if done.returncode:
         raise GeneratorError(f"the generated code is not valid, which is a mistake of the generator:\n{done.stdout}{done.stderr}".rstrip())
@@ -105,7 +105,7 @@ sys.exit(failed)
 """
 
 
-class Trial:
+class ImportCheck:
     """An interpreter that waits for a package to import."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -113,7 +113,7 @@ class Trial:
 
     def run(self, package: Path) -> None:
         """Import every module of a staged package; one that fails is a mistake of the generator."""
-        modules = sorted({_module(package, file) for file in package.rglob("*.py")})
+        modules = sorted({_to_module_name(package, file) for file in package.rglob("*.py")})
         said, complaints = self._process.communicate("\n".join([str(package.parent), *modules]))
         if self._process.returncode:
             text = (said + complaints).replace(str(package.parent), "").strip()
@@ -121,16 +121,16 @@ class Trial:
 
 
 @contextmanager
-def trial() -> Generator[Trial]:
+def start_import_check() -> Generator[ImportCheck]:
     """Start the interpreter of a trial, and end it whatever happens."""
     command = [sys.executable, "-I", "-B", "-c", _PROGRAM]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own program
         try:
-            yield Trial(process)
+            yield ImportCheck(process)
         finally:
             process.kill()
 
 
-def _module(package: Path, file: Path) -> str:
+def _to_module_name(package: Path, file: Path) -> str:
     parts = file.relative_to(package.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

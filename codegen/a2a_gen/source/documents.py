@@ -15,12 +15,12 @@ from types import MappingProxyType
 
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source import json_text
-from a2a_gen.source.json_text import Json, Mistake, parse
+from a2a_gen.source.json_text import Json, ParseProblem, parse
 
-_NOT_READ = frozenset({"examples"})
+_SKIPPED_FOLDERS = frozenset({"examples"})
 
 # The form of a file by its ending. A contract is written in JSON; skills' schemas may be in YAML too, and are read elsewhere.
-_PARSERS: Mapping[str, Callable[[str], tuple[Json, tuple[Mistake, ...]]]] = MappingProxyType({".json": parse})
+_PARSERS: Mapping[str, Callable[[str], tuple[Json, tuple[ParseProblem, ...]]]] = MappingProxyType({".json": parse})
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Document:
     @cached_property
     def lines(self) -> Mapping[str, int]:
         """The line of every value, by its JSON pointer; found when it is first asked for."""
-        return json_text.line_numbers(self.text)
+        return json_text.find_line_numbers(self.text)
 
-    def place(self, pointer: str = "") -> Place:
+    def place_at(self, pointer: str = "") -> Place:
         """Say where in this file a value stands; what is not there stands where it is missing."""
         known = pointer
         while known and known not in self.lines:
@@ -44,16 +44,16 @@ class Document:
         return Place(self.path, self.lines.get(known, 1), pointer)
 
 
-def load_tree(root: Path) -> Mapping[str, Document]:
+def load_documents(root: Path) -> Mapping[str, Document]:
     """Read every file of a contract, by path and sorted; raise one ``ContractError`` with everything that is wrong."""
     if not root.is_dir():
         cure = "create it, or correct `schema` in the project's configuration"
         raise ContractError([Problem(Place("."), "A2A-S01", "there is no such folder", cure)])
     problems: list[Problem] = []
     documents: dict[str, Document] = {}
-    for file in contract_files(root):
+    for file in find_contract_files(root):
         path = file.relative_to(root).as_posix()
-        text = _text(root, file, path)
+        text = _read_text(root, file, path)
         if isinstance(text, Problem):
             problems.append(text)
             continue
@@ -65,17 +65,17 @@ def load_tree(root: Path) -> Mapping[str, Document]:
     return dict(sorted(documents.items()))
 
 
-def contract_files(folder: Path) -> Iterator[Path]:
+def find_contract_files(folder: Path) -> Iterator[Path]:
     """Find the files of a contract, without reading them."""
     for entry in folder.iterdir():
         if entry.is_dir() and not entry.is_symlink():
-            if entry.name not in _NOT_READ and not entry.name.startswith("."):
-                yield from contract_files(entry)
+            if entry.name not in _SKIPPED_FOLDERS and not entry.name.startswith("."):
+                yield from find_contract_files(entry)
         elif entry.suffix in _PARSERS or entry.is_symlink():
             yield entry
 
 
-def _text(root: Path, file: Path, path: str) -> str | Problem:
+def _read_text(root: Path, file: Path, path: str) -> str | Problem:
     if file.is_symlink() and not file.resolve().is_relative_to(root.resolve()):
         return Problem(Place(path), "A2A-S02", "this link leads out of the contract's folder", "put the file itself here instead of a link")
     try:
@@ -89,38 +89,38 @@ def _text(root: Path, file: Path, path: str) -> str | Problem:
 
 # Documents from bytes, wherever they were read: a folder, a commit, an answer from the network.
 
-_NOT_READ_AT_REVISION = frozenset({"examples", "node_modules"})
-_BESIDE = frozenset({"a2a.toml"})
+_SKIPPED_REVISION_FOLDERS = frozenset({"examples", "node_modules"})
+_PROJECT_FILES = frozenset({"a2a.toml"})
 _JSON, _YAML = ".json", (".yaml", ".yml")
 
 
-def is_read(path: str) -> bool:
+def is_contract_file(path: str) -> bool:
     """Whether a file may belong to a contract or an agent: examples, hidden folders and other people's packages do not."""
     *folders, name = PurePosixPath(path).parts
-    known = name.endswith((_JSON, *_YAML)) or name in _BESIDE
+    known = name.endswith((_JSON, *_YAML)) or name in _PROJECT_FILES
     return known and not any(_is_hidden(part) for part in (*folders, name))
 
 
-def folder_blobs(folder: Path) -> dict[str, bytes]:
+def read_folder(folder: Path) -> dict[str, bytes]:
     """Read the files below a folder that may belong to a contract or an agent."""
-    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in _files(folder) if is_read(file.name) and file.is_file()}
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in _walk_files(folder) if is_contract_file(file.name) and file.is_file()}
 
 
-def documents(blobs: Mapping[str, bytes], *, shown: str = "") -> dict[str, Document]:
+def parse_documents(blobs: Mapping[str, bytes], *, display_prefix: str = "") -> dict[str, Document]:
     """Read the JSON files among some files, or raise everything that is wrong with them; ``shown`` stands before paths in messages."""
-    found, problems = readable({path: blob for path, blob in blobs.items() if path.endswith(_JSON)}, shown=shown)
+    found, problems = parse_readable_documents({path: blob for path, blob in blobs.items() if path.endswith(_JSON)}, display_prefix=display_prefix)
     if problems:
         raise ContractError([problem for each in problems.values() for problem in each])
     return found
 
 
-def readable(blobs: Mapping[str, bytes], *, shown: str = "") -> tuple[dict[str, Document], dict[str, list[Problem]]]:
+def parse_readable_documents(blobs: Mapping[str, bytes], *, display_prefix: str = "") -> tuple[dict[str, Document], dict[str, list[Problem]]]:
     """Read the files in JSON and YAML that can be read, and say what is wrong with each of the others."""
     found: dict[str, Document] = {}
     problems: dict[str, list[Problem]] = {}
     for path, blob in sorted(blobs.items()):
-        if is_read(path) and path not in _BESIDE:
-            read = _document(path, blob, f"{shown}{path}")
+        if is_contract_file(path) and path not in _PROJECT_FILES:
+            read = _parse_document(path, blob, f"{display_prefix}{path}")
             if isinstance(read, Document):
                 found[path] = read
             else:
@@ -128,7 +128,7 @@ def readable(blobs: Mapping[str, bytes], *, shown: str = "") -> tuple[dict[str, 
     return found, problems
 
 
-def _document(path: str, blob: bytes, name: str) -> Document | list[Problem]:
+def _parse_document(path: str, blob: bytes, name: str) -> Document | list[Problem]:
     try:
         text = blob.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -144,11 +144,11 @@ def _document(path: str, blob: bytes, name: str) -> Document | list[Problem]:
     return [Problem(Place(name, each.line, each.pointer), each.rule, each.text, each.cure) for each in mistakes] or document
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _walk_files(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not _is_hidden(name)]
         yield from (Path(parent, name) for name in names)
 
 
 def _is_hidden(name: str) -> bool:
-    return name.startswith(".") or name in _NOT_READ_AT_REVISION
+    return name.startswith(".") or name in _SKIPPED_REVISION_FOLDERS

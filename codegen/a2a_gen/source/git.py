@@ -14,7 +14,7 @@ from pathlib import Path
 from a2a_gen.problems import GeneratorError
 
 _BLOB = "blob"
-_LINK = "120000"
+_LINK_MODE = "120000"
 
 
 class BaselineError(GeneratorError):
@@ -30,37 +30,39 @@ class BaselineError(GeneratorError):
 class Repository:
     """A Git repository, by the folder at its top."""
 
-    top: Path
+    root: Path
 
-    def commit(self, ref: str) -> str:
+    def resolve_commit(self, ref: str) -> str:
         """Find the commit that a ref means; a tag with a message of its own means the commit that it tags."""
-        done = _git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        done = _run_git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         if done.returncode:
-            raise BaselineError(f"there is no commit {ref} in this repository{' (a shallow clone)' if self._is_shallow() else ''}", self._fetch(ref))
+            raise BaselineError(
+                f"there is no commit {ref} in this repository{' (a shallow clone)' if self._is_shallow() else ''}", self._suggest_fetch(ref)
+            )
         return done.stdout.decode().strip()
 
-    def tags(self, pattern: str) -> tuple[str, ...]:
+    def list_tags(self, pattern: str) -> tuple[str, ...]:
         """Find tags by a pattern such as ``v*``, the newest last."""
-        done = _git(self.top, "tag", "--list", "--sort=creatordate")
+        done = _run_git(self.root, "tag", "--list", "--sort=creatordate")
         return tuple(tag for tag in done.stdout.decode().split() if fnmatchcase(tag, pattern))
 
-    def last_change(self, path: str) -> str:
+    def find_last_change(self, path: str) -> str:
         """Find the commit that last changed a file; empty when none did."""
-        return _git(self.top, "log", "-1", "--format=%H", "--", path).stdout.decode().strip()
+        return _run_git(self.root, "log", "-1", "--format=%H", "--", path).stdout.decode().strip()
 
-    def files(self, commit: str, folder: str, wanted: Callable[[str], bool]) -> Mapping[str, bytes]:
+    def read_files(self, commit: str, folder: str, is_included: Callable[[str], bool]) -> Mapping[str, bytes]:
         """Read the wanted files below a folder as a commit has them, by their path relative to it; a folder that is not there has none."""
         prefix = "" if folder in ("", ".") else f"{folder}/"
-        listed = _git(self.top, "ls-tree", "-r", "-z", "--full-tree", commit, *(["--", folder] if prefix else []))
+        listed = _run_git(self.root, "ls-tree", "-r", "-z", "--full-tree", commit, *(["--", folder] if prefix else []))
         if listed.returncode:
-            raise BaselineError(f"the files of {commit[:12]} cannot be listed: {_said(listed)}", self._fetch(commit))
-        names = dict(_names(listed.stdout))
+            raise BaselineError(f"the files of {commit[:12]} cannot be listed: {_get_error_text(listed)}", self._suggest_fetch(commit))
+        names = dict(_parse_listing(listed.stdout))
         below = {path.removeprefix(prefix): name for path, name in names.items() if path.startswith(prefix)}
-        read = {path: name for path, name in below.items() if wanted(path)}
-        return dict(zip(read, self._blobs(tuple(read.values())), strict=True))
+        read = {path: name for path, name in below.items() if is_included(path)}
+        return dict(zip(read, self._read_blobs(tuple(read.values())), strict=True))
 
-    def _blobs(self, names: tuple[str, ...]) -> Iterator[bytes]:
-        done = _git(self.top, "cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
+    def _read_blobs(self, names: tuple[str, ...]) -> Iterator[bytes]:
+        done = _run_git(self.root, "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
         rest = done.stdout
         for name in names:
             header, _, rest = rest.partition(b"\n")
@@ -72,13 +74,13 @@ class Repository:
             rest = rest[size + 1 :]
 
     def _is_shallow(self) -> bool:
-        return _git(self.top, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+        return _run_git(self.root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
 
-    def _fetch(self, ref: str) -> str:
+    def _suggest_fetch(self, ref: str) -> str:
         remote, _, branch = ref.partition("/")
         if self._is_shallow() and ("~" in ref or "^" in ref):
             return "git fetch --unshallow"
-        if branch and remote in _git(self.top, "remote").stdout.decode().split():
+        if branch and remote in _run_git(self.root, "remote").stdout.decode().split():
             return f"git fetch {'--depth=1 ' if self._is_shallow() else ''}{remote} {branch}:refs/remotes/{remote}/{branch}"
         if self._is_shallow():
             return f"git fetch --depth=1 origin tag {ref} (a tag), or git fetch --unshallow (anything else)"
@@ -87,26 +89,28 @@ class Repository:
 
 def find_repository(start: Path) -> Repository:
     """Find the repository that a folder is in."""
-    done = _git(start, "rev-parse", "--show-toplevel")
+    done = _run_git(start, "rev-parse", "--show-toplevel")
     if done.returncode:
-        raise BaselineError(f"{start} is in no Git repository: {_said(done)}", "name a folder or a file as the baseline, or run this in a clone")
+        raise BaselineError(
+            f"{start} is in no Git repository: {_get_error_text(done)}", "name a folder or a file as the baseline, or run this in a clone"
+        )
     return Repository(Path(done.stdout.decode().strip()))
 
 
-def _names(listed: bytes) -> Iterator[tuple[str, str]]:
+def _parse_listing(listed: bytes) -> Iterator[tuple[str, str]]:
     for line in listed.split(b"\0"):
         facts, _, path = line.partition(b"\t")
         words = facts.decode().split()
-        if path and words[1] == _BLOB and words[0] != _LINK:
+        if path and words[1] == _BLOB and words[0] != _LINK_MODE:
             yield path.decode("utf-8", "surrogateescape"), words[2]
 
 
-def _git(folder: Path, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _run_git(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(["git", "-C", str(folder), *words], input=given, capture_output=True, check=False)  # noqa: S603, S607 - the user's own git
+        return subprocess.run(["git", "-C", str(folder), *arguments], input=stdin, capture_output=True, check=False)  # noqa: S603, S607 - the user's own git
     except FileNotFoundError as error:
         raise BaselineError("git is not installed", "install git, or name a folder as the baseline") from error
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+def _get_error_text(done: subprocess.CompletedProcess[bytes]) -> str:
     return done.stderr.decode(errors="replace").strip().partition("\n")[0].removeprefix("fatal: ")

@@ -18,37 +18,37 @@ from typing import Literal, TypeAlias
 
 from a2a_gen.problems import ProjectError
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import escaped
+from a2a_gen.source.json_text import escape_key
 from a2a_gen.support import project_rules
-from a2a_gen.support.project_rules import line_of
+from a2a_gen.support.project_rules import find_line
 
 # Which names a generated package can have: one that Python can say, and that stands in the way of no other.
 
-_OURS = frozenset({"a2a_contract", "a2a_gen", "a2a_runtime"})
+_RESERVED_PACKAGES = frozenset({"a2a_contract", "a2a_gen", "a2a_runtime"})
 
 
-def objection(name: str) -> str | None:
+def explain_invalid_name(name: str) -> str | None:
     """Say why nothing can be imported by a name without dots; ``None`` when something can."""
     if not name.isidentifier():
         return f"{name!r} is no name in Python"
     return f"{name!r} is a word of Python itself" if iskeyword(name) else None
 
 
-def objection_to_package(package: str) -> str | None:
+def explain_invalid_package(package: str) -> str | None:
     """Say why a package cannot have its whole name: Python cannot say it, or somebody else has it."""
     first, *others = package.split(".")
     for name in (first, *others):
-        if why := objection(name):
+        if why := explain_invalid_name(name):
             return why
     if first in sys.stdlib_module_names:
         return f"{first!r} is a module of Python itself"
-    return f"{first!r} is a package that agents need themselves" if first in _OURS else None
+    return f"{first!r} is a package that agents need themselves" if first in _RESERVED_PACKAGES else None
 
 
-Kind: TypeAlias = Literal["contract", "agent"]
-Toml: TypeAlias = "bool | int | float | str | date | time | list[Toml] | dict[str, Toml]"
+ProjectKind: TypeAlias = Literal["contract", "agent"]
+TomlValue: TypeAlias = "bool | int | float | str | date | time | list[TomlValue] | dict[str, TomlValue]"
 
-_OTHER_NAME = "choose another name, of letters, digits and underscores"
+_NAME_CURE = "choose another name, of letters, digits and underscores"
 _KEYS = {"schema": "schema", "package": "the name of the package, such as my_contract", "out": "generated/my_contract"}
 
 
@@ -66,7 +66,7 @@ class Project:
     """Where everything is, and the package that is made."""
 
     root: Path
-    kind: Kind
+    kind: ProjectKind
     config: Path
     schema: Path
     package: str
@@ -89,22 +89,26 @@ def find_project(start: Path) -> Project:
             "go to a folder with an a2a.toml, or add [tool.a2a-gen] to the pyproject.toml of a contract",
         )
     agent, contract = root / "a2a.toml", root / "pyproject.toml"
-    return _project(root, "agent", agent, _toml(agent)) if agent.is_file() else _project(root, "contract", contract, _contract(contract))
+    return (
+        _parse_project(root, "agent", agent, _read_toml(agent))
+        if agent.is_file()
+        else _parse_project(root, "contract", contract, _read_contract_table(contract))
+    )
 
 
 def find_root(start: Path) -> Path | None:
     """Find the folder of that project, whatever its settings say; ``None`` when there is no project."""
     folders = (start.absolute(), *start.absolute().parents)
-    return next((each for each in folders if (each / "a2a.toml").is_file() or _contract(each / "pyproject.toml") is not None), None)
+    return next((each for each in folders if (each / "a2a.toml").is_file() or _read_contract_table(each / "pyproject.toml") is not None), None)
 
 
-def _contract(file: Path) -> Toml | None:
+def _read_contract_table(file: Path) -> TomlValue | None:
     """Read the table of a contract, if there is one."""
-    tool = _toml(file).get("tool") if file.is_file() else None
+    tool = _read_toml(file).get("tool") if file.is_file() else None
     return tool.get("a2a-gen") if isinstance(tool, dict) else None
 
 
-def _toml(file: Path) -> dict[str, Toml]:
+def _read_toml(file: Path) -> dict[str, TomlValue]:
     try:
         return tomllib.loads(file.read_bytes().decode("utf-8"))
     except OSError as error:
@@ -115,20 +119,22 @@ def _toml(file: Path) -> dict[str, Toml]:
         raise ProjectError(f"{file} is not TOML: {error}", "correct the text at this place") from None
 
 
-def _project(root: Path, kind: Kind, config: Path, table: Toml | None) -> Project:
+def _parse_project(root: Path, kind: ProjectKind, config: Path, table: TomlValue | None) -> Project:
     if kind == "agent":
-        return _agent(root, config, table)
+        return _parse_agent_project(root, config, table)
     if not isinstance(table, dict):
         raise ProjectError(f"{config}: tool.a2a-gen is no table", 'write [tool.a2a-gen] and its keys below it, such as schema = "schema"')
     if unknown := sorted(set(table) - set(_KEYS)):
         raise ProjectError(f"{config}: [tool.a2a-gen] has no key {', '.join(unknown)}", f"use only {', '.join(_KEYS)}")
-    values = {key: _text(config, table, key) for key in _KEYS}
-    if why := objection(values["package"]):
-        raise ProjectError(f"{config}: package: {why}", _OTHER_NAME)
-    return Project(root, kind, config, _inside(root, config, values["schema"]), values["package"], _inside(root, config, values["out"]))
+    values = {key: _get_text(config, table, key) for key in _KEYS}
+    if why := explain_invalid_name(values["package"]):
+        raise ProjectError(f"{config}: package: {why}", _NAME_CURE)
+    return Project(
+        root, kind, config, _resolve_inside(root, config, values["schema"]), values["package"], _resolve_inside(root, config, values["out"])
+    )
 
 
-def _agent(root: Path, config: Path, table: Toml | None) -> Project:
+def _parse_agent_project(root: Path, config: Path, table: TomlValue | None) -> Project:
     """Find where the package of an agent goes; everything else in its file is for the steps that build it."""
     outputs = table.get("outputs") if isinstance(table, dict) else None
     if not isinstance(outputs, dict):
@@ -137,30 +143,32 @@ def _agent(root: Path, config: Path, table: Toml | None) -> Project:
         )
     package, folder = outputs.get("package"), outputs.get("folder", ".")
     if not isinstance(package, str):
-        raise ProjectError(f"{_line(config, 'package')}: outputs.package does not say which package to write", 'write package = "my_agent.contract"')
-    if why := objection_to_package(package):
-        raise ProjectError(f"{_line(config, 'package')}: outputs.package: {why}", _OTHER_NAME)
+        raise ProjectError(
+            f"{_locate_setting(config, 'package')}: outputs.package does not say which package to write", 'write package = "my_agent.contract"'
+        )
+    if why := explain_invalid_package(package):
+        raise ProjectError(f"{_locate_setting(config, 'package')}: outputs.package: {why}", _NAME_CURE)
     if not isinstance(folder, str):
-        raise ProjectError(f"{_line(config, 'folder')}: outputs.folder is {folder!r}, not a text", 'write folder = "src", or leave it out')
-    out = _inside(root, config, f"{folder}/{package.replace('.', '/')}")
-    return Project(root, "agent", config, root, package, out, _compat(table.get("compat") if isinstance(table, dict) else None))
+        raise ProjectError(f"{_locate_setting(config, 'folder')}: outputs.folder is {folder!r}, not a text", 'write folder = "src", or leave it out')
+    out = _resolve_inside(root, config, f"{folder}/{package.replace('.', '/')}")
+    return Project(root, "agent", config, root, package, out, _parse_compat(table.get("compat") if isinstance(table, dict) else None))
 
 
-def _compat(table: Toml | None) -> Compat:
+def _parse_compat(table: TomlValue | None) -> Compat:
     """Read [compat] as far as it is right; what is wrong with it, the rules for the file say."""
     if not isinstance(table, dict):
         return Compat()
-    baselines: Toml | None = table.get("baselines")
+    baselines: TomlValue | None = table.get("baselines")
     profile, fail_on = table.get("profile"), table.get("fail_on")
     names = tuple(each for each in baselines if isinstance(each, str)) if isinstance(baselines, list) else ()
     return Compat(names, profile if isinstance(profile, str) else "", fail_on if isinstance(fail_on, str) else "error")
 
 
-def _line(config: Path, setting: str) -> str:
-    return f"{config}:{line_of(config.read_text(encoding='utf-8'), ('outputs', setting))}"
+def _locate_setting(config: Path, setting: str) -> str:
+    return f"{config}:{find_line(config.read_text(encoding='utf-8'), ('outputs', setting))}"
 
 
-def _text(config: Path, table: dict[str, Toml], key: str) -> str:
+def _get_text(config: Path, table: dict[str, TomlValue], key: str) -> str:
     match table.get(key):
         case str(text) if text:
             return text
@@ -170,7 +178,7 @@ def _text(config: Path, table: dict[str, Toml], key: str) -> str:
             raise ProjectError(f"{config}: {key} is {other!r}, not a text", f'write {key} = "…": {_KEYS[key]}')
 
 
-def _inside(root: Path, config: Path, path: str) -> Path:
+def _resolve_inside(root: Path, config: Path, path: str) -> Path:
     if not (root / path).resolve().is_relative_to(root.resolve()):
         raise ProjectError(f"{config}: {path} leads out of the project", f"move it below {root}, and name it relative to that folder")
     return root / path
@@ -185,4 +193,4 @@ class TomlDocument(Document):
     @cached_property
     def lines(self) -> Mapping[str, int]:
         """The line of every table and setting, by its JSON pointer."""
-        return {"".join(f"/{escaped(str(step))}" for step in path): line for path, line in project_rules.lines_of(self.text).items()}
+        return {"".join(f"/{escape_key(str(step))}" for step in path): line for path, line in project_rules.map_lines(self.text).items()}

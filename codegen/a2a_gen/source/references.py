@@ -11,21 +11,32 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from a2a_gen.problems import Finding, Place, Problem
+from a2a_gen.problems import Place, Problem, Violation
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, escaped, unescaped
+from a2a_gen.source.json_text import Json, escape_key, unescape_key
 
 # Walking through JSON Schemas: which of the values in a file are schemas, and which are data.
 #
 # A rule that looked at every object in a file would take an example or a default for a schema, and a property called ``not`` for a keyword.
 #
 
-PROTOCOL = "a2a:"
+PROTOCOL_PREFIX = "a2a:"
 """How a reference to a type of the protocol begins, as in ``a2a:v1_0#/$defs/Part``."""
 
-_ONE = ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties")
-_LIST = ("allOf", "anyOf", "oneOf", "prefixItems")
-_BY_NAME = ("$defs", "dependentSchemas", "patternProperties", "properties")
+_SCHEMA_KEYWORDS = (
+    "additionalProperties",
+    "contains",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+_SCHEMA_LIST_KEYWORDS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_SCHEMA_MAP_KEYWORDS = ("$defs", "dependentSchemas", "patternProperties", "properties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +53,27 @@ class Schema:
         return self.data if isinstance(self.data, dict) else {}
 
 
-def schemas(root: Json) -> Iterator[Schema]:
+def iter_schemas(root: Json) -> Iterator[Schema]:
     """Yield a schema and every schema within it, from the outside in and in the order of the text."""
     waiting = [Schema("", root)]
     while waiting:
         schema = waiting.pop()
         yield schema
-        waiting.extend(reversed(list(_within(schema))))
+        waiting.extend(reversed(list(_iter_subschemas(schema))))
 
 
-def _within(schema: Schema) -> Iterator[Schema]:
+def _iter_subschemas(schema: Schema) -> Iterator[Schema]:
     for keyword, value in schema.members.items():
-        pointer = f"{schema.pointer}/{escaped(keyword)}"
-        if keyword in _ONE and isinstance(value, dict | bool):
+        pointer = f"{schema.pointer}/{escape_key(keyword)}"
+        if keyword in _SCHEMA_KEYWORDS and isinstance(value, dict | bool):
             yield Schema(pointer, value, keyword)
-        elif keyword in _LIST and isinstance(value, list):
+        elif keyword in _SCHEMA_LIST_KEYWORDS and isinstance(value, list):
             yield from (Schema(f"{pointer}/{index}", each, keyword) for index, each in enumerate(value))
-        elif keyword in _BY_NAME and isinstance(value, dict):
-            yield from (Schema(f"{pointer}/{escaped(name)}", each, keyword) for name, each in value.items())
+        elif keyword in _SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
+            yield from (Schema(f"{pointer}/{escape_key(name)}", each, keyword) for name, each in value.items())
 
 
-_TYPES = "/$defs/"
+_TYPES_POINTER = "/$defs/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,69 +91,69 @@ class Reference:
         return "://" in self.text
 
     @property
-    def type(self) -> str:
+    def type_name(self) -> str:
         """The name of the type that it means, empty when it means something else."""
-        name = self.pointer.removeprefix(_TYPES)
-        return unescaped(name) if self.pointer.startswith(_TYPES) and "/" not in name else ""
+        name = self.pointer.removeprefix(_TYPES_POINTER)
+        return unescape_key(name) if self.pointer.startswith(_TYPES_POINTER) and "/" not in name else ""
 
 
-def resolve(document: Document, text: str, pointer: str = "") -> Reference:
+def resolve_reference(document: Document, text: str, pointer: str = "") -> Reference:
     """Find out what a ``$ref`` in a file means."""
     file, _, target = text.partition("#")
     path = posixpath.normpath(posixpath.join(posixpath.dirname(document.path), file)) if file else document.path
-    return Reference(document.place(pointer), text, path, target)
+    return Reference(document.place_at(pointer), text, path, target)
 
 
-def references(document: Document) -> Iterator[Reference]:
+def iter_references(document: Document) -> Iterator[Reference]:
     """Yield every ``$ref`` of a file."""
-    for schema in schemas(document.data):
+    for schema in iter_schemas(document.data):
         text = schema.members.get("$ref")
         if isinstance(text, str):
-            yield resolve(document, text, f"{schema.pointer}/$ref")
+            yield resolve_reference(document, text, f"{schema.pointer}/$ref")
 
 
-def unresolved(documents: Mapping[str, Document]) -> Iterator[Problem]:
+def find_unresolved_references(documents: Mapping[str, Document]) -> Iterator[Problem]:
     """Yield a problem for every reference that leads to no type of this contract."""
     for document in documents.values():
-        for reference in references(document):
+        for reference in iter_references(document):
             if not reference.is_remote:
-                yield from _unresolved(reference, documents)
+                yield from _check_reference(reference, documents)
 
 
-def _unresolved(reference: Reference, documents: Mapping[str, Document]) -> Iterator[Problem]:
+def _check_reference(reference: Reference, documents: Mapping[str, Document]) -> Iterator[Problem]:
     place, text = reference.place, reference.text
     if reference.file.startswith(("..", "/")):
         yield Problem(place, "A2A-R01", f"{text} leads out of the contract's folder", "copy what it means into the contract")
     elif reference.file not in documents:
         cure = f"correct the path; it begins at {posixpath.dirname(place.file) or 'the root'}"
         yield Problem(place, "A2A-R02", f"there is no file {reference.file}", cure)
-    elif not reference.type:
+    elif not reference.type_name:
         yield Problem(place, "A2A-R03", f"{text} names no type", "end it with #/$defs/ and the name of a type")
-    elif reference.type not in type_names(documents[reference.file]):
-        yield Problem(place, "A2A-R04", f"{reference.file} has no type {reference.type}", "correct the name, or write the type")
+    elif reference.type_name not in list_type_names(documents[reference.file]):
+        yield Problem(place, "A2A-R04", f"{reference.file} has no type {reference.type_name}", "correct the name, or write the type")
 
 
-def type_names(document: Document) -> tuple[str, ...]:
+def list_type_names(document: Document) -> tuple[str, ...]:
     """List the names of the types that a file holds."""
     types = document.data.get("$defs") if isinstance(document.data, dict) else None
     return tuple(types) if isinstance(types, dict) else ()
 
 
-def remote(documents: Mapping[str, Document]) -> Iterator[Finding]:
+def find_remote_references(documents: Mapping[str, Document]) -> Iterator[Violation]:
     """Find every reference to something on another machine."""
     for document in documents.values():
-        for reference in references(document):
+        for reference in iter_references(document):
             if reference.is_remote:
                 yield reference.place, f"{reference.text} is on another machine"
 
 
-def cycles(documents: Mapping[str, Document]) -> Iterator[Finding]:
+def find_file_cycles(documents: Mapping[str, Document]) -> Iterator[Violation]:
     """Find a circle of files that refer to each other; the types inside one file may."""
-    graph = {path: {each.file for each in references(document)} - {path} for path, document in documents.items()}
+    graph = {path: {each.file for each in iter_references(document)} - {path} for path, document in documents.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         circle: list[str] = error.args[1]
         circle.reverse()
-        first = min(reference.place for reference in references(documents[circle[0]]) if reference.file == circle[1])
+        first = min(reference.place for reference in iter_references(documents[circle[0]]) if reference.file == circle[1])
         yield first, f"files refer to each other in a circle: {' -> '.join(circle)}"

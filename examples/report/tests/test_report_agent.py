@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from a2a_contract.errors import InvalidParamsError
 from a2a_runtime.app import create_app
-from a2a_runtime.testing.serving import served
+from a2a_runtime.testing.serving import run_app
 from a2a_runtime.typed_client import Progress, RejectedError
 
 from report_agent.contract import Approval, Chapter, Report, ReportAgentClient, ReportRequest, SummaryRequest, make_surfaces
@@ -21,7 +21,7 @@ def run(test: Callable[[ReportAgentClient], Awaitable[None]]) -> None:
     """Start the agent, and give a test its client."""
 
     async def within() -> None:
-        async with served(create_app(*make_surfaces(ReportAgent()))) as transport, ReportAgentClient("http://agent", transport=transport) as client:
+        async with run_app(create_app(*make_surfaces(ReportAgent()))) as transport, ReportAgentClient("http://agent", transport=transport) as client:
             await test(client)
 
     asyncio.run(within())
@@ -45,7 +45,7 @@ def test_chapters_come_one_by_one() -> None:
         request = ReportRequest(topic="tea", chapters=2)
         titles = [chapter.title async for chapter in client.write_report(request, on_progress=heard.append)]
         assert titles == ["tea, part 1", "tea, part 2"]
-        assert [each.part for each in heard] == [0.0, 0.5]
+        assert [each.fraction for each in heard] == [0.0, 0.5]
 
     run(test)
 

@@ -7,58 +7,58 @@ from types import MappingProxyType
 from .. import mesh as theirs
 from .. import operations
 from .. import v1_0 as ours
-from ..binding import AnyBinding, Binding, Hearing, rewritten
+from ..binding import AnyBinding, Binding, ResponseReader, serialize_with
 from ..translate import mesh as translate
 
 SEND_MESSAGE: Binding[theirs.TaskSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="mesh",
     request=theirs.TaskSendParams,
-    read=translate.read_task_send_params_as_send_message_request,
-    write=rewritten(translate.write_send_message_response_as_task),
-    forgives_envelope=True,
-    ask=translate.write_send_message_request_as_task_send_params,
-    hear=Hearing(theirs.Task, translate.read_task_as_send_message_response),
+    translate=translate.read_task_send_params_as_send_message_request,
+    serialize=serialize_with(translate.write_send_message_response_as_task),
+    lenient_envelope=True,
+    encode_request=translate.write_send_message_request_as_task_send_params,
+    response=ResponseReader(theirs.Task, translate.read_task_as_send_message_response),
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.TaskSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="mesh",
     request=theirs.TaskSendParams,
-    read=translate.read_task_send_params_as_send_message_request,
-    write=rewritten(translate.write_stream_response_as_stream_event),
-    forgives_envelope=True,
-    ask=translate.write_send_message_request_as_task_send_params,
-    hear=Hearing(theirs.StreamEvent, translate.read_stream_event_as_stream_response),
+    translate=translate.read_task_send_params_as_send_message_request,
+    serialize=serialize_with(translate.write_stream_response_as_stream_event),
+    lenient_envelope=True,
+    encode_request=translate.write_send_message_request_as_task_send_params,
+    response=ResponseReader(theirs.StreamEvent, translate.read_stream_event_as_stream_response),
 )
 GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
     dialect="mesh",
     request=theirs.TaskQueryParams,
-    read=translate.read_task_query_params_as_get_task_request,
-    write=rewritten(translate.write_task),
-    forgives_envelope=True,
-    ask=translate.write_get_task_request_as_task_query_params,
-    hear=Hearing(theirs.Task, translate.read_task),
+    translate=translate.read_task_query_params_as_get_task_request,
+    serialize=serialize_with(translate.write_task),
+    lenient_envelope=True,
+    encode_request=translate.write_get_task_request_as_task_query_params,
+    response=ResponseReader(theirs.Task, translate.read_task),
 )
 CANCEL_TASK: Binding[theirs.TaskCancelParams, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
     dialect="mesh",
     request=theirs.TaskCancelParams,
-    read=translate.read_task_cancel_params_as_cancel_task_request,
-    write=rewritten(translate.write_task),
-    forgives_envelope=True,
-    ask=translate.write_cancel_task_request_as_task_cancel_params,
-    hear=Hearing(theirs.Task, translate.read_task),
+    translate=translate.read_task_cancel_params_as_cancel_task_request,
+    serialize=serialize_with(translate.write_task),
+    lenient_envelope=True,
+    encode_request=translate.write_cancel_task_request_as_task_cancel_params,
+    response=ResponseReader(theirs.Task, translate.read_task),
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="mesh",
     request=theirs.TaskIdParams,
-    read=translate.read_task_id_params_as_subscribe_to_task_request,
-    write=rewritten(translate.write_stream_response_as_stream_event),
-    forgives_envelope=True,
-    ask=translate.write_subscribe_to_task_request_as_task_id_params,
-    hear=Hearing(theirs.StreamEvent, translate.read_stream_event_as_stream_response),
+    translate=translate.read_task_id_params_as_subscribe_to_task_request,
+    serialize=serialize_with(translate.write_stream_response_as_stream_event),
+    lenient_envelope=True,
+    encode_request=translate.write_subscribe_to_task_request_as_task_id_params,
+    response=ResponseReader(theirs.StreamEvent, translate.read_stream_event_as_stream_response),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType(

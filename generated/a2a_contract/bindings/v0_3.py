@@ -7,131 +7,131 @@ from types import MappingProxyType
 from .. import operations
 from .. import v0_3 as theirs
 from .. import v1_0 as ours
-from ..base import Demand
-from ..binding import AnyBinding, Binding, Hearing, Nothing, made, nothing_said, rewritten
+from ..base import Requirement
+from ..binding import AnyBinding, Binding, Empty, ResponseReader, build_default, encode_empty, serialize_with
 from ..translate import v0_3 as translate
 
 _MESSAGE_SEND_PARAMS = (
-    Demand(("message",), ("message",), required=frozenset({"message_id", "parts"})),
-    Demand(("configuration", "push_notification_config"), ("configuration", "pushNotificationConfig"), required=frozenset({"url"})),
-    Demand(
+    Requirement(("message",), ("message",), required=frozenset({"message_id", "parts"})),
+    Requirement(("configuration", "push_notification_config"), ("configuration", "pushNotificationConfig"), required=frozenset({"url"})),
+    Requirement(
         ("configuration", "push_notification_config", "authentication"),
         ("configuration", "pushNotificationConfig", "authentication"),
         required=frozenset({"schemes"}),
     ),
 )
-_TASK_QUERY_PARAMS = (Demand((), (), required=frozenset({"id"})),)
-_LIST_TASKS_PARAMS = (Demand((), (), known=frozenset({"status"})),)
-_TASK_ID_PARAMS = (Demand((), (), required=frozenset({"id"})),)
+_TASK_QUERY_PARAMS = (Requirement((), (), required=frozenset({"id"})),)
+_LIST_TASKS_PARAMS = (Requirement((), (), known=frozenset({"status"})),)
+_TASK_ID_PARAMS = (Requirement((), (), required=frozenset({"id"})),)
 _TASK_PUSH_NOTIFICATION_CONFIG = (
-    Demand((), (), required=frozenset({"task_id"})),
-    Demand(("push_notification_config",), ("pushNotificationConfig",), required=frozenset({"url"})),
-    Demand(("push_notification_config", "authentication"), ("pushNotificationConfig", "authentication"), required=frozenset({"schemes"})),
+    Requirement((), (), required=frozenset({"task_id"})),
+    Requirement(("push_notification_config",), ("pushNotificationConfig",), required=frozenset({"url"})),
+    Requirement(("push_notification_config", "authentication"), ("pushNotificationConfig", "authentication"), required=frozenset({"schemes"})),
 )
-_GET_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS = (Demand((), (), required=frozenset({"id"})),)
-_LIST_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS = (Demand((), (), required=frozenset({"id"})),)
-_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS = (Demand((), (), required=frozenset({"id", "push_notification_config_id"})),)
+_GET_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS = (Requirement((), (), required=frozenset({"id"})),)
+_LIST_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS = (Requirement((), (), required=frozenset({"id"})),)
+_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS = (Requirement((), (), required=frozenset({"id", "push_notification_config_id"})),)
 
 SEND_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    read=translate.read_message_send_params_as_send_message_request,
-    write=rewritten(translate.write_send_message_response_as_send_message_result),
-    demands=_MESSAGE_SEND_PARAMS,
-    ask=translate.write_send_message_request_as_message_send_params,
-    hear=Hearing(theirs.SendMessageResult, translate.read_send_message_result_as_send_message_response),
+    translate=translate.read_message_send_params_as_send_message_request,
+    serialize=serialize_with(translate.write_send_message_response_as_send_message_result),
+    requirements=_MESSAGE_SEND_PARAMS,
+    encode_request=translate.write_send_message_request_as_message_send_params,
+    response=ResponseReader(theirs.SendMessageResult, translate.read_send_message_result_as_send_message_response),
 )
 SEND_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    read=translate.read_message_send_params_as_send_message_request,
-    write=rewritten(translate.write_send_message_response_as_send_message_reply),
-    demands=_MESSAGE_SEND_PARAMS,
-    ask=translate.write_send_message_request_as_message_send_params,
-    hear=Hearing(theirs.SendMessageReply, translate.read_send_message_reply_as_send_message_response),
+    translate=translate.read_message_send_params_as_send_message_request,
+    serialize=serialize_with(translate.write_send_message_response_as_send_message_reply),
+    requirements=_MESSAGE_SEND_PARAMS,
+    encode_request=translate.write_send_message_request_as_message_send_params,
+    response=ResponseReader(theirs.SendMessageReply, translate.read_send_message_reply_as_send_message_response),
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    read=translate.read_message_send_params_as_send_message_request,
-    write=rewritten(translate.write_stream_response_as_stream_result),
-    demands=_MESSAGE_SEND_PARAMS,
-    ask=translate.write_send_message_request_as_message_send_params,
-    hear=Hearing(theirs.StreamResult, translate.read_stream_result_as_stream_response),
+    translate=translate.read_message_send_params_as_send_message_request,
+    serialize=serialize_with(translate.write_stream_response_as_stream_result),
+    requirements=_MESSAGE_SEND_PARAMS,
+    encode_request=translate.write_send_message_request_as_message_send_params,
+    response=ResponseReader(theirs.StreamResult, translate.read_stream_result_as_stream_response),
 )
 SEND_STREAMING_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    read=translate.read_message_send_params_as_send_message_request,
-    write=rewritten(translate.write_stream_response_as_stream_reply),
-    demands=_MESSAGE_SEND_PARAMS,
-    ask=translate.write_send_message_request_as_message_send_params,
-    hear=Hearing(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
+    translate=translate.read_message_send_params_as_send_message_request,
+    serialize=serialize_with(translate.write_stream_response_as_stream_reply),
+    requirements=_MESSAGE_SEND_PARAMS,
+    encode_request=translate.write_send_message_request_as_message_send_params,
+    response=ResponseReader(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
 )
 GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
     dialect="v0_3",
     request=theirs.TaskQueryParams,
-    read=translate.read_task_query_params_as_get_task_request,
-    write=rewritten(translate.write_task),
-    demands=_TASK_QUERY_PARAMS,
-    ask=translate.write_get_task_request_as_task_query_params,
-    hear=Hearing(theirs.Task, translate.read_task),
+    translate=translate.read_task_query_params_as_get_task_request,
+    serialize=serialize_with(translate.write_task),
+    requirements=_TASK_QUERY_PARAMS,
+    encode_request=translate.write_get_task_request_as_task_query_params,
+    response=ResponseReader(theirs.Task, translate.read_task),
 )
 LIST_TASKS: Binding[theirs.ListTasksParams, ours.ListTasksRequest, ours.ListTasksResponse] = Binding(
     operation=operations.LIST_TASKS,
     dialect="v0_3",
     request=theirs.ListTasksParams,
-    read=translate.read_list_tasks_params_as_list_tasks_request,
-    write=rewritten(translate.write_list_tasks_response_as_list_tasks_result),
-    demands=_LIST_TASKS_PARAMS,
-    ask=translate.write_list_tasks_request_as_list_tasks_params,
-    hear=Hearing(theirs.ListTasksResult, translate.read_list_tasks_result_as_list_tasks_response),
+    translate=translate.read_list_tasks_params_as_list_tasks_request,
+    serialize=serialize_with(translate.write_list_tasks_response_as_list_tasks_result),
+    requirements=_LIST_TASKS_PARAMS,
+    encode_request=translate.write_list_tasks_request_as_list_tasks_params,
+    response=ResponseReader(theirs.ListTasksResult, translate.read_list_tasks_result_as_list_tasks_response),
 )
 CANCEL_TASK: Binding[theirs.TaskIdParams, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
     dialect="v0_3",
     request=theirs.TaskIdParams,
-    read=translate.read_task_id_params_as_cancel_task_request,
-    write=rewritten(translate.write_task),
-    demands=_TASK_ID_PARAMS,
-    ask=translate.write_cancel_task_request_as_task_id_params,
-    hear=Hearing(theirs.Task, translate.read_task),
+    translate=translate.read_task_id_params_as_cancel_task_request,
+    serialize=serialize_with(translate.write_task),
+    requirements=_TASK_ID_PARAMS,
+    encode_request=translate.write_cancel_task_request_as_task_id_params,
+    response=ResponseReader(theirs.Task, translate.read_task),
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v0_3",
     request=theirs.TaskIdParams,
-    read=translate.read_task_id_params_as_subscribe_to_task_request,
-    write=rewritten(translate.write_stream_response_as_stream_result),
-    demands=_TASK_ID_PARAMS,
-    ask=translate.write_subscribe_to_task_request_as_task_id_params,
-    hear=Hearing(theirs.StreamResult, translate.read_stream_result_as_stream_response),
+    translate=translate.read_task_id_params_as_subscribe_to_task_request,
+    serialize=serialize_with(translate.write_stream_response_as_stream_result),
+    requirements=_TASK_ID_PARAMS,
+    encode_request=translate.write_subscribe_to_task_request_as_task_id_params,
+    response=ResponseReader(theirs.StreamResult, translate.read_stream_result_as_stream_response),
 )
 SUBSCRIBE_TO_TASK_OVER_HTTP: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v0_3",
     request=theirs.TaskIdParams,
-    read=translate.read_task_id_params_as_subscribe_to_task_request,
-    write=rewritten(translate.write_stream_response_as_stream_reply),
-    demands=_TASK_ID_PARAMS,
-    ask=translate.write_subscribe_to_task_request_as_task_id_params,
-    hear=Hearing(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
+    translate=translate.read_task_id_params_as_subscribe_to_task_request,
+    serialize=serialize_with(translate.write_stream_response_as_stream_reply),
+    requirements=_TASK_ID_PARAMS,
+    encode_request=translate.write_subscribe_to_task_request_as_task_id_params,
+    response=ResponseReader(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.TaskPushNotificationConfig, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig] = (
     Binding(
         operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
         dialect="v0_3",
         request=theirs.TaskPushNotificationConfig,
-        read=translate.read_task_push_notification_config,
-        write=rewritten(translate.write_task_push_notification_config),
-        demands=_TASK_PUSH_NOTIFICATION_CONFIG,
-        ask=translate.write_task_push_notification_config,
-        hear=Hearing(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
+        translate=translate.read_task_push_notification_config,
+        serialize=serialize_with(translate.write_task_push_notification_config),
+        requirements=_TASK_PUSH_NOTIFICATION_CONFIG,
+        encode_request=translate.write_task_push_notification_config,
+        response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
     )
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
@@ -140,11 +140,11 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     operation=operations.GET_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v0_3",
     request=theirs.GetTaskPushNotificationConfigParams,
-    read=translate.read_get_task_push_notification_config_params_as_get_task_push_notification_config_request,
-    write=rewritten(translate.write_task_push_notification_config),
-    demands=_GET_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
-    ask=translate.write_get_task_push_notification_config_request_as_get_task_push_notification_config_params,
-    hear=Hearing(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
+    translate=translate.read_get_task_push_notification_config_params_as_get_task_push_notification_config_request,
+    serialize=serialize_with(translate.write_task_push_notification_config),
+    requirements=_GET_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
+    encode_request=translate.write_get_task_push_notification_config_request_as_get_task_push_notification_config_params,
+    response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     theirs.ListTaskPushNotificationConfigParams, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
@@ -152,31 +152,33 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     operation=operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
     dialect="v0_3",
     request=theirs.ListTaskPushNotificationConfigParams,
-    read=translate.read_list_task_push_notification_config_params_as_list_task_push_notification_configs_request,
-    write=rewritten(translate.write_list_task_push_notification_configs_response_as_task_push_notification_configs),
-    demands=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
-    ask=translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params,
-    hear=Hearing(theirs.TaskPushNotificationConfigs, translate.read_task_push_notification_configs_as_list_task_push_notification_configs_response),
+    translate=translate.read_list_task_push_notification_config_params_as_list_task_push_notification_configs_request,
+    serialize=serialize_with(translate.write_list_task_push_notification_configs_response_as_task_push_notification_configs),
+    requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
+    encode_request=translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params,
+    response=ResponseReader(
+        theirs.TaskPushNotificationConfigs, translate.read_task_push_notification_configs_as_list_task_push_notification_configs_response
+    ),
 )
-DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
-    theirs.DeleteTaskPushNotificationConfigParams, ours.DeleteTaskPushNotificationConfigRequest, Nothing
-] = Binding(
-    operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
-    dialect="v0_3",
-    request=theirs.DeleteTaskPushNotificationConfigParams,
-    read=translate.read_delete_task_push_notification_config_params_as_delete_task_push_notification_config_request,
-    write=None,
-    demands=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
-    ask=translate.write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params,
+DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationConfigParams, ours.DeleteTaskPushNotificationConfigRequest, Empty] = (
+    Binding(
+        operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+        dialect="v0_3",
+        request=theirs.DeleteTaskPushNotificationConfigParams,
+        translate=translate.read_delete_task_push_notification_config_params_as_delete_task_push_notification_config_request,
+        serialize=None,
+        requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
+        encode_request=translate.write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params,
+    )
 )
-GET_EXTENDED_AGENT_CARD: Binding[Nothing, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
+GET_EXTENDED_AGENT_CARD: Binding[Empty, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
     operation=operations.GET_EXTENDED_AGENT_CARD,
     dialect="v0_3",
-    request=Nothing,
-    read=made(ours.GetExtendedAgentCardRequest),
-    write=rewritten(translate.write_agent_card),
-    ask=nothing_said,
-    hear=Hearing(theirs.AgentCard, translate.read_agent_card),
+    request=Empty,
+    translate=build_default(ours.GetExtendedAgentCardRequest),
+    serialize=serialize_with(translate.write_agent_card),
+    encode_request=encode_empty,
+    response=ResponseReader(theirs.AgentCard, translate.read_agent_card),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType(

@@ -7,76 +7,76 @@ from types import MappingProxyType
 from .. import operations
 from .. import v0_3_proto as theirs
 from .. import v1_0 as ours
-from ..base import Demand
-from ..binding import AnyBinding, Binding, Hearing, Nothing, rewritten
+from ..base import Requirement
+from ..binding import AnyBinding, Binding, Empty, ResponseReader, serialize_with
 from ..translate import v0_3_proto as translate
 
 _SEND_MESSAGE_REQUEST = (
-    Demand(("message",), ("message",), required=frozenset({"message_id", "role", "content"})),
-    Demand(("configuration", "push_notification"), ("configuration", "pushNotification"), required=frozenset({"url"})),
-    Demand(
+    Requirement(("message",), ("message",), required=frozenset({"message_id", "role", "content"})),
+    Requirement(("configuration", "push_notification"), ("configuration", "pushNotification"), required=frozenset({"url"})),
+    Requirement(
         ("configuration", "push_notification", "authentication"),
         ("configuration", "pushNotification", "authentication"),
         required=frozenset({"schemes"}),
     ),
 )
-_GET_TASK_REQUEST = (Demand((), (), required=frozenset({"name"})),)
-_CANCEL_TASK_REQUEST = (Demand((), (), required=frozenset({"name"})),)
-_TASK_SUBSCRIPTION_REQUEST = (Demand((), (), required=frozenset({"name"})),)
-_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"parent"})),)
-_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"name"})),)
-_LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"parent"})),)
-_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"name"})),)
+_GET_TASK_REQUEST = (Requirement((), (), required=frozenset({"name"})),)
+_CANCEL_TASK_REQUEST = (Requirement((), (), required=frozenset({"name"})),)
+_TASK_SUBSCRIPTION_REQUEST = (Requirement((), (), required=frozenset({"name"})),)
+_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"parent"})),)
+_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"name"})),)
+_LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"parent"})),)
+_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"name"})),)
 
 SEND_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="v0_3_proto",
     request=theirs.SendMessageRequest,
-    read=translate.read_send_message_request,
-    write=rewritten(translate.write_send_message_response),
-    demands=_SEND_MESSAGE_REQUEST,
-    ask=translate.write_send_message_request,
-    hear=Hearing(theirs.SendMessageResponse, translate.read_send_message_response),
+    translate=translate.read_send_message_request,
+    serialize=serialize_with(translate.write_send_message_response),
+    requirements=_SEND_MESSAGE_REQUEST,
+    encode_request=translate.write_send_message_request,
+    response=ResponseReader(theirs.SendMessageResponse, translate.read_send_message_response),
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v0_3_proto",
     request=theirs.SendMessageRequest,
-    read=translate.read_send_message_request,
-    write=rewritten(translate.write_stream_response),
-    demands=_SEND_MESSAGE_REQUEST,
-    ask=translate.write_send_message_request,
-    hear=Hearing(theirs.StreamResponse, translate.read_stream_response),
+    translate=translate.read_send_message_request,
+    serialize=serialize_with(translate.write_stream_response),
+    requirements=_SEND_MESSAGE_REQUEST,
+    encode_request=translate.write_send_message_request,
+    response=ResponseReader(theirs.StreamResponse, translate.read_stream_response),
 )
 GET_TASK: Binding[theirs.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
     dialect="v0_3_proto",
     request=theirs.GetTaskRequest,
-    read=translate.read_get_task_request,
-    write=rewritten(translate.write_task),
-    demands=_GET_TASK_REQUEST,
-    ask=translate.write_get_task_request,
-    hear=Hearing(theirs.Task, translate.read_task),
+    translate=translate.read_get_task_request,
+    serialize=serialize_with(translate.write_task),
+    requirements=_GET_TASK_REQUEST,
+    encode_request=translate.write_get_task_request,
+    response=ResponseReader(theirs.Task, translate.read_task),
 )
 CANCEL_TASK: Binding[theirs.CancelTaskRequest, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
     dialect="v0_3_proto",
     request=theirs.CancelTaskRequest,
-    read=translate.read_cancel_task_request,
-    write=rewritten(translate.write_task),
-    demands=_CANCEL_TASK_REQUEST,
-    ask=translate.write_cancel_task_request,
-    hear=Hearing(theirs.Task, translate.read_task),
+    translate=translate.read_cancel_task_request,
+    serialize=serialize_with(translate.write_task),
+    requirements=_CANCEL_TASK_REQUEST,
+    encode_request=translate.write_cancel_task_request,
+    response=ResponseReader(theirs.Task, translate.read_task),
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskSubscriptionRequest, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v0_3_proto",
     request=theirs.TaskSubscriptionRequest,
-    read=translate.read_task_subscription_request_as_subscribe_to_task_request,
-    write=rewritten(translate.write_stream_response),
-    demands=_TASK_SUBSCRIPTION_REQUEST,
-    ask=translate.write_subscribe_to_task_request_as_task_subscription_request,
-    hear=Hearing(theirs.StreamResponse, translate.read_stream_response),
+    translate=translate.read_task_subscription_request_as_subscribe_to_task_request,
+    serialize=serialize_with(translate.write_stream_response),
+    requirements=_TASK_SUBSCRIPTION_REQUEST,
+    encode_request=translate.write_subscribe_to_task_request_as_task_subscription_request,
+    response=ResponseReader(theirs.StreamResponse, translate.read_stream_response),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     theirs.CreateTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig
@@ -84,11 +84,11 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v0_3_proto",
     request=theirs.CreateTaskPushNotificationConfigRequest,
-    read=translate.read_create_task_push_notification_config_request_as_task_push_notification_config,
-    write=rewritten(translate.write_task_push_notification_config),
-    demands=_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    ask=translate.write_task_push_notification_config_as_create_task_push_notification_config_request,
-    hear=Hearing(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
+    translate=translate.read_create_task_push_notification_config_request_as_task_push_notification_config,
+    serialize=serialize_with(translate.write_task_push_notification_config),
+    requirements=_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+    encode_request=translate.write_task_push_notification_config_as_create_task_push_notification_config_request,
+    response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     theirs.GetTaskPushNotificationConfigRequest, ours.GetTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig
@@ -96,11 +96,11 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     operation=operations.GET_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v0_3_proto",
     request=theirs.GetTaskPushNotificationConfigRequest,
-    read=translate.read_get_task_push_notification_config_request,
-    write=rewritten(translate.write_task_push_notification_config),
-    demands=_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    ask=translate.write_get_task_push_notification_config_request,
-    hear=Hearing(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
+    translate=translate.read_get_task_push_notification_config_request,
+    serialize=serialize_with(translate.write_task_push_notification_config),
+    requirements=_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+    encode_request=translate.write_get_task_push_notification_config_request,
+    response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     theirs.ListTaskPushNotificationConfigRequest, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
@@ -108,34 +108,34 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     operation=operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
     dialect="v0_3_proto",
     request=theirs.ListTaskPushNotificationConfigRequest,
-    read=translate.read_list_task_push_notification_config_request_as_list_task_push_notification_configs_request,
-    write=rewritten(translate.write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response),
-    demands=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    ask=translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request,
-    hear=Hearing(
+    translate=translate.read_list_task_push_notification_config_request_as_list_task_push_notification_configs_request,
+    serialize=serialize_with(translate.write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response),
+    requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+    encode_request=translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request,
+    response=ResponseReader(
         theirs.ListTaskPushNotificationConfigResponse,
         translate.read_list_task_push_notification_config_response_as_list_task_push_notification_configs_response,
     ),
 )
-DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
-    theirs.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Nothing
-] = Binding(
-    operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
-    dialect="v0_3_proto",
-    request=theirs.DeleteTaskPushNotificationConfigRequest,
-    read=translate.read_delete_task_push_notification_config_request,
-    write=None,
-    demands=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    ask=translate.write_delete_task_push_notification_config_request,
+DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Empty] = (
+    Binding(
+        operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+        dialect="v0_3_proto",
+        request=theirs.DeleteTaskPushNotificationConfigRequest,
+        translate=translate.read_delete_task_push_notification_config_request,
+        serialize=None,
+        requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+        encode_request=translate.write_delete_task_push_notification_config_request,
+    )
 )
 GET_EXTENDED_AGENT_CARD: Binding[theirs.GetAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
     operation=operations.GET_EXTENDED_AGENT_CARD,
     dialect="v0_3_proto",
     request=theirs.GetAgentCardRequest,
-    read=translate.read_get_agent_card_request_as_get_extended_agent_card_request,
-    write=rewritten(translate.write_agent_card),
-    ask=translate.write_get_extended_agent_card_request_as_get_agent_card_request,
-    hear=Hearing(theirs.AgentCard, translate.read_agent_card),
+    translate=translate.read_get_agent_card_request_as_get_extended_agent_card_request,
+    serialize=serialize_with(translate.write_agent_card),
+    encode_request=translate.write_get_extended_agent_card_request_as_get_agent_card_request,
+    response=ResponseReader(theirs.AgentCard, translate.read_agent_card),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType({})

@@ -6,93 +6,93 @@ from types import MappingProxyType
 
 from .. import operations
 from .. import v1_0 as ours
-from ..base import Demand
-from ..binding import AnyBinding, Binding, Hearing, Nothing, as_it_is, same
+from ..base import Requirement
+from ..binding import AnyBinding, Binding, Empty, ResponseReader, identity, serialize_as_is
 
 _SEND_MESSAGE_REQUEST = (
-    Demand(("message",), ("message",), required=frozenset({"message_id", "role", "parts"}), known=frozenset({"role"})),
-    Demand(("configuration", "task_push_notification_config"), ("configuration", "taskPushNotificationConfig"), required=frozenset({"url"})),
-    Demand(
+    Requirement(("message",), ("message",), required=frozenset({"message_id", "role", "parts"}), known=frozenset({"role"})),
+    Requirement(("configuration", "task_push_notification_config"), ("configuration", "taskPushNotificationConfig"), required=frozenset({"url"})),
+    Requirement(
         ("configuration", "task_push_notification_config", "authentication"),
         ("configuration", "taskPushNotificationConfig", "authentication"),
         required=frozenset({"scheme"}),
     ),
 )
-_GET_TASK_REQUEST = (Demand((), (), required=frozenset({"id"})),)
-_LIST_TASKS_REQUEST = (Demand((), (), known=frozenset({"status"})),)
-_CANCEL_TASK_REQUEST = (Demand((), (), required=frozenset({"id"})),)
-_SUBSCRIBE_TO_TASK_REQUEST = (Demand((), (), required=frozenset({"id"})),)
+_GET_TASK_REQUEST = (Requirement((), (), required=frozenset({"id"})),)
+_LIST_TASKS_REQUEST = (Requirement((), (), known=frozenset({"status"})),)
+_CANCEL_TASK_REQUEST = (Requirement((), (), required=frozenset({"id"})),)
+_SUBSCRIBE_TO_TASK_REQUEST = (Requirement((), (), required=frozenset({"id"})),)
 _TASK_PUSH_NOTIFICATION_CONFIG = (
-    Demand((), (), required=frozenset({"url"})),
-    Demand(("authentication",), ("authentication",), required=frozenset({"scheme"})),
+    Requirement((), (), required=frozenset({"url"})),
+    Requirement(("authentication",), ("authentication",), required=frozenset({"scheme"})),
 )
-_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"task_id", "id"})),)
-_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST = (Demand((), (), required=frozenset({"task_id"})),)
-_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Demand((), (), required=frozenset({"task_id", "id"})),)
+_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"task_id", "id"})),)
+_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST = (Requirement((), (), required=frozenset({"task_id"})),)
+_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"task_id", "id"})),)
 
 SEND_MESSAGE: Binding[ours.SendMessageRequest, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="v1_0",
     request=ours.SendMessageRequest,
-    read=same,
-    write=as_it_is,
-    demands=_SEND_MESSAGE_REQUEST,
-    hear=Hearing(ours.SendMessageResponse),
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_SEND_MESSAGE_REQUEST,
+    response=ResponseReader(ours.SendMessageResponse),
 )
 SEND_STREAMING_MESSAGE: Binding[ours.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v1_0",
     request=ours.SendMessageRequest,
-    read=same,
-    write=as_it_is,
-    demands=_SEND_MESSAGE_REQUEST,
-    hear=Hearing(ours.StreamResponse),
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_SEND_MESSAGE_REQUEST,
+    response=ResponseReader(ours.StreamResponse),
 )
 GET_TASK: Binding[ours.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
     dialect="v1_0",
     request=ours.GetTaskRequest,
-    read=same,
-    write=as_it_is,
-    demands=_GET_TASK_REQUEST,
-    hear=Hearing(ours.Task),
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_GET_TASK_REQUEST,
+    response=ResponseReader(ours.Task),
 )
 LIST_TASKS: Binding[ours.ListTasksRequest, ours.ListTasksRequest, ours.ListTasksResponse] = Binding(
     operation=operations.LIST_TASKS,
     dialect="v1_0",
     request=ours.ListTasksRequest,
-    read=same,
-    write=as_it_is,
-    demands=_LIST_TASKS_REQUEST,
-    hear=Hearing(ours.ListTasksResponse),
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_LIST_TASKS_REQUEST,
+    response=ResponseReader(ours.ListTasksResponse),
 )
 CANCEL_TASK: Binding[ours.CancelTaskRequest, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
     dialect="v1_0",
     request=ours.CancelTaskRequest,
-    read=same,
-    write=as_it_is,
-    demands=_CANCEL_TASK_REQUEST,
-    hear=Hearing(ours.Task),
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_CANCEL_TASK_REQUEST,
+    response=ResponseReader(ours.Task),
 )
 SUBSCRIBE_TO_TASK: Binding[ours.SubscribeToTaskRequest, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v1_0",
     request=ours.SubscribeToTaskRequest,
-    read=same,
-    write=as_it_is,
-    demands=_SUBSCRIBE_TO_TASK_REQUEST,
-    hear=Hearing(ours.StreamResponse),
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_SUBSCRIBE_TO_TASK_REQUEST,
+    response=ResponseReader(ours.StreamResponse),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig] = (
     Binding(
         operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
         dialect="v1_0",
         request=ours.TaskPushNotificationConfig,
-        read=same,
-        write=as_it_is,
-        demands=_TASK_PUSH_NOTIFICATION_CONFIG,
-        hear=Hearing(ours.TaskPushNotificationConfig),
+        translate=identity,
+        serialize=serialize_as_is,
+        requirements=_TASK_PUSH_NOTIFICATION_CONFIG,
+        response=ResponseReader(ours.TaskPushNotificationConfig),
     )
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
@@ -101,10 +101,10 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     operation=operations.GET_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v1_0",
     request=ours.GetTaskPushNotificationConfigRequest,
-    read=same,
-    write=as_it_is,
-    demands=_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    hear=Hearing(ours.TaskPushNotificationConfig),
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+    response=ResponseReader(ours.TaskPushNotificationConfig),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
@@ -112,28 +112,28 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     operation=operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
     dialect="v1_0",
     request=ours.ListTaskPushNotificationConfigsRequest,
-    read=same,
-    write=as_it_is,
-    demands=_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST,
-    hear=Hearing(ours.ListTaskPushNotificationConfigsResponse),
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST,
+    response=ResponseReader(ours.ListTaskPushNotificationConfigsResponse),
 )
-DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[ours.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Nothing] = (
+DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[ours.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Empty] = (
     Binding(
         operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
         dialect="v1_0",
         request=ours.DeleteTaskPushNotificationConfigRequest,
-        read=same,
-        write=None,
-        demands=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+        translate=identity,
+        serialize=None,
+        requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
     )
 )
 GET_EXTENDED_AGENT_CARD: Binding[ours.GetExtendedAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
     operation=operations.GET_EXTENDED_AGENT_CARD,
     dialect="v1_0",
     request=ours.GetExtendedAgentCardRequest,
-    read=same,
-    write=as_it_is,
-    hear=Hearing(ours.AgentCard),
+    translate=identity,
+    serialize=serialize_as_is,
+    response=ResponseReader(ours.AgentCard),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType(

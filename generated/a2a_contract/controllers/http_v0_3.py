@@ -14,34 +14,34 @@ class HttpV03Controller(AgentController):
     @route("/v1/message:send", http_method=METHODS, include_in_schema=False)
     async def v1_message_send(self) -> ASGIApp:
         """POST SendMessage."""
-        return self.exchange.http(routes.V1_MESSAGE_SEND)
+        return self.endpoints.http(routes.V1_MESSAGE_SEND)
 
     @route("/v1/message:stream", http_method=METHODS, include_in_schema=False)
     async def v1_message_stream(self) -> ASGIApp:
         """POST SendStreamingMessage."""
-        return self.exchange.http(routes.V1_MESSAGE_STREAM)
+        return self.endpoints.http(routes.V1_MESSAGE_STREAM)
 
     @route("/v1/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
     async def v1_tasks_id(self) -> ASGIApp:
         """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe SubscribeToTask."""
-        return self.exchange.http(routes.V1_TASKS_ID)
+        return self.endpoints.http(routes.V1_TASKS_ID)
 
     @route("/v1/tasks", http_method=METHODS, include_in_schema=False)
     async def v1_tasks(self) -> ASGIApp:
         """GET ListTasks."""
-        return self.exchange.http(routes.V1_TASKS)
+        return self.endpoints.http(routes.V1_TASKS)
 
     @route("/v1/tasks/{taskId:str}/pushNotificationConfigs", http_method=METHODS, include_in_schema=False)
     async def v1_tasks_task_id_push_notification_configs(self) -> ASGIApp:
         """POST CreateTaskPushNotificationConfig, GET ListTaskPushNotificationConfigs."""
-        return self.exchange.http(routes.V1_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
+        return self.endpoints.http(routes.V1_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
 
     @route("/v1/tasks/{id:str}/pushNotificationConfigs/{pushNotificationConfigId:str}", http_method=METHODS, include_in_schema=False)
     async def v1_tasks_id_push_notification_configs_push_notification_config_id(self) -> ASGIApp:
         """GET GetTaskPushNotificationConfig, DELETE DeleteTaskPushNotificationConfig."""
-        return self.exchange.http(routes.V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID)
+        return self.endpoints.http(routes.V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID)
 
     @route("/v1/card", http_method=METHODS, include_in_schema=False)
     async def v1_card(self) -> ASGIApp:
         """GET GetExtendedAgentCard."""
-        return self.exchange.http(routes.V1_CARD)
+        return self.endpoints.http(routes.V1_CARD)

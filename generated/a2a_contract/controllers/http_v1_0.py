@@ -14,69 +14,69 @@ class HttpV10Controller(AgentController):
     @route("/message:send", http_method=METHODS, include_in_schema=False)
     async def message_send(self) -> ASGIApp:
         """POST SendMessage."""
-        return self.exchange.http(routes.MESSAGE_SEND)
+        return self.endpoints.http(routes.MESSAGE_SEND)
 
     @route("/{tenant:str}/message:send", http_method=METHODS, include_in_schema=False)
     async def tenant_message_send(self) -> ASGIApp:
         """POST SendMessage."""
-        return self.exchange.http(routes.TENANT_MESSAGE_SEND)
+        return self.endpoints.http(routes.TENANT_MESSAGE_SEND)
 
     @route("/message:stream", http_method=METHODS, include_in_schema=False)
     async def message_stream(self) -> ASGIApp:
         """POST SendStreamingMessage."""
-        return self.exchange.http(routes.MESSAGE_STREAM)
+        return self.endpoints.http(routes.MESSAGE_STREAM)
 
     @route("/{tenant:str}/message:stream", http_method=METHODS, include_in_schema=False)
     async def tenant_message_stream(self) -> ASGIApp:
         """POST SendStreamingMessage."""
-        return self.exchange.http(routes.TENANT_MESSAGE_STREAM)
+        return self.endpoints.http(routes.TENANT_MESSAGE_STREAM)
 
     @route("/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
     async def tasks_id(self) -> ASGIApp:
         """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe SubscribeToTask."""
-        return self.exchange.http(routes.TASKS_ID)
+        return self.endpoints.http(routes.TASKS_ID)
 
     @route("/{tenant:str}/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
     async def tenant_tasks_id(self) -> ASGIApp:
         """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe SubscribeToTask."""
-        return self.exchange.http(routes.TENANT_TASKS_ID)
+        return self.endpoints.http(routes.TENANT_TASKS_ID)
 
     @route("/tasks", http_method=METHODS, include_in_schema=False)
     async def tasks(self) -> ASGIApp:
         """GET ListTasks."""
-        return self.exchange.http(routes.TASKS)
+        return self.endpoints.http(routes.TASKS)
 
     @route("/{tenant:str}/tasks", http_method=METHODS, include_in_schema=False)
     async def tenant_tasks(self) -> ASGIApp:
         """GET ListTasks."""
-        return self.exchange.http(routes.TENANT_TASKS)
+        return self.endpoints.http(routes.TENANT_TASKS)
 
     @route("/tasks/{taskId:str}/pushNotificationConfigs", http_method=METHODS, include_in_schema=False)
     async def tasks_task_id_push_notification_configs(self) -> ASGIApp:
         """POST CreateTaskPushNotificationConfig, GET ListTaskPushNotificationConfigs."""
-        return self.exchange.http(routes.TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
+        return self.endpoints.http(routes.TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
 
     @route("/{tenant:str}/tasks/{taskId:str}/pushNotificationConfigs", http_method=METHODS, include_in_schema=False)
     async def tenant_tasks_task_id_push_notification_configs(self) -> ASGIApp:
         """POST CreateTaskPushNotificationConfig, GET ListTaskPushNotificationConfigs."""
-        return self.exchange.http(routes.TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
+        return self.endpoints.http(routes.TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
 
     @route("/tasks/{taskId:str}/pushNotificationConfigs/{id:str}", http_method=METHODS, include_in_schema=False)
     async def tasks_task_id_push_notification_configs_id(self) -> ASGIApp:
         """GET GetTaskPushNotificationConfig, DELETE DeleteTaskPushNotificationConfig."""
-        return self.exchange.http(routes.TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID)
+        return self.endpoints.http(routes.TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID)
 
     @route("/{tenant:str}/tasks/{taskId:str}/pushNotificationConfigs/{id:str}", http_method=METHODS, include_in_schema=False)
     async def tenant_tasks_task_id_push_notification_configs_id(self) -> ASGIApp:
         """GET GetTaskPushNotificationConfig, DELETE DeleteTaskPushNotificationConfig."""
-        return self.exchange.http(routes.TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID)
+        return self.endpoints.http(routes.TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID)
 
     @route("/extendedAgentCard", http_method=METHODS, include_in_schema=False)
     async def extended_agent_card(self) -> ASGIApp:
         """GET GetExtendedAgentCard."""
-        return self.exchange.http(routes.EXTENDED_AGENT_CARD)
+        return self.endpoints.http(routes.EXTENDED_AGENT_CARD)
 
     @route("/{tenant:str}/extendedAgentCard", http_method=METHODS, include_in_schema=False)
     async def tenant_extended_agent_card(self) -> ASGIApp:
         """GET GetExtendedAgentCard."""
-        return self.exchange.http(routes.TENANT_EXTENDED_AGENT_CARD)
+        return self.endpoints.http(routes.TENANT_EXTENDED_AGENT_CARD)

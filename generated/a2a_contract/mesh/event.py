@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field, StrictBool
 from typing_extensions import TypeAliasType
 
-from ..base import ToldApart, WireModel
+from ..base import UnionByMember, WireModel
 from .task import Artifact, TaskMetadata, TaskStatus
 
 
@@ -31,6 +31,8 @@ class TaskArtifactUpdateEvent(WireModel):
 
 StreamEvent = TypeAliasType(
     "StreamEvent",
-    Annotated[TaskStatusUpdateEvent | TaskArtifactUpdateEvent, ToldApart({"status": "TaskStatusUpdateEvent", "artifact": "TaskArtifactUpdateEvent"})],
+    Annotated[
+        TaskStatusUpdateEvent | TaskArtifactUpdateEvent, UnionByMember({"status": "TaskStatusUpdateEvent", "artifact": "TaskArtifactUpdateEvent"})
+    ],
 )
 """One event of a stream, told apart by whether it has a status or an artifact."""

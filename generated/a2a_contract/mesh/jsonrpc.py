@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from typing_extensions import TypeAliasType
 
-from ..base import Integer, JsonAny, JsonObject, ToldApart, WireModel
+from ..base import Integer, JsonAny, JsonObject, UnionByMember, WireModel
 
 
 class JSONRPCRequest(WireModel):
@@ -50,7 +50,8 @@ class JSONRPCErrorResponse(WireModel):
 JSONRPCResponse = TypeAliasType(
     "JSONRPCResponse",
     Annotated[
-        JSONRPCSuccessResponse | JSONRPCErrorResponse, ToldApart({"result": "JSONRPCSuccessResponse", "error": "JSONRPCErrorResponse"}, ("result",))
+        JSONRPCSuccessResponse | JSONRPCErrorResponse,
+        UnionByMember({"result": "JSONRPCSuccessResponse", "error": "JSONRPCErrorResponse"}, ("result",)),
     ],
 )
 """Either outcome of a call, told apart by whether it has a result or an error."""

@@ -7,15 +7,15 @@ from ..bindings import (
     v0_3,
     v0_3_proto,
 )
-from ..http import Choice, PathMember, Route
+from ..http import PathMember, Route, RouteBinding
 
 V1_MESSAGE_SEND = Route(
     "/v1/message:send",
     MappingProxyType(
         {
             ("POST", None): (
-                Choice(v0_3.SEND_MESSAGE_OVER_HTTP),
-                Choice(v0_3_proto.SEND_MESSAGE),
+                RouteBinding(v0_3.SEND_MESSAGE_OVER_HTTP),
+                RouteBinding(v0_3_proto.SEND_MESSAGE),
             ),
         }
     ),
@@ -25,8 +25,8 @@ V1_MESSAGE_STREAM = Route(
     MappingProxyType(
         {
             ("POST", None): (
-                Choice(v0_3.SEND_STREAMING_MESSAGE_OVER_HTTP),
-                Choice(v0_3_proto.SEND_STREAMING_MESSAGE),
+                RouteBinding(v0_3.SEND_STREAMING_MESSAGE_OVER_HTTP),
+                RouteBinding(v0_3_proto.SEND_STREAMING_MESSAGE),
             ),
         }
     ),
@@ -36,20 +36,20 @@ V1_TASKS_ID = Route(
     MappingProxyType(
         {
             ("GET", None): (
-                Choice(v0_3.GET_TASK, (PathMember("id", (0,)),)),
-                Choice(v0_3_proto.GET_TASK, (PathMember("name", ("tasks", 0)),)),
+                RouteBinding(v0_3.GET_TASK, (PathMember("id", (0,)),)),
+                RouteBinding(v0_3_proto.GET_TASK, (PathMember("name", ("tasks", 0)),)),
             ),
             ("POST", "cancel"): (
-                Choice(v0_3.CANCEL_TASK, (PathMember("id", (0,)),)),
-                Choice(v0_3_proto.CANCEL_TASK, (PathMember("name", ("tasks", 0)),)),
+                RouteBinding(v0_3.CANCEL_TASK, (PathMember("id", (0,)),)),
+                RouteBinding(v0_3_proto.CANCEL_TASK, (PathMember("name", ("tasks", 0)),)),
             ),
             ("GET", "subscribe"): (
-                Choice(v0_3.SUBSCRIBE_TO_TASK_OVER_HTTP, (PathMember("id", (0,)),)),
-                Choice(v0_3_proto.SUBSCRIBE_TO_TASK, (PathMember("name", ("tasks", 0)),)),
+                RouteBinding(v0_3.SUBSCRIBE_TO_TASK_OVER_HTTP, (PathMember("id", (0,)),)),
+                RouteBinding(v0_3_proto.SUBSCRIBE_TO_TASK, (PathMember("name", ("tasks", 0)),)),
             ),
             ("POST", "subscribe"): (
-                Choice(v0_3.SUBSCRIBE_TO_TASK_OVER_HTTP, (PathMember("id", (0,)),)),
-                Choice(v0_3_proto.SUBSCRIBE_TO_TASK, (PathMember("name", ("tasks", 0)),)),
+                RouteBinding(v0_3.SUBSCRIBE_TO_TASK_OVER_HTTP, (PathMember("id", (0,)),)),
+                RouteBinding(v0_3_proto.SUBSCRIBE_TO_TASK, (PathMember("name", ("tasks", 0)),)),
             ),
         }
     ),
@@ -58,7 +58,7 @@ V1_TASKS = Route(
     "/v1/tasks",
     MappingProxyType(
         {
-            ("GET", None): (Choice(v0_3.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),),
+            ("GET", None): (RouteBinding(v0_3.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),),
         }
     ),
 )
@@ -67,12 +67,12 @@ V1_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
     MappingProxyType(
         {
             ("POST", None): (
-                Choice(v0_3.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),
-                Choice(v0_3_proto.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("parent", ("tasks", 0)),)),
+                RouteBinding(v0_3.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),
+                RouteBinding(v0_3_proto.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("parent", ("tasks", 0)),)),
             ),
             ("GET", None): (
-                Choice(v0_3.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("id", (0,)),)),
-                Choice(v0_3_proto.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("parent", ("tasks", 0)),)),
+                RouteBinding(v0_3.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("id", (0,)),)),
+                RouteBinding(v0_3_proto.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("parent", ("tasks", 0)),)),
             ),
         }
     ),
@@ -82,24 +82,24 @@ V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID = Route(
     MappingProxyType(
         {
             ("GET", None): (
-                Choice(
+                RouteBinding(
                     v0_3.GET_TASK_PUSH_NOTIFICATION_CONFIG,
                     (
                         PathMember("id", (0,)),
                         PathMember("pushNotificationConfigId", (1,)),
                     ),
                 ),
-                Choice(v0_3_proto.GET_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("name", ("tasks", 0, "pushNotificationConfigs", 1)),)),
+                RouteBinding(v0_3_proto.GET_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("name", ("tasks", 0, "pushNotificationConfigs", 1)),)),
             ),
             ("DELETE", None): (
-                Choice(
+                RouteBinding(
                     v0_3.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
                     (
                         PathMember("id", (0,)),
                         PathMember("pushNotificationConfigId", (1,)),
                     ),
                 ),
-                Choice(v0_3_proto.DELETE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("name", ("tasks", 0, "pushNotificationConfigs", 1)),)),
+                RouteBinding(v0_3_proto.DELETE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("name", ("tasks", 0, "pushNotificationConfigs", 1)),)),
             ),
         }
     ),
@@ -109,8 +109,8 @@ V1_CARD = Route(
     MappingProxyType(
         {
             ("GET", None): (
-                Choice(v0_3.GET_EXTENDED_AGENT_CARD),
-                Choice(v0_3_proto.GET_EXTENDED_AGENT_CARD),
+                RouteBinding(v0_3.GET_EXTENDED_AGENT_CARD),
+                RouteBinding(v0_3_proto.GET_EXTENDED_AGENT_CARD),
             ),
         }
     ),

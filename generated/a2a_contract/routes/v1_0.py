@@ -6,13 +6,13 @@ from types import MappingProxyType
 from ..bindings import (
     v1_0,
 )
-from ..http import Choice, PathMember, Route
+from ..http import PathMember, Route, RouteBinding
 
 MESSAGE_SEND = Route(
     "/message:send",
     MappingProxyType(
         {
-            ("POST", None): (Choice(v1_0.SEND_MESSAGE),),
+            ("POST", None): (RouteBinding(v1_0.SEND_MESSAGE),),
         }
     ),
 )
@@ -20,7 +20,7 @@ TENANT_MESSAGE_SEND = Route(
     "/{tenant:str}/message:send",
     MappingProxyType(
         {
-            ("POST", None): (Choice(v1_0.SEND_MESSAGE, (PathMember("tenant", (0,)),)),),
+            ("POST", None): (RouteBinding(v1_0.SEND_MESSAGE, (PathMember("tenant", (0,)),)),),
         }
     ),
 )
@@ -28,7 +28,7 @@ MESSAGE_STREAM = Route(
     "/message:stream",
     MappingProxyType(
         {
-            ("POST", None): (Choice(v1_0.SEND_STREAMING_MESSAGE),),
+            ("POST", None): (RouteBinding(v1_0.SEND_STREAMING_MESSAGE),),
         }
     ),
 )
@@ -36,7 +36,7 @@ TENANT_MESSAGE_STREAM = Route(
     "/{tenant:str}/message:stream",
     MappingProxyType(
         {
-            ("POST", None): (Choice(v1_0.SEND_STREAMING_MESSAGE, (PathMember("tenant", (0,)),)),),
+            ("POST", None): (RouteBinding(v1_0.SEND_STREAMING_MESSAGE, (PathMember("tenant", (0,)),)),),
         }
     ),
 )
@@ -44,10 +44,10 @@ TASKS_ID = Route(
     "/tasks/{id:str}",
     MappingProxyType(
         {
-            ("GET", None): (Choice(v1_0.GET_TASK, (PathMember("id", (0,)),)),),
-            ("POST", "cancel"): (Choice(v1_0.CANCEL_TASK, (PathMember("id", (0,)),)),),
-            ("GET", "subscribe"): (Choice(v1_0.SUBSCRIBE_TO_TASK, (PathMember("id", (0,)),)),),
-            ("POST", "subscribe"): (Choice(v1_0.SUBSCRIBE_TO_TASK, (PathMember("id", (0,)),)),),
+            ("GET", None): (RouteBinding(v1_0.GET_TASK, (PathMember("id", (0,)),)),),
+            ("POST", "cancel"): (RouteBinding(v1_0.CANCEL_TASK, (PathMember("id", (0,)),)),),
+            ("GET", "subscribe"): (RouteBinding(v1_0.SUBSCRIBE_TO_TASK, (PathMember("id", (0,)),)),),
+            ("POST", "subscribe"): (RouteBinding(v1_0.SUBSCRIBE_TO_TASK, (PathMember("id", (0,)),)),),
         }
     ),
 )
@@ -56,7 +56,7 @@ TENANT_TASKS_ID = Route(
     MappingProxyType(
         {
             ("GET", None): (
-                Choice(
+                RouteBinding(
                     v1_0.GET_TASK,
                     (
                         PathMember("tenant", (0,)),
@@ -65,7 +65,7 @@ TENANT_TASKS_ID = Route(
                 ),
             ),
             ("POST", "cancel"): (
-                Choice(
+                RouteBinding(
                     v1_0.CANCEL_TASK,
                     (
                         PathMember("tenant", (0,)),
@@ -74,7 +74,7 @@ TENANT_TASKS_ID = Route(
                 ),
             ),
             ("GET", "subscribe"): (
-                Choice(
+                RouteBinding(
                     v1_0.SUBSCRIBE_TO_TASK,
                     (
                         PathMember("tenant", (0,)),
@@ -83,7 +83,7 @@ TENANT_TASKS_ID = Route(
                 ),
             ),
             ("POST", "subscribe"): (
-                Choice(
+                RouteBinding(
                     v1_0.SUBSCRIBE_TO_TASK,
                     (
                         PathMember("tenant", (0,)),
@@ -98,7 +98,7 @@ TASKS = Route(
     "/tasks",
     MappingProxyType(
         {
-            ("GET", None): (Choice(v1_0.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),),
+            ("GET", None): (RouteBinding(v1_0.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),),
         }
     ),
 )
@@ -106,7 +106,9 @@ TENANT_TASKS = Route(
     "/{tenant:str}/tasks",
     MappingProxyType(
         {
-            ("GET", None): (Choice(v1_0.LIST_TASKS, (PathMember("tenant", (0,)),), flags=frozenset(("includeArtifacts", "include_artifacts"))),),
+            ("GET", None): (
+                RouteBinding(v1_0.LIST_TASKS, (PathMember("tenant", (0,)),), flags=frozenset(("includeArtifacts", "include_artifacts"))),
+            ),
         }
     ),
 )
@@ -114,8 +116,8 @@ TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
     "/tasks/{taskId:str}/pushNotificationConfigs",
     MappingProxyType(
         {
-            ("POST", None): (Choice(v1_0.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),),
-            ("GET", None): (Choice(v1_0.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("taskId", (0,)),)),),
+            ("POST", None): (RouteBinding(v1_0.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),),
+            ("GET", None): (RouteBinding(v1_0.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("taskId", (0,)),)),),
         }
     ),
 )
@@ -124,7 +126,7 @@ TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
     MappingProxyType(
         {
             ("POST", None): (
-                Choice(
+                RouteBinding(
                     v1_0.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
                     (
                         PathMember("tenant", (0,)),
@@ -133,7 +135,7 @@ TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
                 ),
             ),
             ("GET", None): (
-                Choice(
+                RouteBinding(
                     v1_0.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
                     (
                         PathMember("tenant", (0,)),
@@ -149,7 +151,7 @@ TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID = Route(
     MappingProxyType(
         {
             ("GET", None): (
-                Choice(
+                RouteBinding(
                     v1_0.GET_TASK_PUSH_NOTIFICATION_CONFIG,
                     (
                         PathMember("taskId", (0,)),
@@ -158,7 +160,7 @@ TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID = Route(
                 ),
             ),
             ("DELETE", None): (
-                Choice(
+                RouteBinding(
                     v1_0.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
                     (
                         PathMember("taskId", (0,)),
@@ -174,7 +176,7 @@ TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID = Route(
     MappingProxyType(
         {
             ("GET", None): (
-                Choice(
+                RouteBinding(
                     v1_0.GET_TASK_PUSH_NOTIFICATION_CONFIG,
                     (
                         PathMember("tenant", (0,)),
@@ -184,7 +186,7 @@ TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID = Route(
                 ),
             ),
             ("DELETE", None): (
-                Choice(
+                RouteBinding(
                     v1_0.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
                     (
                         PathMember("tenant", (0,)),
@@ -200,7 +202,7 @@ EXTENDED_AGENT_CARD = Route(
     "/extendedAgentCard",
     MappingProxyType(
         {
-            ("GET", None): (Choice(v1_0.GET_EXTENDED_AGENT_CARD),),
+            ("GET", None): (RouteBinding(v1_0.GET_EXTENDED_AGENT_CARD),),
         }
     ),
 )
@@ -208,7 +210,7 @@ TENANT_EXTENDED_AGENT_CARD = Route(
     "/{tenant:str}/extendedAgentCard",
     MappingProxyType(
         {
-            ("GET", None): (Choice(v1_0.GET_EXTENDED_AGENT_CARD, (PathMember("tenant", (0,)),)),),
+            ("GET", None): (RouteBinding(v1_0.GET_EXTENDED_AGENT_CARD, (PathMember("tenant", (0,)),)),),
         }
     ),
 )

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StrictInt
 from typing_extensions import TypeAliasType
 
-from ..base import AnyOf, JsonNull, ToldApart, WireModel
+from ..base import AnyOf, JsonNull, UnionByMember, WireModel
 from .calls_push import (
     DeleteTaskPushNotificationConfigRequest,
     GetTaskPushNotificationConfigRequest,
@@ -51,7 +51,7 @@ GetAuthenticatedExtendedCardResponse = TypeAliasType(
     "GetAuthenticatedExtendedCardResponse",
     Annotated[
         JSONRPCErrorResponse | GetAuthenticatedExtendedCardSuccessResponse,
-        ToldApart({"error": "JSONRPCErrorResponse", "result": "GetAuthenticatedExtendedCardSuccessResponse"}),
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "GetAuthenticatedExtendedCardSuccessResponse"}),
     ],
 )
 """The response to reading the fuller card."""

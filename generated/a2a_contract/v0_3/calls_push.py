@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import StrictInt
 from typing_extensions import TypeAliasType
 
-from ..base import AnyOf, JsonNull, ToldApart, WireModel
+from ..base import AnyOf, JsonNull, UnionByMember, WireModel
 from .jsonrpc import JSONRPCErrorResponse
 from .params import DeleteTaskPushNotificationConfigParams, GetTaskPushNotificationConfigParams, ListTaskPushNotificationConfigParams
 from .push import TaskPushNotificationConfig, TaskPushNotificationConfigs
@@ -51,7 +51,7 @@ SetTaskPushNotificationConfigResponse = TypeAliasType(
     "SetTaskPushNotificationConfigResponse",
     Annotated[
         JSONRPCErrorResponse | SetTaskPushNotificationConfigSuccessResponse,
-        ToldApart({"error": "JSONRPCErrorResponse", "result": "SetTaskPushNotificationConfigSuccessResponse"}),
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "SetTaskPushNotificationConfigSuccessResponse"}),
     ],
 )
 """The response to storing a push configuration."""
@@ -85,7 +85,7 @@ GetTaskPushNotificationConfigResponse = TypeAliasType(
     "GetTaskPushNotificationConfigResponse",
     Annotated[
         JSONRPCErrorResponse | GetTaskPushNotificationConfigSuccessResponse,
-        ToldApart({"error": "JSONRPCErrorResponse", "result": "GetTaskPushNotificationConfigSuccessResponse"}),
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "GetTaskPushNotificationConfigSuccessResponse"}),
     ],
 )
 """The response to reading a push configuration."""
@@ -119,7 +119,7 @@ ListTaskPushNotificationConfigResponse = TypeAliasType(
     "ListTaskPushNotificationConfigResponse",
     Annotated[
         JSONRPCErrorResponse | ListTaskPushNotificationConfigSuccessResponse,
-        ToldApart({"error": "JSONRPCErrorResponse", "result": "ListTaskPushNotificationConfigSuccessResponse"}),
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "ListTaskPushNotificationConfigSuccessResponse"}),
     ],
 )
 """The response to listing push configurations."""
@@ -142,7 +142,7 @@ DeleteTaskPushNotificationConfigResponse = TypeAliasType(
     "DeleteTaskPushNotificationConfigResponse",
     Annotated[
         JSONRPCErrorResponse | DeleteTaskPushNotificationConfigSuccessResponse,
-        ToldApart({"error": "JSONRPCErrorResponse", "result": "DeleteTaskPushNotificationConfigSuccessResponse"}, ("result",)),
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "DeleteTaskPushNotificationConfigSuccessResponse"}, ("result",)),
     ],
 )
 """The response to deleting a push configuration."""

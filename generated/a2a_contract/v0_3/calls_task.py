@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import StrictInt
 from typing_extensions import TypeAliasType
 
-from ..base import AnyOf, JsonNull, ToldApart, WireModel
+from ..base import AnyOf, JsonNull, UnionByMember, WireModel
 from .event import SendMessageResult, StreamResult
 from .jsonrpc import JSONRPCErrorResponse
 from .params import ListTasksParams, ListTasksResult, MessageSendParams, TaskIdParams, TaskQueryParams
@@ -39,7 +39,7 @@ class GetTaskSuccessResponse(WireModel):
 
 GetTaskResponse = TypeAliasType(
     "GetTaskResponse",
-    Annotated[JSONRPCErrorResponse | GetTaskSuccessResponse, ToldApart({"error": "JSONRPCErrorResponse", "result": "GetTaskSuccessResponse"})],
+    Annotated[JSONRPCErrorResponse | GetTaskSuccessResponse, UnionByMember({"error": "JSONRPCErrorResponse", "result": "GetTaskSuccessResponse"})],
 )
 """The response to reading a task."""
 
@@ -70,7 +70,9 @@ class CancelTaskSuccessResponse(WireModel):
 
 CancelTaskResponse = TypeAliasType(
     "CancelTaskResponse",
-    Annotated[JSONRPCErrorResponse | CancelTaskSuccessResponse, ToldApart({"error": "JSONRPCErrorResponse", "result": "CancelTaskSuccessResponse"})],
+    Annotated[
+        JSONRPCErrorResponse | CancelTaskSuccessResponse, UnionByMember({"error": "JSONRPCErrorResponse", "result": "CancelTaskSuccessResponse"})
+    ],
 )
 """The response to canceling a task."""
 
@@ -115,7 +117,7 @@ class SendMessageSuccessResponse(WireModel):
 SendMessageResponse = TypeAliasType(
     "SendMessageResponse",
     Annotated[
-        JSONRPCErrorResponse | SendMessageSuccessResponse, ToldApart({"error": "JSONRPCErrorResponse", "result": "SendMessageSuccessResponse"})
+        JSONRPCErrorResponse | SendMessageSuccessResponse, UnionByMember({"error": "JSONRPCErrorResponse", "result": "SendMessageSuccessResponse"})
     ],
 )
 """The response to a sent message."""
@@ -149,7 +151,7 @@ SendStreamingMessageResponse = TypeAliasType(
     "SendStreamingMessageResponse",
     Annotated[
         JSONRPCErrorResponse | SendStreamingMessageSuccessResponse,
-        ToldApart({"error": "JSONRPCErrorResponse", "result": "SendStreamingMessageSuccessResponse"}),
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "SendStreamingMessageSuccessResponse"}),
     ],
 )
 """One frame of a stream: an item, or the error that ends it."""
@@ -181,6 +183,8 @@ class ListTasksSuccessResponse(WireModel):
 
 ListTasksResponse = TypeAliasType(
     "ListTasksResponse",
-    Annotated[JSONRPCErrorResponse | ListTasksSuccessResponse, ToldApart({"error": "JSONRPCErrorResponse", "result": "ListTasksSuccessResponse"})],
+    Annotated[
+        JSONRPCErrorResponse | ListTasksSuccessResponse, UnionByMember({"error": "JSONRPCErrorResponse", "result": "ListTasksSuccessResponse"})
+    ],
 )
 """The response to listing tasks."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import StrictInt
 from typing_extensions import TypeAliasType
 
-from ..base import AnyOf, JsonAny, JsonNull, JsonObject, ToldApart, WireModel
+from ..base import AnyOf, JsonAny, JsonNull, JsonObject, UnionByMember, WireModel
 from .errors import JSONRPCError
 
 
@@ -57,7 +57,8 @@ class JSONRPCSuccessResponse(WireModel):
 JSONRPCResponse = TypeAliasType(
     "JSONRPCResponse",
     Annotated[
-        JSONRPCErrorResponse | JSONRPCSuccessResponse, ToldApart({"error": "JSONRPCErrorResponse", "result": "JSONRPCSuccessResponse"}, ("result",))
+        JSONRPCErrorResponse | JSONRPCSuccessResponse,
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "JSONRPCSuccessResponse"}, ("result",)),
     ],
 )
 """The response to a call of any method."""

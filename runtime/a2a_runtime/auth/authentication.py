@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import parse_qsl
 
 from a2a_contract.v1_0 import SecurityScheme
-from a2a_runtime.caller import TEAM
+from a2a_runtime.caller import TEAM_PREFIX
 
 if TYPE_CHECKING:
     from litestar.types import HTTPScope
 
-_LONGEST = 1000
-_HALVES = re.compile("[\ud800-\udfff]")
+_MAX_NAME_CHARS = 1000
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-class RefusedError(Exception):
+class InvalidCredentialsError(Exception):
     """A proof that is not believed; ``reason`` is told to whoever brought it, and must not repeat it."""
 
     def __init__(self, reason: str) -> None:
@@ -52,14 +52,14 @@ class Identity:
     """The team whose tasks they share, in place of having their own."""
     claims: Mapping[str, object] = field(default_factory=dict[str, object])
     """What else is known about them."""
-    expires: float | None = None
+    expires_at: float | None = None
     """Until when the proof holds, in seconds since 1970; ``None`` for ever."""
 
     def __post_init__(self) -> None:
         names = f"{self.subject}{self.tenant}{self.team}"
         # An empty subject would own what belongs to all strangers; halves of characters can be kept nowhere.
-        if not self.subject or self.subject.startswith(TEAM) or len(names) > _LONGEST or _HALVES.search(names):
-            raise RefusedError("The proof names nobody who could be a caller")
+        if not self.subject or self.subject.startswith(TEAM_PREFIX) or len(names) > _MAX_NAME_CHARS or _SURROGATES.search(names):
+            raise InvalidCredentialsError("The proof names nobody who could be a caller")
 
 
 @runtime_checkable
@@ -75,7 +75,7 @@ class Authenticator(Protocol):
 
 
 @runtime_checkable
-class Describing(Protocol):
+class DescribesSchemes(Protocol):
     """What a card can say of an authenticator or a gate."""
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
@@ -97,31 +97,31 @@ class Credentials(Mapping[str, str]):
     def __init__(self, scope: HTTPScope) -> None:
         self._scope = scope
 
-    def every(self, header: str) -> tuple[str, ...]:
+    def getlist(self, header: str) -> tuple[str, ...]:
         """Give every value of a header."""
         name = header.lower().encode("latin-1")
         return tuple([value.decode("latin-1") for key, value in self._scope["headers"] if key == name])
 
-    def header(self, name: str) -> str | None:
+    def get_header(self, name: str) -> str | None:
         """Give the value of a header, or refuse one that comes twice."""
         wanted, found = name.lower().encode("latin-1"), None
         for key, value in self._scope["headers"]:
             if key == wanted:
                 if found is not None:
-                    raise _twice("header", name)
+                    raise _duplicate_error("header", name)
                 found = value
         return None if found is None else found.decode("latin-1")
 
-    def parameter(self, name: str) -> str | None:
+    def get_query_parameter(self, name: str) -> str | None:
         """Give the value of a parameter of the query, or refuse one that comes twice."""
-        return _only([value for key, value in self._query if key == name], "parameter", name)
+        return _require_single([value for key, value in self._query if key == name], "parameter", name)
 
-    def cookie(self, name: str) -> str | None:
+    def get_cookie(self, name: str) -> str | None:
         """Give the value of a cookie, or refuse one that comes twice."""
-        return _only([value for key, value in self._cookies if key == name], "cookie", name)
+        return _require_single([value for key, value in self._cookies if key == name], "cookie", name)
 
     @property
-    def client(self) -> str:
+    def client_host(self) -> str:
         """The address that the request came from, as the server tells it."""
         try:
             client = self._scope["client"]
@@ -140,16 +140,16 @@ class Credentials(Mapping[str, str]):
 
     @cached_property
     def _cookies(self) -> Sequence[tuple[str, str]]:
-        pairs = (pair.partition("=") for line in self.every("cookie") for pair in line.split(";"))
+        pairs = (pair.partition("=") for line in self.getlist("cookie") for pair in line.split(";"))
         return [(name.strip(), value.strip().removeprefix('"').removesuffix('"')) for name, _, value in pairs]
 
     def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]  # a default is a text here
         """Give the value of a header, as ``header`` does, or something else."""
-        found = self.header(key)
+        found = self.get_header(key)
         return default if found is None else found
 
     def __getitem__(self, name: str) -> str:
-        value = self.header(name)
+        value = self.get_header(name)
         if value is None:
             raise KeyError(name)
         return value
@@ -164,17 +164,17 @@ class Credentials(Mapping[str, str]):
         return "Credentials(…)"  # what is in here belongs in no log
 
 
-def authorization(headers: Mapping[str, str], scheme: str) -> str | None:
+def parse_authorization(headers: Mapping[str, str], scheme: str) -> str | None:
     """Give what the ``Authorization`` header says under a scheme (in small letters); ``None`` when it names no scheme or another one."""
     said, _, proof = headers.get(_AUTHORIZATION, "").partition(" ")
     return proof.strip() if said.lower() == scheme else None
 
 
-def _only(values: Sequence[str], place: str, name: str) -> str | None:
+def _require_single(values: Sequence[str], kind: str, name: str) -> str | None:
     if len(values) > 1:
-        raise _twice(place, name)
+        raise _duplicate_error(kind, name)
     return values[0] if values else None
 
 
-def _twice(place: str, name: str) -> RefusedError:
-    return RefusedError(f"The {place} {name} comes more than once")
+def _duplicate_error(kind: str, name: str) -> InvalidCredentialsError:
+    return InvalidCredentialsError(f"The {kind} {name} comes more than once")

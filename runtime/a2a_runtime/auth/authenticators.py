@@ -19,16 +19,16 @@ from hashlib import blake2b, scrypt, sha256
 from ipaddress import ip_address, ip_network
 
 from a2a_contract.v1_0 import APIKeySecurityScheme, HTTPAuthSecurityScheme, MutualTlsSecurityScheme, SecurityScheme
-from a2a_runtime.auth.authentication import Credentials, Identity, RefusedError, authorization
-from a2a_runtime.auth.rate_limit import Guesses
+from a2a_runtime.auth.authentication import Credentials, Identity, InvalidCredentialsError, parse_authorization
+from a2a_runtime.auth.rate_limit import FailedAttemptLimiter
 from a2a_runtime.clock import Clock, SystemClock
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_LONGEST = 1000
-_NOBODY = ""  # a key names nobody, until it is found
+_MAX_KEY_CHARS = 1000
+_NO_NAME = ""  # a key names nobody, until it is found
 
 
-class Place(StrEnum):
+class KeyLocation(StrEnum):
     """Where in a request a key stands; the values are those of the card."""
 
     HEADER = "header"
@@ -36,65 +36,65 @@ class Place(StrEnum):
     COOKIE = "cookie"
 
 
-def new_key() -> str:
+def generate_key() -> str:
     """Make a key."""
     return secrets.token_urlsafe(32)
 
 
-def digest(key: str) -> str:
+def digest_key(key: str) -> str:
     """Make what is kept of a key."""
     return sha256(key.encode()).hexdigest()
 
 
-class ApiKeys:
+class ApiKeyAuthenticator:
     """Knows some keys."""
 
     def __init__(
         self,
         keys: Mapping[str, Identity],
         name: str = "X-API-Key",
-        place: Place = Place.HEADER,
+        location: KeyLocation = KeyLocation.HEADER,
         *,
         scheme: str = "apiKey",
-        guesses: Guesses | None = None,
+        failed_attempts: FailedAttemptLimiter | None = None,
     ) -> None:
         wrong = [place for place, each in enumerate(keys, 1) if not _DIGEST.fullmatch(each)]
         if wrong:
             numbers = ", ".join(map(str, wrong))  # never the text itself: it may be a key
             raise ValueError(f"keys are kept as digests, 64 hexadecimal digits, as number {numbers} is not; make one with a2a-gen auth digest")
-        self._blind = secrets.token_bytes(32)
-        self._keys = {self._blinded(each): identity for each, identity in keys.items()}
-        self._name, self._place, self._scheme = name, place, scheme
-        self._guesses = guesses or Guesses()
+        self._digest_secret = secrets.token_bytes(32)
+        self._keys = {self._keyed_digest(each): identity for each, identity in keys.items()}
+        self._name, self._location, self._scheme = name, location, scheme
+        self._failed_attempts = failed_attempts or FailedAttemptLimiter()
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | None:
         """Look up the key of a request."""
-        key = self._key(headers)
+        key = self._read_key(headers)
         if key is None:
             return None
-        mark = self._blinded(digest(key[:_LONGEST]))
-        self._guesses.check(headers, _NOBODY, mark)
-        identity = self._keys.get(mark) if len(key) <= _LONGEST else None
+        mark = self._keyed_digest(digest_key(key[:_MAX_KEY_CHARS]))
+        self._failed_attempts.check(headers, _NO_NAME, mark)
+        identity = self._keys.get(mark) if len(key) <= _MAX_KEY_CHARS else None
         if identity is None:
-            self._guesses.was_wrong(headers, _NOBODY, mark)
-            raise RefusedError("The key is not known")
-        self._guesses.was_right(headers, mark)
+            self._failed_attempts.record_failure(headers, _NO_NAME, mark)
+            raise InvalidCredentialsError("The key is not known")
+        self._failed_attempts.record_success(headers, mark)
         return identity
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Describe the key."""
-        return {self._scheme: SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location=self._place, name=self._name))}
+        return {self._scheme: SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location=self._location, name=self._name))}
 
-    def _blinded(self, found: str) -> bytes:
+    def _keyed_digest(self, key_digest: str) -> bytes:
         """Compare in constant time: what is looked up is nothing that a caller could know or choose, so that its time tells them nothing."""
-        return blake2b(found.encode(), key=self._blind, digest_size=32).digest()
+        return blake2b(key_digest.encode(), key=self._digest_secret, digest_size=32).digest()
 
-    def _key(self, headers: Mapping[str, str]) -> str | None:
-        if self._place is Place.HEADER:
+    def _read_key(self, headers: Mapping[str, str]) -> str | None:
+        if self._location is KeyLocation.HEADER:
             return headers.get(self._name)
         if not isinstance(headers, Credentials):
             return None
-        return headers.parameter(self._name) if self._place is Place.QUERY else headers.cookie(self._name)
+        return headers.get_query_parameter(self._name) if self._location is KeyLocation.QUERY else headers.get_cookie(self._name)
 
 
 # Names and passwords, as HTTP Basic sends them. What is kept of a password is made by scrypt: slow on purpose.
@@ -105,13 +105,13 @@ class ApiKeys:
 # minutes by a keyed digest that only this process can make; taking somebody out of the list, or changing their hash, takes effect at once.
 #
 
-_COST, _BLOCK, _LANES = 2**15, 8, 1
-_MEMORY = 2 * 128 * _COST * _BLOCK
-_MAX_PASSWORD = 1000
-_KNOWN_SECONDS = 300.0
-_AT_ONCE = 4
+_SCRYPT_COST, _SCRYPT_BLOCK_SIZE, _SCRYPT_PARALLELISM = 2**15, 8, 1
+_SCRYPT_MAX_BYTES = 2 * 128 * _SCRYPT_COST * _SCRYPT_BLOCK_SIZE
+_MAX_PASSWORD_CHARS = 1000
+_VERIFIED_SECONDS = 300.0
+_MAX_CONCURRENT_CHECKS = 4
 _BASIC = "basic"
-_HASH = re.compile(r"scrypt\$[A-Za-z0-9+/]{22}==\$[A-Za-z0-9+/]{43}=")
+_HASH_FORMAT = re.compile(r"scrypt\$[A-Za-z0-9+/]{22}==\$[A-Za-z0-9+/]{43}=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,33 +125,35 @@ class User:
 def hash_password(password: str) -> str:
     """Make what is kept of a password."""
     salt = secrets.token_bytes(16)
-    return "$".join(("scrypt", b64encode(salt).decode(), b64encode(_slow(password, salt)).decode()))
+    return "$".join(("scrypt", b64encode(salt).decode(), b64encode(_derive_key(password, salt)).decode()))
 
 
-class Passwords:
+class BasicAuthenticator:
     """Knows some users by their passwords."""
 
-    def __init__(self, users: Mapping[str, User], *, scheme: str = "basic", guesses: Guesses | None = None, clock: Clock | None = None) -> None:
+    def __init__(
+        self, users: Mapping[str, User], *, scheme: str = "basic", failed_attempts: FailedAttemptLimiter | None = None, clock: Clock | None = None
+    ) -> None:
         self._users, self._scheme, self._clock = users, scheme, clock or SystemClock()
-        self._guesses = guesses or Guesses(clock=clock)
-        wrong = [name for name, user in users.items() if not _HASH.fullmatch(user.password_hash)]
+        self._failed_attempts = failed_attempts or FailedAttemptLimiter(clock=clock)
+        wrong = [name for name, user in users.items() if not _HASH_FORMAT.fullmatch(user.password_hash)]
         if wrong:
             raise ValueError(f"the passwords of {', '.join(wrong)} are kept as hashes; make one with a2a-gen auth password")
-        self._nobody = hash_password(secrets.token_urlsafe())
-        self._secret = secrets.token_bytes(32)
-        self._known: dict[str, tuple[bytes, float]] = {}
-        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._dummy_hash = hash_password(secrets.token_urlsafe())
+        self._digest_secret = secrets.token_bytes(32)
+        self._verified: dict[str, tuple[bytes, float]] = {}
+        self._slots = asyncio.Semaphore(_MAX_CONCURRENT_CHECKS)
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | Awaitable[Identity] | None:
         """Check the name and password of a request, at once if they were right a moment ago."""
-        proof = authorization(headers, _BASIC)
+        proof = parse_authorization(headers, _BASIC)
         if proof is None:
             return None
-        name, password = _read(proof)
+        name, password = _parse_basic(proof)
         user = self._users.get(name)
-        kept = self._nobody if user is None else user.password_hash  # a name that nobody has takes as long
-        mark = self._mark(name, password, kept)
-        if user is not None and self._is_known(name, mark):
+        kept = self._dummy_hash if user is None else user.password_hash  # a name that nobody has takes as long
+        mark = self._fingerprint(name, password, kept)
+        if user is not None and self._is_verified(name, mark):
             return user.identity
         return self._check(headers, name, password, mark)
 
@@ -159,43 +161,43 @@ class Passwords:
         """Describe the header."""
         return {self._scheme: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Basic"))}
 
-    async def _check(self, headers: Mapping[str, str], name: str, password: str, mark: bytes) -> Identity:
+    async def _check(self, headers: Mapping[str, str], name: str, password: str, fingerprint: bytes) -> Identity:
         user = self._users.get(name)
-        async with self._room:
-            self._guesses.check(headers, name, mark)  # in here, so that those who wait count what those before them have guessed
-            right = await asyncio.to_thread(_matches, password, self._nobody if user is None else user.password_hash)
+        async with self._slots:
+            self._failed_attempts.check(headers, name, fingerprint)  # in here, so that those who wait count what those before them have guessed
+            right = await asyncio.to_thread(_is_password_of, password, self._dummy_hash if user is None else user.password_hash)
             if user is None or not right:
-                self._guesses.was_wrong(headers, name, mark)
-                raise RefusedError("The name or the password is wrong")
-        self._guesses.was_right(headers, mark)
-        self._known[name] = mark, self._clock.monotonic() + _KNOWN_SECONDS
+                self._failed_attempts.record_failure(headers, name, fingerprint)
+                raise InvalidCredentialsError("The name or the password is wrong")
+        self._failed_attempts.record_success(headers, fingerprint)
+        self._verified[name] = fingerprint, self._clock.monotonic() + _VERIFIED_SECONDS
         return user.identity
 
-    def _is_known(self, name: str, mark: bytes) -> bool:
-        known, until = self._known.get(name, (b"", 0.0))
-        return hmac.compare_digest(known, mark) and self._clock.monotonic() < until
+    def _is_verified(self, name: str, fingerprint: bytes) -> bool:
+        known, until = self._verified.get(name, (b"", 0.0))
+        return hmac.compare_digest(known, fingerprint) and self._clock.monotonic() < until
 
-    def _mark(self, name: str, password: str, kept: str) -> bytes:
-        return blake2b(f"{name}\0{kept}\0{password}".encode(errors="surrogatepass"), key=self._secret).digest()
+    def _fingerprint(self, name: str, password: str, password_hash: str) -> bytes:
+        return blake2b(f"{name}\0{password_hash}\0{password}".encode(errors="surrogatepass"), key=self._digest_secret).digest()
 
 
-def _read(proof: str) -> tuple[str, str]:
+def _parse_basic(encoded: str) -> tuple[str, str]:
     try:
-        name, colon, password = b64decode(proof, validate=True).decode().partition(":")
+        name, colon, password = b64decode(encoded, validate=True).decode().partition(":")
     except ValueError:
         name = colon = password = ""
-    if not colon or len(password) > _MAX_PASSWORD:
-        raise RefusedError("The name and password cannot be read")
+    if not colon or len(password) > _MAX_PASSWORD_CHARS:
+        raise InvalidCredentialsError("The name and password cannot be read")
     return name, password
 
 
-def _matches(password: str, kept: str) -> bool:
-    _, salt, wanted = kept.split("$")
-    return hmac.compare_digest(_slow(password, b64decode(salt)), b64decode(wanted))
+def _is_password_of(password: str, password_hash: str) -> bool:
+    _, salt, wanted = password_hash.split("$")
+    return hmac.compare_digest(_derive_key(password, b64decode(salt)), b64decode(wanted))
 
 
-def _slow(password: str, salt: bytes) -> bytes:
-    return scrypt(password.encode(), salt=salt, n=_COST, r=_BLOCK, p=_LANES, maxmem=_MEMORY, dklen=32)
+def _derive_key(password: str, salt: bytes) -> bytes:
+    return scrypt(password.encode(), salt=salt, n=_SCRYPT_COST, r=_SCRYPT_BLOCK_SIZE, p=_SCRYPT_PARALLELISM, maxmem=_SCRYPT_MAX_BYTES, dklen=32)
 
 
 # Client certificates (mutual TLS), checked by a proxy that says in headers what it has found.
@@ -209,46 +211,46 @@ def _slow(password: str, salt: bytes) -> bytes:
 #
 
 
-class Certificates:
+class MtlsAuthenticator:
     """Knows callers by the names in their certificates: those in ``callers``, or everybody who has one."""
 
     def __init__(
         self,
-        trusted: Iterable[str],
+        trusted_proxies: Iterable[str],
         *,
         subject_header: str = "x-ssl-client-s-dn",
         verified: tuple[str, str] = ("x-ssl-client-verify", "SUCCESS"),
         scheme: str = "mtls",
         callers: Mapping[str, Identity] | None = None,
     ) -> None:
-        self._trusted, self._callers = [ip_network(each) for each in trusted], callers
-        if not self._trusted:
+        self._trusted_networks, self._callers = [ip_network(each) for each in trusted_proxies], callers
+        if not self._trusted_networks:
             raise ValueError("name the addresses of the proxy that checks certificates: trusted=['10.0.0.0/28']")
-        self._subject, (self._verified, self._yes) = subject_header, verified
+        self._subject_header, (self._verified_header, self._verified_value) = subject_header, verified
         self._scheme = scheme
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | None:
         """Take the name that the proxy gives."""
-        subject, verified = headers.get(self._subject), headers.get(self._verified)
-        if not subject and verified != self._yes:
+        subject, verified = headers.get(self._subject_header), headers.get(self._verified_header)
+        if not subject and verified != self._verified_value:
             return None
-        if not isinstance(headers, Credentials) or not self._is_trusted(headers.client):
-            raise RefusedError("A certificate was named by somebody who cannot have checked it")
-        if not subject or verified != self._yes:
-            raise RefusedError("The certificate was not verified")
+        if not isinstance(headers, Credentials) or not self._is_trusted(headers.client_host):
+            raise InvalidCredentialsError("A certificate was named by somebody who cannot have checked it")
+        if not subject or verified != self._verified_value:
+            raise InvalidCredentialsError("The certificate was not verified")
         if self._callers is None:
             return Identity(subject)
         if subject not in self._callers:
-            raise RefusedError("The certificate is that of nobody who is known here")
+            raise InvalidCredentialsError("The certificate is that of nobody who is known here")
         return self._callers[subject]
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Say that a certificate is needed."""
         return {self._scheme: SecurityScheme(mtls_security_scheme=MutualTlsSecurityScheme())}
 
-    def _is_trusted(self, client: str) -> bool:
+    def _is_trusted(self, host: str) -> bool:
         try:
-            address = ip_address(client)
+            address = ip_address(host)
         except ValueError:
             return False
-        return any(address in network for network in self._trusted)
+        return any(address in network for network in self._trusted_networks)

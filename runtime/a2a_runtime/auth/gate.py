@@ -15,15 +15,15 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from a2a_contract.errors import PermissionDeniedError, TokenEmptyError, UnauthenticatedError
 from a2a_contract.v1_0 import HTTPAuthSecurityScheme, SecurityRequirement, SecurityScheme, StringList
-from a2a_runtime.auth.authentication import Authenticator, Credentials, Describing, Identity, RefusedError, authorization
-from a2a_runtime.auth.rate_limit import GuessedTooOftenError, TooOftenError
+from a2a_runtime.auth.authentication import Authenticator, Credentials, DescribesSchemes, Identity, InvalidCredentialsError, parse_authorization
+from a2a_runtime.auth.rate_limit import TooManyFailedAttemptsError, TooManyRequestsError
 from a2a_runtime.caller import Caller
 
-ANYONE = Caller()
+ANONYMOUS = Caller()
 """All callers who have proved nothing: one owner."""
 
 BEARER = "bearer"
-_SOMEBODY = Caller(proofs={BEARER: frozenset()})
+_TOKEN_HOLDER = Caller(schemes={BEARER: frozenset()})
 
 
 class ChallengeError(UnauthenticatedError):
@@ -38,7 +38,7 @@ class EmptyTokenError(ChallengeError, TokenEmptyError):
     """Somebody has sent an empty bearer token."""
 
 
-class ScopeError(PermissionDeniedError):
+class InsufficientScopeError(PermissionDeniedError):
     """The caller is known, and lacks something that they could ask to be given; ``challenge`` says what."""
 
     def __init__(self, missing: frozenset[str], scheme: str = "Bearer") -> None:
@@ -56,7 +56,7 @@ class Gate(Protocol):
 
 
 @runtime_checkable
-class DescribingGate(Gate, Describing, Protocol):
+class DescribableGate(Gate, DescribesSchemes, Protocol):
     """A gate that cards can describe."""
 
     def security_requirements(self) -> Sequence[SecurityRequirement]:
@@ -69,7 +69,7 @@ class OpenGate:
 
     def admit(self, credentials: Credentials) -> Caller:  # noqa: ARG002 - nobody is asked for anything
         """Let everybody in."""
-        return ANYONE
+        return ANONYMOUS
 
 
 class PresenceGate:
@@ -81,14 +81,14 @@ class PresenceGate:
     def admit(self, credentials: Credentials) -> Caller:
         """Look whether there is a token."""
         try:
-            token = authorization(credentials, BEARER)
-        except RefusedError as error:
+            token = parse_authorization(credentials, BEARER)
+        except InvalidCredentialsError as error:
             raise ChallengeError("Bearer", error.reason) from None
         if token is None:
             raise ChallengeError("Bearer", details={"header": "Authorization: Bearer <token>"})
         if not token:
             raise EmptyTokenError("Bearer")
-        return _SOMEBODY
+        return _TOKEN_HOLDER
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Describe the token."""
@@ -102,12 +102,12 @@ class PresenceGate:
 # What ``WWW-Authenticate`` says to a caller who was refused: which schemes there are, and what was wrong with the proof.
 
 
-def challenge_of(schemes: Sequence[SecurityScheme]) -> Callable[[RefusedError | None], str]:
+def build_challenge(schemes: Sequence[SecurityScheme]) -> Callable[[InvalidCredentialsError | None], str]:
     """Make what writes the challenge; the list of schemes does not change, what is wrong with a proof does."""
-    words = list(dict.fromkeys(_word(scheme) for scheme in schemes)) or ["Bearer"]
+    words = list(dict.fromkeys(_auth_scheme(scheme) for scheme in schemes)) or ["Bearer"]
     plain = ", ".join(words)
 
-    def write(refused: RefusedError | None) -> str:
+    def write(refused: InvalidCredentialsError | None) -> str:
         if refused is None or words[0] != "Bearer":
             return plain
         said = refused.reason.encode("ascii", "replace").decode().replace("\\", "").replace('"', "'")
@@ -116,7 +116,7 @@ def challenge_of(schemes: Sequence[SecurityScheme]) -> Callable[[RefusedError | 
     return write
 
 
-def _word(scheme: SecurityScheme) -> str:
+def _auth_scheme(scheme: SecurityScheme) -> str:
     """Name a scheme as HTTP does; proofs that HTTP has no name for are called by where they stand."""
     if scheme.http_auth_security_scheme is not None:
         name = scheme.http_auth_security_scheme.scheme.capitalize()
@@ -129,11 +129,11 @@ def _word(scheme: SecurityScheme) -> str:
 
 # What callers have to prove: by whom it is asked for, and as cards say it.
 
-Requirement: TypeAlias = Mapping[str, Sequence[str]]
+SchemeRequirement: TypeAlias = Mapping[str, Sequence[str]]
 """Names of schemes, each with the scopes or roles that are needed; all of them at once."""
 
 
-def described(requirement: Requirement) -> SecurityRequirement:
+def to_security_requirement(requirement: SchemeRequirement) -> SecurityRequirement:
     """Say a requirement as the card has it."""
     return SecurityRequirement(schemes={name: StringList(list_=list(scopes) or None) for name, scopes in requirement.items()})
 
@@ -153,45 +153,47 @@ def described(requirement: Requirement) -> SecurityRequirement:
 # name it too; what belongs to it belongs to somebody all the same.
 #
 
-_Outcome: TypeAlias = Identity | RefusedError | None
-_DECIDED = (Identity, RefusedError, NoneType)
-_NOTHING: frozenset[str] = frozenset()
+_Outcome: TypeAlias = Identity | InvalidCredentialsError | None
+_OUTCOME_TYPES = (Identity, InvalidCredentialsError, NoneType)
+_NO_SCOPES: frozenset[str] = frozenset()
 
 
-class _Need(NamedTuple):
+class _RequiredScheme(NamedTuple):
     """One scheme of a requirement: who checks it, and what it must give."""
 
-    place: int
+    position: int
     scheme: str
     scopes: frozenset[str]
 
 
-class Checkpoint:
+class AuthGate:
     """Lets in whoever satisfies one of some requirements; without any, whoever has one proof of any kind."""
 
-    def __init__(self, *authenticators: Authenticator, require: Sequence[Requirement] | None = None, same_people: bool = False) -> None:
+    def __init__(self, *authenticators: Authenticator, require: Sequence[SchemeRequirement] | None = None, shared_subjects: bool = False) -> None:
         self._authenticators = authenticators
         self._schemes: dict[str, SecurityScheme] = {}
-        self._places: dict[str, int] = {}
+        self._indexes: dict[str, int] = {}
         for place, each in enumerate(authenticators):
-            self._add(place, each)
+            self._register(place, each)
         if not authenticators:
             raise ValueError("there is nobody who would know any caller; name an authenticator, or use OpenGate() to let everybody in")
-        anything: Sequence[Requirement] = [{name: ()} for name in self._places]
-        self._required = anything if require is None else require
-        needs = [self._needs(each) for each in self._required]
-        self._strangers = () in needs
-        self._needs_of = [each for each in needs if each]
-        self._apart = not same_people and len({each[0].place for each in self._needs_of}) > 1
-        self._challenge = challenge_of([self._schemes[need.scheme] for each in self._needs_of for need in each if need.scheme in self._schemes])
+        anything: Sequence[SchemeRequirement] = [{name: ()} for name in self._indexes]
+        self._requirements = anything if require is None else require
+        needs = [self._to_required_schemes(each) for each in self._requirements]
+        self._allows_anonymous = () in needs
+        self._alternatives = [each for each in needs if each]
+        self._should_qualify_subjects = not shared_subjects and len({each[0].position for each in self._alternatives}) > 1
+        self._challenge = build_challenge(
+            [self._schemes[need.scheme] for each in self._alternatives for need in each if need.scheme in self._schemes]
+        )
 
     def admit(self, credentials: Credentials) -> Caller | Awaitable[Caller]:
         """Ask every authenticator, and decide at once unless one of them takes time."""
         found: list[_Outcome] = []
         for place, each in enumerate(self._authenticators):
-            outcome = _ask(each, credentials)
-            if not isinstance(outcome, _DECIDED):
-                return self._decide_later(found, outcome, [_ask(other, credentials) for other in self._authenticators[place + 1 :]])
+            outcome = _authenticate(each, credentials)
+            if not isinstance(outcome, _OUTCOME_TYPES):
+                return self._decide_async(found, outcome, [_authenticate(other, credentials) for other in self._authenticators[place + 1 :]])
             found.append(outcome)
         return self._decide(found)
 
@@ -201,56 +203,56 @@ class Checkpoint:
 
     def security_requirements(self) -> Sequence[SecurityRequirement]:
         """Say what is required, as the card has it; a requirement with a proof that no card can describe is left out."""
-        told = [each for each in self._required if self._schemes.keys() >= each.keys()]
-        return list(map(described, told))
+        told = [each for each in self._requirements if self._schemes.keys() >= each.keys()]
+        return list(map(to_security_requirement, told))
 
-    def _add(self, place: int, authenticator: object) -> None:
+    def _register(self, index: int, authenticator: object) -> None:
         if not isinstance(authenticator, Authenticator):
             raise TypeError(f"{authenticator!r} is no authenticator: it has no method authenticate(headers)")
-        described: Mapping[str, SecurityScheme] = authenticator.security_schemes() if isinstance(authenticator, Describing) else {}
+        described: Mapping[str, SecurityScheme] = authenticator.security_schemes() if isinstance(authenticator, DescribesSchemes) else {}
         for name in described or (type(authenticator).__name__,):
-            if name in self._places:
+            if name in self._indexes:
                 raise ValueError(f"two authenticators are called {name!r}; give one of them another name")
-            self._places[name] = place
+            self._indexes[name] = index
         self._schemes.update(described)
 
-    def _needs(self, requirement: Requirement) -> tuple[_Need, ...]:
-        unknown = requirement.keys() - self._places.keys()
+    def _to_required_schemes(self, requirement: SchemeRequirement) -> tuple[_RequiredScheme, ...]:
+        unknown = requirement.keys() - self._indexes.keys()
         if unknown:
-            raise ValueError(f"there is no scheme {', '.join(sorted(unknown))}; there are {', '.join(self._places)}")
-        return tuple(_Need(self._places[name], name, frozenset(scopes)) for name, scopes in requirement.items())
+            raise ValueError(f"there is no scheme {', '.join(sorted(unknown))}; there are {', '.join(self._indexes)}")
+        return tuple(_RequiredScheme(self._indexes[name], name, frozenset(scopes)) for name, scopes in requirement.items())
 
-    async def _decide_later(
-        self, found: Sequence[_Outcome], awaited: Awaitable[_Outcome], others: Sequence[_Outcome | Awaitable[_Outcome]]
+    async def _decide_async(
+        self, outcomes: Sequence[_Outcome], pending: Awaitable[_Outcome], others: Sequence[_Outcome | Awaitable[_Outcome]]
     ) -> Caller:
-        rest = [each if isinstance(each, _DECIDED) else await each for each in (awaited, *others)]
-        return self._decide([*found, *rest])
+        rest = [each if isinstance(each, _OUTCOME_TYPES) else await each for each in (pending, *others)]
+        return self._decide([*outcomes, *rest])
 
-    def _decide(self, found: Sequence[_Outcome]) -> Caller:
+    def _decide(self, outcomes: Sequence[_Outcome]) -> Caller:
         missing: frozenset[str] | None = None
-        for needs in self._needs_of:
-            proved = [(need, identity) for need in needs if isinstance(identity := found[need.place], Identity)]
+        for needs in self._alternatives:
+            proved = [(need, identity) for need in needs if isinstance(identity := outcomes[need.position], Identity)]
             if len(proved) < len(needs):
                 continue
-            lacking = _NOTHING.union(*(need.scopes - identity.scopes - identity.roles for need, identity in proved))
+            lacking = _NO_SCOPES.union(*(need.scopes - identity.scopes - identity.roles for need, identity in proved))
             if not lacking:
-                return self._caller(proved)
+                return self._build_caller(proved)
             missing = lacking if missing is None else missing
         if missing is not None:
-            raise ScopeError(missing)
-        if guessed := next((each for each in found if isinstance(each, GuessedTooOftenError)), None):
-            raise TooOftenError(guessed.after)
-        refused = next((each for each in found if isinstance(each, RefusedError)), None)
-        if refused is None and self._strangers and not any(found):
-            return ANYONE
+            raise InsufficientScopeError(missing)
+        if guessed := next((each for each in outcomes if isinstance(each, TooManyFailedAttemptsError)), None):
+            raise TooManyRequestsError(guessed.retry_after_seconds)
+        refused = next((each for each in outcomes if isinstance(each, InvalidCredentialsError)), None)
+        if refused is None and self._allows_anonymous and not any(outcomes):
+            return ANONYMOUS
         raise ChallengeError(self._challenge(refused), "" if refused is None else refused.reason)
 
-    def _caller(self, proved: Sequence[tuple[_Need, Identity]]) -> Caller:
+    def _build_caller(self, proved: Sequence[tuple[_RequiredScheme, Identity]]) -> Caller:
         (first, who), *others = proved
         subject, team = who.subject, who.team
-        if self._apart:
+        if self._should_qualify_subjects:
             subject, team = f"{first.scheme}:{subject}", team and f"{first.scheme}:{team}"
-        caller = Caller(subject, who.tenant, who.scopes, who.roles, who.claims, team, {first.scheme: who.scopes | who.roles}, who.expires)
+        caller = Caller(subject, who.tenant, who.scopes, who.roles, who.claims, team, {first.scheme: who.scopes | who.roles}, who.expires_at)
         for need, also in others:
             if also.tenant and caller.tenant not in {"", also.tenant}:
                 raise ChallengeError(self._challenge(None), "The proofs name different tenants")
@@ -260,22 +262,22 @@ class Checkpoint:
                 scopes=caller.scopes | also.scopes,
                 roles=caller.roles | also.roles,
                 claims={**also.claims, **caller.claims},
-                proofs={**caller.proofs, need.scheme: also.scopes | also.roles},
-                expires=min((each for each in (caller.expires, also.expires) if each is not None), default=None),
+                schemes={**caller.schemes, need.scheme: also.scopes | also.roles},
+                expires_at=min((each for each in (caller.expires_at, also.expires_at) if each is not None), default=None),
             )
         return caller
 
 
-def _ask(authenticator: Authenticator, credentials: Credentials) -> _Outcome | Awaitable[_Outcome]:
+def _authenticate(authenticator: Authenticator, credentials: Credentials) -> _Outcome | Awaitable[_Outcome]:
     try:
         answer = authenticator.authenticate(credentials)
-    except RefusedError as refused:
+    except InvalidCredentialsError as refused:
         return refused
-    return answer if isinstance(answer, _DECIDED) else _awaited(answer)
+    return answer if isinstance(answer, _OUTCOME_TYPES) else _await_outcome(answer)
 
 
-async def _awaited(answer: Awaitable[Identity | None]) -> _Outcome:
+async def _await_outcome(pending: Awaitable[Identity | None]) -> _Outcome:
     try:
-        return await answer
-    except RefusedError as refused:
+        return await pending
+    except InvalidCredentialsError as refused:
         return refused

@@ -28,15 +28,15 @@ from jwt.types import Options
 from jwt.utils import base64url_decode
 from pydantic_core import from_json
 
-from a2a_contract.json_types import is_list, is_object
+from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.v1_0 import HTTPAuthSecurityScheme, OpenIdConnectSecurityScheme, SecurityScheme
-from a2a_runtime.auth.authentication import Identity, RefusedError, authorization
+from a2a_runtime.auth.authentication import Identity, InvalidCredentialsError, parse_authorization
 from a2a_runtime.auth.gate import BEARER
-from a2a_runtime.auth.keys import PUBLIC_ALGORITHMS, SECRET_ALGORITHMS, Keys
+from a2a_runtime.auth.keys import PUBLIC_ALGORITHMS, SECRET_ALGORITHMS, KeyResolver
 
-_LONGEST = 16 * 1024
-_KINDS = frozenset((None, "jwt", "at+jwt", "application/at+jwt"))
-_FOREVER = 2**53
+_MAX_TOKEN_CHARS = 16 * 1024
+_TOKEN_TYPES = frozenset((None, "jwt", "at+jwt", "application/at+jwt"))
+_MAX_TIMESTAMP = 2**53
 _INVALID = "The token is not valid"
 _REASONS: Mapping[type[jwt.InvalidTokenError], str] = {
     ExpiredSignatureError: "The token has expired",
@@ -48,7 +48,7 @@ _REASONS: Mapping[type[jwt.InvalidTokenError], str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class JwtValidation:
     """What a token must say."""
 
     issuer: str
@@ -72,7 +72,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class ClaimNames:
     """Where a token says what. A tenant that is to be in the token and is not there is a reason to refuse it."""
 
     subject: str = "sub"
@@ -87,9 +87,9 @@ class Claims:
 class JwtAuthenticator:
     """Knows the tokens of one issuer."""
 
-    keys: Keys
-    expected: Expected
-    claims: Claims = Claims()
+    keys: KeyResolver
+    validation: JwtValidation
+    claim_names: ClaimNames = ClaimNames()
     scheme: str = BEARER
     """The name that the card has for it."""
     open_id_connect_url: str | None = None
@@ -98,21 +98,21 @@ class JwtAuthenticator:
     _options: Options = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_algorithms", frozenset(self.expected.algorithms))
-        object.__setattr__(self, "_options", {"require": ["exp", "iss", "aud", self.claims.subject]})
+        object.__setattr__(self, "_algorithms", frozenset(self.validation.algorithms))
+        object.__setattr__(self, "_options", {"require": ["exp", "iss", "aud", self.claim_names.subject]})
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | Awaitable[Identity] | None:
         """Check the token of a request, at once if its key is there."""
-        token = authorization(headers, BEARER)
+        token = parse_authorization(headers, BEARER)
         if token is None:
             return None
-        if len(token) > _LONGEST or not token.isascii():
-            raise RefusedError(_INVALID)
-        head = _head(token.partition(".")[0])
+        if len(token) > _MAX_TOKEN_CHARS or not token.isascii():
+            raise InvalidCredentialsError(_INVALID)
+        head = _parse_header(token.partition(".")[0])
         if head.algorithm not in self._algorithms:
-            raise RefusedError("The token is signed by an algorithm that is not taken here")
+            raise InvalidCredentialsError("The token is signed by an algorithm that is not taken here")
         key = self.keys.find(head.key_id, head.algorithm)
-        return self._identity(token, key) if isinstance(key, PyJWK) else self._identity_later(token, key)
+        return self._verify(token, key) if isinstance(key, PyJWK) else self._verify_async(token, key)
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Describe the token."""
@@ -121,11 +121,11 @@ class JwtAuthenticator:
             return {self.scheme: SecurityScheme(open_id_connect_security_scheme=provider)}
         return {self.scheme: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer", bearer_format="JWT"))}
 
-    async def _identity_later(self, token: str, key: Awaitable[PyJWK]) -> Identity:
-        return self._identity(token, await key)
+    async def _verify_async(self, token: str, key: Awaitable[PyJWK]) -> Identity:
+        return self._verify(token, await key)
 
-    def _identity(self, token: str, key: PyJWK) -> Identity:
-        expected = self.expected
+    def _verify(self, token: str, key: PyJWK) -> Identity:
+        expected = self.validation
         try:
             said: Mapping[str, object] = jwt.decode(
                 token,
@@ -137,60 +137,60 @@ class JwtAuthenticator:
                 leeway=expected.leeway,
             )
         except MissingRequiredClaimError as error:
-            raise RefusedError(f"The token does not say its {error.claim}") from None
+            raise InvalidCredentialsError(f"The token does not say its {error.claim}") from None
         except jwt.InvalidTokenError as error:
-            raise RefusedError(_REASONS.get(type(error), _INVALID)) from None
-        names = self.claims
+            raise InvalidCredentialsError(_REASONS.get(type(error), _INVALID)) from None
+        names = self.claim_names
         return Identity(
-            _text(said, names.subject),
-            "" if names.tenant is None else _text(said, names.tenant),
-            _words(said, names.scopes),
-            _words(said, names.roles),
-            "" if names.team is None or names.team not in said else _text(said, names.team),
+            _require_text(said, names.subject),
+            "" if names.tenant is None else _require_text(said, names.tenant),
+            _collect_words(said, names.scopes),
+            _collect_words(said, names.roles),
+            "" if names.team is None or names.team not in said else _require_text(said, names.team),
             said,
-            _end_of(said["exp"]) + expected.leeway,
+            _parse_expiry(said["exp"]) + expected.leeway,
         )
 
 
-class _Head(NamedTuple):
+class _TokenHeader(NamedTuple):
     algorithm: str
     key_id: str | None
 
 
 @lru_cache(maxsize=256)
-def _head(segment: str) -> _Head:
+def _parse_header(segment: str) -> _TokenHeader:
     """Read the first part of a token: the same for all tokens that an issuer signs with one key."""
     try:
         head: object = from_json(base64url_decode(segment))
     except ValueError:
-        raise RefusedError(_INVALID) from None
-    if not is_object(head) or "crit" in head or "b64" in head:
-        raise RefusedError(_INVALID)
+        raise InvalidCredentialsError(_INVALID) from None
+    if not is_json_object(head) or "crit" in head or "b64" in head:
+        raise InvalidCredentialsError(_INVALID)
     algorithm, key_id, kind = head.get("alg"), head.get("kid"), head.get("typ")
-    if not isinstance(algorithm, str) or not isinstance(key_id, str | None) or (kind.lower() if isinstance(kind, str) else kind) not in _KINDS:
-        raise RefusedError(_INVALID)
-    return _Head(algorithm, key_id)
+    if not isinstance(algorithm, str) or not isinstance(key_id, str | None) or (kind.lower() if isinstance(kind, str) else kind) not in _TOKEN_TYPES:
+        raise InvalidCredentialsError(_INVALID)
+    return _TokenHeader(algorithm, key_id)
 
 
-def _text(said: Mapping[str, object], name: str) -> str:
-    value = said.get(name)
+def _require_text(claims: Mapping[str, object], name: str) -> str:
+    value = claims.get(name)
     if not isinstance(value, str) or not value:
-        raise RefusedError(f"The token does not say its {name}")
+        raise InvalidCredentialsError(f"The token does not say its {name}")
     return value
 
 
-def _end_of(said: object) -> float:
+def _parse_expiry(value: object) -> float:
     """Read when a token ends, in whatever form it was found to be right."""
-    return float(min(int(said), _FOREVER)) if isinstance(said, int | float | str) else 0.0
+    return float(min(int(value), _MAX_TIMESTAMP)) if isinstance(value, int | float | str) else 0.0
 
 
-def _words(said: Mapping[str, object], names: Iterable[str]) -> frozenset[str]:
+def _collect_words(claims: Mapping[str, object], names: Iterable[str]) -> frozenset[str]:
     """Read a list that is written as one text or as several."""
     found: list[str] = []
     for name in names:
-        value = said.get(name)
+        value = claims.get(name)
         if isinstance(value, str):
             found += value.split()
-        elif is_list(value):
+        elif is_json_array(value):
             found += [each for each in value if isinstance(each, str)]
     return frozenset(found)

@@ -15,25 +15,25 @@ from jwt import PyJWK, PyJWKError
 from jwt.algorithms import get_default_algorithms
 from jwt.exceptions import InvalidKeyError
 
-from a2a_runtime.auth.authentication import RefusedError
+from a2a_runtime.auth.authentication import InvalidCredentialsError
 
 log = logging.getLogger(__name__)
 
 SECRET_ALGORITHMS = frozenset(("HS256", "HS384", "HS512"))
 PUBLIC_ALGORITHMS = frozenset(("ES256", "ES384", "ES512", "EdDSA", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512"))
 
-_FAMILIES: Mapping[tuple[object, object], frozenset[str]] = {
+_ALGORITHMS_BY_KEY_TYPE: Mapping[tuple[object, object], frozenset[str]] = {
     ("RSA", None): frozenset(("PS256", "PS384", "PS512", "RS256", "RS384", "RS512")),
     ("EC", "P-256"): frozenset(("ES256",)),
     ("EC", "P-384"): frozenset(("ES384",)),
     ("EC", "P-521"): frozenset(("ES512",)),
     ("OKP", "Ed25519"): frozenset(("EdDSA",)),
 }
-_SECRET_BYTES = 32
-_ID_LENGTH = 200
+_MIN_SECRET_BYTES = 32
+_MAX_KEY_ID_CHARS = 200
 
 
-class Keys(Protocol):
+class KeyResolver(Protocol):
     """Knows keys."""
 
     def find(self, key_id: str | None, algorithm: str) -> PyJWK | Awaitable[PyJWK]:
@@ -47,10 +47,10 @@ class KeySet:
     def __init__(self, keys: Iterable[tuple[str | None, PyJWK]] = ()) -> None:
         self._all = tuple(keys)
         self._keys: dict[tuple[str | None, str], PyJWK] = {}
-        self._alone: dict[str, PyJWK | None] = {}
+        self._only_keys: dict[str, PyJWK | None] = {}
         for key_id, key in self._all:
             self._keys[key_id, key.algorithm_name] = key
-            self._alone[key.algorithm_name] = None if key.algorithm_name in self._alone else key
+            self._only_keys[key.algorithm_name] = None if key.algorithm_name in self._only_keys else key
 
     def find(self, key_id: str | None, algorithm: str) -> PyJWK:
         """Find a key, or refuse."""
@@ -61,7 +61,7 @@ class KeySet:
 
     def get(self, key_id: str | None, algorithm: str) -> PyJWK | None:
         """Find a key."""
-        return self._alone.get(algorithm) if key_id is None else self._keys.get((key_id, algorithm))
+        return self._only_keys.get(algorithm) if key_id is None else self._keys.get((key_id, algorithm))
 
     @property
     def ids(self) -> frozenset[str]:
@@ -78,23 +78,23 @@ class KeySet:
         return iter(self._all)
 
 
-def unknown_key() -> RefusedError:
+def unknown_key() -> InvalidCredentialsError:
     """Refuse a token by a key that nobody knows."""
-    return RefusedError("The token is signed with a key that is not known")
+    return InvalidCredentialsError("The token is signed with a key that is not known")
 
 
-def secret(value: str | bytes, algorithm: str = "HS256", key_id: str | None = None) -> KeySet:
+def keys_from_secret(value: str | bytes, algorithm: str = "HS256", key_id: str | None = None) -> KeySet:
     """Make a key of a secret that the issuer and this agent share."""
     raw = value.encode() if isinstance(value, str) else value
     if algorithm not in SECRET_ALGORITHMS:
         raise ValueError(f"{algorithm} takes no secret; {', '.join(sorted(SECRET_ALGORITHMS))} do")
-    if len(raw) < _SECRET_BYTES:
-        raise ValueError(f"a secret for tokens has at least {_SECRET_BYTES} bytes, this one has {len(raw)}")
+    if len(raw) < _MIN_SECRET_BYTES:
+        raise ValueError(f"a secret for tokens has at least {_MIN_SECRET_BYTES} bytes, this one has {len(raw)}")
     shared = {"kty": "oct", "k": urlsafe_b64encode(raw).rstrip(b"=").decode()}
     return KeySet([(key_id, PyJWK(shared, algorithm))])
 
 
-def public_key(pem: str | bytes, algorithm: str, key_id: str | None = None) -> KeySet:
+def keys_from_pem(pem: str | bytes, algorithm: str, key_id: str | None = None) -> KeySet:
     """Make a key of an issuer's public key, as PEM."""
     if algorithm not in PUBLIC_ALGORITHMS:
         raise ValueError(f"{algorithm} has no public keys; {', '.join(sorted(PUBLIC_ALGORITHMS))} have")
@@ -105,25 +105,25 @@ def public_key(pem: str | bytes, algorithm: str, key_id: str | None = None) -> K
     return KeySet([(key_id, PyJWK(document, algorithm))])
 
 
-def published(documents: Iterable[Mapping[str, object]]) -> KeySet:
+def keys_from_jwks(documents: Iterable[Mapping[str, object]]) -> KeySet:
     """Make keys of those that an issuer publishes; what cannot be used is passed over."""
-    return KeySet((_id_of(each), key) for each in documents for name in _algorithms_of(each) if (key := _key_of(each, name)) is not None)
+    return KeySet((_parse_key_id(each), key) for each in documents for name in _list_algorithms(each) if (key := _parse_key(each, name)) is not None)
 
 
-def _id_of(document: Mapping[str, object]) -> str | None:
+def _parse_key_id(document: Mapping[str, object]) -> str | None:
     key_id = document.get("kid")
-    return key_id if isinstance(key_id, str) and len(key_id) <= _ID_LENGTH else None
+    return key_id if isinstance(key_id, str) and len(key_id) <= _MAX_KEY_ID_CHARS else None
 
 
-def _algorithms_of(document: Mapping[str, object]) -> frozenset[str]:
+def _list_algorithms(document: Mapping[str, object]) -> frozenset[str]:
     if document.get("use", "sig") != "sig" or "d" in document:
         return frozenset()
-    family = _FAMILIES.get((document.get("kty"), document.get("crv")), frozenset())
+    family = _ALGORITHMS_BY_KEY_TYPE.get((document.get("kty"), document.get("crv")), frozenset())
     named = document.get("alg")
     return family if named is None else family & {str(named)}
 
 
-def _key_of(document: Mapping[str, object], algorithm: str) -> PyJWK | None:
+def _parse_key(document: Mapping[str, object], algorithm: str) -> PyJWK | None:
     try:
         key = PyJWK(dict(document), algorithm)
         weak = key.Algorithm.check_key_length(key.key)

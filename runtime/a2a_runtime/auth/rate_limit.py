@@ -20,16 +20,16 @@ from ipaddress import IPv6Address, ip_address
 from typing import Protocol
 
 from a2a_contract.errors import RateLimitedError
-from a2a_runtime.auth.authentication import Credentials, RefusedError
+from a2a_runtime.auth.authentication import Credentials, InvalidCredentialsError
 from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.counters import Count, Tally
-from a2a_runtime.counters import Counts as MemoryCounts
+from a2a_runtime.counters import CounterStore, WindowCount
+from a2a_runtime.counters import MemoryCounter as MemoryCounts
 
-ANY = "*"
+ANY_OPERATION = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class RateLimit:
     """So many requests in so many seconds."""
 
     requests: int
@@ -40,23 +40,23 @@ class Rate:
             raise ValueError("a rate lets at least one request in, in some time")
 
 
-class TooOftenError(RateLimitedError):
+class TooManyRequestsError(RateLimitedError):
     """The caller has asked too often; ``after`` says in how many seconds it is worth asking again."""
 
-    def __init__(self, after: float) -> None:
-        self.after = max(1, round(after + 0.5))
-        super().__init__(f"Too many requests; ask again in {self.after} s", details={"retry_after": str(self.after)})
+    def __init__(self, seconds: float) -> None:
+        self.retry_after_seconds = max(1, round(seconds + 0.5))
+        super().__init__(f"Too many requests; ask again in {self.retry_after_seconds} s", details={"retry_after": str(self.retry_after_seconds)})
 
 
-class Counts(Protocol):
+class WindowCounter(Protocol):
     """Counts things for a while."""
 
-    def add(self, key: str, seconds: float) -> Count | Awaitable[Count]:
+    def add(self, key: str, seconds: float) -> WindowCount | Awaitable[WindowCount]:
         """Count one more, and forget the key so many seconds after it was counted for the first time."""
         ...
 
 
-class LocalCounts(MemoryCounts):
+class LocalCounter(MemoryCounts):
     """Counts in this process."""
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -64,59 +64,59 @@ class LocalCounts(MemoryCounts):
 
 
 @dataclass(frozen=True, slots=True)
-class SharedCounts:
+class SharedCounter:
     """Counts in a store, together with all processes that share it."""
 
-    store: Tally
+    store: CounterStore
 
-    def add(self, key: str, seconds: float) -> Awaitable[Count]:
+    def add(self, key: str, seconds: float) -> Awaitable[WindowCount]:
         """Count one more."""
         return self.store.count(key, seconds)
 
 
-class Rates:
+class RateLimiter:
     """The rates of a surface; ``shared`` ones are counted in the store of the agent."""
 
-    def __init__(self, rates: Mapping[str, Rate], counts: Counts | None = None, *, shared: bool = False) -> None:
-        if shared and counts is not None:
+    def __init__(self, limits: Mapping[str, RateLimit], counter: WindowCounter | None = None, *, shared: bool = False) -> None:
+        if shared and counter is not None:
             raise ValueError("shared rates are counted in the store of the agent; leave out counts, or shared=True")
         self.shared = shared
-        self._rates, self._counts = rates, LocalCounts() if counts is None else counts
-        self._knocks = self._counts if isinstance(self._counts, LocalCounts) else LocalCounts()
-        self._all = _together(rates)
+        self._limits, self._counter = limits, LocalCounter() if counter is None else counter
+        self._request_counter = self._counter if isinstance(self._counter, LocalCounter) else LocalCounter()
+        self._combined_limit = _combine_limits(limits)
 
-    def counted_in(self, store: Tally) -> Rates:
+    def with_store(self, store: CounterStore) -> RateLimiter:
         """Give the same rates, counted in a store if they are shared."""
-        return Rates(self._rates, SharedCounts(store)) if self.shared else self
+        return RateLimiter(self._limits, SharedCounter(store)) if self.shared else self
 
-    def knock(self, surface: str, caller: str) -> None:
+    def check_request(self, surface: str, caller: str) -> None:
         """Count a request of which nothing is known but who sends it, or raise that it is one too many, whatever it may ask."""
-        if self._all is not None:
-            count = self._knocks.add(digest_of(surface, caller), self._all.seconds)
-            if count.number > self._all.requests:
-                raise TooOftenError(count.left)
+        if self._combined_limit is not None:
+            count = self._request_counter.add(build_counter_key(surface, caller), self._combined_limit.seconds)
+            if count.number > self._combined_limit.requests:
+                raise TooManyRequestsError(count.seconds_left)
 
-    async def spend(self, surface: str, caller: str, operation: str) -> None:
+    async def check_operation(self, surface: str, caller: str, operation: str) -> None:
         """Count a request, or raise that it is one too many."""
-        name = operation if operation in self._rates else ANY
-        rate = self._rates.get(name)
+        name = operation if operation in self._limits else ANY_OPERATION
+        rate = self._limits.get(name)
         if rate is None:
             return
-        found = self._counts.add(digest_of(surface, caller, name), rate.seconds)
-        count = found if isinstance(found, Count) else await found
+        found = self._counter.add(build_counter_key(surface, caller, name), rate.seconds)
+        count = found if isinstance(found, WindowCount) else await found
         if count.number > rate.requests:
-            raise TooOftenError(count.left)
+            raise TooManyRequestsError(count.seconds_left)
 
 
-def _together(rates: Mapping[str, Rate]) -> Rate | None:
+def _combine_limits(limits: Mapping[str, RateLimit]) -> RateLimit | None:
     """Find what only those exceed who exceed one of the rates too; nothing, if an operation without a rate may be asked for ever."""
-    if ANY not in rates:
+    if ANY_OPERATION not in limits:
         return None
-    longest = max(each.seconds for each in rates.values())
-    return Rate(sum(each.requests * (math.ceil(longest / each.seconds) + 1) for each in rates.values()), longest)
+    longest = max(each.seconds for each in limits.values())
+    return RateLimit(sum(each.requests * (math.ceil(longest / each.seconds) + 1) for each in limits.values()), longest)
 
 
-def digest_of(*names: str) -> str:
+def build_counter_key(*names: str) -> str:
     """Make a key of some names: short, and nothing that a client has said."""
     return blake2b("\0".join(names).encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
@@ -136,79 +136,81 @@ def digest_of(*names: str) -> str:
 # Counted in this process: with several replicas there are as many times as many guesses.
 #
 
-_REMEMBERED = 10_000
-_HOST_BITS = 64
+_MAX_REMEMBERED = 10_000
+_IPV6_HOST_BITS = 64
 
 
-class GuessedTooOftenError(RefusedError):
+class TooManyFailedAttemptsError(InvalidCredentialsError):
     """A proof that is not even looked at, because too many wrong ones came from the same address; ``after`` says how many seconds that lasts."""
 
-    def __init__(self, after: float) -> None:
+    def __init__(self, seconds: float) -> None:
         super().__init__("Too many wrong proofs")
-        self.after = after
+        self.retry_after_seconds = seconds
 
 
-class Guesses:
+class FailedAttemptLimiter:
     """Counts wrong proofs. A proof is known again by a mark, from which nobody can tell what it was."""
 
-    def __init__(self, of_name: Rate | None = Rate(10, 60), of_address: Rate | None = Rate(50, 60), clock: Clock | None = None) -> None:
-        self._of_name, self._of_address, self._clock = of_name, of_address, clock or SystemClock()
-        self._counts = MemoryCounts(self._clock)
-        self._right: dict[tuple[str, bytes], None] = {}
-        self._wrong: dict[tuple[str, bytes], None] = {}
-        self._seconds = max((each.seconds for each in (of_name, of_address) if each), default=0.0)
-        self._quiet_after = float("-inf")
+    def __init__(
+        self, per_name: RateLimit | None = RateLimit(10, 60), per_address: RateLimit | None = RateLimit(50, 60), clock: Clock | None = None
+    ) -> None:
+        self._per_name, self._per_address, self._clock = per_name, per_address, clock or SystemClock()
+        self._counter = MemoryCounts(self._clock)
+        self._accepted: dict[tuple[str, bytes], None] = {}
+        self._rejected: dict[tuple[str, bytes], None] = {}
+        self._longest_window_seconds = max((each.seconds for each in (per_name, per_address) if each), default=0.0)
+        self._counting_until = float("-inf")
 
-    def check(self, headers: Mapping[str, str], name: str, mark: bytes) -> None:
+    def check(self, headers: Mapping[str, str], name: str, fingerprint: bytes) -> None:
         """Refuse a proof that comes from where too many were wrong."""
-        if self._clock.monotonic() >= self._quiet_after:  # nobody has guessed lately
+        if self._clock.monotonic() >= self._counting_until:  # nobody has guessed lately
             return
-        client = _client(headers)
-        if (client, mark) in self._right:
+        client = _get_client_host(headers)
+        if (client, fingerprint) in self._accepted:
             return
-        for rate, key in self._counted(client, name):
-            count = self._counts.get(key)
+        for rate, key in self._select_limits(client, name):
+            count = self._counter.get(key)
             if count.number >= rate.requests:
-                raise GuessedTooOftenError(count.left)
+                raise TooManyFailedAttemptsError(count.seconds_left)
 
-    def was_right(self, headers: Mapping[str, str], mark: bytes) -> None:
+    def record_success(self, headers: Mapping[str, str], fingerprint: bytes) -> None:
         """Remember who was let in."""
-        _remember(self._right, (_client(headers), mark))
+        _remember(self._accepted, (_get_client_host(headers), fingerprint))
 
-    def was_wrong(self, headers: Mapping[str, str], name: str, mark: bytes) -> None:
+    def record_failure(self, headers: Mapping[str, str], name: str, fingerprint: bytes) -> None:
         """Count a guess, if it is a new one."""
-        client = _client(headers)
-        if (client, mark) in self._wrong:
+        client = _get_client_host(headers)
+        if (client, fingerprint) in self._rejected:
             return
-        _remember(self._wrong, (client, mark))
-        for rate, key in self._counted(client, name):
-            self._counts.add(key, rate.seconds)
-        self._quiet_after = self._clock.monotonic() + self._seconds
+        _remember(self._rejected, (client, fingerprint))
+        for rate, key in self._select_limits(client, name):
+            self._counter.add(key, rate.seconds)
+        self._counting_until = self._clock.monotonic() + self._longest_window_seconds
 
-    def _counted(self, client: str, name: str) -> Iterator[tuple[Rate, str]]:
-        where = _network(client)
-        if self._of_name is not None:
-            yield self._of_name, digest_of(where, "name", name)
-        if self._of_address is not None:
-            yield self._of_address, digest_of(where)
-
-
-def _client(headers: Mapping[str, str]) -> str:
-    return headers.client if isinstance(headers, Credentials) else ""
+    def _select_limits(self, host: str, name: str) -> Iterator[tuple[RateLimit, str]]:
+        where = _to_network(host)
+        if self._per_name is not None:
+            yield self._per_name, build_counter_key(where, "name", name)
+        if self._per_address is not None:
+            yield self._per_address, build_counter_key(where)
 
 
-def _network(client: str) -> str:
+def _get_client_host(headers: Mapping[str, str]) -> str:
+    return headers.client_host if isinstance(headers, Credentials) else ""
+
+
+def _to_network(host: str) -> str:
     """Name what one caller has at least: an address of version 4, a network of version 6."""
     try:
-        address = ip_address(client)
+        address = ip_address(host)
     except ValueError:
-        return client
+        return host
     if not isinstance(address, IPv6Address):
-        return client
-    return str(address.ipv4_mapped or int(address) >> _HOST_BITS)
+        return host
+    return str(address.ipv4_mapped or int(address) >> _IPV6_HOST_BITS)
 
 
-def _remember(known: dict[tuple[str, bytes], None], what: tuple[str, bytes]) -> None:
-    known[what] = None
-    if len(known) > _REMEMBERED:
-        del known[next(iter(known))]
+def _remember(entries: dict[tuple[str, bytes], None], entry: tuple[str, bytes]) -> None:
+    entries[entry] = None
+    if len(entries) > _MAX_REMEMBERED:
+        del entries[next(iter(entries))]

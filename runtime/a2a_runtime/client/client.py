@@ -50,21 +50,21 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
     TaskState,
 )
-from a2a_runtime.client.auth import ByCard, Proof, proof_of
-from a2a_runtime.client.card_resolver import CardSource
-from a2a_runtime.client.connection import AgentLine, KeyedLine
-from a2a_runtime.client.errors import UnreadableAnswerError
+from a2a_runtime.client.auth import CardAuth, Credential, build_auth
+from a2a_runtime.client.card_resolver import CardResolver
+from a2a_runtime.client.connection import AgentConnection, IdempotentConnection
+from a2a_runtime.client.errors import InvalidResponseError
 from a2a_runtime.client.options import ClientOptions, SendOptions
 from a2a_runtime.client.stream import TaskStream
-from a2a_runtime.client.transport import Courier
+from a2a_runtime.client.transport import HttpTransport
 
 # The webhooks of a task.
 
-SomeTask: TypeAlias = Task | str
+TaskOrId: TypeAlias = Task | str
 """A task, or its id."""
 
 
-def id_of(task: SomeTask) -> str:
+def to_task_id(task: TaskOrId) -> str:
     """Name a task."""
     return task.id if isinstance(task, Task) else task
 
@@ -72,34 +72,36 @@ def id_of(task: SomeTask) -> str:
 class PushConfigs:
     """Who is told about a task; ``client.push_configs``."""
 
-    def __init__(self, line: AgentLine) -> None:
-        self._line = line
+    def __init__(self, connection: AgentConnection) -> None:
+        self._connection = connection
 
-    async def create(self, task: SomeTask, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+    async def create(self, task: TaskOrId, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
         """Have the updates of a task delivered to a URL; the answer names the configuration."""
-        request = config.model_copy(update={"task_id": id_of(task)})
-        return await self._line.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
+        request = config.model_copy(update={"task_id": to_task_id(task)})
+        return await self._connection.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
 
-    async def get(self, task: SomeTask, config_id: str) -> TaskPushNotificationConfig:
+    async def get(self, task: TaskOrId, config_id: str) -> TaskPushNotificationConfig:
         """Read one configuration."""
-        request = GetTaskPushNotificationConfigRequest(task_id=id_of(task), id=config_id)
-        return await self._line.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
+        request = GetTaskPushNotificationConfigRequest(task_id=to_task_id(task), id=config_id)
+        return await self._connection.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
 
-    async def list(self, task: SomeTask) -> AsyncIterator[TaskPushNotificationConfig]:
+    async def list(self, task: TaskOrId) -> AsyncIterator[TaskPushNotificationConfig]:
         """Give all configurations of a task, page by page."""
         token: str | None = None
         while True:
-            request = ListTaskPushNotificationConfigsRequest(task_id=id_of(task), page_token=token)
-            page = await self._line.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, request, ListTaskPushNotificationConfigsResponse)
+            request = ListTaskPushNotificationConfigsRequest(task_id=to_task_id(task), page_token=token)
+            page = await self._connection.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, request, ListTaskPushNotificationConfigsResponse)
             for config in page.configs or ():
                 yield config
             if not page.next_page_token or page.next_page_token == token:
                 return
             token = page.next_page_token
 
-    async def delete(self, task: SomeTask, config_id: str) -> None:
+    async def delete(self, task: TaskOrId, config_id: str) -> None:
         """Have nothing more delivered to a URL."""
-        await self._line.tell(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=id_of(task), id=config_id))
+        await self._connection.call_empty(
+            DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=to_task_id(task), id=config_id)
+        )
 
 
 # Messages made of what people have: a text, some data, parts.
@@ -107,21 +109,21 @@ class PushConfigs:
 Content: TypeAlias = "str | Part | Message | Mapping[str, object] | Sequence[Part | str | Mapping[str, object]]"
 """What can be sent: a text, data (an object), a part, several of these, or a whole message."""
 
-_NOTHING = SendOptions()
+_NO_OPTIONS = SendOptions()
 
 
-def message_of(content: Content, task: Task | str | None = None, context_id: str | None = None, options: SendOptions = _NOTHING) -> Message:
+def build_message(content: Content, task: Task | str | None = None, context_id: str | None = None, options: SendOptions = _NO_OPTIONS) -> Message:
     """Make a message of the user, about a task or in a conversation; a whole message keeps all that it says itself."""
     if isinstance(task, Task):
         context_id = context_id or task.context_id
         task = task.id
     if isinstance(content, Message):
-        return _completed(content, task, context_id, options)
+        return _complete_message(content, task, context_id, options)
     pieces: Sequence[Part | str | Mapping[str, object]] = [content] if isinstance(content, str | Part | Mapping) else content
-    return _completed(Message(parts=[part_of(each) for each in pieces]), task, context_id, options)
+    return _complete_message(Message(parts=[build_part(each) for each in pieces]), task, context_id, options)
 
 
-def part_of(content: str | Part | Mapping[str, object]) -> Part:
+def build_part(content: str | Part | Mapping[str, object]) -> Part:
     """Make one part: of a text, or of data."""
     match content:
         case Part():
@@ -132,21 +134,21 @@ def part_of(content: str | Part | Mapping[str, object]) -> Part:
             return Part(data=dict(content))
 
 
-def _completed(message: Message, task_id: str | None, context_id: str | None, options: SendOptions) -> Message:
+def _complete_message(message: Message, task_id: str | None, context_id: str | None, options: SendOptions) -> Message:
     missing: dict[str, object] = {
         "message_id": message.message_id or options.message_id or str(uuid4()),
         "role": Role.USER if message.role is Role.UNSPECIFIED else message.role,
         "task_id": message.task_id or task_id,
         "context_id": message.context_id or context_id,
     }
-    if options.references is not None and message.reference_task_ids is None:
-        missing["reference_task_ids"] = [*options.references]
+    if options.reference_task_ids is not None and message.reference_task_ids is None:
+        missing["reference_task_ids"] = [*options.reference_task_ids]
     if options.extensions is not None and message.extensions is None:
         missing["extensions"] = [*options.extensions]
     return message.model_copy(update=missing)
 
 
-_POOL = httpx.Limits(max_connections=None, max_keepalive_connections=20)  # a stream holds a connection for as long as its task runs
+_POOL_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)  # a stream holds a connection for as long as its task runs
 
 
 class A2AClient:
@@ -161,19 +163,19 @@ class A2AClient:
         self,
         url: str,
         *,
-        auth: httpx.Auth | str | Mapping[str, Proof] | None = None,
+        auth: httpx.Auth | str | Mapping[str, Credential] | None = None,
         timeout: float = 300.0,
         options: ClientOptions | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         options = options or ClientOptions()
-        shown = None if auth is None else proof_of(auth)
-        by_card = shown if isinstance(shown, ByCard) else None
-        http = httpx.AsyncClient(auth=shown, transport=transport, limits=_POOL, verify=(by_card and by_card.tls) or True)
-        self._courier = Courier(http, options, timeout)
-        self._cards = CardSource(url, self._courier, options, options.headers)
-        self._line = AgentLine(self._courier, self._cards, options, by_card)
-        self.push_configs = PushConfigs(self._line)
+        shown = None if auth is None else build_auth(auth)
+        by_card = shown if isinstance(shown, CardAuth) else None
+        http = httpx.AsyncClient(auth=shown, transport=transport, limits=_POOL_LIMITS, verify=(by_card and by_card.ssl_context) or True)
+        self._transport = HttpTransport(http, options, timeout)
+        self._card_resolver = CardResolver(url, self._transport, options, options.headers)
+        self._connection = AgentConnection(self._transport, self._card_resolver, options, by_card)
+        self.push_configs = PushConfigs(self._connection)
 
     async def __aenter__(self) -> Self:
         return self
@@ -183,44 +185,44 @@ class A2AClient:
 
     async def aclose(self) -> None:
         """Close every connection; streams that are still read end with ``ClosedError``."""
-        await self._courier.aclose()
+        await self._transport.aclose()
 
-    async def card(self, *, fresh: bool = False) -> AgentCard:
+    async def get_card(self, *, refresh: bool = False) -> AgentCard:
         """Read the agent's card: the one that is kept while it is good, or with ``fresh`` the one that the agent has now."""
-        return (await self._cards.get(fresh=fresh)).card
+        return (await self._card_resolver.get(refresh=refresh)).card
 
-    async def extended_card(self) -> AgentCard:
+    async def get_extended_card(self) -> AgentCard:
         """Read the card that only known callers see."""
-        return await self._line.extended_card()
+        return await self._connection.get_extended_card()
 
     async def send(
-        self, content: Content, *, task: SomeTask | None = None, context_id: str | None = None, wait: bool = True, options: SendOptions | None = None
+        self, content: Content, *, task: TaskOrId | None = None, context_id: str | None = None, wait: bool = True, options: SendOptions | None = None
     ) -> Task | Message:
         """Send a message, about a task or in a conversation if one is named, and wait for the answer or, with ``wait=False``, only for the task."""
         options = options or SendOptions()
-        request = _request(message_of(content, task, context_id, options), options, wait=wait)
-        answer = await self._line.call(SEND_MESSAGE, request, SendMessageResponse, options.idempotency_key or str(uuid4()))
+        request = _build_request(build_message(content, task, context_id, options), options, wait=wait)
+        answer = await self._connection.call(SEND_MESSAGE, request, SendMessageResponse, options.idempotency_key or str(uuid4()))
         found = answer.task or answer.message
         if found is None:
-            raise UnreadableAnswerError("The answer to a message holds neither a task nor a message")
+            raise InvalidResponseError("The answer to a message holds neither a task nor a message")
         return found
 
     def stream(
-        self, content: Content, *, task: SomeTask | None = None, context_id: str | None = None, options: SendOptions | None = None
+        self, content: Content, *, task: TaskOrId | None = None, context_id: str | None = None, options: SendOptions | None = None
     ) -> TaskStream:
         """Send a message when the stream is entered, and give everything that happens until the task ends."""
         options = options or SendOptions()
-        request = _request(message_of(content, task, context_id, options), options, wait=True)
-        return TaskStream(KeyedLine(self._line, options.idempotency_key or str(uuid4())), SEND_STREAMING_MESSAGE, request)
+        request = _build_request(build_message(content, task, context_id, options), options, wait=True)
+        return TaskStream(IdempotentConnection(self._connection, options.idempotency_key or str(uuid4())), SEND_STREAMING_MESSAGE, request)
 
-    def subscribe(self, task: SomeTask, *, cursor: str | None = None) -> TaskStream:
+    def subscribe(self, task: TaskOrId, *, cursor: str | None = None) -> TaskStream:
         """Give what happens to a task from now on, or from after the event with the number ``cursor``."""
-        request = SubscribeToTaskRequest(id=id_of(task))
-        return TaskStream(self._line, SUBSCRIBE_TO_TASK, request, task_id=id_of(task), cursor=cursor)
+        request = SubscribeToTaskRequest(id=to_task_id(task))
+        return TaskStream(self._connection, SUBSCRIBE_TO_TASK, request, task_id=to_task_id(task), cursor=cursor)
 
-    async def get(self, task: SomeTask, *, history_length: int | None = None) -> Task:
+    async def get(self, task: TaskOrId, *, history_length: int | None = None) -> Task:
         """Read a task as it is now."""
-        return await self._line.call(GET_TASK, GetTaskRequest(id=id_of(task), history_length=history_length), Task)
+        return await self._connection.call(GET_TASK, GetTaskRequest(id=to_task_id(task), history_length=history_length), Task)
 
     async def list(
         self,
@@ -228,7 +230,7 @@ class A2AClient:
         context_id: str | None = None,
         state: State | None = None,
         since: datetime | None = None,
-        artifacts: bool = False,
+        include_artifacts: bool = False,
         history_length: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[Task]:
@@ -237,28 +239,28 @@ class A2AClient:
             context_id=context_id,
             status=None if state is None else TaskState(state),
             status_timestamp_after=since,
-            include_artifacts=artifacts or None,
+            include_artifacts=include_artifacts or None,
             history_length=history_length,
             page_size=page_size,
         )
         while True:
-            page = await self._line.call(LIST_TASKS, request, ListTasksResponse)
+            page = await self._connection.call(LIST_TASKS, request, ListTasksResponse)
             for task in page.tasks:
                 yield task
             if not page.next_page_token or page.next_page_token == request.page_token:
                 return
             request = request.model_copy(update={"page_token": page.next_page_token})
 
-    async def cancel(self, task: SomeTask, *, metadata: Mapping[str, object] | None = None) -> Task:
+    async def cancel(self, task: TaskOrId, *, metadata: Mapping[str, object] | None = None) -> Task:
         """Ask for a task to stop."""
-        request = CancelTaskRequest(id=id_of(task), metadata=None if metadata is None else dict(metadata))
-        return await self._line.call(CANCEL_TASK, request, Task)
+        request = CancelTaskRequest(id=to_task_id(task), metadata=None if metadata is None else dict(metadata))
+        return await self._connection.call(CANCEL_TASK, request, Task)
 
 
-def _request(message: Message, options: SendOptions, *, wait: bool) -> SendMessageRequest:
+def _build_request(message: Message, options: SendOptions, *, wait: bool) -> SendMessageRequest:
     configuration = SendMessageConfiguration(
         accepted_output_modes=None if options.output_modes is None else [*options.output_modes],
-        task_push_notification_config=options.push,
+        task_push_notification_config=options.push_config,
         history_length=options.history_length,
         return_immediately=not wait,
     )

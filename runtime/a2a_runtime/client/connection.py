@@ -18,193 +18,199 @@ from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
 from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION
 from a2a_contract.errors import InvalidParamsError, UnsupportedOperationError
-from a2a_contract.field_paths import places
+from a2a_contract.field_paths import field_paths
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskRequest, SendMessageRequest, StreamResponse, Task
-from a2a_runtime.client.auth import ByCard
-from a2a_runtime.client.card_resolver import CardSource, Found
-from a2a_runtime.client.errors import ForeignHostError, UnreadableAnswerError
+from a2a_runtime.client.auth import CardAuth
+from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard
+from a2a_runtime.client.errors import InvalidResponseError, UntrustedHostError
 from a2a_runtime.client.options import ClientOptions
-from a2a_runtime.client.protocols import Question, Voice, choose, pinned, voice_at
+from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol, choose_interface, interface_from_pin
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
-from a2a_runtime.client.transport import Courier, Safety, is_repeatable, safety_of
-from a2a_runtime.idempotency import is_promised
+from a2a_runtime.client.transport import HttpTransport, RetrySafety, get_retry_safety, is_retryable_error
+from a2a_runtime.idempotency import supports_idempotency
 
-_EVENTS = "text/event-stream"
-_ERROR = "error"
-_TENANT = "{tenant}"
+_EVENT_STREAM = "text/event-stream"
+_ERROR_EVENT = "error"
+_TENANT_PLACEHOLDER = "{tenant}"
 
-Answer = TypeVar("Answer", bound=WireModel)
+ResponseModel = TypeVar("ResponseModel", bound=WireModel)
 
 
-class AgentLine:
+class AgentConnection:
     """Everything that is asked of an agent goes through here."""
 
-    def __init__(self, courier: Courier, cards: CardSource, options: ClientOptions, proofs: ByCard | None = None) -> None:
-        if options.at and proofs is not None:
+    def __init__(self, transport: HttpTransport, card_resolver: CardResolver, options: ClientOptions, card_auth: CardAuth | None = None) -> None:
+        if options.interface_url and card_auth is not None:
             raise ValueError("proofs by the names of schemes are chosen by the card, and at=… asks for none; give the proof itself as auth")
-        self._courier, self._cards, self._options, self._proofs = courier, cards, options, proofs
-        self._found: Found | None = None
-        self._voice = voice_at(pinned(options.at, options.pin)) if options.at else None
+        self._transport, self._card_resolver, self._options, self._card_auth = transport, card_resolver, options, card_auth
+        self._resolved_card: ResolvedCard | None = None
+        self._protocol = build_protocol(interface_from_pin(options.interface_url, options.pin)) if options.interface_url else None
 
-    async def voice(self) -> Voice:
+    async def resolve_protocol(self) -> ClientProtocol:
         """Give what speaks to the agent, by its card as it is now."""
-        if self._options.at and self._voice:
-            return self._voice
-        found = await self._cards.get()
-        if self._voice is None or found is not self._found:
-            interface = choose(found.card, found.dialect, found.url, self._options.pin)
+        if self._options.interface_url and self._protocol:
+            return self._protocol
+        found = await self._card_resolver.get()
+        if self._protocol is None or found is not self._resolved_card:
+            interface = choose_interface(found.card, found.dialect, found.url, self._options.pin)
             self._check_host(interface.url)
-            self._voice = voice_at(interface)
-            if self._proofs is not None:
-                self._proofs.choose(found.card)
-            self._found = found
-        return self._voice
+            self._protocol = build_protocol(interface)
+            if self._card_auth is not None:
+                self._card_auth.choose(found.card)
+            self._resolved_card = found
+        return self._protocol
 
-    async def call(self, operation: Operation, request: WireModel, of: type[Answer], key: str | None = None) -> Answer:
+    async def call(
+        self, operation: Operation, request: WireModel, response_type: type[ResponseModel], idempotency_key: str | None = None
+    ) -> ResponseModel:
         """Ask for one answer of a type."""
-        answer = await self._asked(operation, request, key)
-        if not isinstance(answer, of):
-            raise UnreadableAnswerError(f"The answer to {operation.name} is empty")
+        answer = await self._execute(operation, request, idempotency_key)
+        if not isinstance(answer, response_type):
+            raise InvalidResponseError(f"The answer to {operation.name} is empty")
         return answer
 
-    async def extended_card(self) -> AgentCard:
+    async def get_extended_card(self) -> AgentCard:
         """Read the card that only known callers see, and believe as much of it as of the other one."""
-        voice = await self.voice()
-        body = await self._answer(voice, GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), None)
-        card = voice.hear(GET_EXTENDED_AGENT_CARD, body)
+        voice = await self.resolve_protocol()
+        body = await self._fetch(voice, GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), None)
+        card = voice.decode(GET_EXTENDED_AGENT_CARD, body)
         if not isinstance(card, AgentCard):
-            raise UnreadableAnswerError(f"The answer to {GET_EXTENDED_AGENT_CARD.name} is empty")
+            raise InvalidResponseError(f"The answer to {GET_EXTENDED_AGENT_CARD.name} is empty")
         dialect = voice.interface.dialect
         written_in = DIALECTS[dialect.form_of] if dialect.form_of else dialect
-        return (await self._cards.believed(Found(card, written_in, voice.interface.url, voice.content(body)))).card
+        return (await self._card_resolver.verify(ResolvedCard(card, written_in, voice.interface.url, voice.extract_result(body)))).card
 
-    async def tell(self, operation: Operation, request: WireModel) -> None:
+    async def call_empty(self, operation: Operation, request: WireModel) -> None:
         """Ask for something to be done that has no answer."""
-        await self._asked(operation, request, None)
+        await self._execute(operation, request, None)
 
-    async def task(self, task_id: str) -> Task:
+    async def get_task(self, task_id: str) -> Task:
         """Read a task as it is now."""
         return await self.call(GET_TASK, GetTaskRequest(id=task_id), Task)
 
-    async def pause(self, failures: int) -> bool:
+    async def wait_before_retry(self, failures: int) -> bool:
         """Wait before the next attempt; say whether there is to be one."""
-        wait = self._courier.wait(failures)
+        wait = self._transport.get_retry_delay(failures)
         if wait is None:
             return False
         await self._options.clock.sleep(wait)
         return True
 
-    def may_repeat(self, operation: Operation, failure: Exception, key: str | None = None) -> bool:
+    def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None = None) -> bool:
         """Say whether it is safe to ask again after a failure."""
-        return is_repeatable(self._safety(operation, key), failure)
+        return is_retryable_error(self._get_retry_safety(operation, idempotency_key), error)
 
-    def _safety(self, operation: Operation, key: str | None) -> Safety:
+    def _get_retry_safety(self, operation: Operation, idempotency_key: str | None) -> RetrySafety:
         """Trust in a key only where the agent is known to heed it: to others, a repeated message is another one."""
-        keyed = self._options.retries.keyed
+        keyed = self._options.retry_policy.idempotent
         if keyed is None:
-            keyed = self._found is not None and is_promised(self._found.card)
-        return safety_of(operation, key if keyed else None)
+            keyed = self._resolved_card is not None and supports_idempotency(self._resolved_card.card)
+        return get_retry_safety(operation, idempotency_key if keyed else None)
 
-    async def frames(self, operation: Operation, request: WireModel, cursor: str | None, key: str | None = None) -> AsyncGenerator[ServerEvent, None]:
+    async def stream_events(
+        self, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None = None
+    ) -> AsyncGenerator[ServerEvent, None]:
         """Ask for a stream and give its frames; an agent that does not stream gives the one answer that it has."""
-        voice = await self.voice()
-        if operation is SEND_STREAMING_MESSAGE and self._found and not self._found.card.capabilities.streaming:
+        voice = await self.resolve_protocol()
+        if operation is SEND_STREAMING_MESSAGE and self._resolved_card and not self._resolved_card.card.capabilities.streaming:
             operation = SEND_MESSAGE
         if operation is SEND_MESSAGE:
-            yield ServerEvent(MESSAGE, await self._answer(voice, operation, request, key), None)
+            yield ServerEvent(MESSAGE, await self._fetch(voice, operation, request, idempotency_key), None)
             return
         further = {"last-event-id": cursor} if cursor else {}
-        headers = self._headers(voice, request, key) | {"accept": _EVENTS, "cache-control": "no-store"} | further
-        async with self._courier.open(self._say(voice, operation, request), headers) as response:
-            if not response.is_success or not response.headers.get("content-type", "").lower().startswith(_EVENTS):
-                yield await self._alone(voice, operation, response)
+        headers = self._build_headers(voice, request, idempotency_key) | {"accept": _EVENT_STREAM, "cache-control": "no-store"} | further
+        async with self._transport.open_stream(self._encode_request(voice, operation, request), headers) as response:
+            if not response.is_success or not response.headers.get("content-type", "").lower().startswith(_EVENT_STREAM):
+                yield await self._read_single_response(voice, operation, response)
                 return
-            parser = EventParser(self._options.limits.event)
-            async with aclosing(self._courier.chunks(response)) as chunks:
+            parser = EventParser(self._options.limits.event_bytes)
+            async with aclosing(self._transport.iter_chunks(response)) as chunks:
                 async for chunk in chunks:
                     for event in parser.feed(chunk):
                         if event.data:
                             yield event
 
-    async def event(self, operation: Operation, frame: ServerEvent) -> StreamResponse:
+    async def decode_event(self, operation: Operation, event: ServerEvent) -> StreamResponse:
         """Read a frame, or raise the error that it tells of."""
-        voice = await self.voice()
-        if frame.name == _ERROR:
-            raise voice.refusal(operation, HTTPStatus.OK, frame.data)
-        heard = voice.hear(operation, frame.data)
+        voice = await self.resolve_protocol()
+        if event.name == _ERROR_EVENT:
+            raise voice.to_error(operation, HTTPStatus.OK, event.data)
+        heard = voice.decode(operation, event.data)
         if not isinstance(heard, StreamResponse):
-            raise UnreadableAnswerError(f"An event of {operation.name} is empty")
+            raise InvalidResponseError(f"An event of {operation.name} is empty")
         return heard
 
-    async def _asked(self, operation: Operation, request: WireModel, key: str | None) -> WireModel | None:
-        voice = await self.voice()
-        return voice.hear(operation, await self._answer(voice, operation, request, key))
+    async def _execute(self, operation: Operation, request: WireModel, idempotency_key: str | None) -> WireModel | None:
+        voice = await self.resolve_protocol()
+        return voice.decode(operation, await self._fetch(voice, operation, request, idempotency_key))
 
-    async def _answer(self, voice: Voice, operation: Operation, request: WireModel, key: str | None) -> bytes:
-        question = self._say(voice, operation, request)
-        headers = self._headers(voice, request, key) | {"accept": ", ".join(voice.interface.dialect.media_types)}
-        reply = await self._courier.fetch(question, self._safety(operation, key), headers, limit=self._options.limits.answer)
-        if not reply.is_good:
-            raise voice.refusal(operation, reply.status, reply.body)
+    async def _fetch(self, protocol: ClientProtocol, operation: Operation, request: WireModel, idempotency_key: str | None) -> bytes:
+        question = self._encode_request(protocol, operation, request)
+        headers = self._build_headers(protocol, request, idempotency_key) | {"accept": ", ".join(protocol.interface.dialect.media_types)}
+        reply = await self._transport.fetch(
+            question, self._get_retry_safety(operation, idempotency_key), headers, max_bytes=self._options.limits.response_bytes
+        )
+        if not reply.is_success:
+            raise protocol.to_error(operation, reply.status, reply.body)
         return reply.body
 
-    async def _alone(self, voice: Voice, operation: Operation, response: httpx.Response) -> ServerEvent:
+    async def _read_single_response(self, protocol: ClientProtocol, operation: Operation, response: httpx.Response) -> ServerEvent:
         """Take an answer that is no stream: an error, or the one event that there is."""
-        body = await self._courier.body(response, self._options.limits.answer)
+        body = await self._transport.read_body(response, self._options.limits.response_bytes)
         if not response.is_success:
-            raise voice.refusal(operation, response.status_code, body)
+            raise protocol.to_error(operation, response.status_code, body)
         return ServerEvent(MESSAGE, body, None)
 
-    def _say(self, voice: Voice, operation: Operation, request: WireModel) -> Question:
+    def _encode_request(self, protocol: ClientProtocol, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Say a request, unless no agent would take it."""
-        dialect, tenant = voice.interface.dialect, self._options.tenant or voice.interface.tenant
-        if tenant and not any(_TENANT in prefix for prefix in dialect.http_prefixes):
+        dialect, tenant = protocol.interface.dialect, self._options.tenant or protocol.interface.tenant
+        if tenant and not any(_TENANT_PLACEHOLDER in prefix for prefix in dialect.http_prefixes):
             raise UnsupportedOperationError(f"{dialect.title} has no tenants, so that {tenant!r} would be left out; pin 1.0, or name no tenant")
         if tenant and "tenant" in type(request).model_fields and "tenant" not in request.model_fields_set:
             request = request.model_copy(update={"tenant": tenant})
         canonical = METHODS[CANONICAL.name][operation.calls[CANONICAL.name].method or ""]
         try:
-            canonical.take(request)
+            canonical.parse(request)
         except ValidationError as error:
-            raise InvalidParamsError(fields=places(error)) from error
-        return voice.ask(operation, request)
+            raise InvalidParamsError(fields=field_paths(error)) from error
+        return protocol.encode(operation, request)
 
     def _check_host(self, url: str) -> None:
         """Refuse to tell our secrets to whoever the card names: it says where the agent is, not who may know us."""
         host = urlsplit(url).hostname or ""
-        if self._courier.shows_secrets and host not in (self._cards.host, *self._options.hosts):
-            raise ForeignHostError(
-                f"The card of {self._cards.host} leads to {host}, which would be told what proves who we are; "
+        if self._transport.sends_secrets and host not in (self._card_resolver.host, *self._options.trusted_hosts):
+            raise UntrustedHostError(
+                f"The card of {self._card_resolver.host} leads to {host}, which would be told what proves who we are; "
                 f"if that is the agent's, say so: ClientOptions(hosts=({host!r},))"
             )
 
-    def _headers(self, voice: Voice, request: WireModel, key: str | None) -> dict[str, str]:
+    def _build_headers(self, protocol: ClientProtocol, request: WireModel, idempotency_key: str | None) -> dict[str, str]:
         """Say what stands beside a request, under every name that it has: an agent may know only one of them."""
         said = dict(self._options.headers)
-        if version := voice.interface.dialect.version:
+        if version := protocol.interface.dialect.version:
             said.update(dict.fromkeys(VERSION.headers, version))
         used = (request.message.extensions or ()) if isinstance(request, SendMessageRequest) else ()
         if wanted := dict.fromkeys((*self._options.extensions, *used)):
             said.update(dict.fromkeys(EXTENSIONS.headers, ", ".join(wanted)))
-        if key:
-            said["idempotency-key"] = key
+        if idempotency_key:
+            said["idempotency-key"] = idempotency_key
         return said
 
 
-class KeyedLine:
+class IdempotentConnection:
     """A line on which a stream is asked for with a key."""
 
-    def __init__(self, line: AgentLine, key: str) -> None:
-        self._line, self._key = line, key
-        self.event, self.task, self.pause = line.event, line.task, line.pause
+    def __init__(self, connection: AgentConnection, idempotency_key: str) -> None:
+        self._connection, self._idempotency_key = connection, idempotency_key
+        self.decode_event, self.get_task, self.wait_before_retry = connection.decode_event, connection.get_task, connection.wait_before_retry
 
-    def frames(self, operation: Operation, request: WireModel, cursor: str | None) -> AsyncGenerator[ServerEvent, None]:
+    def stream_events(self, operation: Operation, request: WireModel, cursor: str | None) -> AsyncGenerator[ServerEvent, None]:
         """Ask for a stream, with the key if safety depends on it."""
-        key = self._key if safety_of(operation, self._key) is Safety.KEYED else None
-        return self._line.frames(operation, request, cursor, key)
+        key = self._idempotency_key if get_retry_safety(operation, self._idempotency_key) is RetrySafety.IDEMPOTENT else None
+        return self._connection.stream_events(operation, request, cursor, key)
 
-    def may_repeat(self, operation: Operation, failure: Exception) -> bool:
+    def can_retry(self, operation: Operation, error: Exception) -> bool:
         """Say whether it is safe to ask again with the key."""
-        return self._line.may_repeat(operation, failure, self._key)
+        return self._connection.can_retry(operation, error, self._idempotency_key)

@@ -51,8 +51,8 @@ from a2a_contract.errors import (
     UnavailableError,
     UnsupportedOperationError,
 )
-from a2a_contract.json_types import is_list, is_object
-from a2a_contract.jsonrpc import Refusal, refusal
+from a2a_contract.json_types import is_json_array, is_json_object
+from a2a_contract.jsonrpc import ErrorObject, parse_error_object
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, LIST_TASKS
 
 
@@ -68,15 +68,15 @@ class CardNotFoundError(DiscoveryError):
     """There is no card where cards are found; check the URL, or give the URL of the card itself."""
 
 
-class CardUnreadableError(DiscoveryError):
+class InvalidCardError(DiscoveryError):
     """There is something where the card should be, but it is no card; ask whoever runs the agent."""
 
 
-class NoProofError(DiscoveryError):
+class MissingCredentialsError(DiscoveryError):
     """The card asks for schemes for which there is no proof; give one of those that the text names."""
 
 
-class ForeignHostError(DiscoveryError):
+class UntrustedHostError(DiscoveryError):
     """The card leads to a host that may not see our secrets; name it in ``ClientOptions(hosts=...)`` if it is the agent's."""
 
 
@@ -88,23 +88,23 @@ class NoInterfaceError(DiscoveryError):
     """The card lists no address of a version and binding that this client may use; loosen the pins, or ask for another interface."""
 
 
-class LineError(A2AClientError, ConnectionError):
+class TransportError(A2AClientError, ConnectionError):
     """The connection to the agent failed."""
 
 
-class UnreachableError(LineError):
+class ConnectError(TransportError):
     """No connection could be made, so nothing was sent; check the URL and that the agent runs, and try again."""
 
 
-class SilenceError(LineError, TimeoutError):
+class ResponseTimeoutError(TransportError, TimeoutError):
     """The agent did not answer in time, and may still be at it; raise the timeout, stream, or send with ``wait=False`` and ask later."""
 
 
-class LostError(LineError):
+class ConnectionLostError(TransportError):
     """The connection broke before the answer was whole; what was asked may have been done."""
 
 
-class StreamLostError(LostError):
+class StreamLostError(ConnectionLostError):
     """A stream broke and could not be taken up again; ``task_id`` and ``cursor`` say where, for ``subscribe`` or ``get`` later."""
 
     def __init__(self, message: str, *, task_id: str | None = None, cursor: str | None = None) -> None:
@@ -112,15 +112,15 @@ class StreamLostError(LostError):
         self.task_id, self.cursor = task_id, cursor
 
 
-class ClosedError(LineError):
+class ClosedError(TransportError):
     """The client was closed; make a new one."""
 
 
-class AnswerError(A2AClientError):
+class ResponseError(A2AClientError):
     """The agent, or something before it, answered what is not of this protocol; check that the URL is that of an agent."""
 
 
-class UnreadableAnswerError(AnswerError):
+class InvalidResponseError(ResponseError):
     """The body of an answer is not what the agent's dialect says; ``excerpt`` is how it begins."""
 
     def __init__(self, message: str, excerpt: str = "") -> None:
@@ -128,11 +128,11 @@ class UnreadableAnswerError(AnswerError):
         self.excerpt = excerpt
 
 
-class OversizeAnswerError(AnswerError):
+class ResponseTooLargeError(ResponseError):
     """An answer, or one line of a stream, is larger than ``Limits`` allow; raise them if you trust the agent."""
 
 
-class StatusError(AnswerError):
+class UnexpectedStatusError(ResponseError):
     """An HTTP status without a meaning in the protocol, from a proxy perhaps; ``status`` is it, and ``excerpt`` how its body begins."""
 
     def __init__(self, status: int, message: str, excerpt: str = "") -> None:
@@ -147,11 +147,11 @@ class StatusError(AnswerError):
 # a status of something that is no agent never becomes an answer of one.
 #
 
-_EXCERPT = 200
-_UNSAID = "The agent refuses, and does not say why"
+_EXCERPT_BYTES = 200
+_NO_REASON = "The agent refuses, and does not say why"
 
 # What a status means whoever sends it.
-_ANYBODY: Mapping[int, type[A2AError]] = {
+_PROXY_STATUSES: Mapping[int, type[A2AError]] = {
     HTTPStatus.UNAUTHORIZED: UnauthenticatedError,
     HTTPStatus.FORBIDDEN: PermissionDeniedError,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: PayloadTooLargeError,
@@ -159,8 +159,8 @@ _ANYBODY: Mapping[int, type[A2AError]] = {
     HTTPStatus.SERVICE_UNAVAILABLE: UnavailableError,
 }
 # What it means where an agent sends it, with a body of JSON that says no more.
-_AGENT: Mapping[int, type[A2AError]] = {
-    **_ANYBODY,
+_AGENT_STATUSES: Mapping[int, type[A2AError]] = {
+    **_PROXY_STATUSES,
     HTTPStatus.BAD_REQUEST: InvalidRequestError,
     HTTPStatus.NOT_FOUND: MethodNotFoundError,
     HTTPStatus.METHOD_NOT_ALLOWED: MethodNotAllowedError,
@@ -171,7 +171,7 @@ _AGENT: Mapping[int, type[A2AError]] = {
 }
 
 
-def _reasons() -> Mapping[str, type[A2AError]]:
+def _build_reasons() -> Mapping[str, type[A2AError]]:
     """List the words for errors: the contract's reasons, and the names of the errors as peers write them where the contract has no reason."""
     found: dict[str, type[A2AError]] = {}
     for error, row in ERRORS.items():
@@ -181,40 +181,40 @@ def _reasons() -> Mapping[str, type[A2AError]]:
     return found
 
 
-def _codes(dialect: str) -> Mapping[int, type[A2AError]]:
+def _build_codes(dialect: str) -> Mapping[int, type[A2AError]]:
     """List the errors by code; of those that share one, the first is the one that needs no reason."""
     return {row.in_dialect(dialect).code: error for error, row in reversed(list(ERRORS.items()))}
 
 
-_REASONS = _reasons()
+_REASONS = _build_reasons()
 
 
-def error_of(dialect: str, said: Refusal, status: int = HTTPStatus.OK) -> A2AError:
+def error_from_jsonrpc(dialect: str, error: ErrorObject, status: int = HTTPStatus.OK) -> A2AError:
     """Make the error that a JSON-RPC answer tells of."""
-    details, fields, reason = _details(said.data)
-    kind = _REASONS.get(reason or "") or _codes(dialect).get(said.code or 0) or _AGENT.get(status, A2AError)
-    if kind is A2AError and said.code is not None:
-        details = {**details, "code": str(said.code)}
-    silent = _UNSAID if kind is A2AError else ""
-    return kind(said.message or silent, details=details, fields=fields)
+    details, fields, reason = _parse_details(error.data)
+    kind = _REASONS.get(reason or "") or _build_codes(dialect).get(error.code or 0) or _AGENT_STATUSES.get(status, A2AError)
+    if kind is A2AError and error.code is not None:
+        details = {**details, "code": str(error.code)}
+    silent = _NO_REASON if kind is A2AError else ""
+    return kind(error.message or silent, details=details, fields=fields)
 
 
-def error_of_http(dialect: str, operation: Operation, status: int, body: bytes) -> Exception:
+def error_from_http(dialect: str, operation: Operation, status: int, body: bytes) -> Exception:
     """Make the error that an HTTP answer tells of, whatever its body is."""
-    said = _object(body)
+    said = _parse_object(body)
     if said is None:
-        known, excerpt = _ANYBODY.get(status), body[:_EXCERPT].decode("utf-8", "replace")
-        return known() if known else StatusError(status, f"The answer has HTTP status {status}", excerpt)
+        known, excerpt = _PROXY_STATUSES.get(status), body[:_EXCERPT_BYTES].decode("utf-8", "replace")
+        return known() if known else UnexpectedStatusError(status, f"The answer has HTTP status {status}", excerpt)
     inner = said.get("error")
-    told = refusal(inner if is_object(inner) else said)
-    details, fields, reason = _details(_data(inner if is_object(inner) else said))
-    kind = _REASONS.get(reason or "") or _codes(dialect).get(told.code or 0) or _by_status(operation, status, names_places=bool(fields))
-    return kind(told.message or _text(said), details=details, fields=fields)
+    told = parse_error_object(inner if is_json_object(inner) else said)
+    details, fields, reason = _parse_details(_get_data(inner if is_json_object(inner) else said))
+    kind = _REASONS.get(reason or "") or _build_codes(dialect).get(told.code or 0) or _select_by_status(operation, status, has_fields=bool(fields))
+    return kind(told.message or _find_text(said), details=details, fields=fields)
 
 
-def _by_status(operation: Operation, status: int, *, names_places: bool) -> type[A2AError]:
+def _select_by_status(operation: Operation, status: int, *, has_fields: bool) -> type[A2AError]:
     """Choose by what was asked, and by what is said of it, where a status has several meanings."""
-    if status == HTTPStatus.BAD_REQUEST and names_places:
+    if status == HTTPStatus.BAD_REQUEST and has_fields:
         return InvalidParamsError
     if status == HTTPStatus.NOT_FOUND and operation.name == GET_EXTENDED_AGENT_CARD.name:
         return ExtendedAgentCardNotConfiguredError
@@ -222,50 +222,50 @@ def _by_status(operation: Operation, status: int, *, names_places: bool) -> type
         return TaskNotFoundError
     if status == HTTPStatus.CONFLICT and operation.name == CANCEL_TASK.name:
         return TaskNotCancelableError
-    return _AGENT.get(status, A2AError)
+    return _AGENT_STATUSES.get(status, A2AError)
 
 
-def _object(body: bytes) -> dict[str, object] | None:
+def _parse_object(body: bytes) -> dict[str, object] | None:
     try:
         said: object = from_json(body)
     except ValueError:
         return None
-    return said if is_object(said) else None
+    return said if is_json_object(said) else None
 
 
-def _text(said: Mapping[str, object]) -> str:
+def _find_text(error: Mapping[str, object]) -> str:
     """Find a text where frameworks write one."""
-    return next((text for name in ("message", "detail", "error", "title") if isinstance(text := said.get(name), str)), "")
+    return next((text for name in ("message", "detail", "error", "title") if isinstance(text := error.get(name), str)), "")
 
 
-def _data(error: Mapping[str, object]) -> object:
+def _get_data(error: Mapping[str, object]) -> object:
     return error.get("details", error.get("data"))
 
 
-def _details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str], ...], str | None]:
+def _parse_details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str], ...], str | None]:
     """Read the facts, the wrong places and the reason out of a list of typed details, or of one free object."""
     details: dict[str, str] = {}
     fields: list[tuple[str, str]] = []
     reason: str | None = None
-    for each in data if is_list(data) else [data]:
-        if not is_object(each):
-            details.update({"data": _as_text(each)} if each is not None else {})
+    for each in data if is_json_array(data) else [data]:
+        if not is_json_object(each):
+            details.update({"data": _to_text(each)} if each is not None else {})
             continue
-        reason = reason or _word(each.get("reason"))
-        fields += _fields(each.get("fieldViolations")) + _fields(each.get("fields"))
-        metadata = each.get("metadata") if is_list(data) else {name: value for name, value in each.items() if name not in ("reason", "fields")}
-        details.update({to_snake(name): _as_text(value) for name, value in metadata.items()} if is_object(metadata) else {})
+        reason = reason or _to_text_or_none(each.get("reason"))
+        fields += _parse_fields(each.get("fieldViolations")) + _parse_fields(each.get("fields"))
+        metadata = each.get("metadata") if is_json_array(data) else {name: value for name, value in each.items() if name not in ("reason", "fields")}
+        details.update({to_snake(name): _to_text(value) for name, value in metadata.items()} if is_json_object(metadata) else {})
     return details, tuple(fields), reason
 
 
-def _fields(places: object) -> list[tuple[str, str]]:
-    found = [each for each in places if is_object(each)] if is_list(places) else []
-    return [(_as_text(each.get("field", "")), _as_text(each.get("description", ""))) for each in found]
+def _parse_fields(values: object) -> list[tuple[str, str]]:
+    found = [each for each in values if is_json_object(each)] if is_json_array(values) else []
+    return [(_to_text(each.get("field", "")), _to_text(each.get("description", ""))) for each in found]
 
 
-def _word(value: object) -> str | None:
+def _to_text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _as_text(value: object) -> str:
+def _to_text(value: object) -> str:
     return value if isinstance(value, str) else to_json(value).decode()

@@ -23,33 +23,33 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ResponseLimits:
     """How large an answer may be."""
 
-    card: int = 1_000_000
-    answer: int = 64_000_000
-    event: int = 16_000_000
+    card_bytes: int = 1_000_000
+    response_bytes: int = 64_000_000
+    event_bytes: int = 16_000_000
     """One event of a stream; a stream as a whole has no limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Retries:
+class RetryPolicy:
     """How often and how soon something is tried again; only what is safe to repeat is."""
 
     attempts: int = 3
     """Including the first; 1 is never again."""
-    first_delay: float = 0.25
+    initial_delay: float = 0.25
     """Each further delay is twice the one before, and up to as much again by chance."""
-    longest_delay: float = 10.0
+    max_delay: float = 10.0
     """Also the longest that an agent may tell the client to wait."""
-    keyed: bool | None = None
+    idempotent: bool | None = None
     """Whether the agent takes a message once that comes twice under one ``Idempotency-Key``; ``None`` when its card says so or does not."""
 
 
-class CardCheck(Protocol):
+class VerifiesCards(Protocol):
     """Decides whether a card is believed."""
 
-    async def check(self, card: bytes, dialect: str, url: str) -> bytes:
+    async def verify(self, card: bytes, dialect: str, url: str) -> bytes:
         """Give what is believed of a card as it came, or raise why nothing is."""
         ...
 
@@ -59,7 +59,7 @@ class ClientOptions:
     """How a client finds an agent and talks to it."""
 
     pin: Pin = Pin()
-    at: str | None = None
+    interface_url: str | None = None
     """The address of the agent's interface where no card is to be asked; the pin says what is spoken there, 1.0 over JSON-RPC if it does not."""
     tenant: str | None = None
     """The tenant of every request; ``None`` for the one that the card names, if it does."""
@@ -67,15 +67,15 @@ class ClientOptions:
     """URIs of the extensions that the client asks for in every request."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Further headers of every request."""
-    hosts: tuple[str, ...] = ()
+    trusted_hosts: tuple[str, ...] = ()
     """Other hosts to which the agent's card may lead with ``auth`` and ``headers``; its own is always one."""
-    limits: Limits = Limits()
-    retries: Retries = Retries()
-    silence: float = 60.0
+    limits: ResponseLimits = ResponseLimits()
+    retry_policy: RetryPolicy = RetryPolicy()
+    stream_idle_timeout: float = 60.0
     """After how long without a byte a stream is taken for broken, and taken up again; agents send a sign of life every 15 seconds."""
-    card_age: float = 300.0
+    card_max_age: float = 300.0
     """How long a card is good where the agent does not say."""
-    check_card: CardCheck | None = None
+    card_verifier: VerifiesCards | None = None
     """Looks at the signatures of cards, as ``client.signatures.SignedBy`` does; ``None`` when nobody does."""
     clock: Clock = field(default_factory=SystemClock)
 
@@ -88,13 +88,13 @@ class SendOptions:
     """The most messages to return in the history of the task."""
     output_modes: tuple[str, ...] | None = None
     """Media types that the client can take."""
-    push: TaskPushNotificationConfig | None = None
+    push_config: TaskPushNotificationConfig | None = None
     """A webhook for the task that comes of the message."""
     metadata: Mapping[str, object] | None = None
     """Facts about the request, free in form."""
     message_id: str | None = None
     """The id of the message; made by the client where it is left out."""
-    references: tuple[str, ...] | None = None
+    reference_task_ids: tuple[str, ...] | None = None
     """The ids of tasks that the message refers to."""
     extensions: tuple[str, ...] | None = None
     """URIs of the extensions that the message uses; they are asked for with it."""

@@ -19,16 +19,16 @@ from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation
 from a2a_contract.dialects import CANONICAL, DIALECTS, Dialect
 from a2a_contract.errors import UnsupportedOperationError
-from a2a_contract.field_paths import places
-from a2a_contract.http import Addresses
-from a2a_contract.json_types import is_list, is_object
-from a2a_contract.jsonrpc import AnswerReader, Refusal, call_body
+from a2a_contract.field_paths import field_paths
+from a2a_contract.http import PathBuilder
+from a2a_contract.json_types import is_json_array, is_json_object
+from a2a_contract.jsonrpc import ErrorObject, JsonRpcResponseParser, serialize_call
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.paths import PATHS
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import AgentCard, AgentInterface
-from a2a_runtime.client.errors import NoInterfaceError, UnreadableAnswerError, error_of, error_of_http
+from a2a_runtime.client.errors import InvalidResponseError, NoInterfaceError, error_from_http, error_from_jsonrpc
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, Pin
 
 # Where and how to talk to an agent: a pure choice among the interfaces of its card.
@@ -37,8 +37,8 @@ from a2a_runtime.client.options import HTTP_JSON, JSONRPC, Pin
 # has two forms, of which the official SDK, and so almost everybody, speaks the one in ProtoJSON. A pin takes away whatever it does not name.
 #
 
-_RANK = {name: rank for rank, name in enumerate(DIALECTS)}
-_SAFE, _UNSAFE = "https", "http"
+_DIALECT_RANK = {name: rank for rank, name in enumerate(DIALECTS)}
+_HTTPS, _HTTP = "https", "http"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,52 +51,52 @@ class Interface:
     tenant: str | None = None
 
 
-def pinned(url: str, pin: Pin) -> Interface:
+def interface_from_pin(url: str, pin: Pin) -> Interface:
     """Make the interface of somebody who knows it."""
     dialect = DIALECTS[pin.dialect] if pin.dialect else CANONICAL
     transport = pin.transport or (JSONRPC if dialect.jsonrpc else HTTP_JSON)
-    if not _carries(dialect, transport):
+    if not _is_supported(dialect, transport):
         raise NoInterfaceError(f"{dialect.title} is not spoken over {transport.value}; pin another dialect or transport")
     return Interface(url, dialect, transport)
 
 
-def choose(card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin) -> Interface:
+def choose_interface(card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin) -> Interface:
     """Choose an interface of a card, which was found in a dialect at a URL."""
-    found = [interface for listed in card.supported_interfaces for interface in _usable(listed, card_dialect, card_url)]
+    found = [interface for listed in card.supported_interfaces for interface in _list_usable(listed, card_dialect, card_url)]
     wanted = [each for each in found if pin.dialect in (None, each.dialect.name) and pin.transport in (None, each.transport)]
     if not wanted:
-        raise NoInterfaceError(_nothing(card, pin))
-    return min(wanted, key=lambda each: _RANK[_root(each.dialect).name])
+        raise NoInterfaceError(_describe_mismatch(card, pin))
+    return min(wanted, key=lambda each: _DIALECT_RANK[_get_base_dialect(each.dialect).name])
 
 
-def _usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
+def _list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
     """List the ways to use an interface; one that leads from a safe address to an unsafe one has none."""
     url = urljoin(card_url, listed.url)
     scheme = urlsplit(url).scheme
-    if scheme not in (_SAFE, _UNSAFE) or (scheme == _UNSAFE and urlsplit(card_url).scheme == _SAFE):
+    if scheme not in (_HTTPS, _HTTP) or (scheme == _HTTP and urlsplit(card_url).scheme == _HTTPS):
         return
-    spoken = [each for each in DIALECTS.values() if each.version and each.version == _minor(listed.protocol_version)]
+    spoken = [each for each in DIALECTS.values() if each.version and each.version == _to_minor_version(listed.protocol_version)]
     for dialect in sorted(spoken, key=lambda each: each.form_of is None) or ([card_dialect] if card_dialect is not CANONICAL else []):
         transport = TransportProtocol(listed.protocol_binding.upper())
-        if _carries(dialect, transport):
+        if _is_supported(dialect, transport):
             yield Interface(url, dialect, transport, listed.tenant or None)
 
 
-def _carries(dialect: Dialect, transport: TransportProtocol) -> bool:
+def _is_supported(dialect: Dialect, transport: TransportProtocol) -> bool:
     if transport == JSONRPC:
         return dialect.jsonrpc
-    return transport == HTTP_JSON and _root(dialect).name in PATHS
+    return transport == HTTP_JSON and _get_base_dialect(dialect).name in PATHS
 
 
-def _root(dialect: Dialect) -> Dialect:
+def _get_base_dialect(dialect: Dialect) -> Dialect:
     return DIALECTS[dialect.form_of] if dialect.form_of else dialect
 
 
-def _minor(version: str) -> str:
+def _to_minor_version(version: str) -> str:
     return ".".join(version.strip().split(".")[:2])
 
 
-def _nothing(card: AgentCard, pin: Pin) -> str:
+def _describe_mismatch(card: AgentCard, pin: Pin) -> str:
     listed = ", ".join(f"{each.protocol_version or '?'} over {each.protocol_binding} at {each.url}" for each in card.supported_interfaces)
     limits = ", ".join(filter(None, (pin.dialect, pin.transport and pin.transport.value)))
     return f"The agent offers {listed or 'no interface'}" + (
@@ -104,13 +104,13 @@ def _nothing(card: AgentCard, pin: Pin) -> str:
     )
 
 
-_EXCERPT = 200
-_PLACES = 3
-_KIND = "kind"
+_EXCERPT_BYTES = 200
+_MAX_FIELDS = 3
+_KIND_MEMBER = "kind"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OutgoingRequest:
     """A request as HTTP carries it."""
 
     method: str
@@ -118,94 +118,94 @@ class Question:
     query: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     media_type: str = ""
-    is_ours: bool = True
+    should_authenticate: bool = True
     """Whether it goes to the agent, or to where its card leads; only the agent is shown who we are."""
 
 
-class Voice(ABC):
+class ClientProtocol(ABC):
     """Asks and hears in one dialect at one address."""
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
-        self._readers: dict[tuple[str, str], AnswerReader[WireModel]] = {}
+        self._readers: dict[tuple[str, str], JsonRpcResponseParser[WireModel]] = {}
 
     @abstractmethod
-    def ask(self, operation: Operation, request: WireModel) -> Question:
+    def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Say a canonical request in the dialect."""
 
     @abstractmethod
-    def hear(self, operation: Operation, body: bytes) -> WireModel | None:
+    def decode(self, operation: Operation, body: bytes) -> WireModel | None:
         """Read an answer, or raise what it refuses."""
 
-    def content(self, body: bytes) -> bytes:
+    def extract_result(self, body: bytes) -> bytes:
         """Give what an answer holds, without what the transport puts around it."""
         return body
 
     @abstractmethod
-    def refusal(self, operation: Operation, status: int, body: bytes) -> Exception:
+    def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
         """Make the error of an answer whose status is not a good one."""
 
     @abstractmethod
-    def binding(self, operation: Operation) -> AnyBinding | None:
+    def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Find how the dialect asks for an operation, if it does."""
 
-    def _bound(self, operation: Operation) -> AnyBinding:
-        binding = self.binding(operation)
+    def _require_binding(self, operation: Operation) -> AnyBinding:
+        binding = self.find_binding(operation)
         if binding is None:
             spoken = f"{self.interface.dialect.title} over {self.interface.transport.value}"
             raise UnsupportedOperationError(f"{spoken} has no {operation.name}", details={"operation": operation.name})
         return binding
 
-    def _reader(self, binding: AnyBinding) -> AnswerReader[WireModel]:
+    def _get_reader(self, binding: AnyBinding) -> JsonRpcResponseParser[WireModel]:
         key = (binding.dialect, binding.operation.name)
         if key not in self._readers:
-            self._readers[key] = AnswerReader(binding.hear)
+            self._readers[key] = JsonRpcResponseParser(binding.response)
         return self._readers[key]
 
 
-class JsonRpcVoice(Voice):
+class JsonRpcProtocol(ClientProtocol):
     """Calls methods at one address."""
 
-    def ask(self, operation: Operation, request: WireModel) -> Question:
+    def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Put a request into an envelope."""
-        binding = self._bound(operation)
+        binding = self._require_binding(operation)
         method = operation.calls[binding.dialect].method or ""
-        body = call_body(method, str(uuid4()), binding.ask(request))
-        return Question("POST", self.interface.url, body=body, media_type=self.interface.dialect.media_types[0])
+        body = serialize_call(method, str(uuid4()), binding.encode_request(request))
+        return OutgoingRequest("POST", self.interface.url, body=body, media_type=self.interface.dialect.media_types[0])
 
-    def hear(self, operation: Operation, body: bytes) -> WireModel | None:
+    def decode(self, operation: Operation, body: bytes) -> WireModel | None:
         """Take an answer out of its envelope."""
         try:
-            heard = self._reader(self._bound(operation)).read_envelope(body)
+            heard = self._get_reader(self._require_binding(operation)).parse_envelope(body)
         except ValueError as error:
-            raise _unreadable(operation, error, body) from error
-        if isinstance(heard, Refusal):
-            raise error_of(self.interface.dialect.name, heard)
+            raise _build_invalid_response(operation, error, body) from error
+        if isinstance(heard, ErrorObject):
+            raise error_from_jsonrpc(self.interface.dialect.name, heard)
         return heard
 
-    def content(self, body: bytes) -> bytes:
+    def extract_result(self, body: bytes) -> bytes:
         """Take the result out of its envelope."""
         envelope: object = from_json(body)
-        return to_json(envelope.get("result")) if is_object(envelope) else body
+        return to_json(envelope.get("result")) if is_json_object(envelope) else body
 
-    def refusal(self, operation: Operation, status: int, body: bytes) -> Exception:
+    def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
         """Look for an envelope first; what answers without one is seldom the agent."""
         try:
-            heard = AnswerReader[WireModel](None).read_envelope(body)
+            heard = JsonRpcResponseParser[WireModel](None).parse_envelope(body)
         except ValueError:
             heard = None
-        if isinstance(heard, Refusal):
-            return error_of(self.interface.dialect.name, heard, status)
-        return error_of_http(self.interface.dialect.name, operation, status, body)
+        if isinstance(heard, ErrorObject):
+            return error_from_jsonrpc(self.interface.dialect.name, heard, status)
+        return error_from_http(self.interface.dialect.name, operation, status, body)
 
-    def binding(self, operation: Operation) -> AnyBinding | None:
+    def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Find the method."""
         dialect = self.interface.dialect.name
         call = operation.calls.get(dialect)
         return METHODS[dialect].get(call.method) if call and call.method else None
 
 
-class HttpVoice(Voice):
+class RestProtocol(ClientProtocol):
     """Asks at many paths; an answer in another form of the same version is understood too."""
 
     def __init__(self, interface: Interface) -> None:
@@ -213,55 +213,55 @@ class HttpVoice(Voice):
         family = interface.dialect.form_of or interface.dialect.name
         forms = [each for each in DIALECTS.values() if family in (each.name, each.form_of)]
         forms.sort(key=lambda each: each is not interface.dialect)
-        self._forms: Mapping[str, Addresses] = {each.name: Addresses(each.name, PATHS[family]) for each in forms}
+        self._path_builders: Mapping[str, PathBuilder] = {each.name: PathBuilder(each.name, PATHS[family]) for each in forms}
 
-    def ask(self, operation: Operation, request: WireModel) -> Question:
+    def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Find the path of a request, and what goes into its query and body."""
-        binding = self._bound(operation)
-        method, path, query, body = self._forms[binding.dialect].address(operation, binding.ask(request))
+        binding = self._require_binding(operation)
+        method, path, query, body = self._path_builders[binding.dialect].build(operation, binding.encode_request(request))
         media_type = self.interface.dialect.media_types[0] if body is not None else ""
-        return Question(method, self.interface.url.rstrip("/") + path, query, body, media_type)
+        return OutgoingRequest(method, self.interface.url.rstrip("/") + path, query, body, media_type)
 
-    def hear(self, operation: Operation, body: bytes) -> WireModel | None:
+    def decode(self, operation: Operation, body: bytes) -> WireModel | None:
         """Read an answer in the form that it shows."""
-        binding = self._bound(operation)
-        if binding.hear is None:
+        binding = self._require_binding(operation)
+        if binding.response is None:
             return None
         try:
-            shown = self._shown(operation, body) or binding
-            return self._reader(shown).read(body)
+            shown = self._detect_binding(operation, body) or binding
+            return self._get_reader(shown).parse(body)
         except ValueError as error:
             if _is_error(body):
-                raise self.refusal(operation, HTTPStatus.OK, body) from error
-            raise _unreadable(operation, error, body) from error
+                raise self.to_error(operation, HTTPStatus.OK, body) from error
+            raise _build_invalid_response(operation, error, body) from error
 
-    def refusal(self, operation: Operation, status: int, body: bytes) -> Exception:
+    def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
         """Read an error."""
-        return error_of_http(self.interface.dialect.name, operation, status, body)
+        return error_from_http(self.interface.dialect.name, operation, status, body)
 
-    def binding(self, operation: Operation) -> AnyBinding | None:
+    def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Find the path, in another form of the dialect if it has the operation only there."""
-        return next((found for addresses in self._forms.values() if (found := addresses.binding(operation))), None)
+        return next((found for addresses in self._path_builders.values() if (found := addresses.find_binding(operation))), None)
 
-    def _shown(self, operation: Operation, body: bytes) -> AnyBinding | None:
+    def _detect_binding(self, operation: Operation, body: bytes) -> AnyBinding | None:
         """Choose the form that an answer shows: what names its kind, is a bare list or is a card is of the documented one."""
-        if len(self._forms) == 1:
+        if len(self._path_builders) == 1:
             return None
         said: object = from_json(body)
-        documented = operation is GET_EXTENDED_AGENT_CARD or is_list(said) or (is_object(said) and _names_its_kind(said))
-        for name, addresses in self._forms.items():
+        documented = operation is GET_EXTENDED_AGENT_CARD or is_json_array(said) or (is_json_object(said) and _has_kind(said))
+        for name, addresses in self._path_builders.items():
             if (DIALECTS[name].form_of is None) == documented:
-                return addresses.binding(operation)
+                return addresses.find_binding(operation)
         return None
 
 
-def voice_at(interface: Interface) -> Voice:
+def build_protocol(interface: Interface) -> ClientProtocol:
     """Make what speaks at an interface."""
-    return JsonRpcVoice(interface) if interface.transport == JSONRPC else HttpVoice(interface)
+    return JsonRpcProtocol(interface) if interface.transport == JSONRPC else RestProtocol(interface)
 
 
-def _names_its_kind(said: Mapping[str, object]) -> bool:
-    return _KIND in said or any(is_object(each) and _KIND in each for each in said.values())
+def _has_kind(value: Mapping[str, object]) -> bool:
+    return _KIND_MEMBER in value or any(is_json_object(each) and _KIND_MEMBER in each for each in value.values())
 
 
 def _is_error(body: bytes) -> bool:
@@ -269,17 +269,17 @@ def _is_error(body: bytes) -> bool:
         said: object = from_json(body)
     except ValueError:
         return False
-    return is_object(said) and ("error" in said or ("message" in said and "code" in said))
+    return is_json_object(said) and ("error" in said or ("message" in said and "code" in said))
 
 
-def what_is_wrong(error: ValueError) -> str:
+def describe_error(error: ValueError) -> str:
     """Say in a line why something cannot be read, and where."""
     if not isinstance(error, ValidationError):
         return str(error)
-    return "; ".join(f"{place}: {text}" if place else text for place, text in places(error)[:_PLACES])
+    return "; ".join(f"{place}: {text}" if place else text for place, text in field_paths(error)[:_MAX_FIELDS])
 
 
-def _unreadable(operation: Operation, error: ValueError, body: bytes) -> UnreadableAnswerError:
-    return UnreadableAnswerError(
-        f"The answer to {operation.name} cannot be read ({what_is_wrong(error)})", body[:_EXCERPT].decode("utf-8", "replace")
+def _build_invalid_response(operation: Operation, error: ValueError, body: bytes) -> InvalidResponseError:
+    return InvalidResponseError(
+        f"The answer to {operation.name} cannot be read ({describe_error(error)})", body[:_EXCERPT_BYTES].decode("utf-8", "replace")
     )

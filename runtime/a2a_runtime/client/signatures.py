@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from pydantic_core import from_json, to_json
 
-from a2a_contract.json_types import is_object
+from a2a_contract.json_types import is_json_object
 from a2a_runtime.client.errors import DiscoveryError
-from a2a_runtime.crypto.card_signatures import Trust, UntrustedCardError, verified
+from a2a_runtime.crypto.card_signatures import TrustStore, UntrustedCardError, verify_card
 
 log = logging.getLogger(__name__)
 
@@ -26,17 +26,17 @@ class CardNotTrustedError(DiscoveryError):
 
 
 @dataclass(frozen=True, slots=True)
-class SignedBy:
+class CardVerifier:
     """Wants a signature of a trusted key."""
 
-    trust: Trust
+    trust_store: TrustStore
     required: bool = True
 
-    async def check(self, card: bytes, dialect: str, url: str) -> bytes:
+    async def verify(self, card: bytes, dialect: str, url: str) -> bytes:
         """Give what of a card was signed, or the card as it is with a warning, or refuse it."""
         document: object = from_json(card)
         try:
-            return to_json(await verified(document if is_object(document) else {}, self.trust, dialect))
+            return to_json(await verify_card(document if is_json_object(document) else {}, self.trust_store, dialect))
         except UntrustedCardError as error:
             if self.required:
                 raise CardNotTrustedError(f"{url}: {error}") from error

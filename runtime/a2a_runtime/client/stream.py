@@ -36,58 +36,58 @@ from a2a_contract.v1_0 import (
     TaskState,
     TaskStatusUpdateEvent,
 )
-from a2a_runtime.client.errors import A2AClientError, LostError, SilenceError, StreamLostError, UnreachableError
+from a2a_runtime.client.errors import A2AClientError, ConnectError, ConnectionLostError, ResponseTimeoutError, StreamLostError
 from a2a_runtime.client.sse import ServerEvent
 
 TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
 
-_ENDED = frozenset(map(str, TERMINAL))
-_MANY = 1000
+_TERMINAL_STATES = frozenset(map(str, TERMINAL))
+_MAX_REMEMBERED_EVENTS = 1000
 """So many events of a connection are known again; an agent that says more before it closes has something to say."""
-_WAITING = frozenset(map(str, INTERRUPTED))
+_INTERRUPTED_STATES = frozenset(map(str, INTERRUPTED))
 
 
-class _News:
+class _DuplicateFilter:
     """Tells what is said for the first time from what an agent says again on every connection, and would say for ever."""
 
     def __init__(self) -> None:
-        self._before: set[str | bytes] = set()
-        self._now: set[str | bytes] = set()
+        self._previous: set[str | bytes] = set()
+        self._current: set[str | bytes] = set()
 
-    def begin(self) -> None:
+    def start_connection(self) -> None:
         """Begin with another connection; one on which nothing was said does not count."""
-        self._before, self._now = self._now or self._before, set()
+        self._previous, self._current = self._current or self._previous, set()
 
-    def has(self, event: TaskEvent, cursor: str | None) -> bool:
+    def is_new(self, event: TaskEvent, cursor: str | None) -> bool:
         """Note an event, by its number if it has one, and say whether the connection before this one had it too."""
         mark = cursor or blake2b(event.to_json(), digest_size=16).digest()
         if cursor:
-            self._now = {cursor}
-        elif len(self._now) < _MANY:
-            self._now.add(mark)
-        return mark not in self._before
+            self._current = {cursor}
+        elif len(self._current) < _MAX_REMEMBERED_EVENTS:
+            self._current.add(mark)
+        return mark not in self._previous
 
 
-class Line(Protocol):
+class StreamConnection(Protocol):
     """What a stream needs of its client."""
 
-    def frames(self, operation: Operation, request: WireModel, cursor: str | None) -> AsyncGenerator[ServerEvent, None]:
+    def stream_events(self, operation: Operation, request: WireModel, cursor: str | None) -> AsyncGenerator[ServerEvent, None]:
         """Ask for a stream and give its frames."""
         ...
 
-    async def event(self, operation: Operation, frame: ServerEvent) -> StreamResponse:
+    async def decode_event(self, operation: Operation, event: ServerEvent) -> StreamResponse:
         """Read a frame, or raise the error that it tells of."""
         ...
 
-    async def task(self, task_id: str) -> Task:
+    async def get_task(self, task_id: str) -> Task:
         """Read a task as it is now."""
         ...
 
-    def may_repeat(self, operation: Operation, failure: Exception) -> bool:
+    def can_retry(self, operation: Operation, error: Exception) -> bool:
         """Say whether it is safe to ask again after a failure."""
         ...
 
-    async def pause(self, failures: int) -> bool:
+    async def wait_before_retry(self, failures: int) -> bool:
         """Wait before the next attempt; say whether there is to be one."""
         ...
 
@@ -98,19 +98,21 @@ class TaskStream:
     ``task_id``, ``state`` and ``cursor`` (the number of the last event, where the agent numbers them) are as of the last event.
     """
 
-    def __init__(self, line: Line, operation: Operation, request: WireModel, *, task_id: str | None = None, cursor: str | None = None) -> None:
+    def __init__(
+        self, connection: StreamConnection, operation: Operation, request: WireModel, *, task_id: str | None = None, cursor: str | None = None
+    ) -> None:
         self.task_id, self.cursor = task_id, cursor
         self.state: TaskState | None = None
         self.is_over = False
-        self._line, self._operation, self._request = line, operation, request
-        self._begun = False
+        self._stream_connection, self._operation, self._request = connection, operation, request
+        self._has_started = False
         self._idle = asyncio.Event()
         self._idle.set()
         self._iteration: ReferenceType[AsyncGenerator[TaskEvent, None]] | None = None
 
     def __aiter__(self) -> AsyncIterator[TaskEvent]:
         # Only weakly held: when the loop over it is left, it is gone, and so is its connection.
-        iteration = self._events()
+        iteration = self._iterate()
         self._iteration = ref(iteration)
         return iteration
 
@@ -127,73 +129,73 @@ class TaskStream:
             await iteration.aclose()
         await self._idle.wait()  # what was left before is being closed by the event loop
 
-    async def _events(self) -> AsyncGenerator[TaskEvent, None]:
+    async def _iterate(self) -> AsyncGenerator[TaskEvent, None]:
         if self.is_over:
             return
         self._idle.clear()
         try:
-            async with aclosing(self._connections()) as events:
+            async with aclosing(self._follow()) as events:
                 async for event in events:
                     yield event
         finally:
             self._idle.set()
 
-    async def _connections(self) -> AsyncGenerator[TaskEvent, None]:
+    async def _follow(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow one connection after the other."""
-        failures, news = 0, _News()
+        failures, news = 0, _DuplicateFilter()
         while True:
-            news.begin()
+            news.start_connection()
             problem: Exception | None = None
             try:
-                async with aclosing(self._connection()) as events:
+                async with aclosing(self._follow_connection()) as events:
                     async for event in events:
-                        failures = 0 if news.has(event, self.cursor) else failures
+                        failures = 0 if news.is_new(event, self.cursor) else failures
                         yield event
-            except (LostError, SilenceError, UnreachableError, UnavailableError) as error:
+            except (ConnectionLostError, ResponseTimeoutError, ConnectError, UnavailableError) as error:
                 problem = error
             if problem is None and self._has_ended():
                 return
-            self._begun = self._begun or (problem is None and self.task_id is not None)  # it was there, if silent
+            self._has_started = self._has_started or (problem is None and self.task_id is not None)  # it was there, if silent
             failures += 1
-            if not self._can_go_on(problem) or not await self._line.pause(failures):
-                ended = await self._how_it_ended()
+            if not self._can_resume(problem) or not await self._stream_connection.wait_before_retry(failures):
+                ended = await self._try_fetch_final_task()
                 if ended is None:
-                    raise self._lost(problem) from problem
+                    raise self._build_error(problem) from problem
                 yield ended
                 return
 
-    async def _connection(self) -> AsyncGenerator[TaskEvent, None]:
+    async def _follow_connection(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow one connection, and find out what became of the task where it cannot be followed any more."""
-        operation, request, resuming = self._question()
+        operation, request, resuming = self._next_request()
         try:
-            async with aclosing(self._line.frames(operation, request, self.cursor if self.task_id else None)) as frames:
+            async with aclosing(self._stream_connection.stream_events(operation, request, self.cursor if self.task_id else None)) as frames:
                 async for frame in frames:
-                    event = _unwrapped(await self._line.event(operation, frame))
-                    self._note(event, frame)
+                    event = _unwrap_event(await self._stream_connection.decode_event(operation, frame))
+                    self._update_state(event, frame)
                     yield event
                     if self.is_over:
                         return
         except UnauthenticatedError as error:
             if resuming or self.task_id is None:
                 raise
-            raise LostError("The agent takes our proof of who we are no longer") from error  # whoever makes it may make a new one
+            raise ConnectionLostError("The agent takes our proof of who we are no longer") from error  # whoever makes it may make a new one
         except UnavailableError:
             self.cursor = None if resuming else self.cursor  # its log may not reach back so far
             raise
         except A2AError:
             if not resuming:
                 raise
-            yield await self._end()
+            yield await self._fetch_final_task()
 
-    def _question(self) -> tuple[Operation, WireModel, bool]:
+    def _next_request(self) -> tuple[Operation, WireModel, bool]:
         """Ask for the stream; once something has come of it, for the rest."""
-        if not self._begun or self.task_id is None:
+        if not self._has_started or self.task_id is None:
             return self._operation, self._request, False
         return SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=self.task_id), True
 
-    def _note(self, event: TaskEvent, frame: ServerEvent) -> None:
-        self._begun = True
-        self.cursor = frame.last_id or self.cursor
+    def _update_state(self, event: TaskEvent, server_event: ServerEvent) -> None:
+        self._has_started = True
+        self.cursor = server_event.last_event_id or self.cursor
         match event:
             case Message():
                 self.is_over = True
@@ -203,40 +205,40 @@ class TaskStream:
                 self.task_id, self.state = event.task_id or self.task_id, event.status.state
             case TaskArtifactUpdateEvent():
                 self.task_id = event.task_id or self.task_id
-        self.is_over = self.is_over or str(self.state) in _ENDED
+        self.is_over = self.is_over or str(self.state) in _TERMINAL_STATES
 
-    async def _end(self) -> Task:
+    async def _fetch_final_task(self) -> Task:
         """Read how a task has ended that is no longer streamed."""
-        task = await self._line.task(self.task_id or "")
+        task = await self._stream_connection.get_task(self.task_id or "")
         self.state = task.status.state
-        if str(self.state) not in _ENDED | _WAITING:
-            raise LostError("The agent does not let go on with the stream of a running task")
+        if str(self.state) not in _TERMINAL_STATES | _INTERRUPTED_STATES:
+            raise ConnectionLostError("The agent does not let go on with the stream of a running task")
         self.is_over = True
         return task
 
-    async def _how_it_ended(self) -> Task | None:
+    async def _try_fetch_final_task(self) -> Task | None:
         """Ask a last time before giving up: some agents break the connection where the task is over."""
         try:
-            return await self._end() if self._begun else None
+            return await self._fetch_final_task() if self._has_started else None
         except (A2AClientError, A2AError):
             return None
 
     def _has_ended(self) -> bool:
         """Say whether the agent had a reason to end the stream; in 0.3 that the task needs the client is one."""
-        return self.is_over or str(self.state) in _WAITING
+        return self.is_over or str(self.state) in _INTERRUPTED_STATES
 
-    def _can_go_on(self, problem: Exception | None) -> bool:
+    def _can_resume(self, error: Exception | None) -> bool:
         """Say whether asking again is safe: to go on with what has begun always is."""
-        return self._begun or (problem is not None and self._line.may_repeat(self._operation, problem))
+        return self._has_started or (error is not None and self._stream_connection.can_retry(self._operation, error))
 
-    def _lost(self, problem: Exception | None) -> Exception:
-        if not self._begun and problem is not None:
-            return problem
-        said = f"The stream broke and could not be taken up again ({problem or 'it ended before the task did'})"
+    def _build_error(self, error: Exception | None) -> Exception:
+        if not self._has_started and error is not None:
+            return error
+        said = f"The stream broke and could not be taken up again ({error or 'it ended before the task did'})"
         return StreamLostError(said, task_id=self.task_id, cursor=self.cursor)
 
 
-def _unwrapped(event: StreamResponse) -> TaskEvent:
+def _unwrap_event(event: StreamResponse) -> TaskEvent:
     found = event.task or event.message or event.status_update or event.artifact_update
     assert found is not None, "one of them is there"  # noqa: S101 - a fact of the contract
     return found

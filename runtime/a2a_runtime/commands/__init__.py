@@ -7,7 +7,7 @@ import click
 # Why a command cannot do what it is asked for, although it is asked in the right way.
 
 
-class RefusalError(click.ClickException):
+class CommandError(click.ClickException):
     """Something cannot be used: a setting, a store, a package that is not installed."""
 
     exit_code = 2

@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from a2a_runtime.auth.authenticators import digest, hash_password, new_key
+from a2a_runtime.auth.authenticators import digest_key, generate_key, hash_password
 
-_SHORTEST = 8
+_MIN_PASSWORD_CHARS = 8
 _EXAMPLES = """\b
 Examples:
   a2a-gen auth key                          a new key, and what a2a.toml keeps of it
@@ -24,27 +24,27 @@ def command() -> None:
 @command.command()
 def key() -> None:
     """Make a key for a caller: it is shown once, and a2a.toml keeps its digest."""
-    made = new_key()
+    made = generate_key()
     click.echo(f"for the caller:  {made}")
-    click.echo(f'for a2a.toml:    keys = {{ {digest(made)} = "name-of-the-caller" }}')
+    click.echo(f'for a2a.toml:    keys = {{ {digest_key(made)} = "name-of-the-caller" }}')
 
 
 @command.command("digest")
 def digest_of() -> None:
     """Print what a2a.toml keeps of a key that is typed or piped in."""
-    click.echo(digest(_secret("Key", is_new=False)))
+    click.echo(digest_key(_read_secret("Key", is_new=False)))
 
 
 @command.command()
 def password() -> None:
     """Print what a2a.toml keeps of a password that is typed or piped in."""
-    typed = _secret("Password", is_new=True)
-    if len(typed) < _SHORTEST:
-        raise click.UsageError(f"a password has at least {_SHORTEST} characters; take a longer one")
+    typed = _read_secret("Password", is_new=True)
+    if len(typed) < _MIN_PASSWORD_CHARS:
+        raise click.UsageError(f"a password has at least {_MIN_PASSWORD_CHARS} characters; take a longer one")
     click.echo(hash_password(typed))
 
 
-def _secret(name: str, *, is_new: bool) -> str:
+def _read_secret(name: str, *, is_new: bool) -> str:
     """Read a secret without showing it; it is never a word of the command, which other users of the machine can see."""
     if sys.stdin.isatty():
         secret = str(click.prompt(name, hide_input=True, confirmation_prompt=is_new))

@@ -13,16 +13,16 @@ import click
 import httpx
 
 from a2a_contract.dialects import CANONICAL, V0_3
-from a2a_contract.json_types import is_list, is_object
-from a2a_runtime.commands import RefusalError
+from a2a_contract.json_types import is_json_array, is_json_object
+from a2a_runtime.commands import CommandError
 
 if TYPE_CHECKING:
-    from a2a_runtime.crypto.card_signatures import Trust
+    from a2a_runtime.crypto.card_signatures import TrustStore
     from a2a_runtime.crypto.keys import SigningKey
 
 _VERSIONS = {CANONICAL.version or "": CANONICAL.name, V0_3.version or "": V0_3.name}
-_UNTRUSTED = 1
-_FOR_THE_OWNER = 0o600
+_EXIT_UNTRUSTED = 1
+_OWNER_ONLY_MODE = 0o600
 _EXAMPLES = """\b
 Examples:
   a2a-gen card keygen card.pem > keys.json
@@ -38,22 +38,22 @@ Exit codes: 0 fine, 1 the card is not signed by a trusted key, 2 wrong use."""
 def command() -> None:
     """Sign cards, and verify signatures."""
     if find_spec("jwt") is None or find_spec("cryptography") is None:
-        raise RefusalError("signatures need more than the base install: pip install 'a2a-gen[auth]'")
+        raise CommandError("signatures need more than the base install: pip install 'a2a-gen[auth]'")
 
 
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def keygen(file: Path) -> None:
     """Make a key for ES256 in FILE, which must not exist, and print the public half as a set of keys."""
-    from a2a_runtime.crypto.keys import SigningKey, jwks  # noqa: PLC0415 - an extra: `a2a-gen --help` works without it
+    from a2a_runtime.crypto.keys import SigningKey, build_jwks  # noqa: PLC0415 - an extra: `a2a-gen --help` works without it
 
     key = SigningKey.generate()
     try:
-        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FOR_THE_OWNER), "w") as out:
+        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY_MODE), "w") as out:
             out.write(key.to_pem())
     except FileExistsError:
         raise click.UsageError(f"{file} exists; a key is never overwritten") from None
-    click.echo(jwks([key]))
+    click.echo(build_jwks([key]))
 
 
 @command.command()
@@ -66,15 +66,15 @@ def keygen(file: Path) -> None:
 def sign(card: click.File, keys: tuple[Path, ...], **said: str | None) -> None:
     """Add signatures to a CARD (a file, or - for what is piped in), and print it."""
     from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - as above
-    from a2a_runtime.crypto.jcs import UncanonicalError  # noqa: PLC0415 - as above
+    from a2a_runtime.crypto.jcs import CanonicalizationError  # noqa: PLC0415 - as above
 
-    document = _object(card.read(), "the card")  # type: ignore[attr-defined]  # what click hands over is open
+    document = _parse_object(card.read(), "the card")  # type: ignore[attr-defined]  # what click hands over is open
     try:
-        signatures = CardSigner(_keys(keys, said["key_pem"], said["kid"], said["jku"])).sign(document, _VERSIONS[said["version"] or ""])
-    except (UncanonicalError, ValueError) as error:
+        signatures = CardSigner(_load_keys(keys, said["key_pem"], said["kid"], said["jku"])).sign(document, _VERSIONS[said["version"] or ""])
+    except (CanonicalizationError, ValueError) as error:
         raise click.UsageError(str(error)) from error
     former = document.get("signatures")
-    document["signatures"] = [*(former if is_list(former) else ()), *(each.to_dict() for each in signatures)]
+    document["signatures"] = [*(former if is_json_array(former) else ()), *(each.to_dict() for each in signatures)]
     click.echo(json.dumps(document, ensure_ascii=False, indent=2))
 
 
@@ -85,59 +85,59 @@ def sign(card: click.File, keys: tuple[Path, ...], **said: str | None) -> None:
 @click.pass_context
 def verify(context: click.Context, card: str, keys: str, version: str) -> None:
     """Say whether a CARD (a file or an address) is signed by a trusted key."""
-    from a2a_runtime.crypto.card_signatures import UntrustedCardError, verified  # noqa: PLC0415 - as above
+    from a2a_runtime.crypto.card_signatures import UntrustedCardError, verify_card  # noqa: PLC0415 - as above
 
     try:
-        known = asyncio.run(verified(_object(_read(card), "the card"), _trust(keys), _VERSIONS[version]))
+        known = asyncio.run(verify_card(_parse_object(_read_document(card), "the card"), _load_trust_store(keys), _VERSIONS[version]))
     except UntrustedCardError as error:
         click.echo(f"not trusted: {error}", err=True)
-        context.exit(_UNTRUSTED)
+        context.exit(_EXIT_UNTRUSTED)
     click.echo(f"signed by a trusted key: {known.get('name')}")
 
 
-def _keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku: str | None) -> list[SigningKey]:
+def _load_keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku: str | None) -> list[SigningKey]:
     from a2a_runtime.crypto.keys import SigningKey  # noqa: PLC0415 - as above
 
     if key_id and len(files) + bool(pem) > 1:
         raise click.UsageError("--kid names one key; sign with one key at a time, or leave it out")
-    found = [SigningKey.read(file, key_id, jku) for file in files]
+    found = [SigningKey.from_file(file, key_id, jku) for file in files]
     if pem:
-        found.append(SigningKey.of_pem(pem, key_id, jku))
+        found.append(SigningKey.from_pem(pem, key_id, jku))
     if not found:
         raise click.UsageError("name a key: --key FILE, or A2A_CARD_KEY in the environment")
     return found
 
 
-def _trust(keys: str) -> Trust:
-    from a2a_runtime.auth.jwks import check_url  # noqa: PLC0415 - as above
-    from a2a_runtime.auth.keys import published  # noqa: PLC0415 - as above
-    from a2a_runtime.crypto.card_signatures import Trust  # noqa: PLC0415 - as above
+def _load_trust_store(keys: str) -> TrustStore:
+    from a2a_runtime.auth.jwks import check_key_url  # noqa: PLC0415 - as above
+    from a2a_runtime.auth.keys import keys_from_jwks  # noqa: PLC0415 - as above
+    from a2a_runtime.crypto.card_signatures import TrustStore  # noqa: PLC0415 - as above
 
     if "://" in keys:
         try:
-            check_url(keys)
+            check_key_url(keys)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-    listed = _object(_read(keys), "the set of keys").get("keys")
-    if not is_list(listed):
+    listed = _parse_object(_read_document(keys), "the set of keys").get("keys")
+    if not is_json_array(listed):
         raise click.UsageError(f"{keys} is no set of keys: it has no member keys")
-    return Trust(published(each for each in listed if is_object(each)))
+    return TrustStore(keys_from_jwks(each for each in listed if is_json_object(each)))
 
 
-def _read(place: str) -> bytes:
-    from a2a_runtime.auth.jwks import UnreadableError, fetch_document  # noqa: PLC0415 - as above
+def _read_document(source: str) -> bytes:
+    from a2a_runtime.auth.jwks import DocumentFetchError, fetch_document  # noqa: PLC0415 - as above
 
     try:
-        return asyncio.run(fetch_document(place)) if "://" in place else Path(place).read_bytes()
-    except (UnreadableError, httpx.InvalidURL, OSError) as error:
-        raise click.UsageError(f"{place} cannot be read: {error}") from error
+        return asyncio.run(fetch_document(source)) if "://" in source else Path(source).read_bytes()
+    except (DocumentFetchError, httpx.InvalidURL, OSError) as error:
+        raise click.UsageError(f"{source} cannot be read: {error}") from error
 
 
-def _object(text: bytes, what: str) -> dict[str, object]:
+def _parse_object(text: bytes, subject: str) -> dict[str, object]:
     try:
         value: object = json.loads(text)
     except ValueError as error:
-        raise click.UsageError(f"{what} is not JSON: {error}") from error
-    if not is_object(value):
-        raise click.UsageError(f"{what} is no object")
+        raise click.UsageError(f"{subject} is not JSON: {error}") from error
+    if not is_json_object(value):
+        raise click.UsageError(f"{subject} is no object")
     return value

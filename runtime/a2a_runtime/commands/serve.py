@@ -15,15 +15,15 @@ from typing import Any
 import click
 
 import a2a_runtime
-from a2a_runtime.commands import RefusalError
-from a2a_runtime.heartbeat.registration import NAMES
-from a2a_runtime.importing import UnknownNameError, named
-from a2a_runtime.logs import CleanFormatter, calls, without_query
-from a2a_runtime.project.loader import ProjectError
+from a2a_runtime.commands import CommandError
+from a2a_runtime.heartbeat.registration import ENVIRONMENT_NAMES
+from a2a_runtime.importing import ImportFromStringError, import_from_string
+from a2a_runtime.logs import SanitizingFormatter, request_log, strip_query
+from a2a_runtime.project.loader import ProjectConfigError
 
-_PROJECT = "a2a_runtime.app:app"
-_FAILED = 1
-_OURS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
+_PROJECT_APP = "a2a_runtime.app:app"
+_EXIT_FAILED = 1
+_OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
 _EXAMPLES = """\b
 Examples:
   a2a-gen serve                          the agent of the a2a.toml in this folder or above it
@@ -34,13 +34,13 @@ Examples:
 Exit codes: 0 stopped, 1 it could not start or broke down, 2 what is configured cannot be used."""
 
 
-def _tell_of_calls(_context: click.Context, _option: click.Parameter, is_wanted: bool) -> None:  # noqa: FBT001 - as click calls it
-    if is_wanted:
-        calls.setLevel(logging.DEBUG)
+def _enable_request_log(_context: click.Context, _option: click.Parameter, is_enabled: bool) -> None:  # noqa: FBT001 - as click calls it
+    if is_enabled:
+        request_log.setLevel(logging.DEBUG)
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("app", default=_PROJECT)
+@click.argument("app", default=_PROJECT_APP)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="The port to listen on.")
 @click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds for open requests to end when it is told to stop.")
@@ -55,23 +55,23 @@ def _tell_of_calls(_context: click.Context, _option: click.Parameter, is_wanted:
     "--log-calls",
     is_flag=True,
     expose_value=False,
-    callback=_tell_of_calls,
+    callback=_enable_request_log,
     help="Log of every call which operation it is, and of every task how it ends.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Only say whether it can be served: 0, or 2 and why not.")
 def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool) -> None:
     """Serve an agent over HTTP with uvicorn, until it is told to stop."""
-    _log()
+    _configure_logging()
     if only_check:
-        _loaded(app)
+        _load_app(app)
         return
     try:
         import uvicorn  # noqa: PLC0415 - an extra: everything else works without a server
     except ModuleNotFoundError:
-        raise RefusalError("there is no server to run; install it: pip install 'a2a-gen[serve]'") from None
-    os.environ.setdefault(NAMES["http_port"][0], str(port))  # whoever tells others of this agent has to know it
+        raise CommandError("there is no server to run; install it: pip install 'a2a-gen[serve]'") from None
+    os.environ.setdefault(ENVIRONMENT_NAMES["http_port"][0], str(port))  # whoever tells others of this agent has to know it
     config = uvicorn.Config(
-        _loaded(app),
+        _load_app(app),
         host=host,
         port=port,
         lifespan="on",
@@ -85,34 +85,34 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
     try:
         server.run()
     except SystemExit:  # uvicorn's way to say that the port is taken
-        raise SystemExit(_FAILED) from None
+        raise SystemExit(_EXIT_FAILED) from None
     if not server.started:
-        raise SystemExit(_FAILED)
+        raise SystemExit(_EXIT_FAILED)
 
 
-def _loaded(name: str) -> Any:  # noqa: ANN401 - whatever the name leads to, uvicorn calls it
+def _load_app(name: str) -> Any:  # noqa: ANN401 - whatever the name leads to, uvicorn calls it
     sys.path.insert(0, str(Path.cwd()))
     try:
-        return named(name if ":" in name else f"{name}:app")
-    except UnknownNameError as error:
-        raise RefusalError(f"{error}; an app is named as module:attribute") from error
-    except ProjectError as error:
-        raise RefusalError(str(error)) from error
+        return import_from_string(name if ":" in name else f"{name}:app")
+    except ImportFromStringError as error:
+        raise CommandError(f"{error}; an app is named as module:attribute") from error
+    except ProjectConfigError as error:
+        raise CommandError(str(error)) from error
     except Exception as error:  # whatever code of others does when it is imported
-        raise RefusalError(f"{name} cannot be loaded:\n{_traced(error)}") from error
+        raise CommandError(f"{name} cannot be loaded:\n{_format_traceback(error)}") from error
 
 
-def _traced(error: Exception) -> str:
+def _format_traceback(error: Exception) -> str:
     """Write a traceback from where it leaves us and the import system."""
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = dropwhile(lambda frame: frame.filename.startswith((*_OURS, "<frozen")), frames)
+    theirs = dropwhile(lambda frame: frame.filename.startswith((*_OWN_FOLDERS, "<frozen")), frames)
     return "".join([*traceback.format_list(list(theirs)), *traceback.format_exception_only(error)]).rstrip()
 
 
-def _log() -> None:
+def _configure_logging() -> None:
     """Let the runtime say what it has to say, in lines that no client can forge."""
     handler = logging.StreamHandler()
-    handler.setFormatter(CleanFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(SanitizingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger(a2a_runtime.__name__).setLevel(logging.INFO)
-    logging.getLogger("uvicorn.access").addFilter(without_query)
+    logging.getLogger("uvicorn.access").addFilter(strip_query)

@@ -20,26 +20,26 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from a2a_contract.errors import InvalidParamsError
 
-_MARK = "sealed:1:"
-_KEY, _NONCE = 32, 12
+_PREFIX = "sealed:1:"
+_KEY_BYTES, _NONCE_BYTES = 32, 12
 
 
-class LockedError(InvalidParamsError):
+class DecryptionError(InvalidParamsError):
     """A sealed secret that none of the keys opens: its key was taken away, or somebody has moved it."""
 
     default_message = "The credentials of the webhook cannot be read any more; give them again"
 
 
-class Vault:
+class SecretBox:
     """Seals secrets, and opens them."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        if not keys or any(len(key) != _KEY for key in keys):
-            raise ValueError(f"a key of the vault has {_KEY} bytes; make one with Vault.new_key()")
-        self._locks = [AESGCM(key) for key in keys]
+        if not keys or any(len(key) != _KEY_BYTES for key in keys):
+            raise ValueError(f"a key of the vault has {_KEY_BYTES} bytes; make one with Vault.new_key()")
+        self._ciphers = [AESGCM(key) for key in keys]
 
     @classmethod
-    def of_text(cls, text: str) -> Vault:
+    def from_text(cls, text: str) -> SecretBox:
         """Read keys as an operator writes them: base64, separated by commas."""
         try:
             return cls([urlsafe_b64decode(key.strip() + "=" * (-len(key.strip()) % 4)) for key in text.split(",")])
@@ -47,26 +47,26 @@ class Vault:
             raise ValueError("a key of the vault is 32 bytes as base64") from error
 
     @staticmethod
-    def new_key() -> str:
+    def generate_key() -> str:
         """Make a key, as text."""
-        return secrets.token_urlsafe(_KEY)
+        return secrets.token_urlsafe(_KEY_BYTES)
 
-    def seal(self, secret: str, about: str) -> str:
+    def encrypt(self, secret: str, purpose: str) -> str:
         """Seal a secret for something."""
-        nonce = secrets.token_bytes(_NONCE)
-        return _MARK + urlsafe_b64encode(nonce + self._locks[0].encrypt(nonce, secret.encode(), about.encode())).decode()
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return _PREFIX + urlsafe_b64encode(nonce + self._ciphers[0].encrypt(nonce, secret.encode(), purpose.encode())).decode()
 
-    def open(self, text: str, about: str) -> str:
+    def decrypt(self, text: str, purpose: str) -> str:
         """Open what was sealed for something; what was never sealed is given back as it is."""
-        if not text.startswith(_MARK):
+        if not text.startswith(_PREFIX):
             return text
         try:
-            raw = urlsafe_b64decode(text[len(_MARK) :])
+            raw = urlsafe_b64decode(text[len(_PREFIX) :])
         except NoBase64Error as error:
-            raise LockedError from error
-        for lock in self._locks:
+            raise DecryptionError from error
+        for lock in self._ciphers:
             try:
-                return lock.decrypt(raw[:_NONCE], raw[_NONCE:], about.encode()).decode()
+                return lock.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], purpose.encode()).decode()
             except (InvalidTag, ValueError):  # a nonce that is too short, or no text
                 continue
-        raise LockedError
+        raise DecryptionError

@@ -23,10 +23,10 @@ from a2a_runtime.crypto.keys import SigningKey
 SIGNATURE_HEADER = "Webhook-Signature"
 DIGEST_HEADER = "Content-Digest"
 DIGEST_CLAIM = "digest"
-_SECONDS = 300
+_VALID_SECONDS = 300
 
 
-class Sent(Protocol):
+class OutgoingNotification(Protocol):
     """A notification that is about to be sent."""
 
     @property
@@ -51,15 +51,15 @@ class WebhookSigner:
     def __init__(self, key: SigningKey, issuer: str, clock: Clock | None = None) -> None:
         self._key, self._issuer, self._clock = key, issuer, clock or SystemClock()
 
-    def __call__(self, notification: Sent) -> Mapping[str, str]:
+    def __call__(self, notification: OutgoingNotification) -> Mapping[str, str]:
         """Make the headers that prove a notification."""
         now = self._clock.millis() // 1000
-        digest = digest_of(notification.body)
+        digest = digest_body(notification.body)
         claims = {
             "iss": self._issuer,
-            "aud": audience_of(notification.url),
+            "aud": to_audience(notification.url),
             "iat": now,
-            "exp": now + _SECONDS,
+            "exp": now + _VALID_SECONDS,
             "jti": notification.headers.get("Webhook-Id", ""),
             DIGEST_CLAIM: digest,
         }
@@ -67,11 +67,11 @@ class WebhookSigner:
         return {DIGEST_HEADER: digest, SIGNATURE_HEADER: jwt.encode(claims, self._key.private, self._key.algorithm, headers=named)}
 
 
-def digest_of(body: bytes) -> str:
+def digest_body(body: bytes) -> str:
     """Write the digest of a body as RFC 9530 has it."""
     return f"sha-256=:{b64encode(sha256(body).digest()).decode()}:"
 
 
-def audience_of(url: str) -> str:
+def to_audience(url: str) -> str:
     """Name a webhook without what its owner may keep secret in the query."""
     return url.partition("?")[0].partition("#")[0]

@@ -14,20 +14,20 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Loops:
+class BackgroundTasks:
     """Owns background work: what is started here is watched, and stopped with its owner."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def every(self, seconds: float, step: Callable[[], Awaitable[object]]) -> None:
+    def run_every(self, interval_seconds: float, function: Callable[[], Awaitable[object]]) -> None:
         """Do something now and then; when it fails, it is logged and done again the next time."""
 
         async def forever() -> None:
             while True:
-                await self._try(step)
-                await self._clock.sleep(seconds)
+                await self._run_logged(function)
+                await self._clock.sleep(interval_seconds)
 
         self.start(forever())
 
@@ -45,43 +45,43 @@ class Loops:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     @staticmethod
-    async def _try(step: Callable[[], Awaitable[object]]) -> None:
+    async def _run_logged(function: Callable[[], Awaitable[object]]) -> None:
         try:
-            await step()
+            await function()
         except Exception:  # the edge of a background task: it has to go on
-            log.exception("%s failed and will be tried again", step)
+            log.exception("%s failed and will be tried again", function)
 
 
-class Later(Generic[T]):
+class DelayedCalls(Generic[T]):
     """Does something with each of many objects that stays for a while: when it has stayed for a period, and before it has stayed for two.
 
     Most do not stay so long. They cost next to nothing, and nothing of them is kept: there is one timer for all, which looks only at what is left.
     """
 
-    def __init__(self, seconds: float, act: Callable[[T], object]) -> None:
-        self._seconds, self._act = seconds, act
-        self._young: dict[T, None] = {}
-        self._old: dict[T, None] = {}
+    def __init__(self, delay_seconds: float, callback: Callable[[T], object]) -> None:
+        self._delay_seconds, self._callback = delay_seconds, callback
+        self._current: dict[T, None] = {}
+        self._previous: dict[T, None] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, item: T) -> None:
         """Take an object."""
-        self._young[item] = None
+        self._current[item] = None
         if self._timer is None:
-            self._wait()
+            self._start_timer()
 
-    def drop(self, item: T) -> None:
+    def discard(self, item: T) -> None:
         """Let go of an object that does not stay."""
-        self._young.pop(item, None)
-        self._old.pop(item, None)
+        self._current.pop(item, None)
+        self._previous.pop(item, None)
 
-    def _wait(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
+    def _start_timer(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._delay_seconds, self._fire)
 
-    def _look(self) -> None:
-        due, self._old, self._young = self._old, self._young, {}
+    def _fire(self) -> None:
+        due, self._previous, self._current = self._previous, self._current, {}
         self._timer = None
         for item in due:
-            self._act(item)
-        if self._old:
-            self._wait()
+            self._callback(item)
+        if self._previous:
+            self._start_timer()

@@ -37,7 +37,7 @@ class Job(Protocol):
 
 
 @runtime_checkable
-class Measured(Protocol):
+class HasProgress(Protocol):
     """A handle that says apart from its status how much is done, from 0 to 1."""
 
     def progress(self) -> Awaitable[object] | object:
@@ -49,12 +49,12 @@ class JobCanceledError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobProgress:
     """How a job stands: how much is done, and what it says about it."""
 
-    part: float | None = None
+    fraction: float | None = None
     text: str | None = None
-    canceled: bool = False
+    is_canceled: bool = False
 
 
 class BackgroundJob:
@@ -65,20 +65,20 @@ class BackgroundJob:
     """
 
     def __init__(self, work: Callable[[BackgroundJob], Awaitable[object]]) -> None:
-        self._progress = Progress()
+        self._progress = JobProgress()
         self._task = asyncio.ensure_future(self._run(work))
 
-    def report(self, part: float | None = None, text: str | None = None) -> None:
+    def report(self, fraction: float | None = None, text: str | None = None) -> None:
         """Say how it goes."""
-        self._progress = Progress(part, text)
+        self._progress = JobProgress(fraction, text)
 
     def status(self) -> Mapping[str, object]:
         """Tell what was reported last."""
-        return {"status": State.WORKING.name.lower(), "progress": self._progress.part, "message": self._progress.text}
+        return {"status": State.WORKING.name.lower(), "progress": self._progress.fraction, "message": self._progress.text}
 
     def progress(self) -> float | None:
         """Tell how much is done."""
-        return self._progress.part
+        return self._progress.fraction
 
     async def wait(self) -> object:
         """Wait for the result."""
@@ -97,10 +97,10 @@ class BackgroundJob:
 
 def is_job(value: object) -> TypeGuard[Job]:
     """Whether a handler's answer is a handle; what answers mostly are is told without asking for methods."""
-    return type(value) not in _NO_JOBS and isinstance(value, Job)
+    return type(value) not in _NON_JOB_TYPES and isinstance(value, Job)
 
 
-async def settled(value: object) -> object:
+async def await_if_needed(value: object) -> object:
     """Wait for a value if it has to be waited for."""
     if inspect.isawaitable(value):
         waited: object = await value
@@ -112,36 +112,38 @@ def _is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
     return isinstance(value, Mapping)
 
 
-async def look_at(job: Job) -> Progress:
+async def poll_job(job: Job) -> JobProgress:
     """Ask a job how it stands, in whatever form it tells."""
-    told = await settled(job.status())
+    told = await await_if_needed(job.status())
     if _is_mapping(told):
         part, text, word = told.get("progress"), told.get("message") or told.get("progress_message"), told.get("status")
     else:
-        part, text, word = await settled(job.progress()) if isinstance(job, Measured) else None, None, told
+        part, text, word = await await_if_needed(job.progress()) if isinstance(job, HasProgress) else None, None, told
     number = float(part) if isinstance(part, int | float) else None
-    return Progress(number, text if isinstance(text, str) and text else None, str(word).lower() in _CANCELED)
+    return JobProgress(number, text if isinstance(text, str) and text else None, str(word).lower() in _CANCELED_STATUSES)
 
 
-_CANCELED = frozenset({"canceled", "cancelled"})
-_NO_JOBS = frozenset({NoneType, str, dict, list, int, float, bool, bytes, Part, Message, Artifact})
+_CANCELED_STATUSES = frozenset({"canceled", "cancelled"})
+_NON_JOB_TYPES = frozenset({NoneType, str, dict, list, int, float, bool, bytes, Part, Message, Artifact})
 
 
-async def await_job(job: Job, *, pause: Callable[[], Awaitable[None]], news: Callable[[Progress], Awaitable[None]]) -> object:
+async def await_job(job: Job, *, pause: Callable[[], Awaitable[None]], on_progress: Callable[[JobProgress], Awaitable[None]]) -> object:
     """Wait for a job's result, and pass on its progress whenever it has changed. When this is canceled, so is the job."""
-    waiting = asyncio.ensure_future(settled(job.wait()))
-    looking = asyncio.ensure_future(_pass_on(job, pause, news))
+    waiting = asyncio.ensure_future(await_if_needed(job.wait()))
+    looking = asyncio.ensure_future(_report_progress(job, pause, on_progress))
     try:
         await asyncio.wait((waiting, looking), return_when=asyncio.FIRST_COMPLETED)
         if not waiting.done():
             looking.result()
             raise JobCanceledError
-        if waiting.exception() is not None and (await _seen(job, Progress())).canceled:  # a handle may tell of that by an error of its own
+        if (
+            waiting.exception() is not None and (await _poll_safely(job, JobProgress())).is_canceled
+        ):  # a handle may tell of that by an error of its own
             raise JobCanceledError
         return waiting.result()
     except asyncio.CancelledError:
         with suppress(Exception):  # the task is canceled all the same: what a foreign handle says to that interests nobody
-            await settled(job.cancel())
+            await await_if_needed(job.cancel())
         raise
     finally:
         for task in (looking, waiting):
@@ -149,20 +151,20 @@ async def await_job(job: Job, *, pause: Callable[[], Awaitable[None]], news: Cal
         await asyncio.gather(looking, waiting, return_exceptions=True)
 
 
-async def _pass_on(job: Job, pause: Callable[[], Awaitable[None]], news: Callable[[Progress], Awaitable[None]]) -> None:
+async def _report_progress(job: Job, pause: Callable[[], Awaitable[None]], on_progress: Callable[[JobProgress], Awaitable[None]]) -> None:
     """Look at the job until it says that it was canceled; a look that fails is no reason to give up on it."""
-    last = Progress()
-    while not last.canceled:
+    last = JobProgress()
+    while not last.is_canceled:
         await pause()
-        seen = await _seen(job, last)
-        if seen not in (last, Progress()) and not seen.canceled:
-            await news(seen)
+        seen = await _poll_safely(job, last)
+        if seen not in (last, JobProgress()) and not seen.is_canceled:
+            await on_progress(seen)
         last = seen
 
 
-async def _seen(job: Job, last: Progress) -> Progress:
+async def _poll_safely(job: Job, last: JobProgress) -> JobProgress:
     try:
-        return await look_at(job)
+        return await poll_job(job)
     except Exception as error:  # noqa: BLE001 - a foreign handle may raise anything, and a look that fails says nothing about the work
         log.info("a job could not be looked at: %s", error)
         return last

@@ -15,15 +15,15 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from a2a_contract.base import JsonObject
-from a2a_contract.json_types import is_list, is_object
+from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.v1_0 import Message
 from a2a_runtime.execution.signals import HandlerChangedError
-from a2a_runtime.stores.base import Record, RecordKind
+from a2a_runtime.stores.base import RecordKind, ReplayRecord
 
 
 def fingerprint(kind: str, schema: JsonObject | None) -> str:
     """Sum up what kind of answer is wanted; the order of a schema's keys makes no difference."""
-    text = kind.encode() + b"\n" + to_json(_sorted(schema))
+    text = kind.encode() + b"\n" + to_json(_sort_keys(schema))
     return hashlib.sha256(text).hexdigest()[:16]
 
 
@@ -34,11 +34,11 @@ class Replay:
     questions: dict[str, str] = field(default_factory=dict)
     answers: dict[str, bytes] = field(default_factory=dict)
     results: dict[str, bytes] = field(default_factory=dict)
-    _asked: int = 0
+    _question_count: int = 0
     _pending: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, records: Sequence[Record]) -> Replay:
+    def from_records(cls, records: Sequence[ReplayRecord]) -> Replay:
         """Sort records by what they are."""
         replay = cls()
         for record in records:
@@ -55,21 +55,21 @@ class Replay:
         return replay
 
     @property
-    def repeats(self) -> bool:
+    def is_replaying(self) -> bool:
         """Whether the run has yet to come to the last recorded answer: what it says until then was said before."""
         return bool(self._pending)
 
-    def key(self, given: str | None) -> str:
+    def next_key(self, explicit_key: str | None) -> str:
         """Name the question that is asked now."""
-        if given is not None:
-            return given
-        self._asked += 1
-        return f"#{self._asked}"
+        if explicit_key is not None:
+            return explicit_key
+        self._question_count += 1
+        return f"#{self._question_count}"
 
-    def answer(self, key: str, wanted: str) -> Message | None:
+    def find_answer(self, key: str, expected: str) -> Message | None:
         """Find the recorded answer to a question; ``None`` when it is still to be asked."""
         asked = self.questions.get(key)
-        if asked is not None and asked != wanted:
+        if asked is not None and asked != expected:
             raise HandlerChangedError(f"handler changed: question {key} was asked for another kind of answer before")
         body = self.answers.get(key)
         if body is None:
@@ -78,11 +78,11 @@ class Replay:
         return Message.model_validate_json(body)
 
 
-def _sorted(value: object) -> object:
-    if is_object(value):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    if is_list(value):
-        return [_sorted(item) for item in value]
+def _sort_keys(value: object) -> object:
+    if is_json_object(value):
+        return {key: _sort_keys(value[key]) for key in sorted(value)}
+    if is_json_array(value):
+        return [_sort_keys(item) for item in value]
     return value
 
 
@@ -90,7 +90,7 @@ def _sorted(value: object) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestInfo:
     """The request that began the work, without the message and without what the runtime sees to itself."""
 
     metadata: JsonObject = field(default_factory=dict[str, object])
@@ -101,16 +101,20 @@ class Request:
     """The extensions that the caller has asked for and the agent has: those that are in effect."""
 
     @property
-    def record(self) -> Record | None:
+    def record(self) -> ReplayRecord | None:
         """Write it down for every run of the task; nothing where there is nothing to say."""
-        return Record(RecordKind.REQUEST, "", _JSON.dump_json(self)) if self.metadata or self.accepted_output_modes or self.extensions else None
+        return (
+            ReplayRecord(RecordKind.REQUEST, "", _REQUEST_INFO.dump_json(self))
+            if self.metadata or self.accepted_output_modes or self.extensions
+            else None
+        )
 
     @classmethod
-    def of(cls, records: Sequence[Record]) -> Request:
+    def from_records(cls, records: Sequence[ReplayRecord]) -> RequestInfo:
         """Find it among the records of a task."""
         body = next((record.body for record in records if record.kind is RecordKind.REQUEST), None)
-        return PLAIN if body is None else _JSON.validate_json(body)
+        return EMPTY_REQUEST_INFO if body is None else _REQUEST_INFO.validate_json(body)
 
 
-_JSON = TypeAdapter(Request)
-PLAIN = Request()
+_REQUEST_INFO = TypeAdapter(RequestInfo)
+EMPTY_REQUEST_INFO = RequestInfo()

@@ -26,7 +26,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from a2a_contract.base import JSON_NULL, JsonNull
-from a2a_contract.json_types import is_object
+from a2a_contract.json_types import is_json_object
 from a2a_contract.v1_0 import Artifact, Message, Part
 
 RESULT = "result"
@@ -34,52 +34,52 @@ RESULT = "result"
 _BYTES = "application/octet-stream"
 
 
-class AnswerError(TypeError):
+class ResultTypeError(TypeError):
     """A handler has answered with something that no protocol can carry; the text says what it may answer with."""
 
 
-def _json(value: object) -> list[Part]:
+def _to_json_parts(value: object) -> list[Part]:
     try:
         return [Part(data=value)]
     except ValidationError:
-        return [Part(data=_plain(value))]  # which is refused as well unless there was a model in it
+        return [Part(data=_to_json_data(value))]  # which is refused as well unless there was a model in it
 
 
 def _is_structure(value: object) -> bool:
     return isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type))
 
 
-def _is_several(value: object) -> TypeGuard[Sequence[object]]:
+def _is_sequence(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, list | tuple)
 
 
-def _plain(value: object) -> object:
+def _to_json_data(value: object) -> object:
     """Write models and dataclasses as the JSON that they stand for, wherever they are; nothing else is bent into shape."""
     if _is_structure(value):
         try:
             return to_jsonable_python(value, by_alias=True)
         except PydanticSerializationError as error:
-            raise AnswerError(f"a {type(value).__qualname__} cannot be written as JSON: {error}") from error
-    if is_object(value):
-        return {name: _plain(member) for name, member in value.items()}
-    return [_plain(member) for member in value] if _is_several(value) else value
+            raise ResultTypeError(f"a {type(value).__qualname__} cannot be written as JSON: {error}") from error
+    if is_json_object(value):
+        return {name: _to_json_data(member) for name, member in value.items()}
+    return [_to_json_data(member) for member in value] if _is_sequence(value) else value
 
 
-_PARTS: Mapping[type, Callable[[object], list[Part]]] = {
+_CONVERTERS: Mapping[type, Callable[[object], list[Part]]] = {
     str: lambda text: [Part(text=str(text))],
-    dict: _json,
-    list: _json,
-    tuple: _json,
-    int: _json,
-    float: _json,
-    bool: _json,
+    dict: _to_json_parts,
+    list: _to_json_parts,
+    tuple: _to_json_parts,
+    int: _to_json_parts,
+    float: _to_json_parts,
+    bool: _to_json_parts,
     JsonNull: lambda _: [Part(data=JSON_NULL)],
 }
 
 
-def parts_of(value: object) -> list[Part]:
+def to_parts(value: object) -> list[Part]:
     """Make parts of what a handler has answered with."""
-    make = _PARTS.get(type(value))
+    make = _CONVERTERS.get(type(value))
     if make is not None:
         return make(value)
     if isinstance(value, Part):
@@ -89,34 +89,34 @@ def parts_of(value: object) -> list[Part]:
     if isinstance(value, bytes | bytearray):
         return [Part(raw=bytes(value), media_type=_BYTES)]
     if _is_structure(value):
-        return [Part(data=_plain(value))]
-    for kind, make in _PARTS.items():  # their subclasses
+        return [Part(data=_to_json_data(value))]
+    for kind, make in _CONVERTERS.items():  # their subclasses
         if isinstance(value, kind):
             return make(value)
     can = "text, JSON, a model, a dataclass, bytes, a Part, a Message or an Artifact"
-    raise AnswerError(f"a handler cannot answer with a {type(value).__qualname__}; it can with {can}")
+    raise ResultTypeError(f"a handler cannot answer with a {type(value).__qualname__}; it can with {can}")
 
 
-def artifact_of(value: object) -> Artifact:
+def to_artifact(value: object) -> Artifact:
     """Make the artifact that a returned or yielded value stands for."""
     if isinstance(value, Artifact):
         return value
-    return Artifact(artifact_id=RESULT, name=RESULT, parts=parts_of(value))
+    return Artifact(artifact_id=RESULT, name=RESULT, parts=to_parts(value))
 
 
-def told(value: object) -> Artifact:
+def to_artifact_lossy(value: object) -> Artifact:
     """Make an artifact of anything: what is no JSON is told in the words that Python has for it."""
     try:
-        return artifact_of(value)
-    except (AnswerError, ValidationError):
+        return to_artifact(value)
+    except (ResultTypeError, ValidationError):
         return Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text=json.dumps(value, default=str))])
 
 
-def text_of(parts: Sequence[Part]) -> str:
+def join_texts(parts: Sequence[Part]) -> str:
     """Join the texts among some parts."""
     return "\n".join([part.text for part in parts if part.text is not None])
 
 
-def data_of(parts: Sequence[Part]) -> object:
+def find_data(parts: Sequence[Part]) -> object:
     """Find the first piece of JSON among some parts; ``None`` when there is none, ``JSON_NULL`` when it is null."""
     return next((part.data for part in parts if part.data is not None), None)

@@ -32,32 +32,32 @@ from a2a_runtime.clock import Clock
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution import results
 from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.jobs import Job, JobCanceledError, Progress, await_job, is_job
-from a2a_runtime.execution.signals import Ended, HandlerChangedError, Parked, RunOver, signal_in
-from a2a_runtime.execution.skill import Skill, Style
-from a2a_runtime.execution.writer import Desk
-from a2a_runtime.logs import calls
-from a2a_runtime.stores.base import Record, RecordKind
-from a2a_runtime.structs import value
+from a2a_runtime.execution.jobs import Job, JobCanceledError, JobProgress, await_job, is_job
+from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskEnded, TaskSuspended, find_signal
+from a2a_runtime.execution.skill import HandlerKind, Skill
+from a2a_runtime.execution.writer import TaskWriter
+from a2a_runtime.logs import request_log
+from a2a_runtime.stores.base import RecordKind, ReplayRecord
+from a2a_runtime.structs import struct
 
 # Calling a handler, whatever its style.
 
 T = TypeVar("T")
 
 
-async def call(skill: Skill, context: Context, chunk: Callable[[object], Awaitable[None]]) -> object:
+async def call_handler(skill: Skill, context: Context, on_chunk: Callable[[object], Awaitable[None]]) -> object:
     """Run a handler to its end, and give back its answer; what it yields on the way goes to ``chunk``."""
     handler: Callable[[Context], object] = skill.handler  # type: ignore[assignment]  # one that answers with a message is content with a Context
-    answer = await in_thread(handler, context) if skill.style is Style.THREAD else handler(context)
-    if skill.style is not Style.ASYNC and isinstance(answer, AsyncGenerator):
+    answer = await run_in_thread(handler, context) if skill.handler_kind is HandlerKind.THREAD else handler(context)
+    if skill.handler_kind is not HandlerKind.ASYNC and isinstance(answer, AsyncGenerator):
         async with aclosing(answer) as values:
             async for value in values:
-                await chunk(value)
+                await on_chunk(value)
         return None
     return await answer if isinstance(answer, CoroutineType) or inspect.isawaitable(answer) else answer
 
 
-async def in_thread(function: Callable[[T], object], argument: T) -> object:
+async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
     """Call a plain function in a thread of its own.
 
     Not in a pool: handlers may block for minutes, and one that never comes back must keep neither others from running nor the process from ending.
@@ -89,20 +89,20 @@ async def in_thread(function: Callable[[T], object], argument: T) -> object:
 
 log = logging.getLogger(__name__)
 
-FAILED = "The agent failed to do this"
-OUT_OF_TIME = "The agent ran out of time"
-SHUT_DOWN = "Server shutdown"
+HANDLER_FAILED = "The agent failed to do this"
+TIMED_OUT = "The agent ran out of time"
+SERVER_SHUTDOWN = "Server shutdown"
 NOT_RESTARTABLE = "The process that worked on this is gone, and this work cannot be started again"
 JOB_LOST = "The background job of this task was lost"
 
-TOO_OFTEN = "This work was started again too often without coming to an end"
-MESSAGE_GONE = "The message that asked for this is no longer stored"
+TOO_MANY_RESTARTS = "This work was started again too often without coming to an end"
+MESSAGE_MISSING = "The message that asked for this is no longer stored"
 
-JOB = "a2a-gen/job"
+JOB_MARKER = "a2a-gen/job"
 """Key of the record that says that the handler has handed back a job."""
 
 
-class Interruption(StrEnum):
+class StopReason(StrEnum):
     """Why a handler is told to stop."""
 
     CANCEL = "cancel"
@@ -110,8 +110,8 @@ class Interruption(StrEnum):
     SHUTDOWN = "shutdown"
 
 
-@value
-class End:
+@struct
+class RunOutcome:
     """How a run ends; without a state the task is handed over as it is."""
 
     state: State | None
@@ -119,13 +119,13 @@ class End:
     artifact: Artifact | None = None
 
 
-@value
-class Rules:
+@struct
+class RunConfig:
     """What runs of a process have in common."""
 
     clock: Clock
-    job_poll: float
-    hands_over: bool
+    job_poll_interval: float
+    can_release: bool
 
 
 class TaskRun:
@@ -147,10 +147,10 @@ class TaskRun:
         "task",
     )
 
-    def __init__(self, skill: Skill, context: TaskContext, desk: Desk, rules: Rules, instead: End | None = None) -> None:
-        self.skill, self.context, self.desk, self._rules, self._instead = skill, context, desk, rules, instead
-        context.may_ask = skill.may_ask
-        self.reason: Interruption | None = None
+    def __init__(self, skill: Skill, context: TaskContext, writer: TaskWriter, config: RunConfig, preset_outcome: RunOutcome | None = None) -> None:
+        self.skill, self.context, self.desk, self._rules, self._instead = skill, context, writer, config, preset_outcome
+        context.can_ask = skill.can_ask
+        self.reason: StopReason | None = None
         self.interrupted_at = 0.0
         self._deaf = True  # not in the handler: an interruption is only noted
         self._detached = False  # the handler has handed back a job
@@ -158,25 +158,25 @@ class TaskRun:
         self._beginning: asyncio.Task[None] | None = None
         self.deadline = float("inf")
         if skill.timeout is not None:
-            self.deadline = rules.clock.monotonic() + skill.timeout
-            context.limit(rules.clock.millis() + round(skill.timeout * 1000))
-        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._go())
+            self.deadline = config.clock.monotonic() + skill.timeout
+            context.set_deadline(config.clock.millis() + round(skill.timeout * 1000))
+        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._run())
 
-    def interrupt(self, reason: Interruption) -> None:
+    def request_stop(self, reason: StopReason) -> None:
         """Tell the handler to stop, once; a cancellation counts more than a shutdown."""
-        if self.reason is None or (self.reason is Interruption.SHUTDOWN and reason is Interruption.CANCEL):
+        if self.reason is None or (self.reason is StopReason.SHUTDOWN and reason is StopReason.CANCEL):
             first, self.reason = self.reason is None, reason
             self.interrupted_at = self._rules.clock.monotonic()
-            self.context.cancelled = True
+            self.context.is_cancelled = True
             if first and not self._deaf:
                 self.task.cancel()
 
     @property
-    def ignores(self) -> bool:
+    def is_ignoring_stop(self) -> bool:
         """Whether the handler goes on although it was told to stop."""
         return self.reason is not None and not self._deaf
 
-    def handed_back(self) -> asyncio.Future[None]:
+    def job_started(self) -> asyncio.Future[None]:
         """Give what is done as soon as the handler has handed back a job."""
         if self._handed_back is None:
             self._handed_back = asyncio.get_running_loop().create_future()
@@ -186,127 +186,127 @@ class TaskRun:
 
     async def abandon(self) -> None:
         """End the task without its handler, which does not stop; whatever that still writes is refused."""
-        end = self._interrupted() or End(None)
+        end = self._stop_outcome() or RunOutcome(None)
         fate = "is left to another process" if end.state is None else "ends without it"
         log.warning("task %s: the handler of skill %s does not stop (%s); the task %s", self.context.task_id, self.skill.id, self.reason, fate)
-        self.desk.dismiss()
-        with suppress(RunOver):
-            await self._settle(end)
+        self.desk.revoke()
+        with suppress(RunStopped):
+            await self._apply_outcome(end)
 
-    async def _go(self) -> None:
+    async def _run(self) -> None:
         try:
-            await self._settle(await self._outcome())
-        except Parked:
-            calls.debug("task %s of skill %s asks its caller", self.context.task_id, self.skill.id)
-            await self.desk.look_for_cancellation()
-        except RunOver:
+            await self._apply_outcome(await self._determine_outcome())
+        except TaskSuspended:
+            request_log.debug("task %s of skill %s asks its caller", self.context.task_id, self.skill.id)
+            await self.desk.apply_pending_cancel()
+        except RunStopped:
             log.info("a run of skill %s was replaced", self.skill.id)
         except Exception as error:  # the edge of a background task: whatever a handler raises, and whatever its answer does to the store
             log.exception("the handler of skill %s failed", self.skill.id)
-            await self._settle(self._interrupted() or End(State.FAILED, self.context.reply(self._words(error))))
+            await self._apply_outcome(self._stop_outcome() or RunOutcome(State.FAILED, self.context.reply(self._error_text(error))))
 
-    async def _outcome(self) -> End:
+    async def _determine_outcome(self) -> RunOutcome:
         """Call the handler, unless there is no need to any more, and say how the run ends."""
         try:
-            end = self._instead or (None if self.reason else await self._answered())
-        except Ended as ended:
-            end = End(ended.state, ended.message)
+            end = self._instead or (None if self.reason else await self._run_handler())
+        except TaskEnded as ended:
+            end = RunOutcome(ended.state, ended.message)
         except HandlerChangedError as error:
             log.error("task %s: %s", self.context.task_id, error)  # noqa: TRY400  # where it was raised says nothing
-            end = End(State.FAILED, self.context.reply(str(error)))
+            end = RunOutcome(State.FAILED, self.context.reply(str(error)))
         except JobCanceledError:
-            end = End(State.CANCELED)
+            end = RunOutcome(State.CANCELED)
         except asyncio.CancelledError:
             if self.reason is None and self.task.cancelling():
                 raise  # the loop is being closed; there is no time for anything
-            end = None if self.reason else End(State.FAILED, self.context.reply(FAILED))
+            end = None if self.reason else RunOutcome(State.FAILED, self.context.reply(HANDLER_FAILED))
         finally:
             self._deaf = True
-        return self._interrupted(end) or end or End(None)
+        return self._stop_outcome(end) or end or RunOutcome(None)
 
-    async def _answered(self) -> End | None:
+    async def _run_handler(self) -> RunOutcome | None:
         if not self.skill.restartable:
-            await self.desk.begin()
+            await self.desk.mark_working()
             if self.reason:
                 return None
         self._deaf = False
-        answer = await self._called()
+        answer = await self._call_handler()
         if is_job(answer):
-            answer = await self._job(answer)
+            answer = await self._run_job(answer)
         if answer is None:
-            return End(State.COMPLETED)
+            return RunOutcome(State.COMPLETED)
         if isinstance(answer, Message):
-            return End(State.COMPLETED, self.context.bound(answer))
-        return End(State.COMPLETED, artifact=self._artifact(answer))
+            return RunOutcome(State.COMPLETED, self.context.bind(answer))
+        return RunOutcome(State.COMPLETED, artifact=self._to_artifact(answer))
 
-    async def _called(self) -> object:
+    async def _call_handler(self) -> object:
         try:
-            return await call(self.skill, self.context, self._chunk)
+            return await call_handler(self.skill, self.context, self._write_chunk)
         except BaseExceptionGroup as group:  # a signal was raised within a task group of the handler
-            raise signal_in(group) or RuntimeError("a task group of the handler failed") from group
+            raise find_signal(group) or RuntimeError("a task group of the handler failed") from group
         except SystemExit as leaving:  # a handler may not take the process with it
             raise RuntimeError("the handler wanted to exit") from leaving
 
-    async def _chunk(self, value: object) -> None:
+    async def _write_chunk(self, value: object) -> None:
         if isinstance(value, Message):
-            await self.context.say(value)
+            await self.context.set_status(value)
         else:
-            await self.desk.artifact(self._artifact(value))
+            await self.desk.write_artifact(self._to_artifact(value))
 
-    def _artifact(self, value: object) -> Artifact:
-        return results.told(value) if self.skill.outspoken else results.artifact_of(value)
+    def _to_artifact(self, value: object) -> Artifact:
+        return results.to_artifact_lossy(value) if self.skill.expose_errors else results.to_artifact(value)
 
-    def _words(self, error: Exception) -> str:
+    def _error_text(self, error: Exception) -> str:
         """Choose what the caller reads of an error."""
-        return (str(error) or type(error).__name__) if self.skill.outspoken else FAILED
+        return (str(error) or type(error).__name__) if self.skill.expose_errors else HANDLER_FAILED
 
-    async def _job(self, job: Job) -> object:
-        await self.desk.begin()
-        await self.desk.record(Record(RecordKind.ONCE, JOB, b"null"))
+    async def _run_job(self, job: Job) -> object:
+        await self.desk.mark_working()
+        await self.desk.write_record(ReplayRecord(RecordKind.ONCE, JOB_MARKER, b"null"))
         self.deadline, self._detached = float("inf"), True
         if self._handed_back is not None:
             self._handed_back.set_result(None)
 
         async def pause() -> None:
-            await self._rules.clock.sleep(self._rules.job_poll)
+            await self._rules.clock.sleep(self._rules.job_poll_interval)
 
-        async def news(progress: Progress) -> None:
-            await self.context.status(progress.text, progress=progress.part)
+        async def news(progress: JobProgress) -> None:
+            await self.context.status(progress.text, progress=progress.fraction)
 
-        return await await_job(job, pause=pause, news=news)
+        return await await_job(job, pause=pause, on_progress=news)
 
-    def _interrupted(self, otherwise: End | None = None) -> End | None:
+    def _stop_outcome(self, otherwise: RunOutcome | None = None) -> RunOutcome | None:
         """Say how the run ends that was told to stop; a handler that is done before the shutdown is done."""
         match self.reason:
-            case Interruption.CANCEL:
-                return End(State.CANCELED)
-            case Interruption.TIMEOUT:
-                return End(State.FAILED, self.context.reply(OUT_OF_TIME))
-            case Interruption.SHUTDOWN if otherwise is None:
-                hands_over = self._rules.hands_over and self.skill.restartable and not self._detached
-                return End(None) if hands_over else End(State.FAILED, self.context.reply(SHUT_DOWN))
+            case StopReason.CANCEL:
+                return RunOutcome(State.CANCELED)
+            case StopReason.TIMEOUT:
+                return RunOutcome(State.FAILED, self.context.reply(TIMED_OUT))
+            case StopReason.SHUTDOWN if otherwise is None:
+                hands_over = self._rules.can_release and self.skill.restartable and not self._detached
+                return RunOutcome(None) if hands_over else RunOutcome(State.FAILED, self.context.reply(SERVER_SHUTDOWN))
             case _:
                 return None
 
-    async def _settle(self, end: End) -> None:
+    async def _apply_outcome(self, outcome: RunOutcome) -> None:
         try:
-            if end.state is not None:
-                await self.desk.end(end.state, end.message, end.artifact)
-                if calls.isEnabledFor(logging.DEBUG):
-                    calls.debug("task %s of skill %s: %s", self.context.task_id, self.skill.id, end.state.name.lower())
+            if outcome.state is not None:
+                await self.desk.finish(outcome.state, outcome.message, outcome.artifact)
+                if request_log.isEnabledFor(logging.DEBUG):
+                    request_log.debug("task %s of skill %s: %s", self.context.task_id, self.skill.id, outcome.state.name.lower())
             else:
                 with suppress(StoreUnavailableError):  # then the lease runs out, which comes to the same
-                    await self.desk.hand_over()
-        except RunOver:
-            if self.reason is not Interruption.CANCEL:
+                    await self.desk.release()
+        except RunStopped:
+            if self.reason is not StopReason.CANCEL:
                 raise
-            await self.desk.look_for_cancellation()  # the handler has parked at the same moment
+            await self.desk.apply_pending_cancel()  # the handler has parked at the same moment
 
-    def begin_soon(self) -> None:
+    def mark_working_soon(self) -> None:
         """Say that the task is at work, if its run has not said so itself by now."""
-        if not self.desk.begun and self.desk.is_open:
-            self._beginning = asyncio.create_task(self._begin())
+        if not self.desk.is_working and self.desk.is_open:
+            self._beginning = asyncio.create_task(self._mark_working())
 
-    async def _begin(self) -> None:
-        with suppress(RunOver, StoreUnavailableError):  # the next write of the run meets the same, and somebody waits for that one
-            await self.desk.begin()
+    async def _mark_working(self) -> None:
+        with suppress(RunStopped, StoreUnavailableError):  # the next write of the run meets the same, and somebody waits for that one
+            await self.desk.mark_working()

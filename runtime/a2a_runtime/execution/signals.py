@@ -15,15 +15,15 @@ from a2a_contract.v1_0 import Message
 from a2a_runtime.errors import TaskStateError
 
 
-class RunOver(BaseException):
+class RunStopped(BaseException):
     """This run of the handler is over: it was replaced, or its task has ended. Clean up and let it pass."""
 
 
-class Parked(RunOver):
+class TaskSuspended(RunStopped):
     """The task waits for an answer, and nothing of this run is needed any more. Let it pass."""
 
 
-class Ended(RunOver):
+class TaskEnded(RunStopped):
     """The handler has said how its task ends."""
 
     def __init__(self, state: State, message: Message) -> None:
@@ -31,12 +31,12 @@ class Ended(RunOver):
         self.state, self.message = state, message
 
 
-def signal_in(error: BaseException) -> RunOver | None:
+def find_signal(error: BaseException) -> RunStopped | None:
     """Find the signal among what the tasks of a handler's task group have raised."""
-    if isinstance(error, RunOver):
+    if isinstance(error, RunStopped):
         return error
     inside: tuple[BaseException, ...] = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    return next((found for found in map(signal_in, inside) if found is not None), None)
+    return next((found for found in map(find_signal, inside) if found is not None), None)
 
 
 class HandlerChangedError(TaskStateError):

@@ -24,14 +24,14 @@ Handler: TypeAlias = Callable[[TaskContext], object]
 """It may give back an awaitable or an async generator. One that answers with a message, without a task, must be content with a ``Context``."""
 
 
-class Answers(StrEnum):
+class ReplyKind(StrEnum):
     """What a caller of a skill gets."""
 
     TASK = "task"
     MESSAGE = "message"
 
 
-class Style(StrEnum):
+class HandlerKind(StrEnum):
     """How a handler is to be called."""
 
     ASYNC = "async function"
@@ -49,27 +49,27 @@ class Skill:
 
     id: str
     handler: Handler
-    answers: Answers | str = Answers.TASK
+    answers: ReplyKind | str = ReplyKind.TASK
     timeout: float | None = 300.0
     restartable: bool = True
-    restarts: int = 10
-    outspoken: bool = False
-    may_ask: bool = True
-    style: Style = field(init=False)
+    max_restarts: int = 10
+    expose_errors: bool = False
+    can_ask: bool = True
+    handler_kind: HandlerKind = field(init=False)
 
     def __post_init__(self) -> None:
-        style = style_of(self.handler)
-        if style is None or not _takes_one(self.handler):
+        style = detect_handler_kind(self.handler)
+        if style is None or not _accepts_one_argument(self.handler):
             raise TypeError(f"skill {self.id!r}: a handler is an async function, an async generator or a plain function of one argument")
         if self.timeout is not None and self.timeout <= 0:
             raise ValueError(f"skill {self.id!r}: the timeout is a positive number of seconds, or None for no limit")
-        object.__setattr__(self, "answers", Answers(self.answers))
-        object.__setattr__(self, "style", style)
-        if style is Style.STREAM and self.answers is Answers.MESSAGE:
+        object.__setattr__(self, "answers", ReplyKind(self.answers))
+        object.__setattr__(self, "handler_kind", style)
+        if style is HandlerKind.STREAM and self.answers is ReplyKind.MESSAGE:
             raise TypeError(f"skill {self.id!r}: a handler that streams needs a task to stream into: answers='task'")
 
 
-def _takes_one(handler: Handler) -> bool:
+def _accepts_one_argument(handler: Handler) -> bool:
     """Say whether a function can be called with one argument; of some that are written in C nobody knows."""
     try:
         inspect.signature(handler, follow_wrapped=False).bind(None)
@@ -80,7 +80,7 @@ def _takes_one(handler: Handler) -> bool:
     return True
 
 
-def style_of(handler: object) -> Style | None:
+def detect_handler_kind(handler: object) -> HandlerKind | None:
     """Say how a handler is to be called, looking through wrappers and at objects that are called; ``None`` when it is no handler."""
     if not callable(handler) or inspect.isclass(handler):
         return None
@@ -89,9 +89,9 @@ def style_of(handler: object) -> Style | None:
         plain = plain.func
     for function in (inspect.unwrap(handler) if plain is handler else plain, type(plain).__call__):
         if inspect.isasyncgenfunction(function):
-            return Style.STREAM
+            return HandlerKind.STREAM
         if inspect.iscoroutinefunction(function):
-            return Style.ASYNC
+            return HandlerKind.ASYNC
         if inspect.isgeneratorfunction(function):
             return None
-    return Style.THREAD
+    return HandlerKind.THREAD

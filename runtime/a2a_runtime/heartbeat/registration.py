@@ -17,8 +17,8 @@ from a2a_contract import mesh
 from a2a_contract.dialects import MESH
 from a2a_contract.mesh import Tool
 from a2a_runtime.agent import Agent
-from a2a_runtime.cards.cache import PublicAddresses
-from a2a_runtime.mesh.service import skill_of
+from a2a_runtime.cards.cache import PublicUrls
+from a2a_runtime.mesh.service import single_skill
 from a2a_runtime.surface import Surface
 
 # What a user says about an app's part in a mesh: in code, or in the environment.
@@ -26,16 +26,16 @@ from a2a_runtime.surface import Surface
 # Each setting has a name of our own and those that other agents of the mesh have; the first one that is there counts.
 #
 
-Health: TypeAlias = Callable[[], bool | Awaitable[bool]]
+HealthCheck: TypeAlias = Callable[[], bool | Awaitable[bool]]
 
 log = logging.getLogger(__name__)
 
-_CHECK = 5.0
-_FALSE = frozenset(("", "0", "false", "no", "off"))
+_HEALTH_CHECK_TIMEOUT = 5.0
+_FALSE_WORDS = frozenset(("", "0", "false", "no", "off"))
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class MeshConfig:
     """How an app takes part in a mesh. Without the address of a registry, or standing alone, it does not, and serves all the same."""
 
     registry_url: str = ""
@@ -52,17 +52,17 @@ class Membership:
     standalone: bool = False
     tools: Sequence[Tool] = ()
     """Tools of the mesh that the app has beside its surfaces."""
-    health: Health | None = None
+    health_check: HealthCheck | None = None
     """Says whether the agent is well; as long as it is not, its heart does not beat."""
 
-    async def is_well(self) -> bool:
+    async def is_healthy(self) -> bool:
         """Ask the agent whether it is well; one that cannot say it, or not soon, is not."""
-        if self.health is None:
+        if self.health_check is None:
             return True
         try:
-            verdict = self.health()
+            verdict = self.health_check()
             if isawaitable(verdict):
-                async with asyncio.timeout(_CHECK):
+                async with asyncio.timeout(_HEALTH_CHECK_TIMEOUT):
                     return bool(await verdict)
         except Exception as error:  # noqa: BLE001 - a check of the user's may fail in any way, and says the same with all of them
             log.warning("the health check failed: %s", error)
@@ -70,25 +70,25 @@ class Membership:
         return bool(verdict)
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str], otherwise: Membership | None = None) -> Membership:
+    def from_environment(cls, environment: Mapping[str, str], default: MeshConfig | None = None) -> MeshConfig:
         """Read what the environment says, which goes before what is said elsewhere; and say what of it cannot be read."""
         said: dict[str, str | int | float | bool] = {}
-        for setting, names in NAMES.items():
+        for setting, names in ENVIRONMENT_NAMES.items():
             name = next((name for name in names if environment.get(name)), None)
             if name is not None:
                 try:
-                    said[setting] = _KINDS.get(setting, str)(environment[name])
+                    said[setting] = _PARSERS.get(setting, str)(environment[name])
                 except ValueError:
                     raise ValueError(f"{name}={environment[name]!r} is no number") from None
-        return replace(otherwise or cls(), **said)  # type: ignore[arg-type]  # each value was made by its own kind
+        return replace(default or cls(), **said)  # type: ignore[arg-type]  # each value was made by its own kind
 
 
-def _truth(text: str) -> bool:
-    return text.lower() not in _FALSE
+def _parse_bool(text: str) -> bool:
+    return text.lower() not in _FALSE_WORDS
 
 
-_KINDS: Mapping[str, Callable[[str], str | int | float | bool]] = {"http_port": int, "health_interval": float, "standalone": _truth}
-NAMES: Mapping[str, tuple[str, ...]] = {
+_PARSERS: Mapping[str, Callable[[str], str | int | float | bool]] = {"http_port": int, "health_interval": float, "standalone": _parse_bool}
+ENVIRONMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "registry_url": ("A2A_REGISTRY_URL", "MCP_MESH_REGISTRY_URL"),
     "agent_id": ("A2A_AGENT_ID", "MCP_MESH_AGENT_ID"),
     "name": ("A2A_AGENT_NAME", "MCP_MESH_A2A_NAME", "MCP_MESH_AGENT_NAME"),
@@ -107,15 +107,15 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 #
 
 
-_NAME, _ID = 63, 253
-_OTHER = re.compile(r"[^a-z0-9]+")
-_LOCAL = "127.0.0.1"
-_DESCRIPTION = 256
-_LOOKUP = 2.0
+_MAX_NAME_CHARS, _MAX_ID_CHARS = 63, 253
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+_LOOPBACK = "127.0.0.1"
+_MAX_DESCRIPTION_CHARS = 256
+_LOOKUP_TIMEOUT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class RegistryIdentity:
     """An agent as a registry knows it."""
 
     agent_id: str
@@ -127,36 +127,36 @@ class Identity:
     http_port: int
 
 
-def identify(agent: Agent, membership: Membership, http_host: str) -> Identity:
+def build_identity(agent: Agent, mesh: MeshConfig, http_host: str) -> RegistryIdentity:
     """Say who an app is whose first mesh surface is this agent's."""
-    name = slug(membership.name or agent.name, _NAME)
-    namespace = slug(membership.namespace, _NAME)
-    if membership.agent_id:
-        agent_id = slug(membership.agent_id, _ID)
-        if agent_id != membership.agent_id:
-            log.warning("the registry takes no agent id %r; the agent is called %r there", membership.agent_id, agent_id)
+    name = to_slug(mesh.name or agent.name, _MAX_NAME_CHARS)
+    namespace = to_slug(mesh.namespace, _MAX_NAME_CHARS)
+    if mesh.agent_id:
+        agent_id = to_slug(mesh.agent_id, _MAX_ID_CHARS)
+        if agent_id != mesh.agent_id:
+            log.warning("the registry takes no agent id %r; the agent is called %r there", mesh.agent_id, agent_id)
     else:
-        place = f"{name} {namespace} {http_host}:{membership.http_port}"
+        place = f"{name} {namespace} {http_host}:{mesh.http_port}"
         agent_id = f"{name}-a2a-{blake2b(place.encode(), digest_size=4).hexdigest()}"
-    return Identity(agent_id, name, namespace, agent.version, agent.description[:_DESCRIPTION], http_host, membership.http_port)
+    return RegistryIdentity(agent_id, name, namespace, agent.version, agent.description[:_MAX_DESCRIPTION_CHARS], http_host, mesh.http_port)
 
 
-def slug(text: str, longest: int) -> str:
+def to_slug(text: str, max_chars: int) -> str:
     """Write a name in small letters, digits and hyphens."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return _OTHER.sub("-", plain).strip("-")[:longest].rstrip("-") or "agent"
+    return _NOT_SLUG.sub("-", plain).strip("-")[:max_chars].rstrip("-") or "agent"
 
 
-async def own_host(registry_url: str) -> str:
+async def detect_local_host(registry_url: str) -> str:
     """Find the address that this machine has on the way to a registry; nothing is sent there for it."""
     parts = urlsplit(registry_url)
     try:
-        async with asyncio.timeout(_LOOKUP):
+        async with asyncio.timeout(_LOOKUP_TIMEOUT):
             transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-                asyncio.DatagramProtocol, remote_addr=(parts.hostname or _LOCAL, parts.port or 80)
+                asyncio.DatagramProtocol, remote_addr=(parts.hostname or _LOOPBACK, parts.port or 80)
             )
     except (OSError, TimeoutError):
-        return _LOCAL
+        return _LOOPBACK
     try:
         return str(transport.get_extra_info("sockname")[0])
     finally:
@@ -164,22 +164,24 @@ async def own_host(registry_url: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
+class MeshSurfaces:
     """What of an app is to be seen from outside: its surfaces as they are now, and where they are reached as far as that was told."""
 
     surfaces: Callable[[], Sequence[Surface]]
     prefix: str = ""
     """What stands before the paths of the surfaces."""
-    addresses: PublicAddresses = field(default_factory=PublicAddresses)
+    public_urls: PublicUrls = field(default_factory=PublicUrls)
 
-    def announced(self) -> list[Surface]:
+    def select(self) -> list[Surface]:
         """List the surfaces that a registry is told of."""
         return [surface for surface in self.surfaces() if MESH.name in surface.dialects]
 
 
-def announce(identity: Identity, presence: Presence, tools: Sequence[mesh.Tool] = (), *, had_some: bool = False) -> mesh.AgentRegistration:
+def build_registration(
+    identity: RegistryIdentity, surfaces: MeshSurfaces, tools: Sequence[mesh.Tool] = (), *, had_surfaces: bool = False
+) -> mesh.AgentRegistration:
     """Write an announcement; an app that ``had_some`` surfaces and has none any more says so."""
-    announced = [_surface(surface, presence.prefix) for surface in presence.announced()]
+    announced = [_build_surface(surface, surfaces.prefix) for surface in surfaces.select()]
     return mesh.AgentRegistration(
         agent_id=identity.agent_id,
         agent_type=mesh.AgentType.A2_A if announced else mesh.AgentType.MCP_AGENT,
@@ -191,14 +193,14 @@ def announce(identity: Identity, presence: Presence, tools: Sequence[mesh.Tool] 
         http_port=identity.http_port,
         runtime=mesh.Runtime.PYTHON,
         tools=list(tools),
-        surfaces=announced if announced or had_some else None,
+        surfaces=announced if announced or had_surfaces else None,
         a2a_producer=bool(announced),
         a2a_consumer=False,
     )
 
 
-def _surface(surface: Surface, prefix: str) -> mesh.Surface:
-    skill = skill_of(surface)
+def _build_surface(surface: Surface, prefix: str) -> mesh.Surface:
+    skill = single_skill(surface)
     return mesh.Surface(
         path=prefix + surface.path or "/",
         skill_id=skill.id,

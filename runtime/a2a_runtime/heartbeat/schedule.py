@@ -13,64 +13,64 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 
-class Heard(Enum):
+class HeartbeatResult(Enum):
     """What came of a beat."""
 
-    TAKEN = auto()
+    ACCEPTED = auto()
     """The registry has taken what was announced."""
-    REFUSED = auto()
+    REJECTED = auto()
     """It has read it and does not take it."""
     KNOWN = auto()
     """It knows the agent, and there is nothing new."""
     CHANGED = auto()
     """It knows the agent, and has news for those who announce themselves again."""
-    FORGOTTEN = auto()
+    UNKNOWN = auto()
     """It does not know the agent, or takes it for dead."""
-    TROUBLE = auto()
+    UNAVAILABLE = auto()
     """It is away, or has troubles of its own."""
 
 
-class Beat(Enum):
+class HeartbeatAction(Enum):
     """What is done."""
 
     REGISTER = auto()
-    ASK = auto()
+    RENEW = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class HeartbeatSchedule:
     """How often a heart beats; times are in seconds."""
 
     interval: float = 5.0
-    first_pause: float = 1.0
-    longest_pause: float = 30.0
-    patience: int = 4
+    initial_delay: float = 1.0
+    max_delay: float = 30.0
+    register_after_failures: int = 4
     """After how many failures in a row a heart registers instead of asking whether it is known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class ScheduleState:
     """What comes next, and how often the last ones have failed."""
 
-    beat: Beat = Beat.REGISTER
+    action: HeartbeatAction = HeartbeatAction.REGISTER
     failures: int = 0
 
 
-def after(pulse: Pulse, heard: Heard, rhythm: Rhythm, chance: float) -> tuple[Pulse, float]:
+def plan_next(state: ScheduleState, result: HeartbeatResult, schedule: HeartbeatSchedule, jitter: float) -> tuple[ScheduleState, float]:
     """Say what comes after a beat, and after how many seconds; ``chance`` is between 0 and 1."""
-    match heard:
-        case Heard.TAKEN | Heard.KNOWN:
-            return Pulse(Beat.ASK), rhythm.interval
-        case Heard.CHANGED | Heard.FORGOTTEN:
-            return Pulse(Beat.REGISTER), 0.0
-        case Heard.REFUSED | Heard.TROUBLE:
-            failures = pulse.failures + 1
-            beat = Beat.REGISTER if failures >= rhythm.patience else pulse.beat
-            return Pulse(beat, failures), pause(failures, rhythm, chance)
+    match result:
+        case HeartbeatResult.ACCEPTED | HeartbeatResult.KNOWN:
+            return ScheduleState(HeartbeatAction.RENEW), schedule.interval
+        case HeartbeatResult.CHANGED | HeartbeatResult.UNKNOWN:
+            return ScheduleState(HeartbeatAction.REGISTER), 0.0
+        case HeartbeatResult.REJECTED | HeartbeatResult.UNAVAILABLE:
+            failures = state.failures + 1
+            beat = HeartbeatAction.REGISTER if failures >= schedule.register_after_failures else state.action
+            return ScheduleState(beat, failures), compute_delay(failures, schedule, jitter)
 
 
-def pause(failures: int, rhythm: Rhythm, chance: float) -> float:
+def compute_delay(failures: int, schedule: HeartbeatSchedule, jitter: float) -> float:
     """Say how long to wait after so many failures in a row: half of it for certain, half by chance."""
     doublings = min(failures - 1, 32)  # far beyond the longest pause
-    whole = min(rhythm.first_pause * 2.0**doublings, rhythm.longest_pause)
-    return whole / 2 + whole / 2 * chance
+    whole = min(schedule.initial_delay * 2.0**doublings, schedule.max_delay)
+    return whole / 2 + whole / 2 * jitter

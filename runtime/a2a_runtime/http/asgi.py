@@ -16,17 +16,17 @@ from pydantic_core import from_json
 from a2a_contract.dialects import DIALECTS, EXTENSIONS, VERSION, Parameter
 from a2a_contract.errors import ContentTypeNotSupportedError, ParseError, PayloadTooLargeError
 from a2a_contract.jsonrpc import NO_ID, CallId
-from a2a_runtime.execution.engine import CURSOR
-from a2a_runtime.http.negotiation import Spoken, plain_version
-from a2a_runtime.service.context import BindingKind
+from a2a_runtime.execution.engine import CURSOR_HEADER
+from a2a_runtime.http.negotiation import SupportedDialects, normalize_version
+from a2a_runtime.service.context import ProtocolBinding
 
 # Reading the body of a request, and no more of it than a surface takes.
 
 _CONTENT_LENGTH = b"content-length"
-_DIGITS = 19
+_MAX_LENGTH_DIGITS = 19
 
 
-class GoneError(Exception):
+class ClientDisconnectError(Exception):
     """The client has gone away before its request was whole: there is nobody to answer."""
 
 
@@ -34,32 +34,32 @@ async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limit: int
     """Read a body, or refuse it as soon as it is known to be too large."""
     message = await receive()
     if message["type"] != "http.request":
-        raise GoneError
-    body, is_whole = _piece(message)
+        raise ClientDisconnectError
+    body, is_whole = _split_message(message)
     if not is_whole:
-        return await _rest(receive, headers, limit, body)
+        return await _read_remaining(receive, headers, limit, body)
     if len(body) > limit:
-        raise _too_large(limit)
+        raise _build_too_large_error(limit)
     return body
 
 
-async def _rest(receive: Receive, headers: Mapping[bytes, bytes], limit: int, first: bytes) -> bytes:
+async def _read_remaining(receive: Receive, headers: Mapping[bytes, bytes], limit: int, first: bytes) -> bytes:
     """Read on, if the request does not say itself that it is too large."""
     declared = headers.get(_CONTENT_LENGTH, b"0")
-    if not declared.isdigit() or len(declared) > _DIGITS or int(declared) > limit:
-        raise _too_large(limit)
+    if not declared.isdigit() or len(declared) > _MAX_LENGTH_DIGITS or int(declared) > limit:
+        raise _build_too_large_error(limit)
     body, more = bytearray(first), True
     while more:
         if len(body) > limit:
-            raise _too_large(limit)
+            raise _build_too_large_error(limit)
         message = await receive()
         if message["type"] != "http.request":
-            raise GoneError
-        piece, is_last = _piece(message)
+            raise ClientDisconnectError
+        piece, is_last = _split_message(message)
         body += piece
         more = not is_last
     if len(body) > limit:
-        raise _too_large(limit)
+        raise _build_too_large_error(limit)
     return bytes(body)
 
 
@@ -72,7 +72,7 @@ def check_json(body: bytes) -> None:
             raise ParseError(fields=(("", f"Invalid JSON: {error}"),)) from error
 
 
-def _piece(message: HTTPRequestEvent) -> tuple[bytes, bool]:
+def _split_message(message: HTTPRequestEvent) -> tuple[bytes, bool]:
     """Read a piece of a body, and whether it is the last; a server may leave out what is usual, though hardly one does."""
     try:
         return message["body"], not message["more_body"]
@@ -81,7 +81,7 @@ def _piece(message: HTTPRequestEvent) -> tuple[bytes, bool]:
         return whole["body"], not whole["more_body"]
 
 
-def _too_large(limit: int) -> PayloadTooLargeError:
+def _build_too_large_error(limit: int) -> PayloadTooLargeError:
     return PayloadTooLargeError(f"A request has at most {limit} bytes", details={"limit": str(limit)})
 
 
@@ -101,23 +101,23 @@ def base_url(scope: HTTPScope, path: str) -> str:
     host = next((value for name, value in scope["headers"] if name == b"host"), b"")
     if not _HOST.fullmatch(host):
         server: tuple[str, int | None] | None = scope.get("server")  # pyright: ignore[reportUnknownMemberType]  # Litestar's scopes have members of open types
-        host = _of_socket(server[0], server[1]) if server else b"localhost"
-    return f"{scope['scheme']}://{host.decode('ascii')}{_root_of(scope)}{_app_path(scope)}{path}"
+        host = _format_host(server[0], server[1]) if server else b"localhost"
+    return f"{scope['scheme']}://{host.decode('ascii')}{_root_path(scope)}{_app_path(scope)}{path}"
 
 
-def below(scope: HTTPScope, path: str) -> str | None:
+def path_within(scope: HTTPScope, path: str) -> str | None:
     """Read what a request asks for below the path of a surface; ``None`` when it is somewhere else.
 
     The router takes the root of the server away where it places a request.
     """
     members: Mapping[str, object] = scope  # its type says that all of them are there
-    root = "" if "route_handler" in members else _root_of(scope)
+    root = "" if "route_handler" in members else _root_path(scope)
     asked = scope["path"].removeprefix(root).rstrip("/")
     start = _app_path(scope) + path
     return asked.removeprefix(start) if f"{asked}/".startswith(f"{start}/") else None
 
 
-def _root_of(scope: HTTPScope) -> str:
+def _root_path(scope: HTTPScope) -> str:
     root: str = scope.get("root_path", "")  # pyright: ignore[reportUnknownMemberType]  # as above
     return root.rstrip("/")
 
@@ -126,8 +126,8 @@ def _app_path(scope: HTTPScope) -> str:
     return scope["litestar_app"].path.rstrip("/")
 
 
-def _of_socket(name: str, port: int | None) -> bytes:
-    shown = f"[{name}]" if ":" in name else name
+def _format_host(host: str, port: int | None) -> bytes:
+    shown = f"[{host}]" if ":" in host else host
     return f"{shown}:{port}".encode() if port else shown.encode()
 
 
@@ -138,14 +138,14 @@ JSON = b"application/json"
 Header = tuple[bytes, bytes]
 
 
-async def reply(send: Send, body: bytes, media_type: bytes = JSON, status: int = 200, headers: Iterable[Header] = ()) -> None:
+async def send_response(send: Send, body: bytes, media_type: bytes = JSON, status: int = 200, headers: Iterable[Header] = ()) -> None:
     """Send a body, or with ``HEAD`` what would come with it: a server leaves the body away there by itself."""
     sent = [(b"content-type", media_type), (b"content-length", b"%d" % len(body)), *headers]
     await send({"type": "http.response.start", "status": status, "headers": sent})
     await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
-async def reply_empty(send: Send, status: int, headers: Iterable[Header] = ()) -> None:
+async def send_empty_response(send: Send, status: int, headers: Iterable[Header] = ()) -> None:
     """Send an answer that has no body."""
     await send({"type": "http.response.start", "status": status, "headers": list(headers)})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -153,21 +153,21 @@ async def reply_empty(send: Send, status: int, headers: Iterable[Header] = ()) -
 
 _CONTENT_TYPE, _ACCEPT = b"content-type", b"accept"
 
-LAST_EVENT_ID = Parameter((CURSOR,), "The number of the last event that was seen: the stream goes on after it.")
+LAST_EVENT_ID = Parameter((CURSOR_HEADER,), "The number of the last event that was seen: the stream goes on after it.")
 IDEMPOTENCY_KEY = Parameter(("Idempotency-Key",), "A message that comes again under the same key is taken once.")
 
 
-def _spelled(parameter: Parameter) -> tuple[tuple[bytes, str], ...]:
+def _header_spellings(parameter: Parameter) -> tuple[tuple[bytes, str], ...]:
     return tuple((header.lower().encode(), header.lower()) for header in parameter.headers)
 
 
-_VERSIONS, _EXTENSIONS = _spelled(VERSION), _spelled(EXTENSIONS)
-((_LAST_EVENT_ID, _),), ((_IDEMPOTENCY_KEY, _),) = _spelled(LAST_EVENT_ID), _spelled(IDEMPOTENCY_KEY)
-_VERSION_HEADERS = tuple(header for header, _ in _VERSIONS)
-_RARE = frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSIONS)))
+_VERSION_HEADERS_AND_NAMES, _EXTENSION_HEADERS_AND_NAMES = _header_spellings(VERSION), _header_spellings(EXTENSIONS)
+((_LAST_EVENT_ID, _),), ((_IDEMPOTENCY_KEY, _),) = _header_spellings(LAST_EVENT_ID), _header_spellings(IDEMPOTENCY_KEY)
+_VERSION_HEADERS = tuple(header for header, _ in _VERSION_HEADERS_AND_NAMES)
+_UNCOMMON_HEADERS = frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSION_HEADERS_AND_NAMES)))
 
 
-class Question:
+class HttpRequest:
     """A request, as far as it has been read."""
 
     __slots__ = (
@@ -175,61 +175,61 @@ class Question:
         "call_id",
         "caller",
         "dialect",
-        "echo",
         "extensions",
-        "has_room",
+        "extensions_header",
+        "has_slot",
+        "has_started_response",
         "headers",
         "idempotency_key",
-        "is_answered",
         "last_event_id",
         "scope",
         "version",
     )
 
-    def __init__(self, scope: HTTPScope, binding: BindingKind, dialect: str) -> None:
+    def __init__(self, scope: HTTPScope, binding: ProtocolBinding, dialect: str) -> None:
         self.scope, self.binding, self.dialect = scope, binding, dialect
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         self.call_id: CallId = NO_ID
         self.caller = ""
         """To whom the tasks of the sender belong, once they were let in."""
-        self.is_answered = False
-        self.has_room = False
+        self.has_started_response = False
+        self.has_slot = False
         """Whether it takes up some of the room of its surface."""
-        self.version = self._version()
+        self.version = self._read_version_header()
         self.extensions: tuple[str, ...] = ()
-        self.echo = b""
+        self.extensions_header = b""
         """The header in which the client has named extensions, and is told which are in effect."""
         self.last_event_id: str | None = None
         self.idempotency_key: str | None = None
-        if scope["query_string"] or not _RARE.isdisjoint(self.headers):
+        if scope["query_string"] or not _UNCOMMON_HEADERS.isdisjoint(self.headers):
             self._read_parameters()
 
-    def check_media_type(self, taken: frozenset[bytes]) -> None:
+    def check_media_type(self, accepted: frozenset[bytes]) -> None:
         """Refuse a body that says that it is something else; one that says nothing is tried."""
         said = self.headers.get(_CONTENT_TYPE)
-        if said is None or said in taken:
+        if said is None or said in accepted:
             return
-        if said.partition(b";")[0].strip().lower() not in taken:
-            names = ", ".join(sorted(each.decode() for each in taken))
+        if said.partition(b";")[0].strip().lower() not in accepted:
+            names = ", ".join(sorted(each.decode() for each in accepted))
             raise ContentTypeNotSupportedError(f"The media type of a request is one of {names}")
 
-    def media_type(self) -> bytes:
+    def response_media_type(self) -> bytes:
         """Say what an answer is: plain JSON, unless a client of HTTP+JSON shows that it knows the dialect's own media type."""
-        if self.binding is BindingKind.JSONRPC:
+        if self.binding is ProtocolBinding.JSONRPC:
             return JSON
         usual, *others = DIALECTS[self.dialect].media_types
         shown = self.headers.get(_ACCEPT, b"") + b"," + self.headers.get(_CONTENT_TYPE, b"")
         return next((each.encode() for each in others if each.encode() in shown), usual.encode())
 
-    def understand(self, spoken: Spoken) -> None:
+    def guess_dialect(self, supported: SupportedDialects) -> None:
         """Take the version for what it says about the dialect, until more is known."""
-        self.dialect = spoken.in_doubt(self.version)
+        self.dialect = supported.fallback(self.version)
 
-    def _version(self) -> str | None:
+    def _read_version_header(self) -> str | None:
         """Read the one parameter that nearly every request has, in a header, where that is."""
         for header in _VERSION_HEADERS:
             if header in self.headers:
-                return _version_of(self.headers[header])
+                return _parse_version(self.headers[header])
         return None
 
     def _read_parameters(self) -> None:
@@ -237,16 +237,16 @@ class Question:
         for name, value in parse_qsl(self.scope["query_string"].decode("latin-1")):  # whose case does not matter, as that of headers
             query.setdefault(name.lower(), []).append(value)
         if self.version is None:
-            self.version = plain_version(next((text for _, text in self._said(_VERSIONS, query)), None))
-        extensions = tuple(self._said(_EXTENSIONS, query))
+            self.version = normalize_version(next((text for _, text in self._iter_values(_VERSION_HEADERS_AND_NAMES, query)), None))
+        extensions = tuple(self._iter_values(_EXTENSION_HEADERS_AND_NAMES, query))
         if extensions:
-            self.echo = extensions[0][0]
+            self.extensions_header = extensions[0][0]
             named = [uri.strip() for _, text in extensions for uri in text.split(",")]
             self.extensions = tuple(dict.fromkeys(filter(None, named)))
-        self.last_event_id = self._text(_LAST_EVENT_ID)
-        self.idempotency_key = self._text(_IDEMPOTENCY_KEY)
+        self.last_event_id = self._header_text(_LAST_EVENT_ID)
+        self.idempotency_key = self._header_text(_IDEMPOTENCY_KEY)
 
-    def _said(self, spellings: tuple[tuple[bytes, str], ...], query: Mapping[str, list[str]]) -> Iterator[tuple[bytes, str]]:
+    def _iter_values(self, spellings: tuple[tuple[bytes, str], ...], query: Mapping[str, list[str]]) -> Iterator[tuple[bytes, str]]:
         """Give everything that is said under some names, headers before the query."""
         for header, _ in spellings:
             if header in self.headers:
@@ -254,11 +254,11 @@ class Question:
         for header, name in spellings:
             yield from ((header, value) for value in query.get(name, ()))
 
-    def _text(self, header: bytes) -> str | None:
+    def _header_text(self, header: bytes) -> str | None:
         value = self.headers.get(header)
         return value.decode("latin-1") if value else None
 
 
 @lru_cache(maxsize=64)  # there are two versions, and whatever else somebody may try
-def _version_of(value: bytes) -> str | None:
-    return plain_version(value.decode("latin-1"))
+def _parse_version(value: bytes) -> str | None:
+    return normalize_version(value.decode("latin-1"))

@@ -32,72 +32,72 @@ from a2a_contract.errors import (
     ParseError,
     UnavailableError,
 )
-from a2a_contract.field_paths import MANY, places
-from a2a_contract.jsonrpc import NO_ID, CallId, Fault, UnreadableCallError
+from a2a_contract.field_paths import MAX_FIELD_ERRORS, field_paths
+from a2a_contract.jsonrpc import NO_ID, CallId, CallProblem, InvalidCallError
 from a2a_contract.operations import LIST_TASKS
-from a2a_runtime.auth.gate import ChallengeError, ScopeError
-from a2a_runtime.auth.rate_limit import TooOftenError
-from a2a_runtime.service.context import BindingKind
-from a2a_runtime.service.tasks import query_of
+from a2a_runtime.auth.gate import ChallengeError, InsufficientScopeError
+from a2a_runtime.auth.rate_limit import TooManyRequestsError
+from a2a_runtime.service.context import ProtocolBinding
+from a2a_runtime.service.tasks import parse_task_query
 
 log = logging.getLogger(__name__)
 
 _NOT_JSON = "json_invalid"  # Pydantic's name for it
 _METHOD = "method"
-_FAULTS: dict[Fault, type[A2AError]] = {
-    Fault.NOT_JSON: ParseError,
-    Fault.NOT_AN_OBJECT: NotACallError,
-    Fault.NOT_A_CALL: InvalidRequestError,
-    Fault.UNKNOWN_METHOD: MethodNotFoundError,
-    Fault.WRONG_PARAMS: InvalidParamsError,
+_FAULTS: dict[CallProblem, type[A2AError]] = {
+    CallProblem.NOT_JSON: ParseError,
+    CallProblem.NOT_AN_OBJECT: NotACallError,
+    CallProblem.NOT_A_CALL: InvalidRequestError,
+    CallProblem.UNKNOWN_METHOD: MethodNotFoundError,
+    CallProblem.WRONG_PARAMS: InvalidParamsError,
 }
 
 
-def failure_of(error: Exception) -> A2AError:
+def to_protocol_error(error: Exception) -> A2AError:
     """Say what the caller is told about an error; what only the operator may know goes to the log."""
     match error:
         case A2AError():
             return _without_secrets(error)
-        case UnreadableCallError():
-            return _FAULTS[error.fault](fields=error.fields, details=_call_details(error))
+        case InvalidCallError():
+            return _FAULTS[error.problem](fields=error.fields, details=_call_details(error))
         case ValidationError():
-            return unreadable(error)
+            return to_validation_error(error)
         case _:
             log.error("a request failed", exc_info=error)
             return InternalError()
 
 
-def _call_details(error: UnreadableCallError) -> dict[str, str]:
+def _call_details(error: InvalidCallError) -> dict[str, str]:
     """Name what dialects with words of their own for it name: a method that nobody has, or the one member that is missing."""
-    if error.fault is Fault.UNKNOWN_METHOD and error.method is not None:
+    if error.problem is CallProblem.UNKNOWN_METHOD and error.method is not None:
         return {_METHOD: error.method}
-    if error.fault is Fault.NOT_A_CALL and error.method is None:
+    if error.problem is CallProblem.NOT_A_CALL and error.method is None:
         return {"member": _METHOD}
     members = [place for place, _ in error.fields if place.isidentifier()]
     return {_METHOD: error.method, "member": members[0]} if members and error.method is not None else {}
 
 
-def row_class(error: type[A2AError]) -> type[A2AError]:
+def find_row_class(error: type[A2AError]) -> type[A2AError]:
     """Find which row of the table of errors is meant by a class of errors that may be narrower."""
     return next(each for each in error.__mro__ if each in ERRORS)
 
 
 def _without_secrets(error: A2AError) -> A2AError:
-    kind = row_class(type(error))
+    kind = find_row_class(type(error))
     if not issubclass(kind, InternalError | UnavailableError):
         return error
     log.error("a request failed", exc_info=error)
     return error if type(error) is kind else kind()
 
 
-def unreadable(error: ValidationError, request: type[WireModel] | None = None) -> A2AError:
+def to_validation_error(error: ValidationError, request: type[WireModel] | None = None) -> A2AError:
     """Say what is wrong with a request that is not what its type wants."""
-    if error.error_count() > MANY:
-        return InvalidParamsError(fields=places(error))
+    if error.error_count() > MAX_FIELD_ERRORS:
+        return InvalidParamsError(fields=field_paths(error))
     found = error.errors(include_url=False, include_context=False, include_input=False)
     if found and found[0]["type"] == _NOT_JSON:
-        return ParseError(fields=places(error))
-    return InvalidParamsError(fields=places(error, of=request))
+        return ParseError(fields=field_paths(error))
+    return InvalidParamsError(fields=field_paths(error, of=request))
 
 
 # How an error looks on the wire: one function from an error, a dialect and a binding to a status, headers and a body.
@@ -115,7 +115,7 @@ _LENGTH = 1000
 """How long one text about them may be: it can hold names that the client chose."""
 
 
-class Shown(NamedTuple):
+class ErrorResponse(NamedTuple):
     """An error as it is sent."""
 
     status: int
@@ -123,21 +123,21 @@ class Shown(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def show(error: A2AError, dialect: str, binding: BindingKind, call_id: CallId = NO_ID) -> Shown:
+def render_error(error: A2AError, dialect: str, binding: ProtocolBinding, call_id: CallId = NO_ID) -> ErrorResponse:
     """Write an error as a dialect shows it over a binding."""
-    row = ERRORS[row_class(type(error))].in_dialect(dialect)
-    if binding is BindingKind.JSONRPC:
+    row = ERRORS[find_row_class(type(error))].in_dialect(dialect)
+    if binding is ProtocolBinding.JSONRPC:
         shown = b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(_jsonrpc(error, row, dialect)))
-        return Shown(row.jsonrpc_status, shown, tuple(_headers(error)))
+        return ErrorResponse(row.jsonrpc_status, shown, tuple(_headers(error)))
     body = _status(error, row) if _is_status(dialect) else _jsonrpc(error, row, dialect)
-    return Shown(row.http, to_json(body), tuple(_headers(error)))
+    return ErrorResponse(row.http, to_json(body), tuple(_headers(error)))
 
 
 def _headers(error: A2AError) -> list[tuple[bytes, bytes]]:
-    if isinstance(error, ChallengeError | ScopeError):
+    if isinstance(error, ChallengeError | InsufficientScopeError):
         return [(b"www-authenticate", error.challenge.encode("latin-1", "replace"))]
-    if isinstance(error, TooOftenError):
-        return [(b"retry-after", str(error.after).encode())]
+    if isinstance(error, TooManyRequestsError):
+        return [(b"retry-after", str(error.retry_after_seconds).encode())]
     if isinstance(error, MethodNotAllowedError):
         return [(b"allow", error.details.get("allow", "").encode("latin-1", "replace"))]
     return []
@@ -192,15 +192,15 @@ def _violations(error: A2AError) -> list[Mapping[str, str]]:
 
 Fields: TypeAlias = tuple[tuple[str, str], ...]
 
-_LAST_LOOK: Mapping[str, Callable[[Any, Collection[str]], object]] = {LIST_TASKS.name: query_of}
+_LAST_LOOK: Mapping[str, Callable[[Any, Collection[str]], object]] = {LIST_TASKS.name: parse_task_query}
 """What refuses canonical requests whose members do not go together, by operation; it is told which were left out."""
 
 
-def all_faults(binding: AnyBinding, said: Mapping[str, object], found: Fields) -> Fields:
+def collect_field_errors(binding: AnyBinding, said: Mapping[str, object], found: Fields) -> Fields:
     """List what was found wrong with a request, and whatever else is."""
     left_out: frozenset[str] = frozenset()
     new = found
-    while new and len(found) <= MANY:
+    while new and len(found) <= MAX_FIELD_ERRORS:
         left_out |= _spellings(binding.request, {_member(place) for place, _ in new})
         rest = {name: value for name, value in said.items() if name not in left_out}
         # A member that was left out is missing now, which is nobody's fault.
@@ -211,11 +211,11 @@ def all_faults(binding: AnyBinding, said: Mapping[str, object], found: Fields) -
 
 def _faults(binding: AnyBinding, said: Mapping[str, object], left_out: Collection[str]) -> Fields:
     try:
-        request = binding.take(binding.request.model_validate_json(to_json(said)))
+        request = binding.parse(binding.request.model_validate_json(to_json(said)))
         if (look := _LAST_LOOK.get(binding.operation.name)) is not None:
             look(request, left_out)
     except ValidationError as error:
-        return places(error, of=binding.request)
+        return field_paths(error, of=binding.request)
     except InvalidParamsError as error:
         return tuple(error.fields)
     return ()

@@ -21,7 +21,7 @@ from typing import Generic, TypeVar
 from litestar.types import Receive, Send
 
 from a2a_contract.errors import UnavailableError
-from a2a_runtime.http.watchers import Expiry, Listener
+from a2a_runtime.http.watchers import CredentialExpiry, DisconnectWatcher
 
 # Server-sent events as bytes that every reader takes for what they are.
 #
@@ -32,27 +32,27 @@ from a2a_runtime.http.watchers import Expiry, Listener
 
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 
-SILENCE = b": keepalive\n\n"
+KEEP_ALIVE = b": keepalive\n\n"
 """A comment: it tells a client, and whatever stands in between, that the connection lives."""
 
 
-def ascii_json(json: bytes) -> bytes:
+def to_ascii_json(json: bytes) -> bytes:
     """Write JSON in ASCII; what is ASCII already, which is most, is not looked at twice."""
-    return json if json.isascii() else _NOT_ASCII.sub(_escaped, json)
+    return json if json.isascii() else _NOT_ASCII.sub(_escape, json)
 
 
-def frame(number: int, json: bytes) -> bytes:
+def encode_event(number: int, json: bytes) -> bytes:
     """Write one event; one that has no number in a log, 0, has no id to go on from."""
-    return b"id: %d\ndata: %b\n\n" % (number, ascii_json(json)) if number else b"data: %b\n\n" % ascii_json(json)
+    return b"id: %d\ndata: %b\n\n" % (number, to_ascii_json(json)) if number else b"data: %b\n\n" % to_ascii_json(json)
 
 
-def error_frame(json: bytes) -> bytes:
+def encode_error_event(json: bytes) -> bytes:
     """Write the event that says that the stream has failed."""
-    return b"event: error\ndata: %b\n\n" % ascii_json(json)
+    return b"event: error\ndata: %b\n\n" % to_ascii_json(json)
 
 
-def _escaped(found: re.Match[bytes]) -> bytes:
-    return encode_basestring_ascii(found[0].decode())[1:-1].encode()
+def _escape(match: re.Match[bytes]) -> bytes:
+    return encode_basestring_ascii(match[0].decode())[1:-1].encode()
 
 
 # Doing something at the last moment before waiting.
@@ -65,11 +65,11 @@ def _escaped(found: re.Match[bytes]) -> bytes:
 T = TypeVar("T")
 
 
-class BeforeItWaits(Generic[T]):
+class FlushBeforeBlocking(Generic[T]):
     """``await BeforeItWaits(it, first)`` awaits something, and if that has to wait, does ``first`` before."""
 
-    def __init__(self, awaited: Awaitable[T], first: Callable[[], Awaitable[None]]) -> None:
-        self._awaited, self._first = awaited, first
+    def __init__(self, awaited: Awaitable[T], flush: Callable[[], Awaitable[None]]) -> None:
+        self._awaited, self._flush = awaited, flush
 
     def __await__(self) -> Generator[object, object, T]:
         """Run it up to where it waits, then ``first``; what it waits for may have come by then, which its task sees as always."""
@@ -81,95 +81,100 @@ class BeforeItWaits(Generic[T]):
             return result
         failure: BaseException | None = None
         try:
-            yield from self._first().__await__()
+            yield from self._flush().__await__()
         except BaseException as error:  # noqa: BLE001 - it is raised where something is awaited
             failure = error
-        return (yield from _going_on(steps, waited_for, failure))
+        return (yield from _resume(steps, waited_for, failure))
 
 
-def _going_on(steps: Generator[object, object, T], waited_for: object, failure: BaseException | None) -> Generator[object, object, T]:
+def _resume(steps: Generator[object, object, T], pending: object, failure: BaseException | None) -> Generator[object, object, T]:
     """Go on with something that has begun, as ``yield from`` would."""
     try:
         while True:
             if failure is not None:
-                waited_for, failure = steps.throw(failure), None
+                pending, failure = steps.throw(failure), None
             try:
-                heard = yield waited_for
+                heard = yield pending
             except BaseException as error:  # noqa: BLE001 - as above
                 failure = error
             else:
-                waited_for = steps.send(heard)
+                pending = steps.send(heard)
     except StopIteration as done:
         result: T = done.value
         return result
 
 
-_PATIENCE = 0.25
+_FIRST_EVENT_TIMEOUT = 0.25
 """Seconds after which a stream begins without its first event."""
-_BURST = 65_536
+_MAX_BUFFER_BYTES = 65_536
 """Bytes of frames that are sent although more are there: a stream that has much to tell is not kept back until it has told it."""
 _HEADERS = ((b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))
 
 
-class EventStream:
+class EventStreamResponse:
     """Sends frames to a client that listens for them."""
 
     def __init__(
-        self, receive: Receive, send: Send, keep_alive: float, headers: Sequence[tuple[bytes, bytes]] = (), expiry: Expiry | None = None
+        self,
+        receive: Receive,
+        send: Send,
+        keep_alive_seconds: float,
+        headers: Sequence[tuple[bytes, bytes]] = (),
+        expiry: CredentialExpiry | None = None,
     ) -> None:
         self._receive, self._send = receive, send
-        self._keep_alive = keep_alive
+        self._keep_alive_seconds = keep_alive_seconds
         self._headers = (*_HEADERS, *headers)
         self._expiry = expiry or nullcontext()
         self._now = asyncio.get_running_loop().time
-        self._spoke_at: float | None = None
-        self._ready = bytearray()
-        self._turn = asyncio.Lock()
+        self._last_sent_at: float | None = None
+        self._buffer = bytearray()
+        self._send_lock = asyncio.Lock()
 
     @property
-    def has_begun(self) -> bool:
+    def has_started(self) -> bool:
         """Whether anything was sent, or is about to be."""
-        return self._spoke_at is not None or bool(self._ready)
+        return self._last_sent_at is not None or bool(self._buffer)
 
-    async def run(self, frames: AsyncGenerator[bytes, None], last_words: Callable[[Exception], bytes]) -> None:
+    async def run(self, chunks: AsyncGenerator[bytes, None], encode_error: Callable[[Exception], bytes]) -> None:
         """Send every frame, and return when they have ended or the client is gone."""
-        async with Listener(self._receive, self._break_silence, _PATIENCE) as listener, aclosing(frames):
+        async with DisconnectWatcher(self._receive, self._send_keep_alive, _FIRST_EVENT_TIMEOUT) as listener, aclosing(chunks):
             try:
                 async with self._expiry:
-                    while (frame := await BeforeItWaits(anext(frames, None), self._flush)) is not None:
-                        self._ready += frame
-                        if len(self._ready) > _BURST:
-                            await self._say()
+                    while (frame := await FlushBeforeBlocking(anext(chunks, None), self._flush)) is not None:
+                        self._buffer += frame
+                        if len(self._buffer) > _MAX_BUFFER_BYTES:
+                            await self._send_chunk()
             except Exception as error:  # the edge of a request: whatever fails, the client is told
-                if not self.has_begun:
+                if not self.has_started:
                     raise
-                await self._say(last_words(error))
+                await self._send_chunk(encode_error(error))
             except asyncio.CancelledError:
-                if self.has_begun and not listener.is_gone:  # the server stops, and has waited long enough
-                    await self._end(last_words(UnavailableError()))
+                if self.has_started and not listener.is_disconnected:  # the server stops, and has waited long enough
+                    await self._finish(encode_error(UnavailableError()))
                 raise
-            await self._end()
+            await self._finish()
 
     async def _flush(self) -> None:
-        if self._ready:
-            await self._say()
+        if self._buffer:
+            await self._send_chunk()
 
-    async def _end(self, data: bytes = b"") -> None:
-        await self._say(data, more=False)
+    async def _finish(self, data: bytes = b"") -> None:
+        await self._send_chunk(data, more=False)
 
-    async def _say(self, data: bytes = b"", *, more: bool = True) -> None:
+    async def _send_chunk(self, data: bytes = b"", *, more: bool = True) -> None:
         """Send what is ready, and something after it."""
-        async with self._turn:
-            body, self._ready = bytes(self._ready + data), bytearray()
-            is_first, self._spoke_at = self._spoke_at is None, self._now()
+        async with self._send_lock:
+            body, self._buffer = bytes(self._buffer + data), bytearray()
+            is_first, self._last_sent_at = self._last_sent_at is None, self._now()
             if is_first:
                 await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
             await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
-    async def _break_silence(self) -> float:
+    async def _send_keep_alive(self) -> float:
         """Say something if nothing was said for long, and tell after which time to look again."""
-        silent = self._keep_alive if self._spoke_at is None else self._now() - self._spoke_at
-        if silent < self._keep_alive:
-            return self._keep_alive - silent
-        await self._say(SILENCE)
-        return self._keep_alive
+        silent = self._keep_alive_seconds if self._last_sent_at is None else self._now() - self._last_sent_at
+        if silent < self._keep_alive_seconds:
+            return self._keep_alive_seconds - silent
+        await self._send_chunk(KEEP_ALIVE)
+        return self._keep_alive_seconds

@@ -19,96 +19,96 @@ from pydantic_core import from_json
 
 from a2a_contract.binding import AnyBinding
 from a2a_contract.errors import InvalidParamsError, MethodNotAllowedError
-from a2a_contract.field_paths import places
-from a2a_contract.json_types import is_object
-from a2a_contract.jsonrpc import CallReader, Fault, UnreadableCallError
+from a2a_contract.field_paths import field_paths
+from a2a_contract.json_types import is_json_object
+from a2a_contract.jsonrpc import CallProblem, InvalidCallError, JsonRpcParser
 from a2a_contract.methods import METHODS
-from a2a_runtime.http.asgi import Question, check_json, reply_empty
-from a2a_runtime.http.dispatcher import Counter, Inquiry
-from a2a_runtime.http.errors import all_faults
-from a2a_runtime.service.context import BindingKind
+from a2a_runtime.http.asgi import HttpRequest, check_json, send_empty_response
+from a2a_runtime.http.dispatcher import Dispatcher, Invocation
+from a2a_runtime.http.errors import collect_field_errors
+from a2a_runtime.service.context import ProtocolBinding
 
 _METHODS = ("POST", "OPTIONS")
 
 
-class JsonRpc:
+class JsonRpcEndpoint:
     """Reads calls, and stands around their answers."""
 
-    def __init__(self, counter: Counter) -> None:
-        self._counter, self._spoken = counter, counter.spoken
-        dialects = [each for each in self._spoken.dialects if each.name in METHODS]
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher, self._supported_dialects = dispatcher, dispatcher.supported_dialects
+        dialects = [each for each in self._supported_dialects.dialects if each.name in METHODS]
         self._tables = {each.name: METHODS[each.name] for each in dialects}
-        self._reader = _reader(tuple(self._tables))
+        self._parser = _build_parser(tuple(self._tables))
         self._media_types = frozenset(name.encode() for each in dialects for name in each.media_types)
-        self._forgives = all(binding.forgives_envelope for table in self._tables.values() for binding in table.values())
-        self._in_doubt = self._spoken.in_doubt(None)
+        self._is_lenient = all(binding.lenient_envelope for table in self._tables.values() for binding in table.values())
+        self._fallback_dialect = self._supported_dialects.fallback(None)
 
-    def answer(self, scope: HTTPScope, receive: Receive, send: Send) -> Coroutine[object, object, None]:
+    def handle(self, scope: HTTPScope, receive: Receive, send: Send) -> Coroutine[object, object, None]:
         """Answer a request, whatever it is."""
-        question = Question(scope, BindingKind.JSONRPC, self._in_doubt)
-        return self._counter.attend(question, self._answer(question, receive, send), send)
+        question = HttpRequest(scope, ProtocolBinding.JSONRPC, self._fallback_dialect)
+        return self._dispatcher.run(question, self._handle(question, receive, send), send)
 
-    async def _answer(self, question: Question, receive: Receive, send: Send) -> None:
+    async def _handle(self, question: HttpRequest, receive: Receive, send: Send) -> None:
         if question.scope["method"] != "POST":
-            return await _another_method(question, send)
+            return await _handle_other_method(question, send)
         if question.version is not None:
-            question.dialect = self._spoken.in_doubt(question.version)
-        caller = await self._counter.admit(question)
-        if not self._forgives:
+            question.dialect = self._supported_dialects.fallback(question.version)
+        caller = await self._dispatcher.admit(question)
+        if not self._is_lenient:
             question.check_media_type(self._media_types)
-        body = await self._counter.body(question, receive)
+        body = await self._dispatcher.read_body(question, receive)
         check_json(body)
         try:
-            read = self._reader.read(body)
-        except UnreadableCallError as error:
+            read = self._parser.parse(body)
+        except InvalidCallError as error:
             question.call_id = error.call_id
-            binding = self._place(question, error.method)
-            if binding is not None and error.fault is Fault.WRONG_PARAMS:
-                error.fields = all_faults(binding, _params(body), error.fields)
+            binding = self._find_binding(question, error.method)
+            if binding is not None and error.problem is CallProblem.WRONG_PARAMS:
+                error.fields = collect_field_errors(binding, _extract_params(body), error.fields)
             raise
         call_id, bindings, requests = read
         question.call_id = call_id
-        place, *others = self._spoken.of_method(question.version, bindings)
+        place, *others = self._supported_dialects.select_bindings(question.version, bindings)
         binding = bindings[place]
-        call = self._counter.call(question, caller, binding)
+        call = self._dispatcher.build_context(question, caller, binding)
         if others:
-            home = await self._counter.home(binding.take(requests[place]).id, call)
+            home = await self._dispatcher.task_dialect(binding.parse(requests[place]).id, call)
             place = next((each for each in others if bindings[each].dialect == home), place)
             binding = bindings[place]
-            call = self._counter.call(question, caller, binding)
+            call = self._dispatcher.build_context(question, caller, binding)
         head = b'{"jsonrpc":"2.0","id":%b,"result":' % call_id
         try:
-            request = binding.take(requests[place])
+            request = binding.parse(requests[place])
         except ValidationError as error:
-            raise InvalidParamsError(fields=all_faults(binding, _params(body), places(error))) from error
-        return await self._counter.serve(question, Inquiry(binding, request, call, head, b"}"), receive, send)
+            raise InvalidParamsError(fields=collect_field_errors(binding, _extract_params(body), field_paths(error))) from error
+        return await self._dispatcher.serve(question, Invocation(binding, request, call, head, b"}"), receive, send)
 
-    def _place(self, question: Question, method: str | None) -> AnyBinding | None:
+    def _find_binding(self, request: HttpRequest, method: str | None) -> AnyBinding | None:
         """Find the dialect in which somebody is told what is wrong with their call, and what they asked for in it."""
-        self._spoken.may_answer(question.version)
+        self._supported_dialects.for_version(request.version)
         bindings = [binding for table in self._tables.values() if (binding := table.get(method or "")) is not None]
         if not bindings:
             return None
-        binding = bindings[self._spoken.of_method(question.version, bindings)[0]]
-        question.dialect = binding.dialect
+        binding = bindings[self._supported_dialects.select_bindings(request.version, bindings)[0]]
+        request.dialect = binding.dialect
         return binding
 
 
-def _params(body: bytes) -> Mapping[str, object]:
+def _extract_params(body: bytes) -> Mapping[str, object]:
     """Read what a call says, as far as it says something."""
     call: object = from_json(body)
-    params = call.get("params") if is_object(call) else None
-    return params if is_object(params) else {}
+    params = call.get("params") if is_json_object(call) else None
+    return params if is_json_object(params) else {}
 
 
-async def _another_method(question: Question, send: Send) -> None:
+async def _handle_other_method(request: HttpRequest, send: Send) -> None:
     allowed = ", ".join(_METHODS)
-    if question.scope["method"] not in _METHODS:
+    if request.scope["method"] not in _METHODS:
         raise MethodNotAllowedError(details={"allow": allowed})
-    await reply_empty(send, 204, [(b"allow", allowed.encode())])
+    await send_empty_response(send, 204, [(b"allow", allowed.encode())])
 
 
 @lru_cache(maxsize=16)
-def _reader(dialects: tuple[str, ...]) -> CallReader:
+def _build_parser(dialects: tuple[str, ...]) -> JsonRpcParser:
     """Make a reader once for all surfaces that speak the same: it costs milliseconds."""
-    return CallReader([METHODS[each] for each in dialects])
+    return JsonRpcParser([METHODS[each] for each in dialects])

@@ -1,7 +1,7 @@
 """Browsers: whose pages may call the agent, and that it is reached over TLS only. Only its own, and nothing, unless the operator says so.
 
 A2A_CORS_ORIGINS=https://app.example,https://admin.example
-A2A_HSTS=31536000                                                seconds, when everything before the agent speaks TLS
+A2A_HSTS_SECONDS=31536000                                                seconds, when everything before the agent speaks TLS
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SENT = ("Authorization", "Content-Type", *IDEMPOTENCY_KEY.headers, *LAST_EVENT_
 _SHOWN = ["ETag", "Retry-After", "WWW-Authenticate", *EXTENSIONS.headers]
 
 
-def cors_of(settings: Settings) -> CORSConfig | None:
+def build_cors_config(settings: Settings) -> CORSConfig | None:
     """Say whose pages may call, if any."""
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     if not origins:
@@ -41,7 +41,7 @@ def cors_of(settings: Settings) -> CORSConfig | None:
     return CORSConfig(allow_origins=origins, allow_headers=list(_SENT), expose_headers=_SHOWN, allow_methods=["GET", "POST", "DELETE", "OPTIONS"])
 
 
-class Pages:
+class OriginPolicy:
     """Those whose scripts may do something at a surface.
 
     A browser sends what a page of anybody tells it to, with the cookies of its reader and from within their network; that the page does not get to
@@ -68,7 +68,7 @@ class Pages:
         return host in self._hosts or (host != b"" and host == headers.get(_HOST))
 
 
-class TransportSecurity:
+class HstsMiddleware:
     """Adds ``Strict-Transport-Security`` to every answer of an app."""
 
     def __init__(self, app: ASGIApp, seconds: int) -> None:
@@ -95,7 +95,7 @@ class TransportSecurity:
 # Litestar's own types leave open what a route handler calls.
 
 
-class FrontDoor:
+class ExactPathRouter:
     """Stands before the router of an app whose routes nothing else stands before: no middleware, no guards."""
 
     def __init__(self, app: Litestar) -> None:

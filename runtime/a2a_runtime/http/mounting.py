@@ -29,12 +29,12 @@ from a2a_contract.errors import (
     VersionNotSupportedError,
 )
 from a2a_runtime.auth.gate import ChallengeError
-from a2a_runtime.http.asgi import Question, below
-from a2a_runtime.http.dispatcher import Counter
-from a2a_runtime.http.endpoints import HttpExchange
-from a2a_runtime.http.rest import methods_at
+from a2a_runtime.http.asgi import HttpRequest, path_within
+from a2a_runtime.http.dispatcher import Dispatcher
+from a2a_runtime.http.endpoints import SurfaceEndpoints
+from a2a_runtime.http.rest import allowed_methods_at
 from a2a_runtime.http.skills import SkillController
-from a2a_runtime.service.context import BindingKind
+from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.surface import Surface
 
 # Errors that Litestar raises itself, in the shape of the dialect that was spoken to: a path or method that is not there, a guard that refuses.
@@ -55,23 +55,23 @@ _BY_STATUS: Mapping[int, type[A2AError]] = {
 }
 
 
-def shaped(counter: Counter, request: AnyRequest, error: Exception) -> Response[bytes]:
+def protocol_response(counter: Dispatcher, request: AnyRequest, error: Exception) -> Response[bytes]:
     """Answer in the shape of a surface."""
     scope = request.scope
-    path = below(scope, counter.surface.path)
-    question = Question(scope, BindingKind.HTTP if path else BindingKind.JSONRPC, counter.spoken.in_doubt(None))
-    question.dialect = counter.spoken.in_doubt(question.version)
+    path = path_within(scope, counter.surface.path)
+    question = HttpRequest(scope, ProtocolBinding.HTTP if path else ProtocolBinding.JSONRPC, counter.supported_dialects.fallback(None))
+    question.dialect = counter.supported_dialects.fallback(question.version)
     if isinstance(error, NotFoundException):  # there may be something of the name in another version
         error = _wrong_version(counter, question, path) or error
-    status, body, headers = counter.shown(question, _translated(error, counter.surface, path or ""))
+    status, body, headers = counter.render_error(question, _translated(error, counter.surface, path or ""))
     sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
-    return Response(body, status_code=status, headers=sent, media_type=question.media_type().decode())
+    return Response(body, status_code=status, headers=sent, media_type=question.response_media_type().decode())
 
 
-def _wrong_version(counter: Counter, question: Question, path: str | None) -> A2AError | None:
+def _wrong_version(counter: Dispatcher, question: HttpRequest, path: str | None) -> A2AError | None:
     """Find out whether a version was meant that is not spoken here."""
     try:
-        counter.spoken.of_place(question.version, path or "")
+        counter.supported_dialects.check_path(question.version, path or "")
     except VersionNotSupportedError as error:
         return error
     return None
@@ -86,16 +86,16 @@ def _translated(error: Exception, surface: Surface, path: str) -> Exception:
     if issubclass(kind, UnauthenticatedError):
         return ChallengeError(headers.get("www-authenticate", ""), error.detail)
     if issubclass(kind, MethodNotAllowedError):
-        return kind(details={"allow": ", ".join(methods_at(surface, path)) or headers.get("allow", "")})
+        return kind(details={"allow": ", ".join(allowed_methods_at(surface, path)) or headers.get("allow", "")})
     return kind(error.detail) if issubclass(kind, PermissionDeniedError | InvalidRequestError) else kind()
 
 
-class Strays:
+class UnroutedRequestHandler:
     """Answers requests that the router could not place, or whose ``Host`` is none."""
 
     STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 
-    def __init__(self, counters: Sequence[Counter], host: ExceptionHandlersMap) -> None:
+    def __init__(self, counters: Sequence[Dispatcher], host: ExceptionHandlersMap) -> None:
         self._counters = sorted(counters, key=lambda each: len(each.surface.path), reverse=True)
         self._host = dict(host)
 
@@ -106,15 +106,15 @@ class Strays:
         handler = _handler_of(error, {**self._host, **{key: each for key, each in layers.items() if each is not self}})
         counter = None if is_placed else self._surface_of(request.scope, error)
         if counter is not None and (counter.surface.path or handler is None):  # at the root, a host that has a word for strangers goes first
-            return shaped(counter, request, error)
+            return protocol_response(counter, request, error)
         return create_exception_response(request, error) if handler is None else handler(request, error)
 
-    def _surface_of(self, scope: HTTPScope, error: Exception) -> Counter | None:
+    def _surface_of(self, scope: HTTPScope, error: Exception) -> Dispatcher | None:
         """Find the surface of a path; of one that is there, with other methods, only if it is the surface's own."""
-        found = ((each, below(scope, each.surface.path)) for each in self._counters)
+        found = ((each, path_within(scope, each.surface.path)) for each in self._counters)
         counter, path = next(((each, path) for each, path in found if path is not None), (None, ""))
         is_there = isinstance(error, MethodNotAllowedException)
-        return None if counter is not None and is_there and not methods_at(counter.surface, path) else counter
+        return None if counter is not None and is_there and not allowed_methods_at(counter.surface, path) else counter
 
 
 def _handler_of(error: Exception, handlers: ExceptionHandlersMap) -> Callable[[AnyRequest, Any], Response[Any]] | None:
@@ -134,9 +134,9 @@ _PARAMETER = re.compile(r"\{[^}]*\}")
 _BY_DIALECT: Mapping[str, type[AgentController]] = {V1_0.name: HttpV10Controller, V0_3.name: HttpV03Controller}
 
 
-def controllers_of(exchange: HttpExchange) -> list[type[AgentController]]:
+def build_controllers(exchange: SurfaceEndpoints) -> list[type[AgentController]]:
     """Make the controllers of a surface."""
-    counter = exchange.counter
+    counter = exchange.dispatcher
     surface = counter.surface
     kinds: list[type[AgentController]] = [
         JsonRpcController,
@@ -146,20 +146,20 @@ def controllers_of(exchange: HttpExchange) -> list[type[AgentController]]:
     ]
     controllers = [kind.at(surface.path or "/", exchange) for kind in kinds]
     for controller in controllers:
-        controller.exception_handlers = {Exception: lambda request, error: shaped(counter, request, error)}
+        controller.exception_handlers = {Exception: lambda request, error: protocol_response(counter, request, error)}
     return controllers
 
 
-def check_paths(exchanges: Sequence[HttpExchange], hosts: Iterable[ControllerRouterHandler]) -> None:
+def check_paths(exchanges: Sequence[SurfaceEndpoints], hosts: Iterable[ControllerRouterHandler]) -> None:
     """Refuse two surfaces at one path, and routes of the host or of another surface that stand in a surface's way."""
     theirs = dict(_places_of(hosts))
     taken: dict[str, Surface] = {}
     for exchange in exchanges:
-        surface = exchange.counter.surface
+        surface = exchange.dispatcher.surface
         other = taken.setdefault(surface.path, surface)
         if other is not surface:
             raise ImproperlyConfiguredException(f"{_name(surface)} and {_name(other)} are at one path; give one of them another path=")
-        shapes = [shape for shape, _ in _places_of(controllers_of(exchange))]
+        shapes = [shape for shape, _ in _places_of(build_controllers(exchange))]
         for shape in shapes:
             if shape in theirs:
                 raise ImproperlyConfiguredException(

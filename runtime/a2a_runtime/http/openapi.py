@@ -22,10 +22,10 @@ from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE, SUBSCR
 from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
 from a2a_contract.translate.v0_3 import write_security_scheme  # the schemes of 0.3 are those of OpenAPI
-from a2a_runtime.agent import DeclaredSkill
+from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.http.asgi import IDEMPOTENCY_KEY, LAST_EVENT_ID
-from a2a_runtime.http.negotiation import Spoken
-from a2a_runtime.http.openapi_components import Json, error_response, error_schemas, header, operation
+from a2a_runtime.http.negotiation import SupportedDialects
+from a2a_runtime.http.openapi_components import Json, error_response, error_schemas, header_parameter, skill_operation
 from a2a_runtime.http.rest import SKILLS
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.surface import Surface
@@ -35,12 +35,12 @@ from a2a_runtime.surface import Surface
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def schemes_of(surfaces: Sequence[Surface]) -> Json:
+def security_schemes(surfaces: Sequence[Surface]) -> Json:
     """List the schemes of all surfaces."""
     return {_name(surface, name): write_security_scheme(scheme) for surface in surfaces for name, scheme in surface.security_schemes.items()}
 
 
-def protected(surface: Surface, paths: Iterator[tuple[str, Json]]) -> Iterator[tuple[str, Json]]:
+def with_security(surface: Surface, paths: Iterator[tuple[str, Json]]) -> Iterator[tuple[str, Json]]:
     """Say of each operation what it needs; cards need nothing."""
     open_paths = {surface.path + route.path for route in CARDS}
     needed = [_needed(surface, each.schemes or {}) for each in surface.security_requirements]
@@ -66,15 +66,15 @@ _BESIDE: Mapping[str, tuple[Parameter, ...]] = {**dict.fromkeys(_SENDING, (IDEMP
 _MEMBER = re.compile(r"\{(\w+)(?:=([^}]*))?\}")
 
 
-def add_paths(app: Litestar, surfaces: Sequence[Surface]) -> None:
+def extend_openapi(app: Litestar, surfaces: Sequence[Surface]) -> None:
     """Add the paths of surfaces, and the types that they speak of, to the document of an app that has one."""
     if app.openapi_config is None:
         return
     document: Any = app.openapi_schema  # its classes know no paths that are plain JSON, but write them as they are
-    ours = {_joined(app.path, path): item for surface in surfaces for path, item in protected(surface, paths_of(surface))}
+    ours = {_joined(app.path, path): item for surface in surfaces for path, item in with_security(surface, build_paths(surface))}
     document.paths = {**(document.paths or {}), **ours}
-    document.components.schemas = {**document.components.schemas, **schemas_of(surfaces)}
-    if schemes := schemes_of(surfaces):
+    document.components.schemas = {**document.components.schemas, **build_schemas(surfaces)}
+    if schemes := security_schemes(surfaces):
         document.components.security_schemes = {**(document.components.security_schemes or {}), **schemes}
 
 
@@ -82,16 +82,16 @@ def _joined(app_path: str, path: str) -> str:
     return (app_path.rstrip("/") + path).rstrip("/") or "/"
 
 
-def schemas_of(surfaces: Sequence[Surface]) -> Json:
+def build_schemas(surfaces: Sequence[Surface]) -> Json:
     """List the types of all dialects that surfaces speak; the name of a type begins with that of its dialect."""
-    spoken = {dialect.name for surface in surfaces for dialect in Spoken(surface.dialects).dialects}
+    spoken = {dialect.name for surface in surfaces for dialect in SupportedDialects(surface.dialects).dialects}
     types = {f"{dialect}.{name}": schema for dialect in sorted(spoken) for name, schema in _types(dialect).items()}
     return types | {name: schema for dialect in sorted(spoken) for name, schema in error_schemas(dialect).items()}
 
 
-def paths_of(surface: Surface) -> Iterator[tuple[str, Json]]:
+def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
     """List the paths of a surface, and what each of them takes and gives."""
-    dialects = Spoken(surface.dialects).dialects
+    dialects = SupportedDialects(surface.dialects).dialects
     yield surface.path or "/", {"post": _endpoint(surface, [each for each in dialects if each.name in METHODS])}
     for route in CARDS:
         yield surface.path + route.path, {"get": _card(surface)}
@@ -107,15 +107,15 @@ def paths_of(surface: Surface) -> Iterator[tuple[str, Json]]:
             yield f"{surface.path}{SKILLS}/{skill.id}", {"post": _skill(surface, skill, skill.contract)}
 
 
-def _skill(surface: Surface, skill: DeclaredSkill, contract: AnyContract) -> Json:
+def _skill(surface: Surface, skill: SkillDefinition, contract: AnyContract) -> Json:
     """Describe the plain call of a skill."""
     named = {"tags": [surface.agent.name], "operationId": _identifier(surface, HttpCall("call", skill.id))}
-    return named | operation(skill, contract, Spoken(surface.dialects).in_doubt(None))
+    return named | skill_operation(skill, contract, SupportedDialects(surface.dialects).fallback(None))
 
 
 def _calls(dialect: Dialect) -> Iterator[tuple[HttpCall, AnyBinding]]:
     for route in PATHS.get(dialect.name, ()):
-        for (method, verb), choices in route.choices.items():
+        for (method, verb), choices in route.bindings.items():
             path = route.path.replace(":str}", "}") + (f":{verb}" if verb else "")
             yield HttpCall(method, path), choices[0].binding
 
@@ -126,7 +126,7 @@ def _operation(surface: Surface, dialect: Dialect, call: HttpCall, binding: AnyB
         "tags": [surface.agent.name],
         "summary": f"{binding.operation.name} ({dialect.title})",
         "operationId": _identifier(surface, call),
-        "parameters": [*_in_path(in_path), *map(header, (*_SERVICE, *_BESIDE.get(binding.operation.name, ())))],
+        "parameters": [*_in_path(in_path), *map(header_parameter, (*_SERVICE, *_BESIDE.get(binding.operation.name, ())))],
         "responses": _responses(dialect, binding),
     }
     if call.method == "POST":
@@ -138,7 +138,7 @@ def _operation(surface: Surface, dialect: Dialect, call: HttpCall, binding: AnyB
 
 
 def _responses(dialect: Dialect, binding: AnyBinding) -> Json:
-    hearing = binding.hear
+    hearing = binding.response
     name = "" if hearing is None else str(getattr(hearing.result, "__name__", ""))
     content: Json = {"schema": _ref(dialect.name, name)} if _is_type(dialect.name, name) else {}
     media_types = ("text/event-stream",) if binding.operation.streams else dialect.media_types
@@ -166,7 +166,7 @@ def _endpoint(surface: Surface, dialects: Sequence[Dialect]) -> Json:
         "tags": [surface.agent.name],
         "summary": "JSON-RPC: " + ", ".join(dialect.title for dialect in dialects),
         "operationId": _identifier(surface, HttpCall("call", "")),
-        "parameters": list(map(header, (*_SERVICE, IDEMPOTENCY_KEY, LAST_EVENT_ID))),
+        "parameters": list(map(header_parameter, (*_SERVICE, IDEMPOTENCY_KEY, LAST_EVENT_ID))),
         "requestBody": {"required": True, "content": {"application/json": {"schema": call}}},
         "responses": {
             "200": {
@@ -178,12 +178,12 @@ def _endpoint(surface: Surface, dialects: Sequence[Dialect]) -> Json:
 
 
 def _card(surface: Surface) -> Json:
-    dialect = CANONICAL.name if CANONICAL.name in surface.dialects else Spoken(surface.dialects).dialects[0].name
+    dialect = CANONICAL.name if CANONICAL.name in surface.dialects else SupportedDialects(surface.dialects).dialects[0].name
     content: Json = {"schema": _ref(dialect, "AgentCard")} if _is_type(dialect, "AgentCard") else {}
     return {
         "tags": [surface.agent.name],
         "summary": "The card of the agent",
-        "parameters": [header(VERSION)],
+        "parameters": [header_parameter(VERSION)],
         "responses": {"200": {"description": "The card.", "content": {"application/json": content}}, "304": {"description": "It has not changed."}},
     }
 

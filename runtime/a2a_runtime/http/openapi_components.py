@@ -9,7 +9,7 @@ from pydantic_core import from_json
 
 from a2a_contract.dialects import DIALECTS, Parameter
 from a2a_contract.errors import ERRORS
-from a2a_runtime.agent import DeclaredSkill
+from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.http.asgi import IDEMPOTENCY_KEY
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.skills.schema import TEXT
@@ -108,12 +108,12 @@ _ASKED: Json = {
 }
 
 
-def header(parameter: Parameter) -> Json:
+def header_parameter(parameter: Parameter) -> Json:
     """Describe a header."""
     return {"name": parameter.headers[0], "in": "header", "description": parameter.description, "schema": {"type": "string"}}
 
 
-def operation(skill: DeclaredSkill, contract: AnyContract, dialect: str) -> Json:
+def skill_operation(skill: SkillDefinition, contract: AnyContract, dialect: str) -> Json:
     """Describe the call of a skill; errors have the form of a dialect."""
     output: Json = {"type": "array", "items": contract.output.schema} if contract.streams else contract.output.schema
     answers: Json = {"200": {"description": "The output, of a stream all of its chunks.", "content": {"application/json": {"schema": output}}}}
@@ -123,7 +123,7 @@ def operation(skill: DeclaredSkill, contract: AnyContract, dialect: str) -> Json
     return {
         "summary": skill.name,
         "description": skill.description,
-        "parameters": [*([_TASK] if skill.asks else []), header(IDEMPOTENCY_KEY)],
+        "parameters": [*([_TASK] if skill.asks else []), header_parameter(IDEMPOTENCY_KEY)],
         "requestBody": {"required": True, "content": _content(skill, contract)},
         "responses": {
             **answers,
@@ -133,18 +133,18 @@ def operation(skill: DeclaredSkill, contract: AnyContract, dialect: str) -> Json
     }
 
 
-def _content(skill: DeclaredSkill, contract: AnyContract) -> Json:
+def _content(skill: SkillDefinition, contract: AnyContract) -> Json:
     examples = {f"example{number}": {"value": value} for number, value in enumerate(_examples(skill, contract), 1)}
     media: Json = {"schema": contract.input.schema, **({"examples": examples} if examples else {})}
-    return {"application/json": media, **({"text/plain": media} if contract.input.law.is_text else {})}
+    return {"application/json": media, **({"text/plain": media} if contract.input.validator.is_text else {})}
 
 
-def _examples(skill: DeclaredSkill, contract: AnyContract) -> Iterator[object]:
+def _examples(skill: SkillDefinition, contract: AnyContract) -> Iterator[object]:
     """Find the examples of a skill that are inputs, and no sentences about it."""
     for text in skill.examples:
         try:
             value = text if contract.input is TEXT else from_json(text)
-            contract.input.law.check(value)
+            contract.input.validator.check(value)
         except ValueError:  # no JSON, or JSON that does not fit
             continue
         yield value

@@ -16,51 +16,51 @@ from litestar.types import Receive
 from a2a_contract.errors import RequestTimeoutError
 from a2a_runtime.auth.gate import BEARER, ChallengeError
 from a2a_runtime.clock import Clock
-from a2a_runtime.http.asgi import GoneError
+from a2a_runtime.http.asgi import ClientDisconnectError
 
 
-class Listener:
+class DisconnectWatcher:
     """``async with Listener(receive): …`` ends early when the client goes away. Every so often something may be done while nothing is heard."""
 
-    def __init__(self, receive: Receive, meanwhile: Callable[[], Awaitable[float]] | None = None, first: float | None = None) -> None:
-        self.is_gone = False
+    def __init__(self, receive: Receive, on_idle: Callable[[], Awaitable[float]] | None = None, idle_timeout: float | None = None) -> None:
+        self.is_disconnected = False
         self._receive = receive
-        self._meanwhile, self._patience = meanwhile, first
+        self._on_idle, self._idle_timeout = on_idle, idle_timeout
 
     async def __aenter__(self) -> Self:
         worker = asyncio.current_task()
         if worker is None:
             raise RuntimeError("only a task can be told that its client is gone")
         self._worker = worker
-        self._ear = asyncio.create_task(self._listen())
+        self._listening = asyncio.create_task(self._listen())
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
-        self._ear.cancel()
+        self._listening.cancel()
         try:
-            await asyncio.gather(self._ear, return_exceptions=True)
+            await asyncio.gather(self._listening, return_exceptions=True)
         except asyncio.CancelledError:
-            if not self.is_gone:
+            if not self.is_disconnected:
                 raise
-        if not self.is_gone:
+        if not self.is_disconnected:
             return False
         self._worker.uncancel()
         return kind is asyncio.CancelledError
 
     async def _listen(self) -> None:
-        while not self.is_gone:
+        while not self.is_disconnected:
             try:
-                async with asyncio.timeout(self._patience):
+                async with asyncio.timeout(self._idle_timeout):
                     while (await self._receive())["type"] != "http.disconnect":
                         pass
-                self.leave()
+                self.disconnect()
             except TimeoutError:
-                if self._meanwhile is not None:
-                    self._patience = await self._meanwhile()
+                if self._on_idle is not None:
+                    self._idle_timeout = await self._on_idle()
 
-    def leave(self) -> None:
+    def disconnect(self) -> None:
         """Take the client for gone."""
-        self.is_gone = True
+        self.is_disconnected = True
         self._worker.cancel()
 
 
@@ -72,82 +72,82 @@ class Listener:
 
 Answer = TypeVar("Answer")
 
-_ROUND = 1.0
-_ROUNDS_OF_A_DEADLINE = 4
+_CHECK_INTERVAL = 1.0
+_CHECKS_PER_TIMEOUT = 4
 
 
-class _Waiting:
+class _Waiter:
     """Somebody who waits: the task that does, how often the patrol has seen it, and why it waits no more."""
 
-    __slots__ = ("ear", "end", "seen", "worker")
+    __slots__ = ("checks", "failure", "listening", "worker")
 
     def __init__(self, worker: asyncio.Task[object]) -> None:
         self.worker = worker
-        self.seen = 0
-        self.ear: asyncio.Task[None] | None = None
-        self.end: Exception | None = None
+        self.checks = 0
+        self.listening: asyncio.Task[None] | None = None
+        self.failure: Exception | None = None
 
-    def stop(self, reason: Exception) -> None:
-        self.end = reason
+    def fail(self, failure: Exception) -> None:
+        self.failure = failure
         self.worker.cancel()
 
     async def listen(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        self.stop(GoneError())
+        self.fail(ClientDisconnectError())
 
 
-class Patrol:
+class SharedDisconnectWatcher:
     """Goes round among those who wait for answers of a surface: after the first round it listens whether their clients are still there."""
 
-    def __init__(self, seconds: float = _ROUND) -> None:
-        self._round = seconds
-        self._waiting: dict[Receive, _Waiting] = {}
+    def __init__(self, interval_seconds: float = _CHECK_INTERVAL) -> None:
+        self._interval_seconds = interval_seconds
+        self._waiters: dict[Receive, _Waiter] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    async def wait(self, receive: Receive, answer: Awaitable[Answer]) -> Answer:
+    async def wait(self, receive: Receive, operation: Awaitable[Answer]) -> Answer:
         """Wait for an answer, or raise ``GoneError`` when there is nobody left to give it to."""
         worker = asyncio.current_task()
         if worker is None:
             raise RuntimeError("only a task can be told to wait no more")
-        waiting = self._waiting[receive] = _Waiting(worker)
+        waiting = self._waiters[receive] = _Waiter(worker)
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._round, self._go_round)
+            self._timer = asyncio.get_running_loop().call_later(self._interval_seconds, self._check_all)
         try:
-            return await answer
+            return await operation
         except asyncio.CancelledError:
-            if waiting.end is None:
+            if waiting.failure is None:
                 raise
             worker.uncancel()
-            raise waiting.end from None
+            raise waiting.failure from None
         finally:
-            del self._waiting[receive]
-            if waiting.ear is not None:
-                waiting.ear.cancel()
+            del self._waiters[receive]
+            if waiting.listening is not None:
+                waiting.listening.cancel()
 
-    def _go_round(self) -> None:
+    def _check_all(self) -> None:
         self._timer = None
-        for receive, waiting in self._waiting.items():
-            self._pass(receive, waiting)
-            waiting.seen += 1
-        if self._waiting:
-            self._timer = asyncio.get_running_loop().call_later(self._round, self._go_round)
+        for receive, waiting in self._waiters.items():
+            self._check(receive, waiting)
+            waiting.checks += 1
+        if self._waiters:
+            self._timer = asyncio.get_running_loop().call_later(self._interval_seconds, self._check_all)
 
-    def _pass(self, receive: Receive, waiting: _Waiting) -> None:
-        if waiting.seen and waiting.ear is None:
-            waiting.ear = asyncio.create_task(waiting.listen(receive))
+    def _check(self, receive: Receive, waiter: _Waiter) -> None:
+        if waiter.checks and waiter.listening is None:
+            waiter.listening = asyncio.create_task(waiter.listen(receive))
 
 
-class Deadline(Patrol):
+class BodyTimeout(SharedDisconnectWatcher):
     """Goes round among those who wait for a request to arrive, and raises ``RequestTimeoutError`` where it takes too long, or a quarter more."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(seconds / _ROUNDS_OF_A_DEADLINE)
+        super().__init__(seconds / _CHECKS_PER_TIMEOUT)
         self._seconds = seconds
 
-    def _pass(self, receive: Receive, waiting: _Waiting) -> None:  # noqa: ARG002 - nobody else may hear what arrives
-        if waiting.seen == _ROUNDS_OF_A_DEADLINE:
-            waiting.stop(RequestTimeoutError(f"A request has {self._seconds:g} s to arrive", details={"limit": f"{self._seconds:g}"}))
+    def _check(self, receive: Receive, waiter: _Waiter) -> None:  # noqa: ARG002 - nobody else may hear what arrives
+        if waiter.checks == _CHECKS_PER_TIMEOUT:
+            waiter.fail(RequestTimeoutError(f"A request has {self._seconds:g} s to arrive", details={"limit": f"{self._seconds:g}"}))
 
 
 # The end of a stream whose reader's proof has run out.
@@ -156,35 +156,35 @@ class Deadline(Patrol):
 # event, with a new token.
 #
 
-_NAP = 3600.0
+_MAX_SLEEP_SECONDS = 3600.0
 """Seconds after which the time is looked at again: clocks are set, and machines sleep."""
 
 
-class Expiry:
+class CredentialExpiry:
     """``async with Expiry(clock, until): …`` raises ``ChallengeError`` in the block when the time has come, which may be never (``None``)."""
 
-    def __init__(self, clock: Clock, until: float | None) -> None:
-        self._clock, self._until = clock, until
+    def __init__(self, clock: Clock, expires_at: float | None) -> None:
+        self._clock, self._expires_at = clock, expires_at
         self._watch: asyncio.Task[None] | None = None
-        self._is_over = False
+        self._is_expired = False
 
     async def __aenter__(self) -> Self:
         worker = asyncio.current_task()
-        if self._until is not None and worker is not None:
-            self._watch = asyncio.create_task(self._end(self._until, worker))
+        if self._expires_at is not None and worker is not None:
+            self._watch = asyncio.create_task(self._cancel_at(self._expires_at, worker))
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._watch is None:
             return
         self._watch.cancel()
-        if self._is_over and kind is asyncio.CancelledError:
+        if self._is_expired and kind is asyncio.CancelledError:
             self._worker.uncancel()
             raise ChallengeError(BEARER.title(), "What proves who is calling has expired; go on from the last event with a new proof")
 
-    async def _end(self, until: float, worker: asyncio.Task[object]) -> None:
+    async def _cancel_at(self, expires_at: float, worker: asyncio.Task[object]) -> None:
         self._worker = worker
-        while (left := until - self._clock.millis() / 1000) > 0:
-            await self._clock.sleep(min(left, _NAP))
-        self._is_over = True
+        while (left := expires_at - self._clock.millis() / 1000) > 0:
+            await self._clock.sleep(min(left, _MAX_SLEEP_SECONDS))
+        self._is_expired = True
         worker.cancel()

@@ -31,15 +31,15 @@ from a2a_contract.v1_0 import (
     Task,
     TaskStatus,
 )
-from a2a_runtime.agent import DeclaredSkill
-from a2a_runtime.clock import moment
+from a2a_runtime.agent import SkillDefinition
+from a2a_runtime.clock import to_datetime
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import SETTLED
-from a2a_runtime.execution.follow_ups import Accepted
+from a2a_runtime.execution.follow_ups import AcceptedMessage
 from a2a_runtime.execution.run import JOB_LOST
-from a2a_runtime.mesh.events import WORKING, News, follow, shown, text_of
-from a2a_runtime.service.context import Call, ServiceBase
-from a2a_runtime.service.validation import check_sizes, need_permission, rest_of
+from a2a_runtime.mesh.events import WORKING, EventProjection, flatten_parts, follow_task, project_task
+from a2a_runtime.service.context import CallContext, ServiceBase
+from a2a_runtime.service.validation import build_request_info, check_sizes, require_permission
 from a2a_runtime.stores.base import NewTask, StoredTask
 from a2a_runtime.surface import Surface
 
@@ -48,10 +48,10 @@ from a2a_runtime.surface import Surface
 # A surface on which nobody can answer refuses such a handler when the app starts, and not when the first task hangs for ever.
 #
 
-_QUESTIONS = frozenset((TaskContext.ask.__name__, TaskContext.require_auth.__name__))
+_QUESTION_METHODS = frozenset((TaskContext.ask.__name__, TaskContext.require_auth.__name__))
 
 
-def asks(handler: Callable[..., object]) -> bool:
+def calls_ask(handler: Callable[..., object]) -> bool:
     """Look for questions in the code of a handler and in the functions within it."""
     plain: object = handler
     while isinstance(plain, functools.partial):
@@ -59,19 +59,19 @@ def asks(handler: Callable[..., object]) -> bool:
     found: object = inspect.unwrap(plain) if callable(plain) else plain
     function = found if inspect.isroutine(found) else type(found).__call__
     code: object = getattr(function, "__code__", None)
-    return isinstance(code, CodeType) and any(not _QUESTIONS.isdisjoint(each.co_names) for each in _with_inner(code))
+    return isinstance(code, CodeType) and any(not _QUESTION_METHODS.isdisjoint(each.co_names) for each in _walk_code(code))
 
 
-def _with_inner(code: CodeType) -> Iterator[CodeType]:
+def _walk_code(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _with_inner(constant)
+            yield from _walk_code(constant)
 
 
 # What a surface must be to speak the mesh dialect; whatever it lacks is said when the app starts, with the cure.
 
-_ALONE = frozenset((MESH.name,))
+_ONLY_MESH = frozenset((MESH.name,))
 
 
 def check_surface(surface: Surface) -> None:
@@ -81,7 +81,7 @@ def check_surface(surface: Surface) -> None:
     name = f"the surface of agent {surface.agent.name!r} at {surface.path or '/'!r}"
     if len(surface.skills) != 1:
         raise ValueError(f"{name}: a mesh surface has one skill, and this has {len(surface.skills)}; give each its own path and only={{its id}}")
-    skill = skill_of(surface)
+    skill = single_skill(surface)
     try:
         mesh.Surface(path=surface.path or "/", skill_id=skill.id)
     except ValidationError as error:
@@ -89,109 +89,113 @@ def check_surface(surface: Surface) -> None:
         raise ValueError(
             f"{name}: its {wrong} ({surface.path or '/'}, {skill.id}) is none; skill ids are small letters and digits with hyphens"
         ) from None
-    if surface.dialects == _ALONE and (asks(skill.run.handler) if skill.asks is None else skill.asks):
+    if surface.dialects == _ONLY_MESH and (calls_ask(skill.skill.handler) if skill.asks is None else skill.asks):
         raise ValueError(
             f"{name}: skill {skill.id!r} asks its caller something, which nobody can answer in the mesh dialect; "
             f"add another dialect to the surface, or say asks=False if the skill does not"
         )
 
 
-def skill_of(surface: Surface) -> DeclaredSkill:
+def single_skill(surface: Surface) -> SkillDefinition:
     """Find the one skill of a surface."""
     return next(iter(surface.skills.values()))
 
 
-_LONGEST_ID = 256
+_MAX_ID_LENGTH = 256
 
 
-class MeshService(ServiceBase, AgentService[Call]):
+class MeshService(ServiceBase, AgentService[CallContext]):
     """What consumers of mcp-mesh can ask of an agent."""
 
-    async def send_message(self, request: SendMessageRequest, call: Call) -> Encoded[SendMessageResponse]:
+    async def send_message(self, request: SendMessageRequest, context: CallContext) -> Encoded[SendMessageResponse]:
         """Take a message for a new task, and answer when its handler has returned."""
-        accepted = await self._begin(request, call)
+        accepted = await self._start(request, context)
         try:
-            await self._returned(accepted)
+            await self._wait_returned(accepted)
         except UnavailableError as error:  # the task is there: whoever asks again will hear of it
-            task = self._unknown(accepted.stored.wire_id, error)
+            task = self._build_unavailable_task(accepted.stored.wire_id, error)
         else:
-            task = await self._look(accepted.stored, None)
+            task = await self._load_projected(accepted.stored, None)
         return Encoded.of(SendMessageResponse(task=task))
 
-    async def send_streaming_message(self, request: SendMessageRequest, call: Call) -> AsyncGenerator[Event[StreamResponse], None]:
+    async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
         """Take a message for a new task, and tell how it goes."""
         try:
-            accepted = await self._begin(request, call)
+            accepted = await self._start(request, context)
         except TaskIdInUseError as error:  # a consumer takes any answer that is no stream for one without events
             wire_id = request.message.task_id or ""
             text = ERRORS[TaskIdInUseError].in_dialect(MESH.name).text(error)
-            for each in _events([News(wire_id, wire_id).failure(self._said(text), moment(self._means.clock.millis()))]):
+            for each in _to_events(
+                [EventProjection(wire_id, wire_id).build_failure(self._build_message(text), to_datetime(self._dependencies.clock.millis()))]
+            ):
                 yield each
             return
         stored = accepted.stored
-        async for response in follow(self._engine, stored, News(stored.wire_id, stored.context_id)):
+        async for response in follow_task(self._engine, stored, EventProjection(stored.wire_id, stored.context_id)):
             yield Event(0, Encoded.of(response))
 
-    async def get_task(self, request: GetTaskRequest, call: Call) -> Encoded[Task]:
+    async def get_task(self, request: GetTaskRequest, context: CallContext) -> Encoded[Task]:
         """Read a task as it is now; as long as the store is away, it is taken to go on."""
         try:
-            stored = await self._engine.load(call.scope(request.tenant), request.id)
+            stored = await self._engine.load(context.task_scope(request.tenant), request.id)
         except UnavailableError as error:
-            return Encoded.of(self._unknown(request.id, error))
-        return Encoded.of(shown(stored.task.model, request.history_length))
+            return Encoded.of(self._build_unavailable_task(request.id, error))
+        return Encoded.of(project_task(stored.task.model, request.history_length))
 
-    async def cancel_task(self, request: CancelTaskRequest, call: Call) -> Encoded[Task]:
+    async def cancel_task(self, request: CancelTaskRequest, context: CallContext) -> Encoded[Task]:
         """Ask for a task to stop, wait a little until it has, and show it; one that has ended is shown as it is."""
-        scope = call.scope(request.tenant)
+        scope = context.task_scope(request.tenant)
         try:
             stored = await self._engine.cancel(scope, request.id)
         except TaskNotCancelableError:
             stored = await self._engine.load(scope, request.id)
-        return Encoded.of(shown(stored.task.model))
+        return Encoded.of(project_task(stored.task.model))
 
-    async def subscribe_to_task(self, request: SubscribeToTaskRequest, call: Call) -> AsyncGenerator[Event[StreamResponse], None]:
+    async def subscribe_to_task(self, request: SubscribeToTaskRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
         """Tell how a task goes from now on, and how it ends or has ended."""
-        stored = await self._engine.load(call.scope(request.tenant), request.id)
-        task, news = stored.task.model, News(stored.wire_id, stored.context_id)
+        stored = await self._engine.load(context.task_scope(request.tenant), request.id)
+        task, news = stored.task.model, EventProjection(stored.wire_id, stored.context_id)
         status = task.status
-        if not (status.message and text_of(status.message.parts) == JOB_LOST):  # then there is nothing that could be said to be going on
-            for each in _events(news.opening(status.timestamp)):
+        if not (status.message and flatten_parts(status.message.parts) == JOB_LOST):  # then there is nothing that could be said to be going on
+            for each in _to_events(news.project_start(status.timestamp)):
                 yield each
         if stored.state in TERMINAL:
-            for each in _events(news.end(task)):
+            for each in _to_events(news.project_end(task)):
                 yield each
             return
-        for each in _events(news.status(status, task.metadata)):
+        for each in _to_events(news.project_status(status, task.metadata)):
             yield each
-        async for response in follow(self._engine, stored, news):
+        async for response in follow_task(self._engine, stored, news):
             yield Event(0, Encoded.of(response))
 
-    async def _begin(self, request: SendMessageRequest, call: Call) -> Accepted:
-        skill, scope = skill_of(call.surface), call.scope(request.tenant)
-        if not skill.is_there_for(call.caller):
+    async def _start(self, request: SendMessageRequest, context: CallContext) -> AcceptedMessage:
+        skill, scope = single_skill(context.surface), context.task_scope(request.tenant)
+        if not skill.is_visible_to(context.caller):
             raise PermissionDeniedError
-        need_permission(skill, call)
-        check_sizes(request.message, call.surface.limits)
+        require_permission(skill, context)
+        check_sizes(request.message, context.surface.limits)
         if skill.contract is not None:
-            skill.contract.check(request.message)
+            skill.contract.check_message(request.message)
         wire_id = request.message.task_id or fresh_id()
-        if len(wire_id) > _LONGEST_ID or not wire_id.isprintable():
-            raise InvalidParamsError(fields=((TaskSendParams.wire_name("id"), f"is not one line of at most {_LONGEST_ID} characters"),))
+        if len(wire_id) > _MAX_ID_LENGTH or not wire_id.isprintable():
+            raise InvalidParamsError(fields=((TaskSendParams.wire_name("id"), f"is not one line of at most {_MAX_ID_LENGTH} characters"),))
         context_id = request.message.context_id or wire_id
         message = request.message.model_copy(update={"task_id": None, "context_id": context_id})
         return await self._engine.start(
-            scope, NewTask(context_id, message, skill.id, call.dialect, wire_id, record=rest_of(request, call).record), call.caller
+            scope,
+            NewTask(context_id, message, skill.id, context.dialect, wire_id, record=build_request_info(request, context).record),
+            context.caller,
         )
 
-    async def _returned(self, accepted: Accepted) -> None:
+    async def _wait_returned(self, accepted: AcceptedMessage) -> None:
         """Wait until the task has ended, or its handler has handed back a job."""
         key, cursor = accepted.stored.key, accepted.cursor
-        handed_back = self._engine.runner.handed_back(key)
+        handed_back = self._engine.runner.job_started(key)
         if handed_back is None:
             await self._engine.wait(key, cursor, SETTLED)
             return
         # Waiting begins with the call of wait(), so the call belongs into the task: until that runs, the handler may have written already.
-        settled = asyncio.ensure_future(self._settled(key, cursor))
+        settled = asyncio.ensure_future(self._wait_settled(key, cursor))
         try:
             await asyncio.wait((settled, handed_back), return_when=asyncio.FIRST_COMPLETED)
             if settled.done():
@@ -200,24 +204,24 @@ class MeshService(ServiceBase, AgentService[Call]):
             settled.cancel()
             await asyncio.gather(settled, return_exceptions=True)
 
-    async def _settled(self, key: str, cursor: int) -> None:
+    async def _wait_settled(self, key: str, cursor: int) -> None:
         await self._engine.wait(key, cursor, SETTLED)
 
-    async def _look(self, stored: StoredTask, history_length: int | None) -> Task:
+    async def _load_projected(self, stored: StoredTask, history_length: int | None) -> Task:
         try:
-            return shown((await self._engine.load(stored.scope, stored.wire_id)).task.model, history_length)
+            return project_task((await self._engine.load(stored.scope, stored.wire_id)).task.model, history_length)
         except UnavailableError as error:
-            return self._unknown(stored.wire_id, error)
+            return self._build_unavailable_task(stored.wire_id, error)
 
-    def _unknown(self, wire_id: str, error: UnavailableError) -> Task:
+    def _build_unavailable_task(self, wire_id: str, error: UnavailableError) -> Task:
         """Show a task of which nothing can be known now."""
-        at, said = moment(self._means.clock.millis()), self._said(f"status unavailable: {error.message}")
+        at, said = to_datetime(self._dependencies.clock.millis()), self._build_message(f"status unavailable: {error.message}")
         return Task(id=wire_id, context_id=wire_id, status=TaskStatus(state=WORKING, message=said, timestamp=at))
 
-    def _said(self, text: str) -> Message:
+    def _build_message(self, text: str) -> Message:
         return Message(message_id=self._ids.new(), role=Role.AGENT, parts=[Part(text=text)])
 
 
-def _events(responses: Iterable[StreamResponse]) -> Iterator[Event[StreamResponse]]:
+def _to_events(responses: Iterable[StreamResponse]) -> Iterator[Event[StreamResponse]]:
     """Make events without numbers: nobody can go on from one in this dialect."""
     return (Event(0, Encoded.of(each)) for each in responses)

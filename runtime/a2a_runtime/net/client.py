@@ -25,16 +25,16 @@ from typing import Protocol, Self
 import httpcore
 import httpx
 
-from a2a_runtime.net.policy import Address, Policy, permitted
+from a2a_runtime.net.policy import Address, OutboundPolicy, check_address
 from a2a_runtime.net.target import (
     AddressRefusedError,
-    Target,
-    TooLargeError,
-    TooSlowError,
-    UnreachableError,
-    UnusableAnswerError,
+    InvalidOutboundResponseError,
+    OutboundConnectError,
+    OutboundTarget,
+    OutboundTimeoutError,
+    OutboundTooLargeError,
     UrlRefusedError,
-    target_of,
+    parse_target,
 )
 from a2a_runtime.settings import PREFIX, Settings
 
@@ -45,28 +45,28 @@ from a2a_runtime.settings import PREFIX, Settings
 #
 
 _IDLE_SECONDS = 15.0
-_MOST_IDLE = 32
+_MAX_IDLE = 32
 
 
-class Connections:
+class ConnectionPool:
     """Lends connections, one call at a time for each; a few of those that are not in use stay open for a while."""
 
-    def __init__(self, backend: httpcore.AsyncNetworkBackend, trust: SSLContext) -> None:
-        self._backend, self._trust = backend, trust
+    def __init__(self, backend: httpcore.AsyncNetworkBackend, ssl_context: SSLContext) -> None:
+        self._backend, self._ssl_context = backend, ssl_context
         self._idle: OrderedDict[httpcore.AsyncHTTPConnection, httpcore.Origin] = OrderedDict()  # the one used last is last
 
     @asynccontextmanager
-    async def lent(self, origin: httpcore.Origin) -> AsyncGenerator[httpcore.AsyncHTTPConnection, None]:
+    async def acquire(self, origin: httpcore.Origin) -> AsyncGenerator[httpcore.AsyncHTTPConnection, None]:
         """Have a connection for one call."""
-        connection = await self._kept(origin) or httpcore.AsyncHTTPConnection(
-            origin, self._trust, keepalive_expiry=_IDLE_SECONDS, network_backend=self._backend
+        connection = await self._take_idle(origin) or httpcore.AsyncHTTPConnection(
+            origin, self._ssl_context, keepalive_expiry=_IDLE_SECONDS, network_backend=self._backend
         )
         try:
             yield connection
         finally:
             if connection.is_idle() and not connection.is_closed():
                 self._idle[connection] = origin
-                await self._tidy()
+                await self._evict_oldest()
             else:
                 await connection.aclose()
 
@@ -75,7 +75,7 @@ class Connections:
         while self._idle:
             await self._idle.popitem()[0].aclose()
 
-    async def _kept(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection | None:
+    async def _take_idle(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection | None:
         for connection in [each for each, to in reversed(self._idle.items()) if to == origin]:
             del self._idle[connection]
             if not connection.has_expired():
@@ -83,10 +83,10 @@ class Connections:
             await connection.aclose()
         return None
 
-    async def _tidy(self) -> None:
+    async def _evict_oldest(self) -> None:
         """Close the one that nobody has used for the longest time, if it is of no more use or one too many."""
         oldest = next(iter(self._idle))
-        if len(self._idle) > _MOST_IDLE or oldest.has_expired():
+        if len(self._idle) > _MAX_IDLE or oldest.has_expired():
             del self._idle[oldest]
             await oldest.aclose()
 
@@ -133,7 +133,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     One address that is not called is enough to refuse a name: its owner means no good, or has made a mistake that would show every other time.
     """
 
-    def __init__(self, policy: Policy, resolver: Resolver, *, encrypted: bool) -> None:
+    def __init__(self, policy: OutboundPolicy, resolver: Resolver, *, encrypted: bool) -> None:
         self._policy, self._resolver, self._encrypted = policy, resolver, encrypted
         # Checkers take the class that httpcore has in place of this one where anyio is missing, which httpx never lets be.
         self._tcp: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()  # pyright: ignore[reportAttributeAccessIssue]
@@ -148,21 +148,21 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Connect to the first address that answers."""
         failure: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
-        for address in await self._judged(host, port):
+        for address in await self._resolve_allowed(host, port):
             try:
                 return await self._tcp.connect_tcp(str(address), port, timeout, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
-        raise failure or UnreachableError(f"{host} has no address")
+        raise failure or OutboundConnectError(f"{host} has no address")
 
-    async def _judged(self, host: str, port: int) -> Sequence[Address]:
-        for address in (addresses := await self._addresses(host, port)):
-            refusal = permitted(address, self._policy, encrypted=self._encrypted)
+    async def _resolve_allowed(self, host: str, port: int) -> Sequence[Address]:
+        for address in (addresses := await self._resolve(host, port)):
+            refusal = check_address(address, self._policy, is_encrypted=self._encrypted)
             if refusal is not None:
                 raise AddressRefusedError(f"{host} leads to {refusal}")
         return addresses
 
-    async def _addresses(self, host: str, port: int) -> Sequence[Address]:
+    async def _resolve(self, host: str, port: int) -> Sequence[Address]:
         try:
             return [ip_address(host)]
         except ValueError:
@@ -170,52 +170,58 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         try:
             return await self._resolver.resolve(host, port)
         except OSError as error:
-            raise UnreachableError(f"{host} cannot be resolved: {error}") from error
+            raise OutboundConnectError(f"{host} cannot be resolved: {error}") from error
 
 
-_REDIRECTS = frozenset(
+_REDIRECT_STATUSES = frozenset(
     {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT}
 )
-_BROKEN = (httpcore.NetworkError, httpcore.ProtocolError, OSError)
-_SLOW = (httpcore.TimeoutException, TimeoutError)
-_OWN_HEADERS = {"User-Agent": "a2a-runtime", "Accept": "*/*", "Accept-Encoding": "identity"}
-_DRAINED_BYTES, _DRAINED_SECONDS = 65_536, 0.5
+_CONNECTION_ERRORS = (httpcore.NetworkError, httpcore.ProtocolError, OSError)
+_TIMEOUT_ERRORS = (httpcore.TimeoutException, TimeoutError)
+_DEFAULT_HEADERS = {"User-Agent": "a2a-runtime", "Accept": "*/*", "Accept-Encoding": "identity"}
+_DRAIN_BYTES, _DRAIN_SECONDS = 65_536, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class OutboundLimits:
     """How much of an answer is taken, and how long it may take; in bytes and seconds."""
 
-    connect_seconds: float = 5.0  # for each address of a host
-    seconds: float = 15.0  # for the whole call, redirects included
+    connect_timeout_seconds: float = 5.0  # for each address of a host
+    timeout_seconds: float = 15.0  # for the whole call, redirects included
     max_bytes: int = 10_000_000
-    redirects: int = 5
+    max_redirects: int = 5
 
     @classmethod
-    def of(cls, settings: Settings) -> Limits:
+    def from_settings(cls, settings: Settings) -> OutboundLimits:
         """Read what the operator has set."""
-        return cls(seconds=settings.dial_timeout, max_bytes=settings.fetch_limit)
+        return cls(timeout_seconds=settings.outbound_timeout, max_bytes=settings.outbound_max_bytes)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OutboundResponse:
     """What was answered to a POST, without its body; the names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
 
 
-class GuardedDialler:
+class GuardedHttpClient:
     """Calls what the policy permits, and nothing else."""
 
     def __init__(
-        self, policy: Policy | None = None, limits: Limits | None = None, *, resolver: Resolver | None = None, trust: ssl.SSLContext | None = None
+        self,
+        policy: OutboundPolicy | None = None,
+        limits: OutboundLimits | None = None,
+        *,
+        resolver: Resolver | None = None,
+        ssl_context: ssl.SSLContext | None = None,
     ) -> None:
-        self._policy, self._limits = policy or Policy(), limits or Limits()
+        self._policy, self._limits = policy or OutboundPolicy(), limits or OutboundLimits()
         self._resolver = resolver or SystemResolver()
-        trust = trust or httpx.create_ssl_context()  # read once: else every connection reads the file of authorities
-        self._connections = {
-            scheme: Connections(GuardedBackend(self._policy, self._resolver, encrypted=scheme == "https"), trust) for scheme in ("https", "http")
+        ssl_context = ssl_context or httpx.create_ssl_context()  # read once: else every connection reads the file of authorities
+        self._pools = {
+            scheme: ConnectionPool(GuardedBackend(self._policy, self._resolver, encrypted=scheme == "https"), ssl_context)
+            for scheme in ("https", "http")
         }
 
     async def __aenter__(self) -> Self:
@@ -226,80 +232,82 @@ class GuardedDialler:
 
     async def close(self) -> None:
         """Close all connections."""
-        for connections in self._connections.values():
+        for connections in self._pools.values():
             await connections.close()
         await self._resolver.close()
 
-    def check(self, url: str) -> None:
+    def check_url(self, url: str) -> None:
         """Refuse a URL that can never be called (``UrlRefusedError``)."""
-        target_of(url, self._policy)
+        parse_target(url, self._policy)
 
     async def fetch(self, url: str, max_bytes: int | None = None) -> bytes:
         """Get the content behind a URL, or raise what speaks against it (``DialError``); each redirect is judged like the URL itself."""
         limit = self._limits.max_bytes if max_bytes is None else max_bytes
-        async with self._in_time(url):
-            for _ in range(self._limits.redirects + 1):
-                async with self._answered("GET", target := target_of(url, self._policy), _OWN_HEADERS) as response:
-                    headers = _headers(response)
-                    if response.status in _REDIRECTS and "location" in headers:
-                        url = _joined(url, headers["location"])
+        async with self._limit_time(url):
+            for _ in range(self._limits.max_redirects + 1):
+                async with self._open_response("GET", target := parse_target(url, self._policy), _DEFAULT_HEADERS) as response:
+                    headers = _decode_headers(response)
+                    if response.status in _REDIRECT_STATUSES and "location" in headers:
+                        url = _join_url(url, headers["location"])
                         continue
                     if not HTTPStatus(HTTPStatus.OK) <= response.status < HTTPStatus.MULTIPLE_CHOICES:
-                        raise UnusableAnswerError(f"{target} answered {response.status}")
+                        raise InvalidOutboundResponseError(f"{target} answered {response.status}")
                     if headers.get("content-encoding", "identity") != "identity":
-                        raise UnusableAnswerError(f"{target} answered with an encoding that was not asked for")
-                    return await _content(response, limit, target)
-        raise UnusableAnswerError("there were too many redirects")
+                        raise InvalidOutboundResponseError(f"{target} answered with an encoding that was not asked for")
+                    return await _read_content(response, limit, target)
+        raise InvalidOutboundResponseError("there were too many redirects")
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> OutboundResponse:
         """Send something, and give back what was answered, whatever it is; redirects are not followed."""
-        target = target_of(url, self._policy)
-        async with self._in_time(url), self._answered("POST", target, {**_OWN_HEADERS, **headers}, body) as response:
+        target = parse_target(url, self._policy)
+        async with self._limit_time(url), self._open_response("POST", target, {**_DEFAULT_HEADERS, **headers}, body) as response:
             # What counts has been said. The rest is only read so that the connection can be used again.
-            with suppress(TooLargeError, *_BROKEN, *_SLOW):
-                async with asyncio.timeout(_DRAINED_SECONDS):
-                    await _content(response, _DRAINED_BYTES, target)
-            return Answer(response.status, _headers(response))
+            with suppress(OutboundTooLargeError, *_CONNECTION_ERRORS, *_TIMEOUT_ERRORS):
+                async with asyncio.timeout(_DRAIN_SECONDS):
+                    await _read_content(response, _DRAIN_BYTES, target)
+            return OutboundResponse(response.status, _decode_headers(response))
 
     @asynccontextmanager
-    async def _in_time(self, url: str) -> AsyncGenerator[None, None]:
+    async def _limit_time(self, url: str) -> AsyncGenerator[None, None]:
         """Limit a call, and say in our own words what the layers below have to say."""
         try:
-            async with asyncio.timeout(self._limits.seconds):
+            async with asyncio.timeout(self._limits.timeout_seconds):
                 yield
-        except _SLOW as error:
-            raise TooSlowError(f"{target_of(url, self._policy)} took longer than {PREFIX}DIAL_TIMEOUT, {self._limits.seconds} s") from error
-        except _BROKEN as error:
-            raise UnreachableError(f"{target_of(url, self._policy)}: {type(error).__name__}: {error}") from error
+        except _TIMEOUT_ERRORS as error:
+            raise OutboundTimeoutError(
+                f"{parse_target(url, self._policy)} took longer than {PREFIX}DIAL_TIMEOUT, {self._limits.timeout_seconds} s"
+            ) from error
+        except _CONNECTION_ERRORS as error:
+            raise OutboundConnectError(f"{parse_target(url, self._policy)}: {type(error).__name__}: {error}") from error
 
     @asynccontextmanager
-    async def _answered(
-        self, method: str, target: Target, headers: Mapping[str, str], body: bytes | None = None
+    async def _open_response(
+        self, method: str, target: OutboundTarget, headers: Mapping[str, str], body: bytes | None = None
     ) -> AsyncGenerator[httpcore.Response, None]:
         url = httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
-        timeout = {"connect": self._limits.connect_seconds}
+        timeout = {"connect": self._limits.connect_timeout_seconds}
         sent = [("Host", target.authority), *headers.items()]
         async with (
-            self._connections[target.scheme].lent(url.origin) as connection,
+            self._pools[target.scheme].acquire(url.origin) as connection,
             connection.stream(method, url, headers=sent, content=body, extensions={"timeout": timeout}) as response,
         ):
             yield response
 
 
-async def _content(response: httpcore.Response, limit: int, target: Target) -> bytes:
+async def _read_content(response: httpcore.Response, max_bytes: int, target: OutboundTarget) -> bytes:
     content = bytearray()
     async for chunk in response.aiter_stream():
         content += chunk
-        if len(content) > limit:
-            raise TooLargeError(f"{target} sends more than {limit} bytes; {PREFIX}FETCH_LIMIT says how much is taken")
+        if len(content) > max_bytes:
+            raise OutboundTooLargeError(f"{target} sends more than {max_bytes} bytes; {PREFIX}FETCH_LIMIT says how much is taken")
     return bytes(content)
 
 
-def _headers(response: httpcore.Response) -> dict[str, str]:
+def _decode_headers(response: httpcore.Response) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
 
 
-def _joined(url: str, location: str) -> str:
+def _join_url(url: str, location: str) -> str:
     try:
         return str(httpx.URL(url).join(location))
     except (httpx.InvalidURL, ValueError) as error:

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 
-from a2a_runtime.settings import PREFIX, Settings, listed, port
+from a2a_runtime.settings import PREFIX, Settings, parse_list, parse_port
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 
-class Kind(StrEnum):
+class AddressKind(StrEnum):
     """What an address is, if it is not simply one on the internet."""
 
     METADATA = "the address of a cloud's metadata service"
@@ -34,10 +34,10 @@ class Kind(StrEnum):
     RESERVED = "a reserved address"
 
 
-_NEVER = frozenset({Kind.METADATA, Kind.UNSPECIFIED, Kind.MULTICAST})
+_NEVER_ALLOWED = frozenset({AddressKind.METADATA, AddressKind.UNSPECIFIED, AddressKind.MULTICAST})
 
-_TABLE: Mapping[Kind, tuple[str, ...]] = {  # the first that fits counts
-    Kind.METADATA: (
+_NETWORKS_BY_KIND: Mapping[AddressKind, tuple[str, ...]] = {  # the first that fits counts
+    AddressKind.METADATA: (
         "169.254.169.254",  # most clouds
         "169.254.170.2",  # containers of AWS
         "fd00:ec2::254",
@@ -46,13 +46,13 @@ _TABLE: Mapping[Kind, tuple[str, ...]] = {  # the first that fits counts
         "192.0.0.192",  # Oracle
         "168.63.129.16",  # Azure, within the public range
     ),
-    Kind.UNSPECIFIED: ("0.0.0.0/8", "::"),
-    Kind.LOOPBACK: ("127.0.0.0/8", "::1"),
-    Kind.LINK_LOCAL: ("169.254.0.0/16", "fe80::/10"),
-    Kind.PRIVATE: ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"),
-    Kind.SHARED: ("100.64.0.0/10",),
-    Kind.MULTICAST: ("224.0.0.0/4", "ff00::/8"),
-    Kind.TUNNEL: (
+    AddressKind.UNSPECIFIED: ("0.0.0.0/8", "::"),
+    AddressKind.LOOPBACK: ("127.0.0.0/8", "::1"),
+    AddressKind.LINK_LOCAL: ("169.254.0.0/16", "fe80::/10"),
+    AddressKind.PRIVATE: ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"),
+    AddressKind.SHARED: ("100.64.0.0/10",),
+    AddressKind.MULTICAST: ("224.0.0.0/4", "ff00::/8"),
+    AddressKind.TUNNEL: (
         "::/96",  # IPv4-compatible
         "::ffff:0:0:0/96",  # IPv4-translated
         "64:ff9b:1::/48",  # NAT64 within a network
@@ -60,7 +60,7 @@ _TABLE: Mapping[Kind, tuple[str, ...]] = {  # the first that fits counts
         "2002::/16",  # 6to4
         "192.88.99.0/24",  # relays of 6to4
     ),
-    Kind.RESERVED: (
+    AddressKind.RESERVED: (
         "192.0.0.0/24",
         "192.0.2.0/24",
         "192.31.196.0/24",
@@ -76,14 +76,16 @@ _TABLE: Mapping[Kind, tuple[str, ...]] = {  # the first that fits counts
         "3fff::/20",
     ),
 }
-_KINDS: tuple[tuple[Network, Kind], ...] = tuple((ip_network(text), kind) for kind, texts in _TABLE.items() for text in texts)
+_KIND_BY_NETWORK: tuple[tuple[Network, AddressKind], ...] = tuple(
+    (ip_network(text), kind) for kind, texts in _NETWORKS_BY_KIND.items() for text in texts
+)
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class OutboundPolicy:
     """What the operator permits; nothing but https to public addresses by default."""
 
     hosts: frozenset[str] = frozenset()
@@ -91,68 +93,68 @@ class Policy:
     networks: tuple[Network, ...] = ()
     """Networks that are called although they are not public."""
     ports: frozenset[int] = frozenset({443, 8443})
-    loopback: bool = False
+    allow_loopback: bool = False
     """For development: this machine too, there also without encryption; and every port."""
 
     @classmethod
-    def of(cls, settings: Settings) -> Policy:
+    def from_settings(cls, settings: Settings) -> OutboundPolicy:
         """Take what the operator has set."""
-        hosts = listed(settings.dial_hosts, lambda host: host.rstrip(".").lower())
-        networks = listed(settings.dial_networks, ip_network)
-        ports = listed(settings.dial_ports, port)
-        return cls(frozenset(hosts), tuple(networks), frozenset(ports), settings.dial_loopback)
+        hosts = parse_list(settings.outbound_hosts, lambda host: host.rstrip(".").lower())
+        networks = parse_list(settings.outbound_networks, ip_network)
+        ports = parse_list(settings.outbound_ports, parse_port)
+        return cls(frozenset(hosts), tuple(networks), frozenset(ports), settings.outbound_allow_loopback)
 
-    def names(self, host: str) -> bool:
+    def allows_host(self, host: str) -> bool:
         """Whether a host is one of those that are called."""
         host = host.rstrip(".").lower()
         return not self.hosts or any(host == each or (each.startswith("*.") and host.endswith(each[1:])) for each in self.hosts)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class BlockedAddress:
     """Why an address is not called, and what the operator can do about it; both are for the log."""
 
     reason: str
-    cure: str
+    fix: str
 
     def __str__(self) -> str:
-        return f"{self.reason}; {self.cure}"
+        return f"{self.reason}; {self.fix}"
 
 
-_NO_CURE = "such addresses are never called"
-_LOOPBACK_CURE = f"for development, set {PREFIX}DIAL_LOOPBACK=1"
-_NETWORK_CURE = f"if it is one of your own that agents may call, add its network to {PREFIX}DIAL_NETWORKS"
+_NO_FIX = "such addresses are never called"
+_LOOPBACK_FIX = f"for development, set {PREFIX}DIAL_LOOPBACK=1"
+_NETWORK_FIX = f"if it is one of your own that agents may call, add its network to {PREFIX}DIAL_NETWORKS"
 
 
-def permitted(address: Address, policy: Policy, *, encrypted: bool = True) -> Refusal | None:
+def check_address(address: Address, policy: OutboundPolicy, *, is_encrypted: bool = True) -> BlockedAddress | None:
     """Say what speaks against calling an address, if anything does."""
-    meant = _meant(address)
-    kind = kind_of(meant)
-    if kind in _NEVER:
-        return Refusal(f"{address} is {kind}", _NO_CURE)
-    if kind is Kind.LOOPBACK:
-        return None if policy.loopback else Refusal(f"{address} is {kind}", _LOOPBACK_CURE)
-    if not encrypted:
-        return Refusal(f"{address} is another machine, which is not called without encryption", "use https")
+    meant = _unwrap_address(address)
+    kind = classify_address(meant)
+    if kind in _NEVER_ALLOWED:
+        return BlockedAddress(f"{address} is {kind}", _NO_FIX)
+    if kind is AddressKind.LOOPBACK:
+        return None if policy.allow_loopback else BlockedAddress(f"{address} is {kind}", _LOOPBACK_FIX)
+    if not is_encrypted:
+        return BlockedAddress(f"{address} is another machine, which is not called without encryption", "use https")
     if kind is None or any(meant in network for network in policy.networks):
         return None
-    return Refusal(f"{address} is {kind}", _NETWORK_CURE)
+    return BlockedAddress(f"{address} is {kind}", _NETWORK_FIX)
 
 
-def kind_of(address: Address) -> Kind | None:
+def classify_address(address: Address) -> AddressKind | None:
     """Say what an address is; ``None`` when it is one on the internet."""
     if isinstance(address, IPv6Address):
         if address.scope_id is not None:
-            return Kind.LINK_LOCAL
+            return AddressKind.LINK_LOCAL
         if (int(address) >> 32) & 0xFFFFFFFF in _ISATAP:
-            return Kind.TUNNEL
-    for network, kind in _KINDS:
+            return AddressKind.TUNNEL
+    for network, kind in _KIND_BY_NETWORK:
         if address in network:
             return kind
-    return None if isinstance(address, IPv4Address) or address in _GLOBAL_UNICAST else Kind.RESERVED
+    return None if isinstance(address, IPv4Address) or address in _GLOBAL_UNICAST else AddressKind.RESERVED
 
 
-def _meant(address: Address) -> Address:
+def _unwrap_address(address: Address) -> Address:
     """Find the address that the traffic goes to."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:

@@ -12,7 +12,7 @@ from ipaddress import IPv6Address, ip_address
 import httpx
 
 from a2a_contract.errors import A2AError, InvalidParamsError, PayloadTooLargeError, UnavailableError
-from a2a_runtime.net.policy import Address, Policy, permitted
+from a2a_runtime.net.policy import Address, OutboundPolicy, check_address
 from a2a_runtime.settings import PREFIX
 
 # What can go wrong with a call to an address that a stranger named.
@@ -31,10 +31,10 @@ from a2a_runtime.settings import PREFIX
 # for the log.
 #
 
-_NOT_REACHED = "The host in this URL cannot be reached from here"
+_UNREACHABLE = "The host in this URL cannot be reached from here"
 
 
-class DialError(A2AError):
+class OutboundError(A2AError):
     """A call did not succeed; ``hint`` is for the log only."""
 
     default_message = "The URL could not be called"
@@ -44,51 +44,59 @@ class DialError(A2AError):
         self.hint = hint
 
 
-class UrlRefusedError(DialError, InvalidParamsError):
+class UrlRefusedError(OutboundError, InvalidParamsError):
     """The URL is not one that is called from here; use another one, or ask the operator for the setting that the hint names."""
 
     default_message = "This URL is not called from here"
 
 
-class AddressRefusedError(DialError, InvalidParamsError):
+class AddressRefusedError(OutboundError, InvalidParamsError):
     """The host leads to an address that is not called; the operator can permit its network if it is one of their own."""
 
-    default_message = _NOT_REACHED
+    default_message = _UNREACHABLE
 
 
-class UnreachableError(DialError, UnavailableError):
+class OutboundConnectError(OutboundError, UnavailableError):
     """There was no connection, or it broke off; it is worth trying again later."""
 
-    default_message = _NOT_REACHED
+    default_message = _UNREACHABLE
 
 
-class TooSlowError(UnreachableError):
+class OutboundTimeoutError(OutboundConnectError):
     """There was no whole answer in time; it is worth trying again later."""
 
 
-class TooLargeError(DialError, PayloadTooLargeError):
+class OutboundTooLargeError(OutboundError, PayloadTooLargeError):
     """The answer is larger than what is taken; refer to something smaller, or ask the operator to take more."""
 
     default_message = "What this URL leads to is too large"
 
 
-class UnusableAnswerError(DialError, UnavailableError):
+class InvalidOutboundResponseError(OutboundError, UnavailableError):
     """There was an answer, but not the content that was asked for; see whether the URL still leads to it."""
 
     default_message = "The content of this URL could not be fetched"
 
 
-__all__ = ["AddressRefusedError", "DialError", "TooLargeError", "TooSlowError", "UnreachableError", "UnusableAnswerError", "UrlRefusedError"]
+__all__ = [
+    "AddressRefusedError",
+    "InvalidOutboundResponseError",
+    "OutboundConnectError",
+    "OutboundError",
+    "OutboundTimeoutError",
+    "OutboundTooLargeError",
+    "UrlRefusedError",
+]
 
 
 _DEFAULT_PORTS = {"https": 443, "http": 80}
-_NUMBER = re.compile(r"(\d+|0x[0-9a-f]*)\.?$", re.IGNORECASE)
-_NAME = re.compile(r"[a-z0-9._-]+", re.IGNORECASE)
-_NO_URL = "This is not a URL"
+_NUMERIC_LABEL = re.compile(r"(\d+|0x[0-9a-f]*)\.?$", re.IGNORECASE)
+_HOST_NAME = re.compile(r"[a-z0-9._-]+", re.IGNORECASE)
+_NOT_A_URL = "This is not a URL"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class OutboundTarget:
     """Where a call goes."""
 
     scheme: str
@@ -108,38 +116,38 @@ class Target:
         return f"{self.scheme}://{self.authority}"
 
 
-def target_of(url: str, policy: Policy) -> Target:
+def parse_target(url: str, policy: OutboundPolicy) -> OutboundTarget:
     """Read a URL, or refuse it (``UrlRefusedError``)."""
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError) as error:
-        raise UrlRefusedError("a URL cannot be read", _NO_URL) from error
+        raise UrlRefusedError("a URL cannot be read", _NOT_A_URL) from error
     scheme, host = parsed.scheme, parsed.raw_host.decode("ascii")
     if scheme not in _DEFAULT_PORTS or not host:
         raise UrlRefusedError("a URL is not one of HTTP", "Only https URLs are called")
-    if scheme == "http" and not policy.loopback:
+    if scheme == "http" and not policy.allow_loopback:
         raise UrlRefusedError(f"http is not called; for development on this machine, set {PREFIX}DIAL_LOOPBACK=1", "Only https URLs are called")
     if parsed.userinfo:
         raise UrlRefusedError("a URL has a user or a password in it", "A URL must not have a user or a password in it")
     port = parsed.port or _DEFAULT_PORTS[scheme]
-    if port not in policy.ports and not policy.loopback:
+    if port not in policy.ports and not policy.allow_loopback:
         raise UrlRefusedError(f"port {port} is not called; add it to {PREFIX}DIAL_PORTS", f"Port {port} is not called from here")
-    if not policy.names(host):
+    if not policy.allows_host(host):
         raise UrlRefusedError(f"{host} is not among the hosts of {PREFIX}DIAL_HOSTS", "This host is not called from here")
-    return Target(scheme, host, port, parsed.raw_path, _address(host, policy, encrypted=scheme == "https"))
+    return OutboundTarget(scheme, host, port, parsed.raw_path, _parse_address(host, policy, is_encrypted=scheme == "https"))
 
 
-def _address(host: str, policy: Policy, *, encrypted: bool) -> Address | None:
+def _parse_address(host: str, policy: OutboundPolicy, *, is_encrypted: bool) -> Address | None:
     try:
         address = ip_address(host)
     except ValueError:
-        if _NUMBER.search(host.rpartition(".")[2] or host.rstrip(".").rpartition(".")[2]):
+        if _NUMERIC_LABEL.search(host.rpartition(".")[2] or host.rstrip(".").rpartition(".")[2]):
             # 127.1, 0x7f000001, 2130706433: resolvers take them for addresses.
             raise UrlRefusedError(f"{host} is an address in an unusual spelling", "An address must be written in its usual form") from None
-        if not _NAME.fullmatch(host):
-            raise UrlRefusedError(f"{host} is not the name of a host", _NO_URL) from None
+        if not _HOST_NAME.fullmatch(host):
+            raise UrlRefusedError(f"{host} is not the name of a host", _NOT_A_URL) from None
         return None
-    refusal = permitted(address, policy, encrypted=encrypted)
+    refusal = check_address(address, policy, is_encrypted=is_encrypted)
     if refusal is not None:
         raise UrlRefusedError(str(refusal), "This address is not called from here")
     return address

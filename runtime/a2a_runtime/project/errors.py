@@ -11,11 +11,11 @@ from typing import NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from a2a_contract.field_paths import steps
-from a2a_contract.project_rules import line_of
+from a2a_contract.field_paths import parse_location
+from a2a_contract.project_rules import find_line
 
 
-class Complaint(NamedTuple):
+class ConfigProblem(NamedTuple):
     """What is wrong with a setting, and where it stands: the names of the tables that lead to it."""
 
     path: tuple[str | int, ...]
@@ -27,30 +27,30 @@ class Complaint(NamedTuple):
         return f"{place}: {self.text}" if place else self.text
 
 
-class ComplaintsError(ValueError):
+class ConfigError(ValueError):
     """Some settings cannot be used; ``complaints`` says which, why, and what to write."""
 
-    def __init__(self, complaints: Sequence[Complaint]) -> None:
-        super().__init__("\n".join(map(str, complaints)))
-        self.complaints = complaints
+    def __init__(self, problems: Sequence[ConfigProblem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
 
 
-def complaints_of(error: ValidationError, of: type[BaseModel], *before: str) -> list[Complaint]:
+def to_config_problems(error: ValidationError, model: type[BaseModel], *prefix: str) -> list[ConfigProblem]:
     """List what is wrong with a table of a type, which stands at a path."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    told = ((steps(of, each["loc"]), each) for each in found)
-    return list(dict.fromkeys(Complaint((*before, *path), _text(each["type"], each["msg"], of, path)) for path, each in told))
+    told = ((parse_location(model, each["loc"]), each) for each in found)
+    return list(dict.fromkeys(ConfigProblem((*prefix, *path), _describe(each["type"], each["msg"], model, path)) for path, each in told))
 
 
-def told(complaints: Iterable[Complaint], file: Path, text: str) -> str:
+def format_problems(problems: Iterable[ConfigProblem], file: Path, text: str) -> str:
     """Write complaints about a file, each with its line."""
-    return "\n".join(f"{file}:{line_of(text, each.path)}: {each}" for each in complaints)
+    return "\n".join(f"{file}:{find_line(text, each.path)}: {each}" for each in problems)
 
 
-def _text(kind: str, text: str, of: type[BaseModel], path: Sequence[str | int]) -> str:
+def _describe(kind: str, text: str, model: type[BaseModel], path: Sequence[str | int]) -> str:
     match kind:
         case "extra_forbidden":
-            return f"there is no such setting; there is {', '.join(_table_at(of, path[:-1]).model_fields)}"
+            return f"there is no such setting; there is {', '.join(_find_table(model, path[:-1]).model_fields)}"
         case "missing":
             return "this must be there; write it"
         case "model_type" | "dict_type":
@@ -59,16 +59,16 @@ def _text(kind: str, text: str, of: type[BaseModel], path: Sequence[str | int]) 
             return text.removeprefix("Value error, ")
 
 
-def _table_at(of: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel]:
+def _find_table(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel]:
     """Follow a path into the tables of a table; what is only the name or the number of one among many leads nowhere else."""
     for step in path:
-        field = of.model_fields.get(str(step))
-        of = next(_tables_in(field.annotation), of) if field else of
-    return of
+        field = model.model_fields.get(str(step))
+        model = next(_iterate_tables(field.annotation), model) if field else model
+    return model
 
 
-def _tables_in(annotation: object) -> Iterator[type[BaseModel]]:
+def _iterate_tables(annotation: object) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for each in get_args(annotation):
-        yield from _tables_in(each)
+        yield from _iterate_tables(each)

@@ -18,33 +18,33 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from a2a_contract.json_types import is_object
-from a2a_contract.project_rules import misfits, undone
+from a2a_contract.json_types import is_json_object
+from a2a_contract.project_rules import check_handlers, check_project
 from a2a_contract.v1_0 import AgentExtension, AgentProvider
 from a2a_runtime.agent import Agent, Capabilities
-from a2a_runtime.heartbeat.registration import Membership
-from a2a_runtime.importing import UnknownNameError, module_named
-from a2a_runtime.project.auth import gates_of
-from a2a_runtime.project.errors import Complaint, ComplaintsError, complaints_of, told
-from a2a_runtime.project.surfaces import FILE, function_of, surfaces_of
-from a2a_runtime.project.tables import File, OutputsTable, RegistryTable, SkillTable
+from a2a_runtime.heartbeat.registration import MeshConfig
+from a2a_runtime.importing import ImportFromStringError, load_module
+from a2a_runtime.project.auth import build_gates
+from a2a_runtime.project.errors import ConfigError, ConfigProblem, format_problems, to_config_problems
+from a2a_runtime.project.surfaces import PROJECT_FILE, import_callable, surfaces_from_tables
+from a2a_runtime.project.tables import OutputsTable, ProjectFile, RegistryTable, SkillTable
 from a2a_runtime.settings import Settings
-from a2a_runtime.skills.handlers import WrongMethodError
+from a2a_runtime.skills.handlers import HandlerMismatchError
 from a2a_runtime.surface import Surface
 
 # Whether what a package was generated from is still as it was: what ``a2a-gen build`` has written down of it, against the files.
 
-LOCK = "a2a-gen.lock"
+LOCK_FILE = "a2a-gen.lock"
 
 
-def changed_since_build(folder: Path) -> Iterator[str]:
+def find_changed_inputs(folder: Path) -> Iterator[str]:
     """Name the files of a project that have changed; where they, or the lock, are not deployed, there is nothing to compare."""
     try:
-        lock: object = json.loads((folder / LOCK).read_bytes())
+        lock: object = json.loads((folder / LOCK_FILE).read_bytes())
     except (OSError, ValueError):
         return
-    inputs = lock.get("inputs") if is_object(lock) else None
-    for path, digest in inputs.items() if is_object(inputs) else ():
+    inputs = lock.get("inputs") if is_json_object(lock) else None
+    for path, digest in inputs.items() if is_json_object(inputs) else ():
         try:
             content = (folder / path).read_bytes()
         except OSError:
@@ -56,128 +56,130 @@ def changed_since_build(folder: Path) -> Iterator[str]:
 log = logging.getLogger(__name__)
 
 
-class ProjectError(ValueError):
+class ProjectConfigError(ValueError):
     """The project cannot be run as it is described; the text names each place, and what to do there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class ProjectConfig:
     """What a project serves, and how."""
 
     surfaces: Sequence[Surface]
     settings: Settings
-    membership: Membership
+    mesh: MeshConfig
 
 
-def load_project(folder: Path, environment: Mapping[str, str]) -> Project:
+def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
     """Read the project of a folder; ``ProjectError`` names everything in it that cannot be used.
 
     What its own code raises when it is imported is raised as it is: whoever wrote it knows best where that comes from.
     """
-    path = _above(folder)
+    path = _find_file(folder)
     if path is None:
-        raise ProjectError(f"there is no {FILE} in {folder} or above it; write one, or make an app of your own with a2a_runtime.app.create_app")
+        raise ProjectConfigError(
+            f"there is no {PROJECT_FILE} in {folder} or above it; write one, or make an app of your own with a2a_runtime.app.create_app"
+        )
     text = ""
     try:
         text = path.read_text(encoding="utf-8")
-        file = _file(text)
-        settings = _settings(file, Settings.from_environment(environment))
-        membership = Membership.from_environment(environment, _membership(file.registry))
-        gates = gates_of(file.auth, path.parent, environment)
-    except ComplaintsError as error:
-        raise ProjectError(told(error.complaints, path, text)) from error
+        file = _parse_file(text)
+        settings = _merge_settings(file, Settings.from_environment(environment))
+        membership = MeshConfig.from_environment(environment, _build_mesh_config(file.registry))
+        gates = build_gates(file.auth, path.parent, environment)
+    except ConfigError as error:
+        raise ProjectConfigError(format_problems(error.problems, path, text)) from error
     except ValueError as error:  # no TOML, or a setting of the environment that cannot be read
-        raise ProjectError(f"{path}: {error}") from error
+        raise ProjectConfigError(f"{path}: {error}") from error
     try:
-        agent = _typed(file, path.parent) if file.service or file.has_schemas else _agent(file, path.parent)
-        return Project(surfaces_of(agent, file, gates), settings, membership)
-    except ComplaintsError as error:
-        raise ProjectError(told(error.complaints, path, text)) from error
+        agent = _build_typed_agent(file, path.parent) if file.service or file.has_schemas else _build_agent(file, path.parent)
+        return ProjectConfig(surfaces_from_tables(agent, file, gates), settings, membership)
+    except ConfigError as error:
+        raise ProjectConfigError(format_problems(error.problems, path, text)) from error
 
 
-def store_of(folder: Path) -> str | None:
+def read_store_setting(folder: Path) -> str | None:
     """Say where the project of a folder keeps its tasks; nothing else of it is looked at."""
-    path = _above(folder)
+    path = _find_file(folder)
     if path is None:
         return None
     try:
         store: object = tomllib.loads(path.read_text(encoding="utf-8")).get("store")
     except ValueError as error:
-        raise ProjectError(f"{path}: {error}") from error
+        raise ProjectConfigError(f"{path}: {error}") from error
     return store if isinstance(store, str) else None
 
 
-def _above(folder: Path) -> Path | None:
-    return next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
+def _find_file(folder: Path) -> Path | None:
+    return next((each / PROJECT_FILE for each in (folder, *folder.parents) if (each / PROJECT_FILE).is_file()), None)
 
 
-def _file(text: str) -> File:
+def _parse_file(text: str) -> ProjectFile:
     data = tomllib.loads(text)
     try:
-        file = File.model_validate(data)
+        file = ProjectFile.model_validate(data)
     except ValidationError as error:
-        raise ComplaintsError(complaints_of(error, File)) from error
-    if wrong := [Complaint(each.path, f"{each.text}; {each.cure}") for each in (*misfits(data), *undone(data))]:
-        raise ComplaintsError(wrong)
+        raise ConfigError(to_config_problems(error, ProjectFile)) from error
+    if wrong := [ConfigProblem(each.path, f"{each.text}; {each.cure}") for each in (*check_project(data), *check_handlers(data))]:
+        raise ConfigError(wrong)
     return file
 
 
-def _membership(said: RegistryTable | None) -> Membership:
-    if said is None:
-        return Membership()
-    return Membership(said.url, said.agent_id, "", said.namespace, said.host, said.port, said.heartbeat)
+def _build_mesh_config(table: RegistryTable | None) -> MeshConfig:
+    if table is None:
+        return MeshConfig()
+    return MeshConfig(table.url, table.agent_id, "", table.namespace, table.host, table.port, table.heartbeat)
 
 
-def _settings(file: File, given: Settings) -> Settings:
+def _merge_settings(file: ProjectFile, settings: Settings) -> Settings:
     """Let the environment go before the file, and the file before what is usual."""
     usual = Settings()
-    store = file.store if file.store and given.store == usual.store else given.store
-    grace = file.limits.shutdown_grace if file.limits.shutdown_grace and given.shutdown_grace == usual.shutdown_grace else given.shutdown_grace
-    return replace(given, store=store, shutdown_grace=grace)
+    store = file.store if file.store and settings.store == usual.store else settings.store
+    grace = file.limits.shutdown_grace if file.limits.shutdown_grace and settings.shutdown_grace == usual.shutdown_grace else settings.shutdown_grace
+    return replace(settings, store=store, shutdown_grace=grace)
 
 
-def _typed(file: File, folder: Path) -> Agent:
+def _build_typed_agent(file: ProjectFile, folder: Path) -> Agent:
     """Make the agent of the generated package: its skills are held to their schemas, whether a service class or functions do them."""
     outputs = file.outputs or OutputsTable(package="")
-    _import_from(folder, folder / outputs.folder)
+    _add_import_paths(folder, folder / outputs.folder)
     try:
-        generated = module_named(f"{outputs.package}.agent")
-    except UnknownNameError as error:
-        raise ComplaintsError([Complaint(("outputs", "package"), f"{error}; run a2a-gen build")]) from error
+        generated = load_module(f"{outputs.package}.agent")
+    except ImportFromStringError as error:
+        raise ConfigError([ConfigProblem(("outputs", "package"), f"{error}; run a2a-gen build")]) from error
     except ImportError as error:  # what was made for another version of this runtime may import what is there no more
-        raise ComplaintsError([Complaint(("outputs", "package"), f"it cannot be imported: {error}; run a2a-gen build --force")]) from error
-    if stale := ", ".join(changed_since_build(folder)):
+        raise ConfigError([ConfigProblem(("outputs", "package"), f"it cannot be imported: {error}; run a2a-gen build --force")]) from error
+    if stale := ", ".join(find_changed_inputs(folder)):
         log.warning("changed since %s was generated, and not what is served: %s; run a2a-gen build", outputs.package, stale)
     try:
-        made: object = generated.make_agent(_done_by(file.service)()) if file.service else generated.make_agent()
-    except WrongMethodError as error:
-        raise ComplaintsError([Complaint(("service",), str(error))]) from error
-    except UnknownNameError as error:
-        raise ComplaintsError([Complaint(("skills",), str(error))]) from error
+        made: object = generated.make_agent(_import_service(file.service)()) if file.service else generated.make_agent()
+    except HandlerMismatchError as error:
+        raise ConfigError([ConfigProblem(("service",), str(error))]) from error
+    except ImportFromStringError as error:
+        raise ConfigError([ConfigProblem(("skills",), str(error))]) from error
     if not isinstance(made, Agent):
-        raise ComplaintsError([Complaint(("outputs", "package"), f"{outputs.package}.agent makes no agent; run a2a-gen build --force")])
+        raise ConfigError([ConfigProblem(("outputs", "package"), f"{outputs.package}.agent makes no agent; run a2a-gen build --force")])
     return made
 
 
-def _done_by(service: str) -> Callable[..., object]:
+def _import_service(service: str) -> Callable[..., object]:
     """Find the class that does the skills, and does all of them."""
     try:
-        found = function_of(service)
-    except UnknownNameError as error:
-        raise ComplaintsError([Complaint(("service",), str(error))]) from error
+        found = import_callable(service)
+    except ImportFromStringError as error:
+        raise ConfigError([ConfigProblem(("service",), str(error))]) from error
     if isinstance(found, ABCMeta) and found.__abstractmethods__:
-        raise ComplaintsError([Complaint(("service",), f"{service} has no method {', '.join(sorted(found.__abstractmethods__))}; write it")])
+        raise ConfigError([ConfigProblem(("service",), f"{service} has no method {', '.join(sorted(found.__abstractmethods__))}; write it")])
     return found
 
 
-def _import_from(*folders: Path) -> None:
+def _add_import_paths(*folders: Path) -> None:
     """Let modules be imported from some folders, as Python does for a script: handlers are named from there."""
     for folder in folders:
         if str(folder.resolve()) not in sys.path:
             sys.path.insert(0, str(folder.resolve()))
 
 
-def _agent(file: File, folder: Path) -> Agent:
+def _build_agent(file: ProjectFile, folder: Path) -> Agent:
     said, able = file.agent, file.capabilities
     agent = Agent(
         said.name,
@@ -196,22 +198,22 @@ def _agent(file: File, folder: Path) -> Agent:
         documentation_url=said.documentation_url,
         icon_url=said.icon_url,
     )
-    _import_from(folder)
-    wrong: list[Complaint] = []
+    _add_import_paths(folder)
+    wrong: list[ConfigProblem] = []
     for skill_id, skill in file.skills.items():
         try:
-            _add(agent, skill_id, skill, file.limits.timeout)
-        except UnknownNameError as error:
-            wrong.append(Complaint(("skills", skill_id, "handler"), str(error)))
+            _add_skill(agent, skill_id, skill, file.limits.timeout)
+        except ImportFromStringError as error:
+            wrong.append(ConfigProblem(("skills", skill_id, "handler"), str(error)))
     if wrong:
-        raise ComplaintsError(wrong)
+        raise ConfigError(wrong)
     return agent
 
 
-def _add(agent: Agent, skill_id: str, skill: SkillTable, timeout: float) -> None:
+def _add_skill(agent: Agent, skill_id: str, skill: SkillTable, timeout: float) -> None:
     agent.add(
         skill_id,
-        function_of(skill.handler or ""),
+        import_callable(skill.handler or ""),
         name=skill.name or skill_id,
         description=skill.description,
         tags=skill.tags,

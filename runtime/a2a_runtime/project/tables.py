@@ -10,32 +10,32 @@ from typing import Annotated, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from a2a_runtime.agent import DEFAULT_MODES
-from a2a_runtime.execution.skill import Answers
+from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.surface import Limits
 
-Text: TypeAlias = Annotated[str, Field(min_length=1)]
-Count: TypeAlias = Annotated[int, Field(ge=1)]
+NonEmptyText: TypeAlias = Annotated[str, Field(min_length=1)]
+PositiveInteger: TypeAlias = Annotated[int, Field(ge=1)]
 
 
-class Table(BaseModel):
+class ConfigTable(BaseModel):
     """A table of the file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ProviderTable(Table):
+class ProviderTable(ConfigTable):
     """Who runs the agent."""
 
-    organization: Text
-    url: Text
+    organization: NonEmptyText
+    url: NonEmptyText
 
 
-class AgentTable(Table):
+class AgentTable(ConfigTable):
     """Who the agent is."""
 
-    name: Text
-    description: Text
-    version: Text
+    name: NonEmptyText
+    description: NonEmptyText
+    version: NonEmptyText
     url: str | None = None
     provider: ProviderTable | None = None
     documentation_url: str | None = None
@@ -44,16 +44,16 @@ class AgentTable(Table):
     output_modes: tuple[str, ...] = DEFAULT_MODES
 
 
-class ExtensionTable(Table):
+class ExtensionTable(ConfigTable):
     """An extension of the protocol."""
 
-    uri: Text
+    uri: NonEmptyText
     description: str | None = None
     required: bool = False
     params: dict[str, object] | None = None
 
 
-class CapabilitiesTable(Table):
+class CapabilitiesTable(ConfigTable):
     """What of the protocol the agent offers."""
 
     streaming: bool = True
@@ -62,10 +62,10 @@ class CapabilitiesTable(Table):
     extensions: tuple[ExtensionTable, ...] = ()
 
 
-class SurfaceTable(Table):
+class SurfaceTable(ConfigTable):
     """Where the agent answers, and how."""
 
-    path: Text
+    path: NonEmptyText
     dialects: list[str] | None = None
     skills: list[str] | None = None
     skill_id: str | None = None
@@ -79,17 +79,17 @@ class SurfaceTable(Table):
     deduplicate_messages: bool = False
 
 
-class SkillTable(Table):
+class SkillTable(ConfigTable):
     """What the agent can do."""
 
-    description: Text
+    description: NonEmptyText
     handler: str | None = None
     name: str | None = None
     tags: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     input_modes: tuple[str, ...] = ()
     output_modes: tuple[str, ...] = ()
-    answers: Answers = Answers.TASK
+    answers: ReplyKind = ReplyKind.TASK
     timeout: float | None = None
     restartable: bool = True
     require: list[dict[str, list[str]]] = []
@@ -101,46 +101,46 @@ class SkillTable(Table):
     asks: object = None
 
 
-class LimitsTable(Table):
+class LimitsTable(ConfigTable):
     """What the agent takes on at most."""
 
-    body_bytes: Count = Limits().body
+    body_bytes: PositiveInteger = Limits().body_bytes
     body_seconds: Annotated[float, Field(gt=0)] | None = Limits().body_seconds
-    parts: Count = Limits().parts
-    part_bytes: Count | None = None
-    depth: Count | None = None
+    parts: PositiveInteger = Limits().parts
+    part_bytes: PositiveInteger | None = None
+    depth: PositiveInteger | None = None
     history: Annotated[int, Field(ge=0)] | None = None
-    webhooks: Count = Limits().webhooks
-    concurrency: Count | None = None
+    webhooks: PositiveInteger = Limits().webhooks
+    concurrency: PositiveInteger | None = None
     timeout: float = 300
     shutdown_grace: float | None = None
 
 
-class RateTable(Table):
+class RateTable(ConfigTable):
     """How often a caller may ask."""
 
-    requests: Count
+    requests: PositiveInteger
     seconds: Annotated[float, Field(gt=0)]
 
 
-class RatesTable(Table):
+class RatesTable(ConfigTable):
     """The rates of operations, by their names."""
 
     shared: bool = False
     operations: dict[str, RateTable] = {}
 
 
-class OutputsTable(Table):
+class OutputsTable(ConfigTable):
     """Where generated code goes."""
 
-    package: Text
+    package: NonEmptyText
     folder: str = "."
 
 
-class RegistryTable(Table):
+class RegistryTable(ConfigTable):
     """The registry of a mesh."""
 
-    url: Text
+    url: NonEmptyText
     agent_id: str = ""
     namespace: str = "default"
     host: str = ""
@@ -148,7 +148,7 @@ class RegistryTable(Table):
     heartbeat: float = 5.0
 
 
-class MountingTable(Table):
+class SurfacesTable(ConfigTable):
     """Where the agent answers, whom, how, and how much it takes on."""
 
     dialects: list[str] = ["1.0", "0.3"]
@@ -157,7 +157,7 @@ class MountingTable(Table):
     rates: RatesTable = RatesTable()
 
 
-class File(MountingTable):
+class ProjectFile(SurfacesTable):
     """The whole file."""
 
     agent: AgentTable

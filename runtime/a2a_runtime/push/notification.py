@@ -15,19 +15,19 @@ from a2a_contract.dialects import DIALECTS, NOTIFICATION_TOKEN, V0_3, V0_3_PROTO
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.translate.v0_3.task import write_task
 from a2a_contract.v1_0 import StreamResponse, Task, TaskPushNotificationConfig
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.stores.base import Delivery
 
 ID_HEADER = "Webhook-Id"
 """Not the protocol's, but what receivers of webhooks look for: the same for every try of a delivery, and for no other one."""
 
-_SENDABLE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
-_UNREACHABLE = re.compile(r".*/.*|[.]{1,2}", re.DOTALL)
-_SCHEME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+_INVALID_ID = re.compile(r".*/.*|[.]{1,2}", re.DOTALL)
+_AUTH_SCHEME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Notification:
+class PushNotification:
     """One request to a webhook."""
 
     url: str
@@ -35,38 +35,38 @@ class Notification:
     body: bytes
 
 
-def check_config(config: TaskPushNotificationConfig, check_url: Callable[[str], object], below: str = "") -> None:
+def check_config(config: TaskPushNotificationConfig, check_url: Callable[[str], object], path_prefix: str = "") -> None:
     """Refuse a configuration that no notification could be sent for, or that nobody could ask for again, with every place (``InvalidParamsError``).
 
     ``check_url`` raises ``InvalidParamsError`` for a URL that is never called, as the guarded dialler does; ``below`` is where the configuration
     stands in its request.
     """
-    wrong = list(_unsendable(config).items())
-    if _UNREACHABLE.fullmatch(config.id or ""):
+    wrong = list(_find_invalid_headers(config).items())
+    if _INVALID_ID.fullmatch(config.id or ""):
         wrong.insert(0, ("id", "An id is a segment of a path: it has no slash, and is not all dots"))
     try:
         check_url(config.url)
     except InvalidParamsError as error:
         wrong.insert(0, ("url", error.message))
     if wrong:
-        raise InvalidParamsError(fields=tuple((below + place, text) for place, text in wrong))
+        raise InvalidParamsError(fields=tuple((path_prefix + place, text) for place, text in wrong))
 
 
-def notification_of(delivery: Delivery) -> Notification | None:
+def build_notification(delivery: Delivery) -> PushNotification | None:
     """Write what a delivery sends; ``None`` when a later one says the same and more.
 
     ``InvalidParamsError`` when the configuration's secrets cannot be sent in a header.
     """
-    body = _BODIES.get(delivery.dialect, _event)(delivery)
-    return None if body is None else Notification(delivery.config.url, _headers(delivery), body)
+    body = _BODY_BUILDERS.get(delivery.dialect, _build_event_body)(delivery)
+    return None if body is None else PushNotification(delivery.config.url, _build_headers(delivery), body)
 
 
-def _headers(delivery: Delivery) -> Mapping[str, str]:
+def _build_headers(delivery: Delivery) -> Mapping[str, str]:
     config = delivery.config
-    wrong = tuple(_unsendable(config).items())
+    wrong = tuple(_find_invalid_headers(config).items())
     if wrong:
         raise InvalidParamsError("; ".join(text for _, text in wrong), fields=wrong)
-    headers = {"Content-Type": DIALECTS[delivery.dialect].media_types[0], ID_HEADER: id_of(delivery)}
+    headers = {"Content-Type": DIALECTS[delivery.dialect].media_types[0], ID_HEADER: build_delivery_id(delivery)}
     if config.token:
         headers |= dict.fromkeys(NOTIFICATION_TOKEN.headers, config.token)
     authentication = config.authentication
@@ -75,30 +75,30 @@ def _headers(delivery: Delivery) -> Mapping[str, str]:
     return headers
 
 
-def id_of(delivery: Delivery) -> str:
+def build_delivery_id(delivery: Delivery) -> str:
     """Name a delivery to its receiver, without telling them our key of the task."""
     return str(uuid5(NAMESPACE_OID, f"{delivery.stored.key} {delivery.event.seq} {delivery.config.id}"))
 
 
-def _unsendable(config: TaskPushNotificationConfig) -> dict[str, str]:
+def _find_invalid_headers(config: TaskPushNotificationConfig) -> dict[str, str]:
     """Find what would end a header early, or could not be written in one."""
     wrong: dict[str, str] = {}
-    if config.token and not _SENDABLE.fullmatch(config.token):
+    if config.token and not _HEADER_VALUE.fullmatch(config.token):
         wrong["token"] = "The token must be printable ASCII"  # noqa: S105  # a text about it
     authentication = config.authentication
     if authentication is not None and authentication.credentials:
-        if not _SCHEME.fullmatch(authentication.scheme):
+        if not _AUTH_SCHEME.fullmatch(authentication.scheme):
             wrong["authentication.scheme"] = "The scheme must be one word, such as Bearer"
-        if not _SENDABLE.fullmatch(authentication.credentials):
+        if not _HEADER_VALUE.fullmatch(authentication.credentials):
             wrong["authentication.credentials"] = "The credentials must be printable ASCII"
     return wrong
 
 
-def _event(delivery: Delivery) -> bytes | None:
+def _build_event_body(delivery: Delivery) -> bytes | None:
     return delivery.event.body
 
 
-def _task(delivery: Delivery) -> bytes | None:
+def _build_task_body(delivery: Delivery) -> bytes | None:
     """Write the whole task, as 0.3 has it: with the status that the event has left it in, so that each status is heard, in order.
 
     An artifact that is still being written is not sent again and again with every chunk: whatever comes after it brings it too.
@@ -112,49 +112,51 @@ def _task(delivery: Delivery) -> bytes | None:
     return to_json(write_task(task))
 
 
-_BODIES: Mapping[str, Callable[[Delivery], bytes | None]] = {V0_3.name: _task, V0_3_PROTO.name: _task}
+_BODY_BUILDERS: Mapping[str, Callable[[Delivery], bytes | None]] = {V0_3.name: _build_task_body, V0_3_PROTO.name: _build_task_body}
 
 
 # The secrets in the configuration of a webhook: its token, and its credentials. Sealed in the store, where there is a vault; open on their way.
 
 
-class Sealer(Protocol):
+class SecretCipher(Protocol):
     """Seals secrets, as ``auth.vault.Vault`` does."""
 
-    def seal(self, secret: str, about: str) -> str:
+    def encrypt(self, secret: str, purpose: str) -> str:
         """Seal a secret for something."""
         ...
 
-    def open(self, text: str, about: str) -> str:
+    def decrypt(self, text: str, purpose: str) -> str:
         """Open a secret."""
         ...
 
 
-class GlassVault:
+class PlaintextCipher:
     """Where nothing is sealed."""
 
-    def seal(self, secret: str, about: str) -> str:  # noqa: ARG002 - everybody sees it
+    def encrypt(self, secret: str, purpose: str) -> str:  # noqa: ARG002 - everybody sees it
         """Leave it open."""
         return secret
 
-    def open(self, text: str, about: str) -> str:  # noqa: ARG002 - as above
+    def decrypt(self, text: str, purpose: str) -> str:  # noqa: ARG002 - as above
         """Find it open."""
         return text
 
 
-def sealed(config: TaskPushNotificationConfig, vault: Sealer, scope: Scope) -> TaskPushNotificationConfig:
+def encrypt_config(config: TaskPushNotificationConfig, cipher: SecretCipher, scope: TaskScope) -> TaskPushNotificationConfig:
     """Seal what is secret in a configuration that has all of its ids: for this place in it, its task and its URL."""
-    return _changed(config, vault.seal, scope, config.task_id or "")
+    return _transform_secrets(config, cipher.encrypt, scope, config.task_id or "")
 
 
-def opened(config: TaskPushNotificationConfig, vault: Sealer, scope: Scope, wire_id: str) -> TaskPushNotificationConfig:
+def decrypt_config(config: TaskPushNotificationConfig, cipher: SecretCipher, scope: TaskScope, wire_id: str) -> TaskPushNotificationConfig:
     """Open what is secret in a configuration of a task."""
-    return _changed(config, vault.open, scope, wire_id)
+    return _transform_secrets(config, cipher.decrypt, scope, wire_id)
 
 
-def _changed(config: TaskPushNotificationConfig, change: Callable[[str, str], str], scope: Scope, wire_id: str) -> TaskPushNotificationConfig:
+def _transform_secrets(
+    config: TaskPushNotificationConfig, transform: Callable[[str, str], str], scope: TaskScope, wire_id: str
+) -> TaskPushNotificationConfig:
     def changed(place: str, secret: str) -> str:
-        return change(secret, json.dumps([place, *scope, wire_id, config.id, config.url]))
+        return transform(secret, json.dumps([place, *scope, wire_id, config.id, config.url]))
 
     changes: dict[str, object] = {}
     if config.token:

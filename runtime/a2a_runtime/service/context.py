@@ -11,29 +11,29 @@ from a2a_contract.dialects import CANONICAL, RESERVED_TENANTS
 from a2a_contract.errors import InvalidParamsError, PermissionDeniedError
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.caller import Caller, Scope
+from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine
-from a2a_runtime.ids import Ids
-from a2a_runtime.push.notification import GlassVault, Sealer, check_config, sealed
+from a2a_runtime.ids import IdGenerator
+from a2a_runtime.push.notification import PlaintextCipher, SecretCipher, check_config, encrypt_config
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
 
 
-class BindingKind(StrEnum):
+class ProtocolBinding(StrEnum):
     """How a request came in; the values are the names that cards have for it."""
 
     JSONRPC = TransportProtocol.JSONRPC.value
     HTTP = TransportProtocol.HTTP_JSON.value
 
 
-class Call(NamedTuple):
+class CallContext(NamedTuple):
     """One call of an operation. A plain tuple: one is made for every request."""
 
     surface: Surface
     caller: Caller
     dialect: str = CANONICAL.name
-    binding: BindingKind = BindingKind.JSONRPC
+    binding: ProtocolBinding = ProtocolBinding.JSONRPC
     extensions: tuple[str, ...] = ()
     """The extensions that the client asks for."""
     last_event_id: str | None = None
@@ -43,16 +43,16 @@ class Call(NamedTuple):
     """Where the client reaches the surface, as far as the server can tell; what is configured goes before it."""
 
     @property
-    def activated(self) -> tuple[str, ...]:
+    def active_extensions(self) -> tuple[str, ...]:
         """The extensions that are in effect for this call."""
-        return self.surface.activated(self.extensions)
+        return self.surface.activate_extensions(self.extensions)
 
-    def history(self, length: int | None) -> int | None:
+    def limit_history(self, length: int | None) -> int | None:
         """Say how much of a task's history an answer has: as much as was asked for, and no more than the surface gives."""
         most = self.surface.limits.history
         return length if most is None else most if length is None else min(length, most)
 
-    def scope(self, tenant: str | None = None) -> Scope:
+    def task_scope(self, tenant: str | None = None) -> TaskScope:
         """Say whose tasks the call is about.
 
         The tenant is the one that the caller is known to belong to, or else the one that the request names. A caller of one tenant never gets to
@@ -64,41 +64,41 @@ class Call(NamedTuple):
                 raise PermissionDeniedError("The caller does not belong to this tenant")
             if tenant in RESERVED_TENANTS:
                 raise InvalidParamsError(fields=(("tenant", "is reserved and cannot name a tenant"),))
-            return Scope(self.surface.room, tenant, caller.owner)
-        return Scope(self.surface.room, caller.tenant, caller.owner)
+            return TaskScope(self.surface.storage_key, tenant, caller.owner)
+        return TaskScope(self.surface.storage_key, caller.tenant, caller.owner)
 
 
 # What every part of the service works with.
 
 
-def any_url(_url: str) -> None:
+def allow_any_url(_url: str) -> None:
     """Refuse no webhook."""
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class ServiceDependencies:
     """What a service works with; ``check_url`` refuses webhooks that would never be called, by raising ``InvalidParamsError``."""
 
     engine: Engine
     store: Store
-    check_url: Callable[[str], object] = any_url
+    check_url: Callable[[str], object] = allow_any_url
     clock: Clock = SystemClock()  # noqa: RUF009 - it has no state
-    vault: Sealer = GlassVault()  # noqa: RUF009 - as above
+    secret_cipher: SecretCipher = PlaintextCipher()  # noqa: RUF009 - as above
 
 
 class ServiceBase:
     """A part of the service."""
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
-        self._engine, self._store = means.engine, means.store
-        self._ids = Ids(means.clock)
+    def __init__(self, dependencies: ServiceDependencies) -> None:
+        self._dependencies = dependencies
+        self._engine, self._store = dependencies.engine, dependencies.store
+        self._ids = IdGenerator(dependencies.clock)
 
-    def _sealed(self, config: TaskPushNotificationConfig, scope: Scope, wire_id: str) -> TaskPushNotificationConfig:
+    def _encrypt_config(self, config: TaskPushNotificationConfig, scope: TaskScope, wire_id: str) -> TaskPushNotificationConfig:
         """Give a webhook the ids that it lacks, and seal its secrets for where it will be."""
         named = config.model_copy(update={"id": config.id or self._ids.new(), "task_id": wire_id})
-        return sealed(named, self._means.vault, scope)
+        return encrypt_config(named, self._dependencies.secret_cipher, scope)
 
-    def _check(self, config: TaskPushNotificationConfig, below: str = "") -> None:
+    def _check_push_config(self, config: TaskPushNotificationConfig, path_prefix: str = "") -> None:
         """Refuse a webhook that could never be called, and say where in the request it stands."""
-        check_config(config, self._means.check_url, below)
+        check_config(config, self._dependencies.check_url, path_prefix)

@@ -11,24 +11,24 @@ from a2a_contract.dialects import CANONICAL, DIALECTS
 from a2a_contract.errors import ExtendedAgentCardNotConfiguredError, UnauthenticatedError, UnsupportedOperationError
 from a2a_contract.service import AgentService
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest
-from a2a_runtime.cards.builder import declare, signed
-from a2a_runtime.service.context import Call
-from a2a_runtime.service.messages import Sending
-from a2a_runtime.service.tasks import Following, Pushes, Tasks
+from a2a_runtime.cards.builder import build_card, sign_card
+from a2a_runtime.service.context import CallContext
+from a2a_runtime.service.messages import MessageOperations
+from a2a_runtime.service.tasks import PushConfigOperations, SubscriptionOperations, TaskOperations
 
 
-class Service(Sending, Tasks, Following, Pushes, AgentService[Call]):
+class Service(MessageOperations, TaskOperations, SubscriptionOperations, PushConfigOperations, AgentService[CallContext]):
     """What an agent can be asked."""
 
-    async def get_extended_agent_card(self, request: GetExtendedAgentCardRequest, call: Call) -> Encoded[AgentCard]:
+    async def get_extended_agent_card(self, request: GetExtendedAgentCardRequest, context: CallContext) -> Encoded[AgentCard]:
         """Read the card with the skills that only known callers see."""
-        surface = call.surface
-        call.scope(request.tenant)
+        surface = context.surface
+        context.task_scope(request.tenant)
         if not surface.agent.capabilities.extended_agent_card:
-            raise UnsupportedOperationError if call.dialect == CANONICAL.name else ExtendedAgentCardNotConfiguredError
+            raise UnsupportedOperationError if context.dialect == CANONICAL.name else ExtendedAgentCardNotConfiguredError
         if not any(skill.only_extended for skill in surface.skills.values()):
             raise ExtendedAgentCardNotConfiguredError
-        if not call.caller.is_known:
+        if not context.caller.is_authenticated:
             raise UnauthenticatedError
-        card = declare(surface, call.base_url, call.dialect, reader=call.caller)
-        return Encoded.of(signed(card, surface, DIALECTS[call.dialect].form_of or call.dialect))
+        card = build_card(surface, context.base_url, context.dialect, reader=context.caller)
+        return Encoded.of(sign_card(card, surface, DIALECTS[context.dialect].form_of or context.dialect))

@@ -10,10 +10,10 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.context import ArtifactWriter, Context, TaskContext
-from a2a_runtime.execution.replay import Request
-from a2a_runtime.execution.signals import Ended
+from a2a_runtime.execution.replay import RequestInfo
+from a2a_runtime.execution.signals import TaskEnded
 from a2a_runtime.skills.model import SkillModel
-from a2a_runtime.skills.schema import Form, carried, refused
+from a2a_runtime.skills.schema import TypedSchema, attach_fields, extract_payload
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -30,9 +30,9 @@ class Question:
 class SkillContext:
     """The message behind a call, who sent it, and what can be done to the task besides answering."""
 
-    def __init__(self, untyped: Context, replies: Sequence[Form[Any]] = ()) -> None:
+    def __init__(self, untyped: Context, reply_schemas: Sequence[TypedSchema[Any]] = ()) -> None:
         self.untyped = untyped
-        self._replies = replies
+        self._reply_schemas = reply_schemas
 
     @property
     def caller(self) -> Caller:
@@ -45,7 +45,7 @@ class SkillContext:
         return self.untyped.message
 
     @property
-    def request(self) -> Request:
+    def request(self) -> RequestInfo:
         """What the request said beside the message."""
         return self.untyped.request
 
@@ -60,18 +60,18 @@ class SkillContext:
         return self.untyped.context_id
 
     @property
-    def cancelled(self) -> bool:
+    def is_cancelled(self) -> bool:
         """Whether somebody wants this to stop; async methods are interrupted as well."""
-        return self.untyped.cancelled
+        return self.untyped.is_cancelled
 
     @property
     def attempt(self) -> int:
         """How often this was begun, this time included."""
         return self._task.attempt
 
-    async def progress(self, part: float | None = None, text: str | None = None) -> None:
+    async def progress(self, fraction: float | None = None, text: str | None = None) -> None:
         """Say how much is done, from 0 to 1, and what is going on."""
-        await self._task.status(text, progress=part)
+        await self._task.status(text, progress=fraction)
 
     async def once(self, key: str, function: Callable[[], Awaitable[T]]) -> T:
         """Do something that must not be done again when the method runs again, and give back its result, which must be JSON."""
@@ -81,18 +81,18 @@ class SkillContext:
         """Open an artifact beside the result."""
         return self._task.artifact(name, description=description)
 
-    async def ask(self, question: Question | str, *, reply: type[R] | Form[R], key: str | None = None) -> R:
+    async def ask(self, question: Question | str, *, reply: type[R] | TypedSchema[R], key: str | None = None) -> R:
         """Ask the caller, and wait for a reply that fits its schema, however long it takes: the method runs again from the top when it comes.
 
         ``reply`` is the class that one of the skill's ``asks`` in ``a2a.toml`` stands for; a reply that is no object has no class, and its form in
         the table of skills (``skills.PUBLISH_ASKS_APPROVAL``) says its type to checkers. Replies that do not fit are refused before they get here.
         """
-        form = self._form(reply)
+        form = self._find_schema(reply)
         asked = question if isinstance(question, Question) else Question(question)
-        details = () if asked.detail is None else (_json(asked.detail),)
+        details = () if asked.detail is None else (_to_json(asked.detail),)
         answer = await self._task.ask(self.untyped.reply(asked.text, *details), form.schema, key=key)
-        value, _ = carried(answer.message.parts, form.law)
-        return form.read(value)
+        value, _ = extract_payload(answer.message.parts, form.validator)
+        return form.parse(value)
 
     def reject(self, reason: str) -> NoReturn:
         """Refuse to do what is asked for."""
@@ -104,7 +104,7 @@ class SkillContext:
         The task is rejected; typed clients find the places in the ``fields`` of their ``RejectedError``.
         """
         text = "; ".join((reason, *(f"{place}: {said}" for place, said in fields)))
-        raise Ended(State.REJECTED, refused(self.untyped.reply(text), fields))
+        raise TaskEnded(State.REJECTED, attach_fields(self.untyped.reply(text), fields))
 
     def fail(self, reason: str) -> NoReturn:
         """Give up; the caller gets to read the reason."""
@@ -116,12 +116,12 @@ class SkillContext:
             raise TypeError('a skill that answers with a message has no task to do this with; give it answers = "task" in a2a.toml')
         return self.untyped
 
-    def _form(self, reply: type[R] | Form[R]) -> Form[R]:
-        for form in self._replies:
+    def _find_schema(self, reply: type[R] | TypedSchema[R]) -> TypedSchema[R]:
+        for form in self._reply_schemas:
             if reply in (form, form.type):
                 return form
         raise TypeError(f"no schema is known for replies of type {reply!r}; name its schema under `asks` of the skill in a2a.toml")
 
 
-def _json(value: object) -> object:
+def _to_json(value: object) -> object:
     return value.model_dump(mode="json", exclude_none=True) if isinstance(value, SkillModel) else value

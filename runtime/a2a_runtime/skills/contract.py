@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.v1_0 import AgentExtension, Message
-from a2a_runtime.skills.schema import TEXT, Form, WrongValueError, carried
+from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, TypedSchema, extract_payload
 
 I = TypeVar("I")  # noqa: E741 - the input of a skill, beside O, its output
 O = TypeVar("O")  # noqa: E741
@@ -20,13 +20,13 @@ class SkillContract(Generic[I, O]):
     """What a skill takes, gives and asks; the output of one that streams is that of each chunk."""
 
     id: str
-    input: Form[I]
-    output: Form[O]
+    input: TypedSchema[I]
+    output: TypedSchema[O]
     streams: bool = False
-    replies: tuple[Form[Any], ...] = ()  # each has a type of its own
+    replies: tuple[TypedSchema[Any], ...] = ()  # each has a type of its own
 
     @property
-    def schemas(self) -> Mapping[str, Form[Any]]:
+    def schemas(self) -> Mapping[str, TypedSchema[Any]]:
         """The schemas that a client needs, by what they are for; plain text has none."""
         return {name: form for name, form in (("input", self.input), ("output", self.output)) if form is not TEXT}
 
@@ -35,19 +35,19 @@ class SkillContract(Generic[I, O]):
         """The schema of the input; plain text has none."""
         return None if self.input is TEXT else self.input.schema
 
-    def check(self, message: Message) -> None:
+    def check_message(self, message: Message) -> None:
         """Raise ``InvalidParamsError`` when the input in a message does not fit; a skill that takes any text takes any message."""
         if self.input is not TEXT:
-            self.read(message)
+            self.parse_input(message)
 
-    def read(self, message: Message) -> I:
+    def parse_input(self, message: Message) -> I:
         """Read the input from a message, or raise ``InvalidParamsError`` with every wrong place."""
         place = "message.parts"
         try:
-            value, place = carried(message.parts, self.input.law)
-            return self.input.read(value)
-        except WrongValueError as error:
-            fields = error.fields if place == "message.parts" and not self.input.law.is_text else error.at(place)
+            value, place = extract_payload(message.parts, self.input.validator)
+            return self.input.parse(value)
+        except SchemaMismatchError as error:
+            fields = error.fields if place == "message.parts" and not self.input.validator.is_text else error.prefix_fields(place)
             raise InvalidParamsError(fields=tuple(fields)) from error
 
 
@@ -63,26 +63,26 @@ AnyContract: TypeAlias = SkillContract[Any, Any]
 # The URL serves the schema as the agent applies it; the hash is of its bytes. Text in or out has no schema, and is left out.
 #
 
-URI = "urn:a2a-gen:extension:skill-schemas:v1"
-FOLDER = "/schemas"
+EXTENSION_URI = "urn:a2a-gen:extension:skill-schemas:v1"
+SCHEMAS_PATH = "/schemas"
 """Where the schemas are, below the surface."""
 
 
-def path_of(skill: str, use: str) -> str:
+def build_schema_path(skill: str, use: str) -> str:
     """Say where a schema is served, below the surface."""
-    return f"{FOLDER}/{skill}/{use}.json"
+    return f"{SCHEMAS_PATH}/{skill}/{use}.json"
 
 
-def schemas_extension(skills: Sequence[AnyContract], address: str) -> AgentExtension | None:
+def build_schemas_extension(skills: Sequence[AnyContract], base_url: str) -> AgentExtension | None:
     """Make the extension of a card; none where no skill has a schema."""
-    described = {skill.id: _described(skill, address) for skill in skills if skill.schemas}
+    described = {skill.id: _describe_skill(skill, base_url) for skill in skills if skill.schemas}
     if not described:
         return None
-    return AgentExtension(uri=URI, description="JSON Schemas of the skills", required=False, params={"skills": described})
+    return AgentExtension(uri=EXTENSION_URI, description="JSON Schemas of the skills", required=False, params={"skills": described})
 
 
-def _described(skill: AnyContract, address: str) -> dict[str, object]:
+def _describe_skill(skill: AnyContract, base_url: str) -> dict[str, object]:
     forms: dict[str, object] = {
-        use: {"$id": form.id, "sha256": form.digest, "url": address + path_of(skill.id, use)} for use, form in skill.schemas.items()
+        use: {"$id": form.id, "sha256": form.digest, "url": base_url + build_schema_path(skill.id, use)} for use, form in skill.schemas.items()
     }
     return {"streaming": skill.streams, **forms}

@@ -48,15 +48,15 @@ class SkillModel(BaseModel):
         }
 
     @model_serializer(mode="wrap")
-    def _without_absent(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, object]:
+    def _omit_absent(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, object]:
         written: dict[str, object] = write(self)
         for name, wire in self.__optional__.items():
             key = name if info.by_alias is False else wire
             if key in written and (name not in self.model_fields_set or (written[key] is None and name not in self.__nullable__)):
                 del written[key]
-        return {**written, **self._nulls(by_name=info.by_alias is False)} if info.exclude_none else written
+        return {**written, **self._collect_nulls(by_name=info.by_alias is False)} if info.exclude_none else written
 
-    def _nulls(self, *, by_name: bool) -> dict[str, None]:
+    def _collect_nulls(self, *, by_name: bool) -> dict[str, None]:
         """Find what is null although nothing absent is written: types of the protocol inside ask for that, and know no nulls of their own."""
         nulls: dict[str, None] = {name: None for name, value in (self.model_extra or {}).items() if value is None}
         for name, value in self.__dict__.items():
@@ -72,11 +72,11 @@ class ClosedModel(SkillModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _number(*_: object) -> core_schema.CoreSchema:
+def _build_number_schema(*_: object) -> core_schema.CoreSchema:
     return core_schema.union_schema([core_schema.int_schema(strict=True), core_schema.float_schema(allow_inf_nan=False)], mode="left_to_right")
 
 
-Number: TypeAlias = Annotated[float, GetPydanticSchema(_number)]
+Number: TypeAlias = Annotated[float, GetPydanticSchema(_build_number_schema)]
 """A number; one without a fraction keeps all of its digits."""
 
 Json: TypeAlias = object

@@ -15,40 +15,40 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json
 
 from a2a_contract.base import JSON_NULL, JsonObject
-from a2a_contract.field_paths import places
-from a2a_contract.json_types import is_list, is_object
+from a2a_contract.field_paths import field_paths
+from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.v1_0 import Message, Part
 
 T = TypeVar("T")
 
-Fields: TypeAlias = Sequence[tuple[str, str]]
+FieldErrors: TypeAlias = Sequence[tuple[str, str]]
 """Each wrong place, and what is wrong there."""
 
-_MOST = 100
+_MAX_FIELDS = 100
 """How many wrong places are looked for: a value can have millions."""
 
 
-class WrongValueError(ValueError):
+class SchemaMismatchError(ValueError):
     """A value does not fit its schema; ``fields`` says where, and why."""
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, fields: FieldErrors) -> None:
         super().__init__("; ".join(f"{place or 'value'}: {text}" for place, text in fields))
         self.fields = tuple(fields)
 
-    def at(self, place: str) -> Fields:
+    def prefix_fields(self, path: str) -> FieldErrors:
         """Name the places from outside: those in a value that itself stands at a place."""
-        return tuple((f"{place}{'' if not inner or inner.startswith('[') else '.'}{inner}", text) for inner, text in self.fields)
+        return tuple((f"{path}{'' if not inner or inner.startswith('[') else '.'}{inner}", text) for inner, text in self.fields)
 
 
-class Law:
+class SchemaValidator:
     """What a schema allows."""
 
     def __init__(self, schema: JsonObject) -> None:
         self.schema = schema
         validator = jsonschema_rs.validator_for(schema, validate_formats=True, mask="the value", offline=True)
-        self.fits: Callable[[object], bool] = validator.is_valid
+        self.is_valid: Callable[[object], bool] = validator.is_valid
         """Whether a value is as the schema wants it."""
-        self._errors = validator.iter_errors
+        self._iter_errors = validator.iter_errors
 
     @property
     def is_text(self) -> bool:
@@ -57,15 +57,15 @@ class Law:
 
     def check(self, value: object) -> None:
         """Raise ``WrongValueError`` when a value does not fit."""
-        if not self.fits(value):
-            raise WrongValueError(_fields(self._errors(value)))
+        if not self.is_valid(value):
+            raise SchemaMismatchError(_collect_fields(self._iter_errors(value)))
 
 
-class Form(Generic[T]):
+class TypedSchema(Generic[T]):
     """A schema with its type; made cheaply, and complete when it is first used."""
 
-    def __init__(self, of: Any, schema: Path | JsonObject) -> None:  # noqa: ANN401 - a class, a union, an alias: no checker has one type for them yet
-        self._of, self._source = of, schema
+    def __init__(self, python_type: Any, schema: Path | JsonObject) -> None:  # noqa: ANN401 - a class, a union, an alias: no checker has one type for them yet
+        self._python_type, self._source = python_type, schema
 
     @cached_property
     def document(self) -> bytes:
@@ -79,9 +79,9 @@ class Form(Generic[T]):
         return schema
 
     @cached_property
-    def law(self) -> Law:
+    def validator(self) -> SchemaValidator:
         """The schema, ready to validate."""
-        return Law(self.schema)
+        return SchemaValidator(self.schema)
 
     @property
     def id(self) -> str:
@@ -96,46 +96,46 @@ class Form(Generic[T]):
     @property
     def type(self) -> object:
         """The Python type of the values."""
-        of: object = self._of
+        of: object = self._python_type
         return of
 
     @cached_property
     def _adapter(self) -> TypeAdapter[T]:
-        return TypeAdapter(self._of)
+        return TypeAdapter(self._python_type)
 
-    def read(self, value: object) -> T:
+    def parse(self, value: object) -> T:
         """Make a value of JSON that fits the schema, or raise ``WrongValueError``."""
         value = None if value is JSON_NULL else value
-        self.law.check(value)
+        self.validator.check(value)
         try:
             return self._adapter.validate_python(value, by_alias=True, by_name=False)
         except ValidationError as error:
-            raise WrongValueError(places(error)) from error
+            raise SchemaMismatchError(field_paths(error)) from error
 
-    def write(self, value: T) -> object:
+    def serialize(self, value: T) -> object:
         """Make JSON of a value that fits the schema, or raise ``WrongValueError``."""
         try:
             written: object = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=True, warnings="error")
         except PydanticSerializationError as error:
-            raise WrongValueError((("", str(error).partition("\n")[0]),)) from error
-        self.law.check(written)
+            raise SchemaMismatchError((("", str(error).partition("\n")[0]),)) from error
+        self.validator.check(written)
         return written
 
 
-TEXT: Form[str] = Form(str, {"type": "string"})
+TEXT: TypedSchema[str] = TypedSchema(str, {"type": "string"})
 """The form of skills that have no schema: they take, or give, text."""
 
 
-def _fields(errors: Iterable[jsonschema_rs.ValidationError]) -> Fields:
+def _collect_fields(errors: Iterable[jsonschema_rs.ValidationError]) -> FieldErrors:
     found: dict[tuple[str, str], None] = {}
     for error in errors:
-        found[_place(error), error.message] = None
-        if len(found) == _MOST:
+        found[_build_field_path(error), error.message] = None
+        if len(found) == _MAX_FIELDS:
             break
     return tuple(found)
 
 
-def _place(error: jsonschema_rs.ValidationError) -> str:
+def _build_field_path(error: jsonschema_rs.ValidationError) -> str:
     """Say where an error belongs; that of a missing member, or of one too many, to the member."""
     steps: list[str | int] = list(error.instance_path)
     kind = error.kind
@@ -160,43 +160,45 @@ def _place(error: jsonschema_rs.ValidationError) -> str:
 #
 
 
-class Carried(NamedTuple):
+class Payload(NamedTuple):
     """A value, and where in the message it stands."""
 
     value: object
-    place: str
+    path: str
 
 
-def carrier(value: object, law: Law | None) -> Part:
+def wrap_payload(value: object, validator: SchemaValidator | None) -> Part:
     """Make the part that carries a value; without a schema, a text is a text."""
-    if isinstance(value, str) and (law is None or law.is_text):
+    if isinstance(value, str) and (validator is None or validator.is_text):
         return Part(text=value)
     return Part(data=JSON_NULL if value is None else value)
 
 
-def carried(parts: Sequence[Part], law: Law, around: str = "message.parts") -> Carried:
+def extract_payload(parts: Sequence[Part], validator: SchemaValidator, base_path: str = "message.parts") -> Payload:
     """Find the value in the parts of a message, or raise ``WrongValueError``."""
     for index, part in enumerate(parts):
         if part.data is not None:
-            return Carried(None if part.data is JSON_NULL else part.data, f"{around}[{index}].data")
+            return Payload(None if part.data is JSON_NULL else part.data, f"{base_path}[{index}].data")
     texts = [(index, part.text) for index, part in enumerate(parts) if part.text is not None]
     if not texts:
-        raise WrongValueError(((around, "There is no text" if law.is_text else "There is no JSON: send a part with data, or JSON as text"),))
-    if law.is_text:
-        return Carried("\n".join(text for _, text in texts), around)
+        raise SchemaMismatchError(
+            ((base_path, "There is no text" if validator.is_text else "There is no JSON: send a part with data, or JSON as text"),)
+        )
+    if validator.is_text:
+        return Payload("\n".join(text for _, text in texts), base_path)
     index, text = texts[0]
-    return Carried(_meant(text, law, f"{around}[{index}].text"), f"{around}[{index}].text")
+    return Payload(_parse_text(text, validator, f"{base_path}[{index}].text"), f"{base_path}[{index}].text")
 
 
-def _meant(text: str, law: Law, place: str) -> object:
+def _parse_text(text: str, validator: SchemaValidator, path: str) -> object:
     """Read a text as JSON, or as itself where only that fits."""
     try:
         value: object = from_json(text, allow_inf_nan=False)
     except ValueError:
-        if law.fits(text):
+        if validator.is_valid(text):
             return text
-        raise WrongValueError(((place, "This is no JSON; the skill takes JSON that fits its schema"),)) from None
-    return text if not law.fits(value) and law.fits(text) else value
+        raise SchemaMismatchError(((path, "This is no JSON; the skill takes JSON that fits its schema"),)) from None
+    return text if not validator.is_valid(value) and validator.is_valid(text) else value
 
 
 # Input that fits its schema and is refused all the same, for what no schema can say; and places in it as callers know them.
@@ -204,25 +206,25 @@ def _meant(text: str, law: Law, place: str) -> object:
 # A handler refuses when there is a task already, so the places travel with the last message of the task, which is then rejected.
 #
 
-FIELDS = "a2a-gen/fields"
+FIELDS_KEY = "a2a-gen/fields"
 """Member of a message's metadata: each wrong place, as errors of the protocol name it."""
 
-_CARRIED = re.compile(r"^message\.parts\[\d+\]\.(?:data|text)\.?")
+_PAYLOAD_PATH = re.compile(r"^message\.parts\[\d+\]\.(?:data|text)\.?")
 
 
-def refused(message: Message, fields: Iterable[tuple[str, str]]) -> Message:
+def attach_fields(message: Message, fields: Iterable[tuple[str, str]]) -> Message:
     """Say in a message which places are wrong."""
     listed = [{"field": place, "description": text} for place, text in fields]
-    return message.model_copy(update={"metadata": {**(message.metadata or {}), FIELDS: listed}})
+    return message.model_copy(update={"metadata": {**(message.metadata or {}), FIELDS_KEY: listed}})
 
 
-def refused_fields(message: Message | None) -> tuple[tuple[str, str], ...]:
+def read_fields(message: Message | None) -> tuple[tuple[str, str], ...]:
     """Read which places were wrong; none where a message says nothing of that."""
-    listed = (message.metadata or {}).get(FIELDS) if message else None
-    found = [each for each in listed if is_object(each)] if is_list(listed) else []
+    listed = (message.metadata or {}).get(FIELDS_KEY) if message else None
+    found = [each for each in listed if is_json_object(each)] if is_json_array(listed) else []
     return tuple((str(each.get("field", "")), str(each.get("description", ""))) for each in found)
 
 
-def within(fields: Fields) -> tuple[tuple[str, str], ...]:
+def strip_payload_path(fields: FieldErrors) -> tuple[tuple[str, str], ...]:
     """Name places in the input, and no longer in the message that carried it; the input itself has no name."""
-    return tuple((_CARRIED.sub("", place), text) for place, text in fields)
+    return tuple((_PAYLOAD_PATH.sub("", place), text) for place, text in fields)

@@ -37,53 +37,55 @@ from typing import Protocol, runtime_checkable
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.counters import Count, Tally
+from a2a_runtime.counters import CounterStore, WindowCount
 from a2a_runtime.stores.models import (
     ArtifactWrite,
-    Change,
-    Created,
+    ChangeResult,
+    ClaimedRun,
+    CreateResult,
     Delivery,
-    Idempotency,
+    IdempotencyKey,
     LoggedEvent,
     NewTask,
     PushFailure,
-    Record,
     RecordKind,
-    Run,
+    ReplayRecord,
     StoredTask,
+    TaskChange,
     TaskPage,
     TaskQuery,
-    Written,
 )
-from a2a_runtime.streams.notifier import Doorbell
+from a2a_runtime.streams.notifier import Notifier
 
 
 class TaskStore(Protocol):
     """Create, read, change, list and delete tasks."""
 
-    async def create_task(self, scope: Scope, new: NewTask) -> Created:
+    async def create_task(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Create a task, or find the one that its idempotency key stands for."""
         ...
 
-    async def load_task(self, scope: Scope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask | None:
+    async def load_task(
+        self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
+    ) -> StoredTask | None:
         """Read a task, with the last messages of its history: all when the length is unset, none when it is 0."""
         ...
 
-    async def update_task(self, scope: Scope, key: str, change: Change) -> Written:
+    async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Change a task, or refuse to; never something between."""
         ...
 
-    async def list_tasks(self, scope: Scope, query: TaskQuery) -> TaskPage:
+    async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""
         ...
 
-    async def delete_task(self, scope: Scope, wire_id: str) -> bool:
+    async def delete_task(self, scope: TaskScope, wire_id: str) -> bool:
         """Delete a task with all that hangs on it; whether it was there."""
         ...
 
-    async def get_version(self, scope: Scope, wire_id: str) -> int | None:
+    async def get_version(self, scope: TaskScope, wire_id: str) -> int | None:
         """Say at which version a task is."""
         ...
 
@@ -95,19 +97,19 @@ class ContextStore(Protocol):
     tasks, the newest are kept.
     """
 
-    async def load_context(self, scope: Scope, context_id: str) -> Mapping[str, object] | None:
+    async def load_context(self, scope: TaskScope, context_id: str) -> Mapping[str, object] | None:
         """Read what a handler has stored with a conversation."""
         ...
 
-    async def update_context(self, scope: Scope, context_id: str, data: Mapping[str, object]) -> None:
+    async def update_context(self, scope: TaskScope, context_id: str, data: Mapping[str, object]) -> None:
         """Store something with a conversation, in place of what was there."""
         ...
 
-    async def delete_context(self, scope: Scope, context_id: str) -> int:
+    async def delete_context(self, scope: TaskScope, context_id: str) -> int:
         """Delete a conversation with all its tasks, running ones too; how many there were."""
         ...
 
-    async def conversation(self, scope: Scope, context_id: str, limit: int = 100) -> Sequence[Message]:
+    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100) -> Sequence[Message]:
         """Read the newest messages of a conversation, in the order in which they were said."""
         ...
 
@@ -131,7 +133,7 @@ class RunStore(Protocol):
         """Begin the lease of a process."""
         ...
 
-    async def beat(self, process: str) -> Sequence[str]:
+    async def renew_lease(self, process: str) -> Sequence[str]:
         """Renew the lease, also one that has run out; the keys of those of its tasks that somebody wants canceled."""
         ...
 
@@ -139,24 +141,24 @@ class RunStore(Protocol):
         """End the lease: the active tasks of this process are orphans from now on."""
         ...
 
-    async def claim(self, key: str, process: str) -> Run | None:
+    async def claim(self, key: str, process: str) -> ClaimedRun | None:
         """Begin a run of a task; ``None`` when it is gone, ended, parked, or run by a live process."""
         ...
 
-    async def orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
+    async def find_orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
         """Find active tasks that no live process runs, by their keys, oldest first; only those of some surfaces, if these are named."""
         ...
 
-    async def request_cancel(self, scope: Scope, wire_id: str) -> StoredTask:
+    async def request_cancel(self, scope: TaskScope, wire_id: str) -> StoredTask:
         """Ask for the end of a task, once or again; ``TaskNotCancelableError`` when it has ended."""
         ...
 
 
-class PushStore(Protocol):
+class PushConfigStore(Protocol):
     """Push configurations of a task. For a task that does not exist, every call raises ``TaskNotFoundError``."""
 
     async def put_push_config(
-        self, scope: Scope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name, *, most: int | None = None
+        self, scope: TaskScope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name, *, max_configs: int | None = None
     ) -> TaskPushNotificationConfig:
         """Add a configuration, or change the one of that id; one without an id gets one. One more than ``most`` is refused.
 
@@ -165,21 +167,21 @@ class PushStore(Protocol):
         """
         ...
 
-    async def get_push_config(self, scope: Scope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
+    async def get_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
         """Read one configuration."""
         ...
 
     async def list_push_configs(
-        self, scope: Scope, wire_id: str, page_size: int = 100, page_token: str = ""
+        self, scope: TaskScope, wire_id: str, page_size: int = 100, page_token: str = ""
     ) -> tuple[Sequence[TaskPushNotificationConfig], str]:
         """Read a page of configurations, by their ids, and the token of the next one."""
         ...
 
-    async def delete_push_config(self, scope: Scope, wire_id: str, config_id: str) -> bool:
+    async def delete_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> bool:
         """Delete a configuration and what is still due for it; whether it was there."""
         ...
 
-    async def push_failures(self, scope: Scope, wire_id: str) -> Mapping[str, PushFailure]:
+    async def list_push_failures(self, scope: TaskScope, wire_id: str) -> Mapping[str, PushFailure]:
         """Say which configurations have failed, by their ids."""
         ...
 
@@ -191,11 +193,11 @@ class Outbox(Protocol):
     then it is due again, and the answer of the first taker counts no more.
     """
 
-    async def due(self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None) -> Sequence[Delivery]:
+    async def claim_due(self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None) -> Sequence[Delivery]:
         """Take deliveries that are due, at most one for each configuration; only those of some surfaces, if these are named."""
         ...
 
-    async def settle(self, delivery: Delivery) -> bool:
+    async def mark_delivered(self, delivery: Delivery) -> bool:
         """Be done with a delivery, because it arrived or was given up; whether it was still ours."""
         ...
 
@@ -203,30 +205,30 @@ class Outbox(Protocol):
         """Put a delivery off; whether it was still ours."""
         ...
 
-    async def give_up(self, delivery: Delivery, reason: str) -> bool:
+    async def mark_failed(self, delivery: Delivery, reason: str) -> bool:
         """Mark the configuration as failed, whether the delivery was still ours: nothing is due for it any more, now and later."""
         ...
 
 
-class Administration(Protocol):
+class AdminStore(Protocol):
     """For an operator, who may see everybody's tasks."""
 
-    async def scopes(self) -> Sequence[Scope]:
+    async def list_scopes(self) -> Sequence[TaskScope]:
         """Say whose tasks and conversations there are."""
         ...
 
-    async def delete_scope(self, scope: Scope) -> int:
+    async def delete_scope(self, scope: TaskScope) -> int:
         """Delete all tasks and conversations of a caller; how many tasks there were."""
         ...
 
 
 @runtime_checkable
-class Store(TaskStore, ContextStore, EventLog, RunStore, PushStore, Outbox, Administration, Tally, Protocol):
+class Store(TaskStore, ContextStore, EventLog, RunStore, PushConfigStore, Outbox, AdminStore, CounterStore, Protocol):
     """A whole store."""
 
-    durable: bool  # what was acknowledged is still there after the process has died
+    is_durable: bool  # what was acknowledged is still there after the process has died
 
-    def doorbell(self) -> Doorbell | None:
+    def notifier(self) -> Notifier | None:
         """Make a bell by which the processes that share this store hear of each other; ``None`` where one process has it for itself."""
         ...
 
@@ -238,43 +240,43 @@ class Store(TaskStore, ContextStore, EventLog, RunStore, PushStore, Outbox, Admi
         """Finish what was begun and let go of everything."""
         ...
 
-    async def sweep(self, limit: int = 500) -> int:
+    async def delete_expired(self, limit: int = 500) -> int:
         """Delete what has expired, but no task with deliveries left; how many tasks went."""
         ...
 
 
 __all__ = [
-    "Administration",
+    "AdminStore",
     "ArtifactWrite",
-    "Change",
+    "ChangeResult",
+    "ClaimedRun",
     "ContextStore",
-    "Count",
-    "Created",
+    "CounterStore",
+    "CreateResult",
     "Delivery",
     "EventLog",
-    "Idempotency",
+    "IdempotencyKey",
     "LoggedEvent",
     "NewTask",
     "Outbox",
+    "PushConfigStore",
     "PushFailure",
-    "PushStore",
-    "Record",
     "RecordKind",
-    "Run",
+    "ReplayRecord",
     "RunStore",
     "Store",
     "StoredTask",
-    "Tally",
+    "TaskChange",
     "TaskPage",
     "TaskQuery",
     "TaskStore",
-    "Written",
+    "WindowCount",
 ]
 
 
 # How long a store keeps things, and how much of them.
 
-DAY = 86_400.0
+DAY_SECONDS = 86_400.0
 
 FailPoint = Callable[[str], None]
 
@@ -288,18 +290,18 @@ class StoreOptions:
     """What every store needs to know; times are in seconds, ``None`` is for ever."""
 
     clock: Clock = SystemClock()  # noqa: RUF009 - it has no state
-    retention: float | None = 7 * DAY  # of a task, from its end
-    conversation: float | None = 30 * DAY  # of a message, from when it was said
-    conversation_limit: int = 100  # messages of a conversation that outlive their tasks
-    lease: float = 15.0  # of a process, from its last beat
-    wire_id_reuse: float = 300.0  # from the end of the task that has the id
-    capacity: int = 100_000  # tasks in a memory store, and conversations that outlive theirs
-    finished_logs: int = 1_000  # logs of finished tasks in a memory store
-    fault: FailPoint = no_fault  # called at the named points of a write, for fault tests
+    retention_seconds: float | None = 7 * DAY_SECONDS  # of a task, from its end
+    conversation_retention_seconds: float | None = 30 * DAY_SECONDS  # of a message, from when it was said
+    max_conversation_messages: int = 100  # messages of a conversation that outlive their tasks
+    lease_seconds: float = 15.0  # of a process, from its last beat
+    wire_id_reuse_seconds: float = 300.0  # from the end of the task that has the id
+    max_tasks: int = 100_000  # tasks in a memory store, and conversations that outlive theirs
+    max_finished_logs: int = 1_000  # logs of finished tasks in a memory store
+    fail_point: FailPoint = no_fault  # called at the named points of a write, for fault tests
 
-    def expired(self, after: float | None) -> int:
+    def cutoff_millis(self, age_seconds: float | None) -> int:
         """Say what is too old: the moment, in milliseconds, at which something must have begun to have lasted that long."""
-        return -1 if after is None else self.clock.millis() - round(after * 1000)
+        return -1 if age_seconds is None else self.clock.millis() - round(age_seconds * 1000)
 
 
-DEFAULTS = StoreOptions()
+DEFAULT_OPTIONS = StoreOptions()

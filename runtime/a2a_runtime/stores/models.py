@@ -10,12 +10,12 @@ from enum import StrEnum
 from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Task, TaskPushNotificationConfig
-from a2a_runtime.caller import Scope
-from a2a_runtime.structs import value
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.structs import struct
 
 
-@value
-class Idempotency:
+@struct
+class IdempotencyKey:
     """A promise to do something once: the same key with the same request stands for the same task, with another request it is an error.
 
     The key is unique within the scope and the conversation that the client named; ``context_id`` is empty when it named none. It lives as long as its
@@ -27,7 +27,7 @@ class Idempotency:
     context_id: str = ""
 
 
-@value
+@struct
 class NewTask:
     """A task to be created, with the message that asks for it; the message gets the ids of the task and its conversation."""
 
@@ -37,13 +37,13 @@ class NewTask:
     dialect: str
     wire_id: str | None = None  # None: the store makes one
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
-    idempotency: Idempotency | None = None
+    idempotency_key: IdempotencyKey | None = None
     process: str | None = None  # set: created as claimed by that process, in epoch 1
-    push: TaskPushNotificationConfig | None = None
-    record: Record | None = None  # what every run is to find
+    push_config: TaskPushNotificationConfig | None = None
+    record: ReplayRecord | None = None  # what every run is to find
 
 
-@value
+@struct
 class ArtifactWrite:
     """Parts for one artifact: appended to it, or in place of what it held.
 
@@ -64,8 +64,8 @@ class RecordKind(StrEnum):
     REQUEST = "request"
 
 
-@value
-class Record:
+@struct
+class ReplayRecord:
     """Something that a re-run must find again instead of doing it twice; ``body`` is JSON. One of the same kind and key takes its place."""
 
     kind: RecordKind
@@ -74,8 +74,8 @@ class Record:
     fingerprint: str = ""
 
 
-@value
-class Change:
+@struct
+class TaskChange:
     """One atomic change of a task. What is ``None`` or empty stays as it is.
 
     Events follow from it: one per artifact, then one for the state. Several writes to one artifact become one. Messages carry their task's ids
@@ -88,15 +88,15 @@ class Change:
     messages: Sequence[Message] = ()
     metadata: Mapping[str, object] | None = None  # merged key by key, not in depth
     event_metadata: Mapping[str, object] | None = None  # goes with the status event only
-    records: Sequence[Record] = ()
-    idempotency: Idempotency | None = None  # a repeated change is not made again
+    records: Sequence[ReplayRecord] = ()
+    idempotency_key: IdempotencyKey | None = None  # a repeated change is not made again
     expected_version: int | None = None
     expected_states: frozenset[State] | None = None
     epoch: int | None = None
-    release: bool = False  # the process gives the task up (parked, handed over)
+    release_claim: bool = False  # the process gives the task up (parked, handed over)
 
 
-@value
+@struct
 class TaskQuery:
     """Which tasks to list: filters, page, and how much of each."""
 
@@ -109,7 +109,7 @@ class TaskQuery:
     include_artifacts: bool = False
 
 
-@value
+@struct
 class LoggedEvent:
     """One event of a task: its number, its canonical StreamResponse as JSON, and the state the task was in after it.
 
@@ -122,8 +122,8 @@ class LoggedEvent:
     stored: StoredTask | None = field(default=None, compare=False, repr=False)  # the task after it, where its writer knew that without a look
 
 
-@value
-class Written:
+@struct
+class ChangeResult:
     """What a change made of the task: its new version, its state, and the events it appended, so that readers in this process need no second look.
 
     Not ``is_new`` when the change had been made before under its idempotency key; nothing was written then.
@@ -135,14 +135,14 @@ class Written:
     is_new: bool = True
 
 
-@value
+@struct
 class StoredTask:
     """A task as it was at one moment, with what the protocol does not show."""
 
     key: str
     wire_id: str
     context_id: str
-    scope: Scope
+    scope: TaskScope
     skill: str
     dialect: str
     state: State
@@ -155,8 +155,8 @@ class StoredTask:
     task: Encoded[Task]
 
 
-@value
-class Created:
+@struct
+class CreateResult:
     """The task that a create call stands for; not ``is_new`` when its idempotency key had one already."""
 
     stored: StoredTask
@@ -164,7 +164,7 @@ class Created:
     events: Sequence[LoggedEvent] = ()
 
 
-@value
+@struct
 class TaskPage:
     """One page of tasks, newest status first. A task that changes meanwhile moves to the front, before the page; ``changed_after`` finds those."""
 
@@ -173,12 +173,12 @@ class TaskPage:
     total_size: int
 
 
-@value
-class Run:
+@struct
+class ClaimedRun:
     """What a runner needs to run a task's handler: the task as it is, and what earlier runs recorded, oldest first."""
 
     stored: StoredTask
-    records: Sequence[Record]
+    records: Sequence[ReplayRecord]
 
     @property
     def attempt(self) -> int:
@@ -186,7 +186,7 @@ class Run:
         return self.stored.epoch
 
 
-@value
+@struct
 class PushFailure:
     """Since when a configuration hears nothing any more, and why; the reason may be shown to whoever made the configuration."""
 
@@ -194,7 +194,7 @@ class PushFailure:
     reason: str
 
 
-@value
+@struct
 class Delivery:
     """One webhook call that is due: the event, where it goes and in which dialect, and how often it was tried, this time included."""
 

@@ -28,57 +28,57 @@ from a2a_runtime.stores.base import EventLog, LoggedEvent
 # nothing can overflow, and a slow reader costs nobody anything but itself.
 #
 
-PAGE = 256
+PAGE_EVENTS = 256
 
 
-class Feed:
+class EventBuffer:
     """A window on the newest events of one task."""
 
-    __slots__ = ("_key", "_log", "_look", "_quiet", "_stale", "_waiters", "_window", "last", "readers")
+    __slots__ = ("_events", "_is_idle", "_is_stale", "_key", "_log", "_read_lock", "_waiters", "last_seq", "reader_count")
 
-    def __init__(self, key: str, log: EventLog, *, after: int, size: int, stale: bool = True) -> None:
+    def __init__(self, key: str, log: EventLog, *, after: int, max_events: int, is_stale: bool = True) -> None:
         self._key = key
         self._log = log
-        self._window: deque[LoggedEvent] = deque(maxlen=size)
+        self._events: deque[LoggedEvent] = deque(maxlen=max_events)
         self._waiters: set[asyncio.Future[None]] = set()
-        self._look = asyncio.Lock()
-        self._stale = stale
-        self._quiet = False
-        self.last = after
-        self.readers = 0
+        self._read_lock = asyncio.Lock()
+        self._is_stale = is_stale
+        self._is_idle = False
+        self.last_seq = after
+        self.reader_count = 0
 
-    def offer(self, events: Iterable[LoggedEvent]) -> None:
+    def append(self, events: Iterable[LoggedEvent]) -> None:
         """Take events that a writer of this process has committed; a gap before them only marks the window as stale."""
         if self._extend(events):
             self._wake()
 
-    def ring(self) -> None:
+    def mark_stale(self) -> None:
         """Note that there may be news in the log."""
-        self._stale = True
+        self._is_stale = True
         self._wake()
 
-    def after(self, cursor: int) -> Sequence[LoggedEvent] | None:
+    def events_after(self, cursor: int) -> Sequence[LoggedEvent] | None:
         """Everything in the window after a cursor; ``None`` when the cursor is older than the window."""
-        if cursor >= self.last:
+        if cursor >= self.last_seq:
             return ()
-        behind = self.last - cursor
-        if behind > len(self._window):
+        behind = self.last_seq - cursor
+        if behind > len(self._events):
             return None
         if behind == 1:
-            return (self._window[-1],)
-        return tuple(self._window)[-behind:]
+            return (self._events[-1],)
+        return tuple(self._events)[-behind:]
 
-    def tick(self) -> None:
+    def poll(self) -> None:
         """Look into the log when nothing has come since the last tick: a bell may have been lost."""
-        if self._quiet:
-            self.ring()
-        self._quiet = True
+        if self._is_idle:
+            self.mark_stale()
+        self._is_idle = True
 
     async def wait(self, cursor: int) -> None:
         """Sleep until there may be something after the cursor."""
-        while self._stale and self.last <= cursor:
-            await self._look_once()
-        if self.last > cursor:
+        while self._is_stale and self.last_seq <= cursor:
+            await self._read_page()
+        if self.last_seq > cursor:
             return
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.add(waiter)
@@ -87,29 +87,29 @@ class Feed:
         finally:
             self._waiters.discard(waiter)
 
-    async def _look_once(self) -> None:
+    async def _read_page(self) -> None:
         """Read one page of the log, so that a reader far behind gets its first events soon; readers that want the same look share it."""
-        async with self._look:
-            if not self._stale:
+        async with self._read_lock:
+            if not self._is_stale:
                 return
-            self._stale, more = False, True
+            self._is_stale, more = False, True
             try:
-                page = await self._log.read_events(self._key, self.last, PAGE)
-                more = len(page) == PAGE
+                page = await self._log.read_events(self._key, self.last_seq, PAGE_EVENTS)
+                more = len(page) == PAGE_EVENTS
             finally:
-                self._stale |= more
+                self._is_stale |= more
             self._extend(page)
             self._wake()
 
     def _extend(self, events: Iterable[LoggedEvent]) -> bool:
         grown = False
         for event in events:
-            if event.seq == self.last + 1:
-                self._window.append(event)
-                self.last = event.seq
-                grown, self._quiet = True, False
-            elif event.seq > self.last:
-                self._stale = grown = True
+            if event.seq == self.last_seq + 1:
+                self._events.append(event)
+                self.last_seq = event.seq
+                grown, self._is_idle = True, False
+            elif event.seq > self.last_seq:
+                self._is_stale = grown = True
         return grown
 
     def _wake(self) -> None:
@@ -118,37 +118,37 @@ class Feed:
                 waiter.set_result(None)
 
 
-class Hub:
+class EventHub:
     """Lets any number of readers follow tasks, at the price of one window for each task that is followed."""
 
-    def __init__(self, log: EventLog, *, window: int = 512, tick_seconds: float = 1.0, patience_seconds: float = 30.0) -> None:
+    def __init__(self, log: EventLog, *, buffer_events: int = 512, poll_interval_seconds: float = 1.0, retry_timeout_seconds: float = 30.0) -> None:
         self._log = log
-        self._window = window
-        self._tick_seconds = tick_seconds
-        self._patience = patience_seconds
-        self._feeds: dict[str, Feed] = {}
+        self._buffer_events = buffer_events
+        self._poll_interval_seconds = poll_interval_seconds
+        self._retry_timeout_seconds = retry_timeout_seconds
+        self._buffers: dict[str, EventBuffer] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def offer(self, key: str, events: Iterable[LoggedEvent]) -> None:
+    def append(self, key: str, events: Iterable[LoggedEvent]) -> None:
         """Hand over events that this process has just committed."""
-        feed = self._feeds.get(key)
+        feed = self._buffers.get(key)
         if feed is not None:
-            feed.offer(events)
+            feed.append(events)
 
-    def ring(self, keys: Iterable[str]) -> None:
+    def on_notification(self, keys: Iterable[str]) -> None:
         """Another process says that these tasks have news."""
         for key in keys:
-            feed = self._feeds.get(key)
+            feed = self._buffers.get(key)
             if feed is not None:
-                feed.ring()
+                feed.mark_stale()
 
-    def ring_all(self) -> None:
+    def on_reconnect(self) -> None:
         """Bells may have been lost: every feed looks for itself."""
-        self.ring(tuple(self._feeds))
+        self.on_notification(tuple(self._buffers))
 
-    def followed(self) -> int:
+    def count_followed_tasks(self) -> int:
         """How many tasks are followed right now."""
-        return len(self._feeds)
+        return len(self._buffers)
 
     async def follow(self, key: str, cursor: int) -> AsyncGenerator[LoggedEvent, None]:
         """Yield every event after the cursor, once and in order, until the one that ends the task.
@@ -156,68 +156,68 @@ class Hub:
         A store that is away for a while only delays the reader; when it stays away, the reader is told (``StoreUnavailableError``) and can come back
         with its cursor.
         """
-        feed = self._enter(key, cursor)
+        feed = self._acquire_buffer(key, cursor)
         try:
             while True:
-                for event in await self._next(feed, key, cursor):
+                for event in await self._read_batch(feed, key, cursor):
                     yield event
                     cursor = event.seq
                     if event.state in TERMINAL:
                         return
         finally:
-            self._leave(key, feed)
+            self._release_buffer(key, feed)
 
-    async def until(self, key: str, cursor: int, states: frozenset[State], *, fresh: bool = False) -> LoggedEvent:
+    async def wait_for(self, key: str, cursor: int, states: frozenset[State], *, is_current: bool = False) -> LoggedEvent:
         """Wait for the first event after the cursor that leaves the task in one of these states, or ends it.
 
         ``fresh`` says that there is nothing after the cursor yet and that the next event will come from this process: then nobody has to look.
         """
-        feed = self._enter(key, cursor, fresh=fresh)
+        feed = self._acquire_buffer(key, cursor, is_current=is_current)
         try:
             while True:
-                for event in await self._next(feed, key, cursor):
+                for event in await self._read_batch(feed, key, cursor):
                     if event.state in states or event.state in TERMINAL:
                         return event
                     cursor = event.seq
         finally:
-            self._leave(key, feed)
+            self._release_buffer(key, feed)
 
-    async def _next(self, feed: Feed, key: str, cursor: int) -> Sequence[LoggedEvent]:
+    async def _read_batch(self, buffer: EventBuffer, key: str, cursor: int) -> Sequence[LoggedEvent]:
         deadline: float | None = None
         while True:
             try:
-                batch = feed.after(cursor)
+                batch = buffer.events_after(cursor)
                 if batch is None:
-                    batch = await self._log.read_events(key, cursor, PAGE)
+                    batch = await self._log.read_events(key, cursor, PAGE_EVENTS)
                 if batch:
                     return batch
-                await feed.wait(cursor)
+                await buffer.wait(cursor)
                 deadline = None
             except StoreUnavailableError:
                 now = asyncio.get_running_loop().time()
-                deadline = deadline or now + self._patience
+                deadline = deadline or now + self._retry_timeout_seconds
                 if now >= deadline:
                     raise
-                await asyncio.sleep(self._tick_seconds)
+                await asyncio.sleep(self._poll_interval_seconds)
 
-    def _enter(self, key: str, cursor: int, *, fresh: bool = False) -> Feed:
-        feed = self._feeds.get(key)
+    def _acquire_buffer(self, key: str, cursor: int, *, is_current: bool = False) -> EventBuffer:
+        feed = self._buffers.get(key)
         if feed is None:
-            feed = self._feeds[key] = Feed(key, self._log, after=cursor, size=self._window, stale=not fresh)
-        feed.readers += 1
+            feed = self._buffers[key] = EventBuffer(key, self._log, after=cursor, max_events=self._buffer_events, is_stale=not is_current)
+        feed.reader_count += 1
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)
+            self._timer = asyncio.get_running_loop().call_later(self._poll_interval_seconds, self._poll_buffers)
         return feed
 
-    def _leave(self, key: str, feed: Feed) -> None:
-        feed.readers -= 1
-        if not feed.readers:
-            del self._feeds[key]
+    def _release_buffer(self, key: str, buffer: EventBuffer) -> None:
+        buffer.reader_count -= 1
+        if not buffer.reader_count:
+            del self._buffers[key]
 
-    def _tick(self) -> None:
+    def _poll_buffers(self) -> None:
         """Let quiet feeds look for themselves; the timer stops by itself when nobody follows anything any more."""
         self._timer = None
-        for feed in self._feeds.values():
-            feed.tick()
-        if self._feeds:
-            self._timer = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)
+        for feed in self._buffers.values():
+            feed.poll()
+        if self._buffers:
+            self._timer = asyncio.get_running_loop().call_later(self._poll_interval_seconds, self._poll_buffers)

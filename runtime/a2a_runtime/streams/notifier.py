@@ -11,72 +11,72 @@ from collections.abc import Iterable
 from typing import Protocol
 
 
-class Hearer(Protocol):
+class NotificationListener(Protocol):
     """Who looks when the bell rings, such as the hub of a process."""
 
-    def ring(self, keys: Iterable[str]) -> None:
+    def on_notification(self, keys: Iterable[str]) -> None:
         """These tasks have news."""
 
-    def ring_all(self) -> None:
+    def on_reconnect(self) -> None:
         """Bells may have been lost: every task may have news."""
 
 
-class Doorbell(Protocol):
+class Notifier(Protocol):
     """Between the processes that share a store."""
 
-    def ring(self, keys: Iterable[str]) -> None:
+    def notify(self, keys: Iterable[str]) -> None:
         """Tell the others that these tasks have news.
 
         The one who rings tells its own readers itself, and may or may not hear the bell too.
         """
 
-    async def listen(self, hearer: Hearer) -> None:
+    async def listen(self, listener: NotificationListener) -> None:
         """Pass on what is heard, until cancelled.
 
         A bell between processes is also rung from here: somebody has to listen for as long as anybody rings.
         """
 
 
-class LocalDoorbell:
+class InProcessNotifier:
     """The doorbell of a single process: a function call."""
 
     def __init__(self) -> None:
-        self._hearers: list[Hearer] = []
+        self._listeners: list[NotificationListener] = []
 
-    def ring(self, keys: Iterable[str]) -> None:
+    def notify(self, keys: Iterable[str]) -> None:
         """Tell all who listen in this process."""
         keys = tuple(keys)
-        for hearer in self._hearers:
-            hearer.ring(keys)
+        for hearer in self._listeners:
+            hearer.on_notification(keys)
 
-    async def listen(self, hearer: Hearer) -> None:
+    async def listen(self, listener: NotificationListener) -> None:
         """Pass on what is rung in this process, until cancelled."""
-        self._hearers.append(hearer)
+        self._listeners.append(listener)
         try:
             await asyncio.get_running_loop().create_future()
         finally:
-            self._hearers.remove(hearer)
+            self._listeners.remove(listener)
 
 
 # How the deliverer of a process hears of what the process has committed, without anybody else knowing of it.
 
 
-class OverheardBell:
+class TeeNotifier:
     """A doorbell that somebody in this process overhears: rung for the other processes, if there are any, and heard here too."""
 
-    def __init__(self, hearer: Hearer, bell: Doorbell | None = None) -> None:
-        self._hearer, self._bell = hearer, bell
+    def __init__(self, listener: NotificationListener, notifier: Notifier | None = None) -> None:
+        self._listener, self._notifier = listener, notifier
 
-    def ring(self, keys: Iterable[str]) -> None:
+    def notify(self, keys: Iterable[str]) -> None:
         """Tell the one who overhears, and the other processes."""
         keys = tuple(keys)
-        self._hearer.ring(keys)
-        if self._bell is not None:
-            self._bell.ring(keys)
+        self._listener.on_notification(keys)
+        if self._notifier is not None:
+            self._notifier.notify(keys)
 
-    async def listen(self, hearer: Hearer) -> None:
+    async def listen(self, listener: NotificationListener) -> None:
         """Pass on what is heard from the other processes, until cancelled."""
-        if self._bell is not None:
-            await self._bell.listen(hearer)
+        if self._notifier is not None:
+            await self._notifier.listen(listener)
         else:
             await asyncio.get_running_loop().create_future()

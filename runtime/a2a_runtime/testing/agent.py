@@ -17,10 +17,10 @@ from itertools import count
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
-from a2a_runtime.caller import Caller, Scope
-from a2a_runtime.execution.engine import SETTLED, Engine, Parts
-from a2a_runtime.execution.follow_ups import Accepted
-from a2a_runtime.execution.results import parts_of
+from a2a_runtime.caller import Caller, TaskScope
+from a2a_runtime.execution.engine import SETTLED, Engine, EngineOptions
+from a2a_runtime.execution.follow_ups import AcceptedMessage
+from a2a_runtime.execution.results import to_parts
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Handler, Skill
 from a2a_runtime.lifecycle import TERMINAL
@@ -28,62 +28,71 @@ from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import LoggedEvent, NewTask, Store, StoredTask
 from a2a_runtime.stores.memory import MemoryStore
 
-QUICK = Settings(shutdown_grace=0, stubborn_after=0.2, cancel_wait=2, beat=0.05, sweep=0.05, tick=0.02, working_after=0.005, job_poll=0.01)
+FAST_SETTINGS = Settings(
+    shutdown_grace=0,
+    cancel_grace=0.2,
+    cancel_timeout=2,
+    lease_renew_interval=0.05,
+    orphan_scan_interval=0.05,
+    deadline_check_interval=0.02,
+    working_delay=0.005,
+    job_poll_interval=0.01,
+)
 """Settings for tests: everything that waits waits shortly."""
 
 CALLER = Caller("ada", "acme")
 SURFACE = "/agent"
 
 
-def user_message(*values: object, message_id: str = "m-1", **members: object) -> Message:
+def build_user_message(*values: object, message_id: str = "m-1", **members: object) -> Message:
     """Say something as a user: texts, JSON, bytes or parts."""
-    parts: list[Part] = [part for value in values for part in parts_of(value)]
+    parts: list[Part] = [part for value in values for part in to_parts(value)]
     return Message.model_validate({"message_id": message_id, "role": Role.USER, "parts": parts, **members})
 
 
 class InProcessAgent:
     """Talks to an engine as one caller."""
 
-    def __init__(self, engine: Engine, skill: str, scope: Scope, caller: Caller) -> None:
+    def __init__(self, engine: Engine, skill: str, scope: TaskScope, caller: Caller) -> None:
         self.engine, self.scope = engine, scope
         self._skill, self._caller = skill, caller
         self._count = count(1)
 
-    async def begin(self, *values: object, skill: str | None = None, context_id: str = "c-1") -> StoredTask:
+    async def start(self, *values: object, skill: str | None = None, context_id: str = "c-1") -> StoredTask:
         """Start a task and do not wait for it."""
-        message = user_message(*values, message_id=f"m-{next(self._count)}")
+        message = build_user_message(*values, message_id=f"m-{next(self._count)}")
         new = NewTask(context_id, message, skill or self._skill, CANONICAL.name)
         return (await self.engine.start(self.scope, new, self._caller)).stored
 
     async def send(self, *values: object, skill: str | None = None, context_id: str = "c-1") -> Task:
         """Start a task, and wait until it has ended or asks for something."""
-        return await self.settled(await self.begin(*values, skill=skill, context_id=context_id))
+        return await self.wait_settled(await self.start(*values, skill=skill, context_id=context_id))
 
     async def answer(self, task: Task | StoredTask, *values: object) -> Task:
         """Answer what a task asks, and wait until it has ended or asks for more."""
-        accepted = await self.give(task, *values)
-        return await self.settled(accepted.stored, accepted.cursor)
+        accepted = await self.send_to_task(task, *values)
+        return await self.wait_settled(accepted.stored, accepted.cursor)
 
-    async def give(self, task: Task | StoredTask, *values: object) -> Accepted:
+    async def send_to_task(self, task: Task | StoredTask, *values: object) -> AcceptedMessage:
         """Give a task another message, and do not wait for what comes of it."""
         wire_id = task.wire_id if isinstance(task, StoredTask) else task.id
-        return await self.engine.message(self.scope, wire_id, user_message(*values, message_id=f"m-{next(self._count)}"))
+        return await self.engine.send_message(self.scope, wire_id, build_user_message(*values, message_id=f"m-{next(self._count)}"))
 
-    async def settled(self, stored: StoredTask, cursor: int = 1) -> Task:
+    async def wait_settled(self, stored: StoredTask, cursor: int = 1) -> Task:
         """Wait until a task has ended or asks for something."""
         await self.engine.wait(stored.key, cursor, SETTLED)
         return (await self.engine.load(self.scope, stored.wire_id)).task.model
 
-    async def ended(self, stored: StoredTask) -> Task:
+    async def wait_terminal(self, stored: StoredTask) -> Task:
         """Wait until a task has ended."""
         await self.engine.wait(stored.key, 1, TERMINAL)
         return (await self.engine.load(self.scope, stored.wire_id)).task.model
 
-    async def reached(self, stored: StoredTask, *states: State) -> LoggedEvent:
+    async def wait_for_state(self, stored: StoredTask, *states: State) -> LoggedEvent:
         """Wait until a task is in one of these states, or has ended."""
         return await self.engine.wait(stored.key, 1, frozenset(states) | TERMINAL)
 
-    async def events(self, task: Task | StoredTask, cursor: int = 0) -> list[LoggedEvent]:
+    async def collect_events(self, task: Task | StoredTask, cursor: int = 0) -> list[LoggedEvent]:
         """Collect the events of a task, after a cursor and up to its end."""
         wire_id = task.wire_id if isinstance(task, StoredTask) else task.id
         async with aclosing(await self.engine.follow(self.scope, wire_id, cursor)) as events:
@@ -91,19 +100,19 @@ class InProcessAgent:
 
 
 @asynccontextmanager
-async def agent(
-    *skills: Skill | Handler, store: Store | None = None, parts: Parts | None = None, caller: Caller = CALLER
+async def run_agent(
+    *skills: Skill | Handler, store: Store | None = None, options: EngineOptions | None = None, caller: Caller = CALLER
 ) -> AsyncGenerator[InProcessAgent, None]:
     """Run an agent with some skills, the first of which is meant where none is named; a bare handler becomes a skill of its name."""
-    named = [each if isinstance(each, Skill) else Skill(_name_of(each), each) for each in skills]
-    async with Engine(store or MemoryStore(), Skills(*named), parts or Parts(settings=QUICK)) as engine:
-        yield InProcessAgent(engine, named[0].id, caller.scope(SURFACE), caller)
+    named = [each if isinstance(each, Skill) else Skill(_handler_name(each), each) for each in skills]
+    async with Engine(store or MemoryStore(), Skills(*named), options or EngineOptions(settings=FAST_SETTINGS)) as engine:
+        yield InProcessAgent(engine, named[0].id, caller.task_scope(SURFACE), caller)
 
 
-def _name_of(handler: Handler) -> str:
+def _handler_name(handler: Handler) -> str:
     return str(getattr(handler, "__name__", type(handler).__name__))
 
 
-def texts_of(task: Task) -> dict[str, list[str | None]]:
+def artifact_texts(task: Task) -> dict[str, list[str | None]]:
     """Show the artifacts of a task as texts, by name."""
     return {each.artifact_id: [part.text for part in each.parts] for each in task.artifacts or []}

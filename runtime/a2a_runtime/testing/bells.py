@@ -5,29 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from a2a_runtime.streams.notifier import Doorbell, Hearer, LocalDoorbell
+from a2a_runtime.streams.notifier import InProcessNotifier, NotificationListener, Notifier
 
 
-class UnreliableDoorbell:
+class UnreliableNotifier:
     """A doorbell that is treated as badly as the port allows: bells get lost, and listeners are cut off."""
 
-    def __init__(self, inner: Doorbell | None = None, *, lose: Callable[[int], bool] = lambda _: False) -> None:
-        self._inner = inner or LocalDoorbell()
-        self._lose = lose
+    def __init__(self, inner: Notifier | None = None, *, should_drop: Callable[[int], bool] = lambda _: False) -> None:
+        self._inner = inner or InProcessNotifier()
+        self._should_drop = should_drop
         self._listeners: set[asyncio.Future[None]] = set()
-        self.rung = self.lost = self.cut_off = 0
+        self.notify_count = self.dropped_count = self.disconnect_count = 0
 
-    def ring(self, keys: Iterable[str]) -> None:
+    def notify(self, keys: Iterable[str]) -> None:
         """Pass it on, or lose it."""
-        self.rung += 1
-        if self._lose(self.rung):
-            self.lost += 1
+        self.notify_count += 1
+        if self._should_drop(self.notify_count):
+            self.dropped_count += 1
         else:
-            self._inner.ring(keys)
+            self._inner.notify(keys)
 
-    async def listen(self, hearer: Hearer) -> None:
+    async def listen(self, listener: NotificationListener) -> None:
         """Listen until cut off."""
-        line = asyncio.ensure_future(self._inner.listen(hearer))
+        line = asyncio.ensure_future(self._inner.listen(listener))
         self._listeners.add(line)
         try:
             await asyncio.wait((line,))
@@ -35,8 +35,8 @@ class UnreliableDoorbell:
             self._listeners.discard(line)
             line.cancel()
 
-    def cut(self) -> None:
+    def disconnect_all(self) -> None:
         """Cut all lines, as when a database ends its connections."""
         for line in self._listeners:
-            self.cut_off += 1
+            self.disconnect_count += 1
             line.cancel()

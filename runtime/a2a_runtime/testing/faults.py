@@ -16,28 +16,28 @@ from collections.abc import Mapping
 
 from a2a_runtime.stores.base import FailPoint, no_fault
 
-VARIABLE = "A2A_FAULT"
+FAULT_VARIABLE = "A2A_FAULT"
 
 
-class Death:
+class KillProcess:
     """Kills the process when a point is passed for the n-th time: nothing is flushed, closed or said."""
 
     def __init__(self, point: str, times: int = 1) -> None:
         self._point = point
-        self._left = times
+        self._remaining = times
 
     def __call__(self, point: str) -> None:
         """Pass a point."""
         if point == self._point:
-            self._left -= 1
-            if not self._left:
+            self._remaining -= 1
+            if not self._remaining:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-def from_environment(environment: Mapping[str, str] = os.environ) -> FailPoint:
+def fail_point_from_environment(environment: Mapping[str, str] = os.environ) -> FailPoint:
     """Make the fault that the environment asks for; none if it does not ask."""
-    wish = environment.get(VARIABLE, "")
+    wish = environment.get(FAULT_VARIABLE, "")
     if not wish:
         return no_fault
     point, _, times = wish.partition(":")
-    return Death(point, int(times or 1))
+    return KillProcess(point, int(times or 1))

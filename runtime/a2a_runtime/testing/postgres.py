@@ -14,23 +14,23 @@ from contextlib import ExitStack
 import pytest
 
 from a2a_runtime.stores.postgres import upgrade
-from a2a_runtime.testing.embedded_postgres import Databases, PostgresServer
+from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresServer
 
-EXISTING_SERVER = "A2A_TEST_POSTGRES_URL"
+SERVER_URL_VARIABLE = "A2A_TEST_POSTGRES_URL"
 
 
 @pytest.fixture(scope="session")
-def postgres_databases() -> Iterator[Databases]:
+def postgres_databases() -> Iterator[DatabaseFactory]:
     """Provide databases with the schema of this release; all of them are dropped in the end."""
     with ExitStack() as stack:
         # A process that dies loses nothing without fsync, only a machine does: tests kill processes.
-        url = os.environ.get(EXISTING_SERVER) or stack.enter_context(PostgresServer({"fsync": "off"})).url
-        databases = Databases(url, upgrade)
+        url = os.environ.get(SERVER_URL_VARIABLE) or stack.enter_context(PostgresServer({"fsync": "off"})).url
+        databases = DatabaseFactory(url, upgrade)
         yield databases
-        asyncio.run(databases.remove())
+        asyncio.run(databases.drop_all())
 
 
 @pytest.fixture
-def postgres_url(postgres_databases: Databases) -> str:
+def postgres_url(postgres_databases: DatabaseFactory) -> str:
     """Provide a fresh database."""
     return asyncio.run(postgres_databases.create())

@@ -17,11 +17,11 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import Self
 
-_PIECE = 1024
+_CHUNK_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class WebhookRequest:
     """One request, and the how many-eth it was; names of headers are in lower case."""
 
     number: int
@@ -36,58 +36,60 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class WebhookResponse:
     """What is answered, after how many seconds; the body in pieces with a pause before each."""
 
     status: int = HTTPStatus.NO_CONTENT
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
-    after: float = 0.0
-    pause: float = 0.0
-    hangs_up: bool = False  # in place of an answer
+    delay_seconds: float = 0.0
+    chunk_delay_seconds: float = 0.0
+    should_disconnect: bool = False  # in place of an answer
 
 
-class Receiver:
+class WebhookReceiver:
     """Listens on a free port; what has come in is in ``calls``."""
 
-    def __init__(self, answer: Callable[[Call], Reply] | None = None, *, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
-        self.calls: list[Call] = []
-        self._answer = answer or _thank
-        self._tls, self.port = tls, port
+    def __init__(
+        self, respond: Callable[[WebhookRequest], WebhookResponse] | None = None, *, port: int = 0, ssl_context: ssl.SSLContext | None = None
+    ) -> None:
+        self.requests: list[WebhookRequest] = []
+        self._respond = respond or _respond_no_content
+        self._ssl_context, self.port = ssl_context, port
         self._connections: set[asyncio.StreamWriter] = set()
-        self._arrived, self._over = asyncio.Event(), asyncio.Event()
+        self._has_new_request, self._is_closed = asyncio.Event(), asyncio.Event()
 
     @property
     def url(self) -> str:
         """Where to call."""
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/hook"
+        return f"{'https' if self._ssl_context else 'http'}://127.0.0.1:{self.port}/hook"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=self._tls)
+        self._server = await asyncio.start_server(self._handle_connection, "127.0.0.1", self.port, ssl=self._ssl_context)
         self.port = int(self._server.sockets[0].getsockname()[1])
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._server.close()
-        self._over.set()
+        self._is_closed.set()
         for connection in self._connections:
             connection.transport.abort()
         while self._connections:  # noqa: ASYNC110  # it takes them a round or two of the loop
             await asyncio.sleep(0)
         await self._server.wait_closed()
 
-    async def received(self, count: int, seconds: float = 10.0) -> list[Call]:
+    async def wait_for_requests(self, count: int, timeout_seconds: float = 10.0) -> list[WebhookRequest]:
         """Wait until there were that many calls."""
-        async with asyncio.timeout(seconds):
-            while len(self.calls) < count:
-                self._arrived.clear()
-                await self._arrived.wait()
-        return self.calls
+        async with asyncio.timeout(timeout_seconds):
+            while len(self.requests) < count:
+                self._has_new_request.clear()
+                await self._has_new_request.wait()
+        return self.requests
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections.add(writer)
         try:
-            while await self._exchange(reader, writer):
+            while await self._handle_request(reader, writer):
                 pass
         except (asyncio.IncompleteReadError, OSError):
             pass  # the caller has gone
@@ -95,37 +97,37 @@ class Receiver:
             self._connections.discard(writer)
             writer.close()
 
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _handle_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")[:-2]
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         method, path, _ = first.split(" ")
-        call = Call(len(self.calls) + 1, method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
-        self.calls.append(call)
-        self._arrived.set()
-        reply = self._answer(call)
-        await self._pause(reply.after)
-        if reply.hangs_up:
+        call = WebhookRequest(len(self.requests) + 1, method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
+        self.requests.append(call)
+        self._has_new_request.set()
+        reply = self._respond(call)
+        await self._sleep(reply.delay_seconds)
+        if reply.should_disconnect:
             return False
-        await self._write(writer, reply)
+        await self._write_response(writer, reply)
         return True
 
-    async def _write(self, writer: asyncio.StreamWriter, reply: Reply) -> None:
-        length = {} if reply.status == HTTPStatus.NO_CONTENT else {"Content-Length": str(len(reply.body))}
-        headers = [f"{name}: {value}" for name, value in {**length, **reply.headers}.items()]
-        writer.write("\r\n".join([f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}", *headers, "", ""]).encode("latin-1"))
-        for start in range(0, len(reply.body), _PIECE):
-            await self._pause(reply.pause)
-            writer.write(reply.body[start : start + _PIECE])
+    async def _write_response(self, writer: asyncio.StreamWriter, response: WebhookResponse) -> None:
+        length = {} if response.status == HTTPStatus.NO_CONTENT else {"Content-Length": str(len(response.body))}
+        headers = [f"{name}: {value}" for name, value in {**length, **response.headers}.items()]
+        writer.write("\r\n".join([f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}", *headers, "", ""]).encode("latin-1"))
+        for start in range(0, len(response.body), _CHUNK_BYTES):
+            await self._sleep(response.chunk_delay_seconds)
+            writer.write(response.body[start : start + _CHUNK_BYTES])
             await writer.drain()
         await writer.drain()
 
-    async def _pause(self, seconds: float) -> None:
+    async def _sleep(self, seconds: float) -> None:
         """Wait, but not longer than the receiver lives."""
         if seconds:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._over.wait()
+                    await self._is_closed.wait()
 
 
-def _thank(_call: Call) -> Reply:
-    return Reply()
+def _respond_no_content(_call: WebhookRequest) -> WebhookResponse:
+    return WebhookResponse()

@@ -16,11 +16,11 @@ class TableResolver:
 
     def __init__(self, answers: Mapping[str, Sequence[str]]) -> None:
         self._answers = {name: list(texts) for name, texts in answers.items()}
-        self.questions: list[str] = []
+        self.lookups: list[str] = []
 
     async def resolve(self, host: str, port: int) -> Sequence[Address]:
         """Answer from the table."""
-        self.questions.append(host)
+        self.lookups.append(host)
         answers = self._answers.get(host, [""])
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if not answer:

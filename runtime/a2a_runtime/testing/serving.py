@@ -18,42 +18,42 @@ import httpx
 from litestar import Litestar
 from litestar.types import HTTPReceiveMessage, HTTPScope, HTTPSendMessage
 
-Messages: TypeAlias = "asyncio.Queue[HTTPSendMessage | BaseException | None]"
+_MessageQueue: TypeAlias = "asyncio.Queue[HTTPSendMessage | BaseException | None]"
 
 
 @asynccontextmanager
-async def served(app: Litestar) -> AsyncGenerator[httpx.AsyncBaseTransport, None]:
+async def run_app(app: Litestar) -> AsyncGenerator[httpx.AsyncBaseTransport, None]:
     """Start an app, give a transport that leads to it, and stop it."""
     running = app.lifespan()
     await running.__aenter__()
     try:
-        yield _Transport(app)
+        yield _StreamingAsgiTransport(app)
     finally:
         await running.__aexit__(None, None, None)  # what a test raises is not the app's: it would come back as a group of exceptions
 
 
-class _Transport(httpx.AsyncBaseTransport):
+class _StreamingAsgiTransport(httpx.AsyncBaseTransport):
     def __init__(self, app: Litestar) -> None:
         self._app = app
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Pass a request to the app, and answer as soon as the answer begins."""
         body = await request.aread()
-        messages: Messages = asyncio.Queue()
+        messages: _MessageQueue = asyncio.Queue()
         gone = asyncio.Event()
         task = asyncio.create_task(self._run(request, body, messages, gone))
         try:
             start = await messages.get()
         except asyncio.CancelledError:
-            await _left(task, gone)
+            await _disconnect(task, gone)
             raise
         if isinstance(start, BaseException):
             raise start
         if start is None or start["type"] != "http.response.start":
             raise httpx.RemoteProtocolError("the app has not answered")
-        return httpx.Response(start["status"], headers=list(start["headers"]), stream=_Body(messages, task, gone))
+        return httpx.Response(start["status"], headers=list(start["headers"]), stream=_ResponseStream(messages, task, gone))
 
-    async def _run(self, request: httpx.Request, body: bytes, messages: Messages, gone: asyncio.Event) -> None:
+    async def _run(self, request: httpx.Request, body: bytes, messages: _MessageQueue, disconnected: asyncio.Event) -> None:
         sent = False
 
         async def receive() -> HTTPReceiveMessage:
@@ -61,22 +61,22 @@ class _Transport(httpx.AsyncBaseTransport):
             if not sent:
                 sent = True
                 return {"type": "http.request", "body": body, "more_body": False}
-            await gone.wait()
+            await disconnected.wait()
             return {"type": "http.disconnect"}
 
         async def send(message: HTTPSendMessage) -> None:
             messages.put_nowait(message)
 
         try:
-            await self._app(_scope(request), receive, send)  # type: ignore[arg-type]  # an app takes WebSockets too
+            await self._app(_build_scope(request), receive, send)  # type: ignore[arg-type]  # an app takes WebSockets too
             messages.put_nowait(None)
         except Exception as error:  # noqa: BLE001 - whatever the app raises is raised where it was called
             messages.put_nowait(error)
 
 
-class _Body(httpx.AsyncByteStream):
-    def __init__(self, messages: Messages, task: asyncio.Task[None], gone: asyncio.Event) -> None:
-        self._messages, self._task, self._gone = messages, task, gone
+class _ResponseStream(httpx.AsyncByteStream):
+    def __init__(self, messages: _MessageQueue, task: asyncio.Task[None], disconnected: asyncio.Event) -> None:
+        self._messages, self._task, self._disconnected = messages, task, disconnected
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while True:
@@ -91,18 +91,18 @@ class _Body(httpx.AsyncByteStream):
                 return
 
     async def aclose(self) -> None:
-        await _left(self._task, self._gone)
+        await _disconnect(self._task, self._disconnected)
 
 
-async def _left(task: asyncio.Task[None], gone: asyncio.Event) -> None:
+async def _disconnect(task: asyncio.Task[None], disconnected: asyncio.Event) -> None:
     """Be gone, as a client that closes its connection, and let the app see to it."""
-    gone.set()
+    disconnected.set()
     with suppress(TimeoutError):
         async with asyncio.timeout(5):
             await asyncio.wait((task,))
 
 
-def _scope(request: httpx.Request) -> HTTPScope:
+def _build_scope(request: httpx.Request) -> HTTPScope:
     scope: dict[str, object] = {
         "type": "http",
         "asgi": {"version": "3.0"},

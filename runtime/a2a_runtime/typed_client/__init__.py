@@ -8,20 +8,20 @@
 A call that is canceled, and an iteration that is closed, cancel the task. What goes out is checked before it is sent, what comes in when it arrives.
 """
 
-from a2a_runtime.typed_client.client import Asking, Progress, SkillClient
-from a2a_runtime.typed_client.errors import CanceledError, DeadlineError, FailedError, OutputError, RejectedError, SkillError, UnansweredError
-from a2a_runtime.typed_client.results import Asked
+from a2a_runtime.typed_client.client import CallOptions, Progress, SkillClient
+from a2a_runtime.typed_client.errors import CanceledError, DeadlineError, FailedError, InputRequiredError, OutputError, RejectedError, SkillError
+from a2a_runtime.typed_client.results import PendingQuestion
 
 __all__ = [
-    "Asked",
-    "Asking",
+    "CallOptions",
     "CanceledError",
     "DeadlineError",
     "FailedError",
+    "InputRequiredError",
     "OutputError",
+    "PendingQuestion",
     "Progress",
     "RejectedError",
     "SkillClient",
     "SkillError",
-    "UnansweredError",
 ]

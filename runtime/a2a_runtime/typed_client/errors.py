@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
-from a2a_runtime.skills.schema import refused_fields
+from a2a_runtime.skills.schema import read_fields
 
 
 class SkillError(Exception):
@@ -37,7 +37,7 @@ class RejectedError(SkillError):
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The wrong places in the input."""
-        return refused_fields(self.task.status.message) if self.task else ()
+        return read_fields(self.task.status.message) if self.task else ()
 
 
 class CanceledError(SkillError):
@@ -48,7 +48,7 @@ class DeadlineError(SkillError, TimeoutError):
     """The call has taken longer than its ``timeout``, and its task was canceled; give it more time, or try again."""
 
 
-class UnansweredError(SkillError):
+class InputRequiredError(SkillError):
     """The agent asks something first; call with ``on_ask``, or answer the task yourself."""
 
 
@@ -56,4 +56,4 @@ class OutputError(SkillError):
     """The agent breaks its own contract; ask whoever runs it, and whether its schema has changed: ``a2a-gen client --check``."""
 
 
-ENDS = {State.FAILED.name: FailedError, State.REJECTED.name: RejectedError, State.CANCELED.name: CanceledError}
+ERRORS_BY_STATE = {State.FAILED.name: FailedError, State.REJECTED.name: RejectedError, State.CANCELED.name: CanceledError}

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from conformance.mesh.producer import producer
-from integration.serving import on_a_socket
+from integration.serving import serve_on_socket
 
 
 @pytest.fixture(scope="session")
 def client() -> Iterator[httpx.Client]:
     """A client of the producer."""
-    with on_a_socket(producer()) as client:
+    with serve_on_socket(producer()) as client:
         yield client
 
 

@@ -22,7 +22,7 @@ from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.execution.jobs import BackgroundJob
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Limits, Surface
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 LINE_ENDS = "one\u2028two\u2029three\u0085four"
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"topic": {"type": "string"}}, "required": ["topic"]}
@@ -137,7 +137,7 @@ def agent_of(skill_id: str, handler: Any, **facts: Any) -> Agent:  # noqa: ANN40
 
 def surfaces() -> list[Surface]:
     """Make every surface."""
-    quiet = Limits(keep_alive=0.05)
+    quiet = Limits(keep_alive_interval=0.05)
     only = {"echo": echo, "values": values, "fails": fails, "counts": counts, "tells": tells, "spells": spells, "stubborn": stubborn, "sly": sly}
     everything = {"name": "Report Generator", "description": "Writes reports.", "tags": ("reports", "v1"), "input_schema": SCHEMA}
     return [
@@ -152,7 +152,7 @@ def surfaces() -> list[Surface]:
 
 def producer(store: Store | str | None = None) -> Litestar:
     """Make the whole app."""
-    return create_app(*surfaces(), store=store, settings=QUICK)
+    return create_app(*surfaces(), store=store, settings=FAST_SETTINGS)
 
 
 def message(text: str) -> dict[str, object]:

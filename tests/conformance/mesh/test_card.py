@@ -9,7 +9,7 @@ from conformance.mesh.producer import SCHEMA, agent_of, echo
 from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.mesh import AgentCard
 from a2a_runtime.agent import Agent
-from a2a_runtime.cards.cache import Cards
+from a2a_runtime.cards.cache import CardCache
 from a2a_runtime.surface import Surface
 
 CARD = MESH.card_paths[0]
@@ -51,13 +51,13 @@ def test_what_is_not_declared_is_the_next_best() -> None:
     bare.__doc__ = None
     agent = Agent("bare-agent")
     agent.add("bare", bare)
-    card = AgentCard.model_validate_json(Cards(Surface(agent, "/x", frozenset((MESH.name,)))).get(MESH.name, "http://x").body)
+    card = AgentCard.model_validate_json(CardCache(Surface(agent, "/x", frozenset((MESH.name,)))).get(MESH.name, "http://x").body)
     assert (card.skills[0].name, card.skills[0].description, card.skills[0].tags, card.skills[0].metadata) == ("bare", "bare", [], None)
 
 
 def test_an_address_that_is_not_known_is_left_out() -> None:
     """A card has no empty address: clients fail better without one."""
-    card = Cards(Surface(agent_of("echo", echo), "/x", frozenset((MESH.name,)))).get(MESH.name, "")
+    card = CardCache(Surface(agent_of("echo", echo), "/x", frozenset((MESH.name,)))).get(MESH.name, "")
     assert b'"url"' not in card.body
 
 

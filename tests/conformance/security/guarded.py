@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from integration.serving import busy_agent, echo
-from integration.talking import Talker
+from integration.serving import build_test_agent, echo
+from integration.talking import DialectClient
 from litestar import Litestar, get
 from litestar.config.app import AppConfig
 from litestar.plugins import InitPlugin
@@ -20,40 +20,43 @@ from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeys, Passwords, User, digest, hash_password
-from a2a_runtime.auth.gate import Checkpoint, Gate, PresenceGate
-from a2a_runtime.auth.jwt_tokens import Claims, JwtAuthenticator
-from a2a_runtime.auth.rate_limit import ANY, Rate, Rates
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User, digest_key, hash_password
+from a2a_runtime.auth.gate import AuthGate, Gate, PresenceGate
+from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator
+from a2a_runtime.auth.rate_limit import ANY_OPERATION, RateLimit, RateLimiter
 from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.schema import Form
+from a2a_runtime.skills.schema import TypedSchema
 from a2a_runtime.surface import Limits, Surface
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.issuer import Issuer
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.issuer import TokenIssuer
 
-ISSUER = Issuer()
+ISSUER = TokenIssuer()
 HOST_PATH = "/health"
-WORD: Form[str] = Form(str, {"$id": "https://example.org/word.json", "type": "string"})
+WORD: TypedSchema[str] = TypedSchema(str, {"$id": "https://example.org/word.json", "type": "string"})
 
 
-def checkpoint() -> Gate:
+def build_gate() -> Gate:
     """Make a gate that knows the issuer, and the tenants that its tokens name."""
-    return Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected(), Claims(tenant="org")))
+    return AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(tenant="org")))
 
 
 def several() -> Gate:
     """Make a gate that takes a token, a key, or a name with a password."""
-    keys, people = ApiKeys({digest("k"): Identity("box")}), Passwords({"ada": User(hash_password("s3cret-word"), Identity("ada"))})
-    return Checkpoint(JwtAuthenticator(ISSUER.keys(), ISSUER.expected(), Claims(tenant="org")), keys, people)
+    keys, people = (
+        ApiKeyAuthenticator({digest_key("k"): Identity("box")}),
+        BasicAuthenticator({"ada": User(hash_password("s3cret-word"), Identity("ada"))}),
+    )
+    return AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(tenant="org")), keys, people)
 
 
 async def recall(ctx: TaskContext) -> str:
     """Say what is remembered of the conversation, and remember what was said."""
     before = [part.text for message in await ctx.conversation() for part in message.parts if part.text]
     state = dict(await ctx.state.load())
-    referenced = [task.id for task in await ctx.referenced()]
+    referenced = [task.id for task in await ctx.referenced_tasks()]
     await ctx.state.update({"secret": ctx.text})
     return f"{before} {state} {referenced}"
 
@@ -70,7 +73,7 @@ async def act(ctx: TaskContext) -> str:
 
 def guarded_agent() -> Agent:
     """Make an agent with a skill for every way in which a task can go, and one that remembers."""
-    agent = busy_agent()
+    agent = build_test_agent()
     agent.add("act", act)
     agent.add("shout", echo, contract=SkillContract("shout", WORD, WORD))
     agent.add("hidden", echo, contract=SkillContract("hidden", WORD, WORD), only_extended=True)
@@ -83,7 +86,7 @@ async def health() -> str:
     return "fine"
 
 
-class Explorer(InitPlugin):
+class RouteExplorer(InitPlugin):
     """A plugin of the host with public pages beside the agent."""
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
@@ -98,48 +101,57 @@ class Explorer(InitPlugin):
 
 
 def _hosted() -> Litestar:
-    surfaces = (Surface(guarded_agent(), "/agents/a", gate=checkpoint()), Surface(guarded_agent(), "/agents/b", gate=PresenceGate()))
-    return Litestar([health], plugins=[A2APlugin(*surfaces, store="memory", settings=QUICK), Explorer()], logging_config=None)
+    surfaces = (Surface(guarded_agent(), "/agents/a", gate=build_gate()), Surface(guarded_agent(), "/agents/b", gate=PresenceGate()))
+    return Litestar([health], plugins=[A2APlugin(*surfaces, store="memory", settings=FAST_SETTINGS), RouteExplorer()], logging_config=None)
 
 
 def _beside_the_host() -> Litestar:
-    plugin = A2APlugin(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=QUICK)
-    return Litestar([health], plugins=[plugin, Explorer()], logging_config=None)
+    plugin = A2APlugin(Surface(guarded_agent(), gate=build_gate()), store="memory", settings=FAST_SETTINGS)
+    return Litestar([health], plugins=[plugin, RouteExplorer()], logging_config=None)
 
 
 def _with_keys() -> Litestar:
     with NamedTemporaryFile("w", suffix=".pem") as file:
         file.write(SigningKey.generate().to_pem())
         file.flush()
-        surface = Surface(guarded_agent(), gate=checkpoint(), public_url="https://guarded.example")
-        return create_app(surface, store="memory", settings=replace(QUICK, signing_keys=file.name))
+        surface = Surface(guarded_agent(), gate=build_gate(), public_url="https://guarded.example")
+        return create_app(surface, store="memory", settings=replace(FAST_SETTINGS, signing_keys=file.name))
 
 
 APPS: Mapping[str, Callable[[], Litestar]] = {
-    "root": lambda: create_app(Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=QUICK),
+    "root": lambda: create_app(Surface(guarded_agent(), gate=build_gate()), store="memory", settings=FAST_SETTINGS),
     "1.0 only": lambda: create_app(
-        Surface(guarded_agent(), "/x", dialects=frozenset((V1_0.name,)), gate=checkpoint()), store="memory", settings=QUICK
+        Surface(guarded_agent(), "/x", dialects=frozenset((V1_0.name,)), gate=build_gate()), store="memory", settings=FAST_SETTINGS
     ),
     "0.3 only": lambda: create_app(
-        Surface(guarded_agent(), "/x", dialects=frozenset((V0_3.name,)), gate=checkpoint()), store="memory", settings=QUICK
+        Surface(guarded_agent(), "/x", dialects=frozenset((V0_3.name,)), gate=build_gate()), store="memory", settings=FAST_SETTINGS
     ),
-    "presence": lambda: create_app(Surface(guarded_agent(), gate=PresenceGate()), store="memory", settings=QUICK),
+    "presence": lambda: create_app(Surface(guarded_agent(), gate=PresenceGate()), store="memory", settings=FAST_SETTINGS),
     "surfaces within surfaces": lambda: create_app(
-        *(Surface(guarded_agent(), path, gate=checkpoint()) for path in ("", "/v1x", "/a", "/a/b")), store="memory", settings=QUICK
+        *(Surface(guarded_agent(), path, gate=build_gate()) for path in ("", "/v1x", "/a", "/a/b")), store="memory", settings=FAST_SETTINGS
     ),
     "mesh": lambda: create_app(
-        Surface(guarded_agent(), "/agents/m", dialects=frozenset((V1_0.name, V0_3.name, MESH.name)), only=frozenset(("shout",)), gate=checkpoint()),
+        Surface(guarded_agent(), "/agents/m", dialects=frozenset((V1_0.name, V0_3.name, MESH.name)), only=frozenset(("shout",)), gate=build_gate()),
         store="memory",
-        settings=QUICK,
+        settings=FAST_SETTINGS,
     ),
     "with keys of its own": _with_keys,
     "for browsers": lambda: create_app(
-        Surface(guarded_agent(), gate=checkpoint()), store="memory", settings=replace(QUICK, cors_origins="https://app.example", hsts=60)
+        Surface(guarded_agent(), gate=build_gate()),
+        store="memory",
+        settings=replace(FAST_SETTINGS, cors_origins="https://app.example", hsts_seconds=60),
     ),
     "with several proofs, rates, room and a policy": lambda: create_app(
-        Surface(guarded_agent(), "/x", gate=several(), rates=Rates({ANY: Rate(10**6, 60)}), limits=Limits(concurrency=100), policy=lambda *_: True),
+        Surface(
+            guarded_agent(),
+            "/x",
+            gate=several(),
+            rate_limiter=RateLimiter({ANY_OPERATION: RateLimit(10**6, 60)}),
+            limits=Limits(concurrency=100),
+            policy=lambda *_: True,
+        ),
         store="memory",
-        settings=QUICK,
+        settings=FAST_SETTINGS,
     ),
     "beside a host": _beside_the_host,
     "hosted": _hosted,
@@ -148,14 +160,14 @@ APPS: Mapping[str, Callable[[], Litestar]] = {
 
 
 @dataclass(frozen=True)
-class Person(Talker):
+class AuthenticatedTalker(DialectClient):
     """Somebody with a token who talks in one dialect over one binding."""
 
     token: str = ""
 
     def question(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
         """Say how an operation is asked for, with the token."""
-        method, url, options = super().question(operation, request, **headers)
+        method, url, options = super().build_request(operation, request, **headers)
         if self.token:
             options["headers"]["authorization"] = f"Bearer {self.token}"
         return method, url, options

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.security.guarded import Person
+from conformance.security.guarded import AuthenticatedTalker
 from conformance.security.test_ownership import ADA, ATTACKS, INTRUDERS, MESH_VOICE, SENDS, app, path_of
-from integration.talking import VOICES, Voice
+from integration.talking import DIALECT_BINDINGS, DialectBinding
 from litestar import Litestar
 from litestar.testing import TestClient
 
@@ -19,13 +19,13 @@ from a2a_contract.dialects import V1_0
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 NOISE = re.compile(r"BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|outbox")  # what looks for webhooks goes its own way
-STILL = replace(QUICK, beat=5, lease=180, sweep=60, retention_sweep=60, push_poll=60)
+STILL = replace(FAST_SETTINGS, lease_renew_interval=5, lease_duration=180, orphan_scan_interval=60, cleanup_interval=60, push_poll_interval=60)
 
 
-class Watch:
+class StatementTrace:
     """What a store was asked to do."""
 
     asked: list[str]
@@ -37,15 +37,15 @@ class Watch:
         return found
 
 
-class WatchedMemory(Watch, MemoryStore):
+class TracedMemoryStore(StatementTrace, MemoryStore):
     """A store in memory that is watched."""
 
 
-class WatchedPostgres(Watch, PostgresStore):
+class TracedPostgresStore(StatementTrace, PostgresStore):
     """A store in Postgres that is watched."""
 
 
-class WatchedSqlite(Watch, SqliteStore):
+class TracedSqliteStore(StatementTrace, SqliteStore):
     """A store in a file that is watched, down to its statements."""
 
     async def open(self) -> None:
@@ -63,14 +63,14 @@ class WatchedSqlite(Watch, SqliteStore):
 @pytest.fixture(params=["memory", "behind a policy", "sqlite", "postgres"])
 def watched(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Litestar, list[str]]:
     """An agent whose store is watched, and what was seen."""
-    store: WatchedMemory | WatchedSqlite | WatchedPostgres
+    store: TracedMemoryStore | TracedSqliteStore | TracedPostgresStore
     match request.param:
         case "sqlite":
-            store = WatchedSqlite(tmp_path / "tasks.db")
+            store = TracedSqliteStore(tmp_path / "tasks.db")
         case "postgres":
-            store = WatchedPostgres(request.getfixturevalue("postgres_url"))
+            store = TracedPostgresStore(request.getfixturevalue("postgres_url"))
         case _:
-            store = WatchedMemory()
+            store = TracedMemoryStore()
     store.asked = []
     policy = (lambda *_: True) if request.param == "behind a policy" else None
     return app(store, STILL, policy), store.asked
@@ -80,16 +80,16 @@ def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(watched: tuple[
     """The store is asked the same things in the same order: how long that takes says nothing."""
     served, asked = watched
     with TestClient(served) as client:
-        for voice in (*VOICES, MESH_VOICE):
-            task = Person(client, Voice(V1_0.name, is_jsonrpc=True), path_of(voice), ADA).task("ask", skill="act")
-            intruder = Person(client, voice, path_of(voice), INTRUDERS["another user"])
+        for voice in (*DIALECT_BINDINGS, MESH_VOICE):
+            task = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=True), path_of(voice), ADA).task("ask", skill="act")
+            intruder = AuthenticatedTalker(client, voice, path_of(voice), INTRUDERS["another user"])
             for attempt, (operation, request) in ATTACKS.items():
                 if not voice.has(operation) or (voice is MESH_VOICE and operation in SENDS):
                     continue
                 found = []
                 for task_id in ("no-such-task", task.id):
                     asked.clear()
-                    intruder.raw(operation, request(task_id))
+                    intruder.call_raw(operation, request(task_id))
                     found.append([*asked])
                 assert found[0] == found[1], (voice, attempt)
                 assert found[0], (voice, attempt)

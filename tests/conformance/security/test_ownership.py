@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, Person, checkpoint, guarded_agent
-from integration.talking import VOICES, RefusedError, Voice, request_of
+from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate, guarded_agent
+from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, build_send_request
 from litestar import Litestar
 from litestar.testing import TestClient
 
@@ -43,38 +43,38 @@ from a2a_contract.v1_0 import (
 from a2a_runtime.app import create_app
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
-from a2a_runtime.surface import Policy, Surface
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.embedded_postgres import Databases
+from a2a_runtime.surface import AuthorizationPolicy, Surface
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.embedded_postgres import DatabaseFactory
 
 HOOK = "https://hooks.example.org/a2a"
-ADA = ISSUER.token("ada", org="acme")
+ADA = ISSUER.issue_token("ada", org="acme")
 INTRUDERS = {
-    "another user": ISSUER.token("eve", org="acme"),
-    "another tenant": ISSUER.token("ada", org="umbrella"),
-    "a name that begins alike": ISSUER.token("ada ", org="acme"),
-    "a name with their tenant": ISSUER.token("acme", org="ada"),
+    "another user": ISSUER.issue_token("eve", org="acme"),
+    "another tenant": ISSUER.issue_token("ada", org="umbrella"),
+    "a name that begins alike": ISSUER.issue_token("ada ", org="acme"),
+    "a name with their tenant": ISSUER.issue_token("acme", org="ada"),
 }
 SENDS = (SEND_MESSAGE, SEND_STREAMING_MESSAGE)
-MESH_VOICE = Voice(MESH.name, is_jsonrpc=True)
+MESH_VOICE = DialectBinding(MESH.name, is_jsonrpc=True)
 EVERYBODY = pytest.mark.parametrize("token", INTRUDERS.values(), ids=INTRUDERS.keys())
-EVERY_VOICE = pytest.mark.parametrize("voice", [*VOICES, MESH_VOICE], ids=str)
+EVERY_VOICE = pytest.mark.parametrize("voice", [*DIALECT_BINDINGS, MESH_VOICE], ids=str)
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)")
 
 
-def app(store: Store | str, settings: Settings = QUICK, policy: Policy | None = None) -> Litestar:
+def app(store: Store | str, settings: Settings = FAST_SETTINGS, policy: AuthorizationPolicy | None = None) -> Litestar:
     """Serve a guarded agent; below /kind, requests without a body mean the documented form of 0.3, below /mesh one skill is for all dialects."""
-    surface = Surface(guarded_agent(), gate=checkpoint(), policy=policy)
-    documented = replace(surface, path="/kind", bare_form=V0_3.name)
+    surface = Surface(guarded_agent(), gate=build_gate(), policy=policy)
+    documented = replace(surface, path="/kind", default_v0_3_form=V0_3.name)
     mesh = replace(surface, path="/mesh", dialects=frozenset((V1_0.name, V0_3.name, MESH.name)), only=frozenset(("act",)))
     return create_app(surface, documented, mesh, store=store, settings=settings)
 
 
-def path_of(voice: Voice) -> str:
+def path_of(voice: DialectBinding) -> str:
     """Say where a voice is understood."""
     if voice is MESH_VOICE:
         return "/mesh"
-    return "/kind" if voice == Voice(V0_3.name, is_jsonrpc=False) else ""
+    return "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
 
 
 @pytest.fixture(scope="module", params=["memory", "sqlite", "postgres"])
@@ -84,7 +84,7 @@ def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         case "sqlite":
             return f"sqlite:///{tmp_path_factory.mktemp('store')}/tasks.db"
         case "postgres":
-            databases: Databases = request.getfixturevalue("postgres_databases")
+            databases: DatabaseFactory = request.getfixturevalue("postgres_databases")
             return asyncio.run(databases.create())
         case _:
             return "memory"
@@ -98,22 +98,22 @@ def client(address: str) -> Iterator[httpx.Client]:
 
 
 @dataclass
-class Victim:
+class VictimTask:
     """What Ada has: a task that has ended, one that waits, one that runs; a webhook on each; and how she sees them."""
 
-    ada: Person
+    ada: AuthenticatedTalker
     tasks: tuple[Task, ...]
 
     @classmethod
-    def at(cls, client: httpx.Client, path: str) -> Victim:
+    def at(cls, client: httpx.Client, path: str) -> VictimTask:
         """Let Ada do some things."""
-        ada = Person(client, Voice(V1_0.name, is_jsonrpc=True), path, ADA)
+        ada = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=True), path, ADA)
         done = {"recall": {}, "ask": {}, "wait": {"return_immediately": True}}
         tasks = tuple(ada.task(text, skill="act", configuration=said or None) for text, said in done.items())
         while ada.get(tasks[-1].id).status.message is None:  # it is at it soon
             pass
         for task in tasks:
-            ada.ask(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(id="hook", task_id=task.id, url=HOOK, token="t"))  # noqa: S106
+            ada.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(id="hook", task_id=task.id, url=HOOK, token="t"))  # noqa: S106
         return cls(ada, tasks)
 
     def seen(self) -> list[object]:
@@ -122,7 +122,7 @@ class Victim:
         for task in self.tasks:
             now = self.ada.get(task.id)
             found += [now.status.state, now.status.message, len(now.history or ()), now.artifacts]
-            found.append(self.ada.ask(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id)))
+            found.append(self.ada.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id)))
         return [*found, *(self.ada.list(context_id=task.context_id).total_size for task in self.tasks)]
 
 
@@ -130,11 +130,11 @@ ATTACKS: dict[str, tuple[Operation, Callable[[str], WireModel]]] = {
     "get": (GET_TASK, lambda task_id: GetTaskRequest(id=task_id)),
     "cancel": (CANCEL_TASK, lambda task_id: CancelTaskRequest(id=task_id)),
     "subscribe": (SUBSCRIBE_TO_TASK, lambda task_id: SubscribeToTaskRequest(id=task_id)),
-    "answer": (SEND_MESSAGE, lambda task_id: request_of("mine", task_id=task_id)),
-    "answer and follow": (SEND_STREAMING_MESSAGE, lambda task_id: request_of("mine", task_id=task_id)),
+    "answer": (SEND_MESSAGE, lambda task_id: build_send_request("mine", task_id=task_id)),
+    "answer and follow": (SEND_STREAMING_MESSAGE, lambda task_id: build_send_request("mine", task_id=task_id)),
     "answer with a webhook": (
         SEND_MESSAGE,
-        lambda task_id: request_of("mine", task_id=task_id, configuration={"task_push_notification_config": {"url": HOOK}}),
+        lambda task_id: build_send_request("mine", task_id=task_id, configuration={"task_push_notification_config": {"url": HOOK}}),
     ),
     "add a webhook": (CREATE_TASK_PUSH_NOTIFICATION_CONFIG, lambda task_id: TaskPushNotificationConfig(id="evil", task_id=task_id, url=HOOK)),
     "change a webhook": (CREATE_TASK_PUSH_NOTIFICATION_CONFIG, lambda task_id: TaskPushNotificationConfig(id="hook", task_id=task_id, url=HOOK)),
@@ -144,34 +144,34 @@ ATTACKS: dict[str, tuple[Operation, Callable[[str], WireModel]]] = {
 }
 
 
-def tried(intruder: Person, operation: Operation, request: WireModel, task_id: str) -> tuple[int, str]:
+def attempt(intruder: AuthenticatedTalker, operation: Operation, request: WireModel, task_id: str) -> tuple[int, str]:
     """Try something, and give what came back with the id and the time taken out."""
-    answer = intruder.raw(operation, request)
+    answer = intruder.call_raw(operation, request)
     return answer.status_code, TIMES.sub("…", answer.text.replace(task_id, "…"))
 
 
 @EVERYBODY
 @EVERY_VOICE
-def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, voice: Voice, token: str) -> None:
+def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, voice: DialectBinding, token: str) -> None:
     """In every state, every operation answers as for an id that nobody has, and leaves everything as it was.
 
     In the mesh dialect clients choose the ids of new tasks: there a message for a foreign task begins one of the same name.
     """
     path = path_of(voice)
-    intruder = Person(client, voice, path, token)
-    victim = Victim.at(client, path)
+    intruder = AuthenticatedTalker(client, voice, path, token)
+    victim = VictimTask.at(client, path)
     before = victim.seen()
     for name, (operation, request) in ATTACKS.items():
         if not voice.has(operation):
             continue
         begins = voice is MESH_VOICE and operation in SENDS
         if begins:  # a name that was not tried before
-            victim = Victim.at(client, path)
+            victim = VictimTask.at(client, path)
             before = victim.seen()
         for task in victim.tasks:
             nobodys = f"nobodys-{task.id}"
-            nowhere = tried(intruder, operation, request(nobodys), nobodys)
-            assert tried(intruder, operation, request(task.id), task.id) == nowhere, name
+            nowhere = attempt(intruder, operation, request(nobodys), nobodys)
+            assert attempt(intruder, operation, request(task.id), task.id) == nowhere, name
             assert begins or nowhere[0] != 200 or "error" in nowhere[1], name
             assert not begins or "['mine'] {} []" in nowhere[1]
         if begins:
@@ -181,10 +181,10 @@ def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, voice: 
 
 @EVERYBODY
 @EVERY_VOICE
-def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, voice: Voice, token: str) -> None:
+def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, voice: DialectBinding, token: str) -> None:
     """Who names the conversation of somebody else begins one of their own, and reads nothing of the other one, not even by reference."""
-    victim = Victim.at(client, path_of(voice))
-    intruder = Person(client, voice, path_of(voice), token)
+    victim = VictimTask.at(client, path_of(voice))
+    intruder = AuthenticatedTalker(client, voice, path_of(voice), token)
     first = victim.tasks[0]
     before = victim.seen()
     task_id = f"mine-{first.id}" if voice is MESH_VOICE else None
@@ -199,25 +199,25 @@ def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, voice: Voi
 
 
 @EVERYBODY
-@pytest.mark.parametrize("voice", VOICES, ids=str)
-def test_an_idempotency_key_is_good_for_its_owner_only(client: httpx.Client, voice: Voice, token: str) -> None:
+@pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
+def test_an_idempotency_key_is_good_for_its_owner_only(client: httpx.Client, voice: DialectBinding, token: str) -> None:
     """The same key and the same request of somebody else make another task."""
-    path, request = path_of(voice), request_of("secret", skill="echo", message_id="m-1")
-    answers = [Person(client, voice, path, who).raw(SEND_MESSAGE, request, idempotency_key="k") for who in (ADA, token)]
+    path, request = path_of(voice), build_send_request("secret", skill="echo", message_id="m-1")
+    answers = [AuthenticatedTalker(client, voice, path, who).call_raw(SEND_MESSAGE, request, idempotency_key="k") for who in (ADA, token)]
     assert [each.status_code for each in answers] == [200, 200]
     assert answers[0].text != answers[1].text
 
 
 def test_a_page_token_opens_no_foreign_list(client: httpx.Client) -> None:
     """Whoever has somebody's token for the next page gets a page of their own tasks with it, or none."""
-    victim = Victim.at(client, "")
+    victim = VictimTask.at(client, "")
     page = victim.ada.list(page_size=1)
     assert page.next_page_token
     for token in INTRUDERS.values():
-        intruder = Person(client, victim.ada.voice, "", token)
+        intruder = AuthenticatedTalker(client, victim.ada.dialect_binding, "", token)
         try:
-            found = intruder.ask(LIST_TASKS, ListTasksRequest(page_size=100, page_token=page.next_page_token))
-        except RefusedError:
+            found = intruder.call(LIST_TASKS, ListTasksRequest(page_size=100, page_token=page.next_page_token))
+        except CallError:
             continue
         assert not {task.id for task in found.tasks} & {task.id for task in victim.tasks}  # type: ignore[union-attr]  # a list is what is answered
 
@@ -225,14 +225,14 @@ def test_a_page_token_opens_no_foreign_list(client: httpx.Client) -> None:
 @pytest.mark.parametrize("operation", ["get", "cancel", "subscribe"])
 def test_a_tenant_is_what_the_token_says(client: httpx.Client, operation: str) -> None:
     """Whoever names another tenant than their own, in the request or in the path, is denied."""
-    victim = Victim.at(client, "")
+    victim = VictimTask.at(client, "")
     asked, request = ATTACKS[operation]
     before = victim.seen()
     for is_jsonrpc in (True, False):
-        same_name = Person(client, Voice(V1_0.name, is_jsonrpc=is_jsonrpc), "", INTRUDERS["another tenant"])
+        same_name = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=is_jsonrpc), "", INTRUDERS["another tenant"])
         for task in victim.tasks:
             with_tenant = request(task.id).model_copy(update={"tenant": "acme"})
-            answer = same_name.raw(asked, with_tenant)
+            answer = same_name.call_raw(asked, with_tenant)
             assert answer.status_code == 403
             assert task.id not in answer.text
     assert victim.seen() == before

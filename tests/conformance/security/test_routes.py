@@ -26,7 +26,7 @@ PUBLIC = re.compile(rf"{HOST_PATH}|/explorer|/schema(/.*)?|{JWKS_PATH}|{LIVE}|{R
 """What is public besides the cards: the host's own pages, the documents about the app, its public keys, and probes."""
 
 VERSIONS = (None, "", "1.0", "0.3", "0.3.0", "9.9", "nonsense")
-TOKEN = {"authorization": f"Bearer {ISSUER.token(org='acme')}"}
+TOKEN = {"authorization": f"Bearer {ISSUER.issue_token(org='acme')}"}
 REFUSED, NOT_THERE, NOT_ALLOWED = 401, 404, 405
 
 MakeApp = Callable[[], Litestar]

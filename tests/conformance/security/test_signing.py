@@ -11,14 +11,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from integration.serving import busy_agent
+from integration.serving import build_test_agent
 from litestar.testing import TestClient
 from peers.peer import ENVIRONMENTS
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.keys import KeySet, published
-from a2a_runtime.crypto.card_signatures import CardSigner, Trust, WrongSignatureError, verified
+from a2a_runtime.auth.keys import KeySet, keys_from_jwks
+from a2a_runtime.crypto.card_signatures import CardSigner, InvalidSignatureError, TrustStore, verify_card
 from a2a_runtime.crypto.keys import PrivateKey, SigningKey
 from a2a_runtime.surface import Surface
 
@@ -34,8 +34,8 @@ def pem_of(key: PrivateKey) -> str:
 
 KEYS = {
     "ES256": SigningKey.generate(),
-    "EdDSA": SigningKey.of_pem(pem_of(Ed25519PrivateKey.generate()), "ed"),
-    "RS256": SigningKey.of_pem(pem_of(generate_private_key(65537, 2048)), "rsa"),
+    "EdDSA": SigningKey.from_pem(pem_of(Ed25519PrivateKey.generate()), "ed"),
+    "RS256": SigningKey.from_pem(pem_of(generate_private_key(65537, 2048)), "rsa"),
 }
 FULL = {
     "name": "Größe \u2028 𝄞",
@@ -77,9 +77,9 @@ def ask(*questions: object) -> Sequence[object]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def trust(key: SigningKey) -> Trust:
+def trust(key: SigningKey) -> TrustStore:
     """Trust one key."""
-    return Trust(published([key.published()]))
+    return TrustStore(keys_from_jwks([key.to_jwk()]))
 
 
 def test_the_sdk_verifies_what_we_sign() -> None:
@@ -89,7 +89,7 @@ def test_the_sdk_verifies_what_we_sign() -> None:
         for card in CARDS.values():
             signatures = [each.to_dict() for each in CardSigner([key]).sign(card)]
             for shown, is_right in (({**card}, True), ({**card, "version": "6.6.6"}, False)):
-                questions.append({"card": {**shown, "signatures": signatures}, "jwk": key.published()})
+                questions.append({"card": {**shown, "signatures": signatures}, "jwk": key.to_jwk()})
                 expected.append(is_right)
     assert ask(*questions) == expected
 
@@ -100,28 +100,28 @@ async def test_we_verify_what_the_sdk_signs() -> None:
     for question, card in zip(questions, ask(*questions), strict=True):
         assert isinstance(card, dict)
         key = KEYS[str(question["alg"])]
-        assert (await verified(card, trust(key)))["name"] == FULL["name"]
-        with pytest.raises(WrongSignatureError):
-            await verified({**card, "version": "6.6.6"}, trust(key))
-        with pytest.raises(WrongSignatureError):
-            await verified(card, Trust(KeySet()))
+        assert (await verify_card(card, trust(key)))["name"] == FULL["name"]
+        with pytest.raises(InvalidSignatureError):
+            await verify_card({**card, "version": "6.6.6"}, trust(key))
+        with pytest.raises(InvalidSignatureError):
+            await verify_card(card, TrustStore(KeySet()))
 
 
 async def test_what_the_sdk_does_not_sign_is_not_believed() -> None:
     """Its only form leaves out requirements without scopes: it takes no other form of ours, and of one of its own we give no requirement."""
     key, card = KEYS["ES256"], CARDS["scheme without scopes"]
     whole, short = [each.to_dict() for each in CardSigner([key]).sign(card)]
-    assert ask(*({"card": {**card, "signatures": [each]}, "jwk": key.published()} for each in (whole, short))) == [False, True]
+    assert ask(*({"card": {**card, "signatures": [each]}, "jwk": key.to_jwk()} for each in (whole, short))) == [False, True]
     (signed,) = ask({"card": card, "pem": pem_of(key.private), "alg": "ES256", "kid": key.key_id})
     assert isinstance(signed, dict)
     assert signed["securityRequirements"]
-    assert "securityRequirements" not in await verified(signed, trust(key))
+    assert "securityRequirements" not in await verify_card(signed, trust(key))
 
 
 async def test_a_served_card_is_signed_for_everybody_who_reads_it() -> None:
     """The document of each version, and the one for both: each reader finds a signature over what it reads."""
     key, other = KEYS["ES256"], KEYS["EdDSA"]
-    surface = Surface(busy_agent(), signer=CardSigner([key, other]), public_url="https://busy.example")
+    surface = Surface(build_test_agent(), signer=CardSigner([key, other]), public_url="https://busy.example")
     with TestClient(create_app(surface, store="memory")) as client:
         path = "/.well-known/agent-card.json"
         combined = client.get(path).json()
@@ -130,5 +130,5 @@ async def test_a_served_card_is_signed_for_everybody_who_reads_it() -> None:
         for each in (key, other):
             for card, dialects in ((combined, (V1_0, V0_3)), (newer, (V1_0,)), (older, (V0_3,))):
                 for dialect in dialects:
-                    assert (await verified(card, trust(each), dialect.name))["name"] == "busy"
-        assert ask(*({"card": card, "jwk": each.published()} for card in (combined, newer) for each in (key, other))) == [True] * 4
+                    assert (await verify_card(card, trust(each), dialect.name))["name"] == "busy"
+        assert ask(*({"card": card, "jwk": each.to_jwk()} for card in (combined, newer) for each in (key, other))) == [True] * 4

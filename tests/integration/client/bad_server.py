@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
-from a2a_runtime.client import JSONRPC, A2AClient, ClientOptions, Limits, Pin, Retries
+from a2a_runtime.client import JSONRPC, A2AClient, ClientOptions, Pin, ResponseLimits, RetryPolicy
 
 NEW = Pin("v1_0", JSONRPC)
 
@@ -44,13 +44,13 @@ class BadServer:
 
     @asynccontextmanager
     async def client(
-        self, pin: Pin = NEW, *, attempts: int = 3, patience: float = 5.0, silence: float = 5.0, limits: Limits | None = None
+        self, pin: Pin = NEW, *, attempts: int = 3, patience: float = 5.0, silence: float = 5.0, limits: ResponseLimits | None = None
     ) -> AsyncGenerator[A2AClient, None]:
         """Serve, and give a client that knows how to talk to it."""
         server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-        retries = Retries(attempts=attempts, first_delay=0.01, keyed=self._keyed)
-        options = ClientOptions(pin=pin, at=self.url, retries=retries, silence=silence, limits=limits or Limits())
+        retries = RetryPolicy(attempts=attempts, initial_delay=0.01, idempotent=self._keyed)
+        options = ClientOptions(pin=pin, interface_url=self.url, retry_policy=retries, stream_idle_timeout=silence, limits=limits or ResponseLimits())
         try:
             async with A2AClient(self.url, timeout=patience, options=options) as client:
                 yield client

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 import httpx
 import pytest
 from integration.client.tls_proxy import Authority, tls_proxy
-from integration.serving import on_a_socket
+from integration.serving import serve_on_socket
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import UnauthenticatedError
@@ -21,34 +21,44 @@ from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Authenticator, Identity
-from a2a_runtime.auth.authenticators import ApiKeys, Certificates, Passwords, Place, User, digest, hash_password
-from a2a_runtime.auth.gate import Checkpoint
-from a2a_runtime.auth.jwks import DiscoveredKeys
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, KeyLocation, MtlsAuthenticator, User, digest_key, hash_password
+from a2a_runtime.auth.gate import AuthGate
+from a2a_runtime.auth.jwks import OidcKeys
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
-from a2a_runtime.auth.keys import published
-from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, CardNotFoundError, ClientCredentials, ClientOptions, NoProofError, Pin, TokenError
-from a2a_runtime.client.auth import Proof
-from a2a_runtime.client.options import CardCheck
-from a2a_runtime.client.signatures import CardNotTrustedError, SignedBy
-from a2a_runtime.crypto.card_signatures import CardSigner, Trust
+from a2a_runtime.auth.keys import keys_from_jwks
+from a2a_runtime.client import (
+    HTTP_JSON,
+    JSONRPC,
+    A2AClient,
+    CardNotFoundError,
+    ClientCredentials,
+    ClientOptions,
+    MissingCredentialsError,
+    Pin,
+    TokenError,
+)
+from a2a_runtime.client.auth import Credential
+from a2a_runtime.client.options import VerifiesCards
+from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier
+from a2a_runtime.crypto.card_signatures import CardSigner, TrustStore
 from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.issuer import Issuer
-from a2a_runtime.testing.receiver import Call, Receiver, Reply
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
 pytestmark = pytest.mark.anyio
 
 USERS = {"ada": User(hash_password("pässword"), Identity("ada"))}
-KEYS = {digest("k-1"): Identity("ada")}
+KEYS = {digest_key("k-1"): Identity("ada")}
 
 
 class Provider:
     """An OpenID Connect provider on this machine: its document, its keys, and tokens for those who have the secret."""
 
     def __init__(self, receiver_port: Callable[[], int]) -> None:
-        self._port, self._issuer = receiver_port, Issuer("")
+        self._port, self._issuer = receiver_port, TokenIssuer("")
         self.given = 0
         self.scopes: list[str] = []
 
@@ -57,37 +67,37 @@ class Provider:
         """Its name, and where it is."""
         return f"http://127.0.0.1:{self._port()}"
 
-    def answer(self, call: Call) -> Reply:
+    def answer(self, call: WebhookRequest) -> WebhookResponse:
         """Answer."""
         match call.path:
             case "/.well-known/openid-configuration":
                 said: object = {"issuer": self.url, "jwks_uri": f"{self.url}/keys", "token_endpoint": f"{self.url}/token"}
             case "/keys":
-                return Reply(200, body=self._issuer.jwks())
+                return WebhookResponse(200, body=self._issuer.jwks())
             case _ if httpx.BasicAuth("me", "s3cret")._auth_header != call.headers.get("authorization"):
-                return Reply(401, body=b'{"error": "invalid_client"}')
+                return WebhookResponse(401, body=b'{"error": "invalid_client"}')
             case _:
                 self.given += 1
                 self.scopes += parse_qs(call.body.decode()).get("scope", [])
                 said = {"access_token": self.token(), "expires_in": 3600}
-        return Reply(200, body=json.dumps(said).encode())
+        return WebhookResponse(200, body=json.dumps(said).encode())
 
     def token(self) -> str:
         """Sign a token."""
         self._issuer.name = self.url
-        return self._issuer.token("ada", scope="tasks")
+        return self._issuer.issue_token("ada", scope="tasks")
 
     def authenticator(self) -> Authenticator:
         """Make what knows its tokens."""
         self._issuer.name = self.url
-        return JwtAuthenticator(DiscoveredKeys(self.url), self._issuer.expected(), open_id_connect_url=f"{self.url}/.well-known/openid-configuration")
+        return JwtAuthenticator(OidcKeys(self.url), self._issuer.validation(), open_id_connect_url=f"{self.url}/.well-known/openid-configuration")
 
 
 @pytest.fixture
 async def provider() -> AsyncGenerator[Provider, None]:
     """A provider."""
     made = Provider(lambda: receiver.port)
-    async with Receiver(made.answer) as receiver:
+    async with WebhookReceiver(made.answer) as receiver:
         yield made
 
 
@@ -104,12 +114,12 @@ def guarded(*authenticators: Authenticator, require: list[dict[str, list[str]]] 
     agent.add("secret", who, only_extended=True)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        surface = Surface(agent, gate=Checkpoint(*authenticators, require=require, same_people=True), signer=signer, public_url=signer and url)
-        with on_a_socket(create_app(surface, store="memory", settings=QUICK), listening=listening):
+        surface = Surface(agent, gate=AuthGate(*authenticators, require=require, shared_subjects=True), signer=signer, public_url=signer and url)
+        with serve_on_socket(create_app(surface, store="memory", settings=FAST_SETTINGS), listening_socket=listening):
             yield url
 
 
-async def subject(url: str, auth: httpx.Auth | str | Mapping[str, Proof] | None, options: ClientOptions | None = None) -> str | None:
+async def subject(url: str, auth: httpx.Auth | str | Mapping[str, Credential] | None, options: ClientOptions | None = None) -> str | None:
     """Ask an agent as whom it sees us."""
     async with A2AClient(url, auth=auth, options=options) as client:
         task = await client.send("x")
@@ -135,16 +145,16 @@ class Way:
     """A gate, and the right and a wrong proof for it."""
 
     authenticator: Callable[[], Authenticator]
-    right: Proof
-    wrong: Proof
+    right: Credential
+    wrong: Credential
 
 
 WAYS = {
-    "key in a header": Way(lambda: ApiKeys(KEYS, scheme="it"), "k-1", "k-2"),
-    "key in the query": Way(lambda: ApiKeys(KEYS, "key", Place.QUERY, scheme="it"), "k-1", "k-2"),
-    "key in a cookie": Way(lambda: ApiKeys(KEYS, "key", Place.COOKIE, scheme="it"), "k-1", "k-2"),
-    "name and password": Way(lambda: Passwords(USERS, scheme="it"), ("ada", "pässword"), ("ada", "x")),
-    "proof of our own": Way(lambda: ApiKeys(KEYS, scheme="it"), Custom(), httpx.BasicAuth("a", "b")),
+    "key in a header": Way(lambda: ApiKeyAuthenticator(KEYS, scheme="it"), "k-1", "k-2"),
+    "key in the query": Way(lambda: ApiKeyAuthenticator(KEYS, "key", KeyLocation.QUERY, scheme="it"), "k-1", "k-2"),
+    "key in a cookie": Way(lambda: ApiKeyAuthenticator(KEYS, "key", KeyLocation.COOKIE, scheme="it"), "k-1", "k-2"),
+    "name and password": Way(lambda: BasicAuthenticator(USERS, scheme="it"), ("ada", "pässword"), ("ada", "x")),
+    "proof of our own": Way(lambda: ApiKeyAuthenticator(KEYS, scheme="it"), Custom(), httpx.BasicAuth("a", "b")),
 }
 PINS = [Pin(V1_0.name, JSONRPC), Pin(V1_0.name, HTTP_JSON), Pin(V0_3.name, JSONRPC)]
 
@@ -157,7 +167,7 @@ async def test_a_proof_is_shown_as_the_card_says(way: Way) -> None:
             assert await subject(url, {"it": way.right, "other": "t0ken"}, ClientOptions(pin=pin)) == "ada"
         with pytest.raises(UnauthenticatedError):
             await subject(url, {"it": way.wrong})
-        with pytest.raises(NoProofError, match="asks for it; there are proofs for other"):
+        with pytest.raises(MissingCredentialsError, match="asks for it; there are proofs for other"):
             await subject(url, {"other": "t0ken"})
 
 
@@ -168,7 +178,7 @@ async def test_tokens_come_from_where_we_say(provider: Provider) -> None:
         assert provider.given == 0
         proofs = (
             ClientCredentials(f"{provider.url}/token", "me", "s3cret", scopes=["tasks"]),
-            ClientCredentials.of_issuer(provider.url, "me", "s3cret", scopes=["tasks"]),
+            ClientCredentials.from_issuer(provider.url, "me", "s3cret", scopes=["tasks"]),
         )
         for number, proof in enumerate(proofs, 1):
             assert [await subject(url, {"bearer": proof}) for _ in range(3)] == ["ada"] * 3
@@ -183,7 +193,7 @@ async def test_a_provider_that_gives_no_token_is_an_error_of_ours(provider: Prov
     with guarded(provider.authenticator()) as url:
         for proof, said in (
             (ClientCredentials(f"{provider.url}/token", "me", "wr0ng"), "invalid_client"),
-            (ClientCredentials.of_issuer(f"{provider.url}/", "me", "s3cret"), "does not say where it gives tokens"),
+            (ClientCredentials.from_issuer(f"{provider.url}/", "me", "s3cret"), "does not say where it gives tokens"),
         ):
             with pytest.raises(TokenError, match=said) as raised:
                 await subject(url, {"bearer": proof})
@@ -194,17 +204,17 @@ async def test_a_provider_that_gives_no_token_is_an_error_of_ours(provider: Prov
 async def test_a_certificate_is_shown_by_the_connection(tmp_path: Path) -> None:
     """Alone, or together with a key; without one, or with that of somebody else, nobody comes in."""
     authority = Authority.at(tmp_path)
-    certificates = Certificates(["127.0.0.1"], callers={"CN=ada": Identity("ada")})
+    certificates = MtlsAuthenticator(["127.0.0.1"], callers={"CN=ada": Identity("ada")})
     both = [{"mtls": [], "apiKey": []}]
     ada, eve, nobody = authority.client("ada"), authority.client("eve"), authority.client()
     for require, more in (([{"mtls": []}], {}), (both, {"apiKey": "k-1"})):
-        with guarded(certificates, ApiKeys(KEYS), require=require) as inside:
+        with guarded(certificates, ApiKeyAuthenticator(KEYS), require=require) as inside:
             async with tls_proxy(httpx.URL(inside).port or 0, authority) as url:
                 assert await subject(url, {"mtls": ada, **more}) == "ada"
                 for context in (eve, nobody):
                     with pytest.raises(UnauthenticatedError):
                         await subject(url, {"mtls": context, **more})
-    with guarded(certificates, ApiKeys(KEYS), require=both) as inside:
+    with guarded(certificates, ApiKeyAuthenticator(KEYS), require=both) as inside:
         async with tls_proxy(httpx.URL(inside).port or 0, authority) as url:
             with pytest.raises(UnauthenticatedError):
                 await subject(url, {"mtls": ada, "apiKey": "k-2"})
@@ -217,48 +227,48 @@ async def test_a_certificate_is_shown_by_the_connection(tmp_path: Path) -> None:
 async def test_the_card_for_known_callers_is_checked_like_the_public_one(pin: Pin) -> None:
     """Signed by whom we trust; by somebody else it is an error, or a warning for those who only want to know."""
     ours, theirs = SigningKey.generate(), SigningKey.generate()
-    trust, mistrust = (Trust(published([key.published()])) for key in (ours, theirs))
-    with guarded(ApiKeys(KEYS), signer=CardSigner([ours])) as url:
+    trust, mistrust = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (ours, theirs))
+    with guarded(ApiKeyAuthenticator(KEYS), signer=CardSigner([ours])) as url:
 
-        async def names(check: CardCheck | None) -> list[str]:
-            async with A2AClient(url, auth={"apiKey": "k-1"}, options=ClientOptions(pin=pin, check_card=check)) as client:
-                return [skill.id for skill in (await client.extended_card()).skills]
+        async def names(check: VerifiesCards | None) -> list[str]:
+            async with A2AClient(url, auth={"apiKey": "k-1"}, options=ClientOptions(pin=pin, card_verifier=check)) as client:
+                return [skill.id for skill in (await client.get_extended_card()).skills]
 
-        assert await names(SignedBy(trust)) == await names(None) == ["who", "secret"]
-        assert await names(ButTheFirst(SignedBy(mistrust, required=False))) == ["who", "secret"]
+        assert await names(CardVerifier(trust)) == await names(None) == ["who", "secret"]
+        assert await names(ButTheFirst(CardVerifier(mistrust, required=False))) == ["who", "secret"]
         with pytest.raises(CardNotTrustedError):
-            await names(ButTheFirst(SignedBy(mistrust)))
+            await names(ButTheFirst(CardVerifier(mistrust)))
 
 
 class ButTheFirst:
     """Checks every card but the first: the public one."""
 
-    def __init__(self, check: SignedBy) -> None:
+    def __init__(self, check: CardVerifier) -> None:
         self._check, self._cards = check, 0
 
-    async def check(self, card: bytes, dialect: str, url: str) -> bytes:
+    async def verify(self, card: bytes, dialect: str, url: str) -> bytes:
         """Check a card."""
         self._cards += 1
-        return card if self._cards == 1 else await self._check.check(card, dialect, url)
+        return card if self._cards == 1 else await self._check.verify(card, dialect, url)
 
 
 async def test_nobody_else_is_shown_who_we_are() -> None:
     """A card that has moved to another host is read there without keys and headers of ours; never in the open where it was safe."""
     seen: list[Mapping[str, str]] = []
 
-    def elsewhere(call: Call) -> Reply:
+    def elsewhere(call: WebhookRequest) -> WebhookResponse:
         seen.append(call.headers)
-        return Reply(404)
+        return WebhookResponse(404)
 
-    async with Receiver(elsewhere) as other:
+    async with WebhookReceiver(elsewhere) as other:
         target = f"http://127.0.0.1:{other.port}/agent.json"
-        async with Receiver(lambda _: Reply(302, {"location": target})) as first:
+        async with WebhookReceiver(lambda _: WebhookResponse(302, {"location": target})) as first:
             options = ClientOptions(headers={"X-Own": "s3cret"})
             async with A2AClient(f"http://127.0.0.1:{first.port}/card.json", auth=Shown(), options=options) as client:
                 with pytest.raises(CardNotFoundError):
-                    await client.card()
-            assert first.calls[0].headers["x-api-key"] == "k-1"
-            assert first.calls[0].headers["x-own"] == "s3cret"
+                    await client.get_card()
+            assert first.requests[0].headers["x-api-key"] == "k-1"
+            assert first.requests[0].headers["x-own"] == "s3cret"
     assert [(each.get("x-api-key"), each.get("x-own"), each.get("authorization")) for each in seen] == [(None, None, None)]
 
 

@@ -16,16 +16,16 @@ from a2a_runtime.client import (
     A2AClient,
     ClientOptions,
     ClosedError,
-    Limits,
-    LostError,
-    OversizeAnswerError,
+    ConnectError,
+    ConnectionLostError,
+    InvalidResponseError,
     Pin,
-    Retries,
-    SilenceError,
-    StatusError,
+    ResponseLimits,
+    ResponseTimeoutError,
+    ResponseTooLargeError,
+    RetryPolicy,
     StreamLostError,
-    UnreachableError,
-    UnreadableAnswerError,
+    UnexpectedStatusError,
 )
 
 pytestmark = pytest.mark.anyio
@@ -38,19 +38,19 @@ DONE = b'{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_S
 
 
 ANSWERS: dict[str, tuple[bytes, Pin, type[Exception], str]] = {
-    "a web page": (answer(b"<html>", media_type="text/html"), NEW, UnreadableAnswerError, "<html>"),
-    "half of an answer": (answer(enveloped(TASK)[:40]), NEW, UnreadableAnswerError, "GetTask"),
-    "nothing": (answer(b""), NEW, UnreadableAnswerError, "GetTask"),
-    "something else": (answer(enveloped(b'{"id":5}')), NEW, UnreadableAnswerError, "GetTask"),
-    "no result": (answer(b'{"jsonrpc":"2.0","id":"1"}'), NEW, UnreadableAnswerError, "result"),
-    "less than promised": (answer(enveloped(TASK), length=10_000), NEW, LostError, "broke"),
-    "no HTTP": (b"SSH-2.0-OpenSSH\r\n", NEW, LostError, "broke"),
-    "nothing at all": (b"", NEW, LostError, "broke"),
-    "too much": (answer(enveloped(TASK) + b" " * 5000), NEW, OversizeAnswerError, "2000 bytes"),
-    "an error page": (answer(b"oops", "500 Internal Server Error", "text/plain"), NEW, StatusError, "oops"),
-    "a gateway": (answer(b"<html>bad gateway", "502 Bad Gateway", "text/html"), NEW, StatusError, "502"),
+    "a web page": (answer(b"<html>", media_type="text/html"), NEW, InvalidResponseError, "<html>"),
+    "half of an answer": (answer(enveloped(TASK)[:40]), NEW, InvalidResponseError, "GetTask"),
+    "nothing": (answer(b""), NEW, InvalidResponseError, "GetTask"),
+    "something else": (answer(enveloped(b'{"id":5}')), NEW, InvalidResponseError, "GetTask"),
+    "no result": (answer(b'{"jsonrpc":"2.0","id":"1"}'), NEW, InvalidResponseError, "result"),
+    "less than promised": (answer(enveloped(TASK), length=10_000), NEW, ConnectionLostError, "broke"),
+    "no HTTP": (b"SSH-2.0-OpenSSH\r\n", NEW, ConnectionLostError, "broke"),
+    "nothing at all": (b"", NEW, ConnectionLostError, "broke"),
+    "too much": (answer(enveloped(TASK) + b" " * 5000), NEW, ResponseTooLargeError, "2000 bytes"),
+    "an error page": (answer(b"oops", "500 Internal Server Error", "text/plain"), NEW, UnexpectedStatusError, "oops"),
+    "a gateway": (answer(b"<html>bad gateway", "502 Bad Gateway", "text/html"), NEW, UnexpectedStatusError, "502"),
     "busy": (answer(b"", "503 Service Unavailable"), NEW, UnavailableError, "unavailable"),
-    "elsewhere": (answer(b"", "302 Found"), NEW, StatusError, "302"),
+    "elsewhere": (answer(b"", "302 Found"), NEW, UnexpectedStatusError, "302"),
     "an error with the status of an error": (
         answer(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no"}}', "404 Not Found"),
         NEW,
@@ -66,7 +66,7 @@ ANSWERS: dict[str, tuple[bytes, Pin, type[Exception], str]] = {
 async def test_bad_answers(said: bytes, pin: Pin, kind: type[Exception], text: str) -> None:
     """Each is an error that says what is wrong; none is taken for an answer."""
     server = BadServer(said)
-    async with server.client(pin, attempts=2, limits=Limits(answer=2000)) as client:
+    async with server.client(pin, attempts=2, limits=ResponseLimits(response_bytes=2000)) as client:
         with pytest.raises(kind, match=text):
             await client.get("t")
 
@@ -129,9 +129,9 @@ async def test_a_message_is_sent_once_to_an_agent_that_may_know_nothing_of_keys(
     """It has perhaps done it, and would do it again: neither a call nor the begin of a stream is repeated."""
     server = BadServer(said)
     async with server.client() as client:
-        with pytest.raises((LostError, UnavailableError)):
+        with pytest.raises((ConnectionLostError, UnavailableError)):
             await client.send("pay")
-        with pytest.raises((LostError, UnavailableError)):
+        with pytest.raises((ConnectionLostError, UnavailableError)):
             await collected(client)
     assert len(server.asked) == 2
 
@@ -140,7 +140,7 @@ async def test_what_has_no_key_is_asked_once() -> None:
     """To cancel twice is not the same as to cancel once."""
     server = BadServer(b"")
     async with server.client() as client:
-        with pytest.raises(LostError):
+        with pytest.raises(ConnectionLostError):
             await client.cancel("t")
     assert len(server.asked) == 1
 
@@ -149,15 +149,15 @@ async def test_silence() -> None:
     """An agent that does not answer may be at it: a message is not sent again."""
     server = BadServer(None)
     async with server.client(patience=0.2) as client:
-        with pytest.raises(SilenceError):
+        with pytest.raises(ResponseTimeoutError):
             await client.send("hello")
     assert len(server.asked) == 1
 
 
 async def test_nobody_there() -> None:
     """A refused connection says so, after some attempts."""
-    async with A2AClient("http://127.0.0.1:9/", options=ClientOptions(retries=Retries(attempts=2, first_delay=0.01))) as client:
-        with pytest.raises(UnreachableError, match=r"127\.0\.0\.1:9"):
+    async with A2AClient("http://127.0.0.1:9/", options=ClientOptions(retry_policy=RetryPolicy(attempts=2, initial_delay=0.01))) as client:
+        with pytest.raises(ConnectError, match=r"127\.0\.0\.1:9"):
             await client.send("hello")
 
 
@@ -215,19 +215,19 @@ BROKEN: dict[str, tuple[bytes, type[Exception], str]] = {
     "an error at once": (answer(b'{"error":{"code":-32004,"message":"no streams"}}'), UnsupportedOperationError, "no streams"),
     "an error within": (stream(WORKING, more=b'data: {"error":{"code":-32603,"message":"oops"}}\n\n'), InternalError, "oops"),
     "an error by name": (stream(WORKING, more=b'event: error\ndata: {"code":-32603,"message":"oops"}\n\n'), InternalError, "oops"),
-    "a web page": (answer(b"<html>", media_type="text/html"), UnreadableAnswerError, "<html>"),
-    "a frame of something else": (stream(WORKING, b'{"new":1}'), UnreadableAnswerError, "SendStreamingMessage"),
-    "a frame of nonsense": (stream(WORKING, more=b"data: hello\n\n"), UnreadableAnswerError, "hello"),
-    "a line without an end": (stream(WORKING, more=b"data: " + b"x" * 5000), OversizeAnswerError, "2000"),
+    "a web page": (answer(b"<html>", media_type="text/html"), InvalidResponseError, "<html>"),
+    "a frame of something else": (stream(WORKING, b'{"new":1}'), InvalidResponseError, "SendStreamingMessage"),
+    "a frame of nonsense": (stream(WORKING, more=b"data: hello\n\n"), InvalidResponseError, "hello"),
+    "a line without an end": (stream(WORKING, more=b"data: " + b"x" * 5000), ResponseTooLargeError, "2000"),
     "broken over and over": (stream(WORKING), StreamLostError, "ended before"),
-    "an error page": (answer(b"oops", "500 Internal Server Error"), StatusError, "oops"),
+    "an error page": (answer(b"oops", "500 Internal Server Error"), UnexpectedStatusError, "oops"),
 }
 
 
 @pytest.mark.parametrize(("said", "kind", "text"), BROKEN.values(), ids=BROKEN.keys())
 async def test_streams_that_break_say_so(said: bytes, kind: type[Exception], text: str) -> None:
     """None ends as if all were well."""
-    async with BadServer(said).client(limits=Limits(event=2000)) as client:
+    async with BadServer(said).client(limits=ResponseLimits(event_bytes=2000)) as client:
         with pytest.raises(kind, match=text):
             await collected(client)
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 from integration.client.proxy import CuttingProxy
-from integration.serving import EXTENSION, LINE_ENDS, Waiting, busy_agent, busy_app, on_a_socket
+from integration.serving import EXTENSION, LINE_ENDS, BlockingHandler, build_test_agent, build_test_app, serve_on_socket
 
 from a2a_contract.errors import (
     A2AError,
@@ -22,8 +22,8 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState
 from a2a_runtime.agent import Capabilities
 from a2a_runtime.auth.gate import PresenceGate
-from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, LostError, Pin, Retries, SendOptions, TaskEvent
-from a2a_runtime.idempotency import is_promised
+from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, ConnectionLostError, Pin, RetryPolicy, SendOptions, TaskEvent
+from a2a_runtime.idempotency import supports_idempotency
 from a2a_runtime.surface import Limits, Surface
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +36,7 @@ PINS = {
     "0.3 HTTP+JSON": Pin("v0_3", HTTP_JSON),
     "0.3 HTTP+JSON in ProtoJSON": Pin("v0_3_proto", HTTP_JSON),
 }
-WAITING = Waiting()
+WAITING = BlockingHandler()
 
 
 def skill(name: str) -> SendOptions:
@@ -47,7 +47,7 @@ def skill(name: str) -> SendOptions:
 @pytest.fixture(scope="module")
 def agent() -> Iterator[str]:
     """Our own agent on a socket."""
-    with on_a_socket(busy_app(Surface(busy_agent(WAITING), limits=Limits(keep_alive=0.2)))) as client:
+    with serve_on_socket(build_test_app(Surface(build_test_agent(WAITING), limits=Limits(keep_alive_interval=0.2)))) as client:
         yield str(client.base_url)
 
 
@@ -120,7 +120,7 @@ async def test_listing(client: A2AClient) -> None:
     """Page after page, filtered."""
     first = a_task(await client.send("0"))
     rest = [a_task(await client.send(str(number), context_id=first.context_id)) for number in range(1, 5)]
-    listed = [task async for task in client.list(context_id=first.context_id, state=State.COMPLETED, page_size=2, artifacts=True)]
+    listed = [task async for task in client.list(context_id=first.context_id, state=State.COMPLETED, page_size=2, include_artifacts=True)]
     assert [task.id for task in listed] == [task.id for task in reversed([first, *rest])]
     assert all(task.artifacts for task in listed)
 
@@ -164,7 +164,7 @@ async def test_extensions_are_asked_for(agent: str) -> None:
 
 async def test_mesh_is_spoken_where_it_is_pinned() -> None:
     """The early form has a card of its own, which says nothing of versions."""
-    app = busy_app(Surface(busy_agent(), "/mesh", dialects=frozenset({"mesh"}), only=frozenset({"echo"})))
+    app = build_test_app(Surface(build_test_agent(), "/mesh", dialects=frozenset({"mesh"}), only=frozenset({"echo"})))
     options = ClientOptions(pin=Pin("mesh"))
     async with app.lifespan(), A2AClient("http://agent/mesh", transport=httpx.ASGITransport(app), options=options) as client:
         assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
@@ -173,7 +173,7 @@ async def test_mesh_is_spoken_where_it_is_pinned() -> None:
 
 async def test_an_agent_that_does_not_stream() -> None:
     """Its one answer is the one event."""
-    app = busy_app(Surface(busy_agent(capabilities=Capabilities(streaming=False))))
+    app = build_test_app(Surface(build_test_agent(capabilities=Capabilities(streaming=False))))
     async with app.lifespan(), A2AClient("http://agent", transport=httpx.ASGITransport(app)) as client:
         [event] = [event async for event in client.stream("a")]
     assert isinstance(event, Task)
@@ -182,15 +182,15 @@ async def test_an_agent_that_does_not_stream() -> None:
 
 async def test_in_process_with_a_token() -> None:
     """An app in the same process is talked to without a socket; a token is shown with every request."""
-    app = busy_app(Surface(busy_agent(), gate=PresenceGate()))
+    app = build_test_app(Surface(build_test_agent(), gate=PresenceGate()))
     async with app.lifespan():
         async with A2AClient("http://agent", auth="secret", transport=httpx.ASGITransport(app)) as client:
             assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
             assert texts([event async for event in client.stream("3", options=skill("count"))]) == ["0", "1", "2"]
             with pytest.raises(ExtendedAgentCardNotConfiguredError):
-                await client.extended_card()
+                await client.get_extended_card()
         async with A2AClient("http://agent", transport=httpx.ASGITransport(app)) as client:
-            assert (await client.card()).name == "busy"
+            assert (await client.get_card()).name == "busy"
             with pytest.raises(UnauthenticatedError):
                 await client.send("a")
 
@@ -199,7 +199,7 @@ async def test_in_process_with_a_token() -> None:
 async def test_a_stream_over_a_breaking_network(proxy: CuttingProxy, pin: Pin) -> None:
     """Wherever connections are cut, in the middle of a frame too, no chunk is lost and none comes twice."""
     proxy.cuts = [1500, 700, 431, 1333, 900]
-    async with A2AClient(proxy.url, options=ClientOptions(pin=pin, retries=Retries(attempts=10, first_delay=0.01))) as client:
+    async with A2AClient(proxy.url, options=ClientOptions(pin=pin, retry_policy=RetryPolicy(attempts=10, initial_delay=0.01))) as client:
         events = [event async for event in client.stream("25", options=skill("tick"))]
     assert texts(events) == [str(number) for number in range(25)]
     assert proxy.cuts == []
@@ -222,10 +222,13 @@ class Cutting(httpx.ASGITransport):
 @pytest.mark.parametrize("streams", [False, True], ids=["call", "stream"])
 async def test_a_message_whose_answer_is_lost_is_taken_once(streams: bool) -> None:  # noqa: FBT001 - a table
     """Where the card promises it, the message is sent again under its key, and finds the task that it has already made."""
-    app = busy_app(Surface(busy_agent(), only=frozenset({"echo"})))
+    app = build_test_app(Surface(build_test_agent(), only=frozenset({"echo"})))
     cutting = Cutting(app)
-    async with app.lifespan(), A2AClient("http://agent", transport=cutting, options=ClientOptions(retries=Retries(first_delay=0.01))) as client:
-        assert is_promised(await client.card())
+    async with (
+        app.lifespan(),
+        A2AClient("http://agent", transport=cutting, options=ClientOptions(retry_policy=RetryPolicy(initial_delay=0.01))) as client,
+    ):
+        assert supports_idempotency(await client.get_card())
         _ = [event async for event in client.stream("pay")] if streams else await client.send("pay")
         assert cutting.asked == 2
         assert len([task async for task in client.list()]) == 1
@@ -234,11 +237,14 @@ async def test_a_message_whose_answer_is_lost_is_taken_once(streams: bool) -> No
 @pytest.mark.parametrize("streams", [False, True], ids=["call", "stream"])
 async def test_a_message_is_not_sent_again_where_nobody_promises_to_take_it_once(streams: bool) -> None:  # noqa: FBT001 - a table
     """An agent with answers that are no tasks, which are kept nowhere, promises nothing."""
-    app = busy_app(Surface(busy_agent()))
+    app = build_test_app(Surface(build_test_agent()))
     cutting = Cutting(app)
-    async with app.lifespan(), A2AClient("http://agent", transport=cutting, options=ClientOptions(retries=Retries(first_delay=0.01))) as client:
-        assert not is_promised(await client.card())
-        with pytest.raises(LostError):
+    async with (
+        app.lifespan(),
+        A2AClient("http://agent", transport=cutting, options=ClientOptions(retry_policy=RetryPolicy(initial_delay=0.01))) as client,
+    ):
+        assert not supports_idempotency(await client.get_card())
+        with pytest.raises(ConnectionLostError):
             _ = [event async for event in client.stream("pay")] if streams else await client.send("pay")
         assert cutting.asked == 1
         assert len([task async for task in client.list()]) == 1

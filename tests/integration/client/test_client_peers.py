@@ -20,8 +20,8 @@ from a2a_contract.errors import (
 )
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState, TaskStatusUpdateEvent
-from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, LineError, Pin, SendOptions, TaskEvent, TaskStream
-from a2a_runtime.idempotency import is_promised
+from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, SendOptions, TaskEvent, TaskStream, TransportError
+from a2a_runtime.idempotency import supports_idempotency
 
 pytestmark = [pytest.mark.anyio, pytest.mark.peer]
 
@@ -78,9 +78,9 @@ def a_task(answer: Task | Message) -> Task:
 
 async def test_the_card_says_how_to_talk(client: A2AClient, peer: Peer) -> None:
     """The card is read in the agent's own form."""
-    card = await client.card()
+    card = await client.get_card()
     assert (card.name, card.skills[0].id) == ("Peer", "echo")
-    assert (await client._line.voice()).interface.dialect.name == peer.dialect
+    assert (await client._connection.resolve_protocol()).interface.dialect.name == peer.dialect
 
 
 async def test_a_message_is_answered_by_a_task(client: A2AClient) -> None:
@@ -178,7 +178,7 @@ async def test_a_finished_task_is_no_longer_streamed(client: A2AClient, peer: Pe
     """Whoever subscribes too late hears so."""
     done = a_task(await client.send("echo a"))
     # Over HTTP+JSON the 0.3 SDK breaks the connection instead of answering.
-    kind = {"v1_0": UnsupportedOperationError, "v0_3": InvalidParamsError, "v0_3_proto": LineError}[peer.dialect]
+    kind = {"v1_0": UnsupportedOperationError, "v0_3": InvalidParamsError, "v0_3_proto": TransportError}[peer.dialect]
     with pytest.raises(kind):
         _ = [event async for event in client.subscribe(done)]
 
@@ -218,12 +218,12 @@ async def test_listing(client: A2AClient, peer: Peer) -> None:
 
 async def test_nobody_else_promises_to_heed_keys(client: A2AClient) -> None:
     """So nothing is sent twice to agents made with the official SDKs."""
-    assert not is_promised(await client.card())
+    assert not supports_idempotency(await client.get_card())
 
 
 async def test_the_extended_card(client: A2AClient) -> None:
     """What only known callers see, in the form that each SDK writes."""
-    card = await client.extended_card()
+    card = await client.get_extended_card()
     assert card.description == "For those who are known."
     assert card.supported_interfaces
 
@@ -231,7 +231,7 @@ async def test_the_extended_card(client: A2AClient) -> None:
 async def test_a_card_in_the_names_of_python(agent_0_3: str) -> None:
     """The SDK's REST app writes its card in snake_case; below its path it is found and read too."""
     async with A2AClient(f"{agent_0_3}/rest") as client:
-        card = await client.card()
+        card = await client.get_card()
         assert [each.protocol_binding for each in card.supported_interfaces] == ["JSONRPC", "HTTP+JSON"]
         assert a_task(await client.send("echo a")).status.state == TaskState.COMPLETED
 

@@ -14,7 +14,7 @@ from a2a_runtime.stores.sqlite import SqliteStore
 
 MakeStore = Callable[[], Store]
 
-OPTIONS = StoreOptions(lease=2.0)
+OPTIONS = StoreOptions(lease_seconds=2.0)
 
 
 @pytest.fixture

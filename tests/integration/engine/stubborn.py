@@ -29,7 +29,7 @@ async def ignores(ctx: TaskContext) -> str:
 
 async def gives_up(ctx: TaskContext) -> str:
     """Look now and then whether to stop."""
-    while not ctx.cancelled:
+    while not ctx.is_cancelled:
         try:
             await asyncio.sleep(0.01)
         except asyncio.CancelledError:

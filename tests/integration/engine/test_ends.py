@@ -15,10 +15,10 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Part
 from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.execution.jobs import BackgroundJob
-from a2a_runtime.execution.run import FAILED
+from a2a_runtime.execution.run import HANDLER_FAILED
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.base import Store
-from a2a_runtime.testing.agent import agent, texts_of, user_message
+from a2a_runtime.testing.agent import artifact_texts, build_user_message, run_agent
 
 pytestmark = pytest.mark.anyio
 
@@ -117,22 +117,22 @@ async def broken_job(_ctx: TaskContext) -> BackgroundJob:
         (detached, State.COMPLETED, {"result": ["built"]}, None),
         (rejects, State.REJECTED, {}, "not today"),
         (fails, State.FAILED, {}, "no data"),
-        (raises, State.FAILED, {}, FAILED),
-        (exits, State.FAILED, {}, FAILED),
-        (cancels_itself, State.FAILED, {}, FAILED),
-        (senseless, State.FAILED, {}, FAILED),
-        (broken_job, State.FAILED, {}, FAILED),
+        (raises, State.FAILED, {}, HANDLER_FAILED),
+        (exits, State.FAILED, {}, HANDLER_FAILED),
+        (cancels_itself, State.FAILED, {}, HANDLER_FAILED),
+        (senseless, State.FAILED, {}, HANDLER_FAILED),
+        (broken_job, State.FAILED, {}, HANDLER_FAILED),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 async def test_every_handler_comes_to_an_end(store: Store, handler: object, state: State, artifacts: dict, said: str | None) -> None:
     """The state, the results and the last word follow from what the handler did; the log is without gaps and ends with the one terminal event."""
-    async with agent(handler, store=store) as one, asyncio.timeout(10):
+    async with run_agent(handler, store=store) as one, asyncio.timeout(10):
         task = await one.send("hi")
         assert State(task.status.state) is state
-        assert texts_of(task) == artifacts
+        assert artifact_texts(task) == artifacts
         assert (task.status.message.parts[0].text if task.status.message else None) == said
-        events = await one.events(task)
+        events = await one.collect_events(task)
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         assert [event.state for event in events if event.state not in {State.SUBMITTED, State.WORKING}] == [state]
         assert b"secret" not in b"".join(event.body for event in events)
@@ -141,7 +141,7 @@ async def test_every_handler_comes_to_an_end(store: Store, handler: object, stat
 async def test_the_log_of_the_process_has_what_the_caller_must_not_see(caplog: pytest.LogCaptureFixture) -> None:
     """The full error stands in the log, and the next task is served."""
     with caplog.at_level(logging.ERROR):
-        async with agent(raises, echo) as one, asyncio.timeout(5):
+        async with run_agent(raises, echo) as one, asyncio.timeout(5):
             await one.send("hi")
             assert State((await one.send("hi", skill="echo")).status.state) is State.COMPLETED
     assert "secret: /etc/passwd" in caplog.text
@@ -149,9 +149,9 @@ async def test_the_log_of_the_process_has_what_the_caller_must_not_see(caplog: p
 
 async def test_a_handler_that_is_done_at_once_needs_two_commits(store: Store) -> None:
     """Nobody can see that such a task was ever at work: it goes from submitted to its end, which is lawful, in one commit."""
-    async with agent(echo, store=store) as one, asyncio.timeout(5):
+    async with run_agent(echo, store=store) as one, asyncio.timeout(5):
         task = await one.send("hi")
-        assert [event.state for event in await one.events(task)] == [State.SUBMITTED, State.SUBMITTED, State.COMPLETED]
+        assert [event.state for event in await one.collect_events(task)] == [State.SUBMITTED, State.SUBMITTED, State.COMPLETED]
         assert (await one.engine.load(one.scope, task.id)).version == 2
 
 
@@ -162,10 +162,10 @@ async def test_a_handler_that_takes_longer_is_seen_at_work(store: Store) -> None
         await asyncio.sleep(0.3)
         return "done"
 
-    async with agent(slow, store=store) as one, asyncio.timeout(5):
-        stored = await one.begin("hi")
-        assert (await one.reached(stored, State.WORKING)).state is State.WORKING
-        assert [event.state for event in await one.events(stored)] == [State.SUBMITTED, State.WORKING, State.WORKING, State.COMPLETED]
+    async with run_agent(slow, store=store) as one, asyncio.timeout(5):
+        stored = await one.start("hi")
+        assert (await one.wait_for_state(stored, State.WORKING)).state is State.WORKING
+        assert [event.state for event in await one.collect_events(stored)] == [State.SUBMITTED, State.WORKING, State.WORKING, State.COMPLETED]
 
 
 async def test_progress_is_a_number_on_the_task_and_on_its_event(store: Store) -> None:
@@ -174,10 +174,10 @@ async def test_progress_is_a_number_on_the_task_and_on_its_event(store: Store) -
     async def reports(ctx: TaskContext) -> None:
         await ctx.status("half", progress=0.5)
 
-    async with agent(reports, store=store) as one, asyncio.timeout(5):
+    async with run_agent(reports, store=store) as one, asyncio.timeout(5):
         task = await one.send("hi")
         assert task.metadata == {"progress": 0.5}
-        assert [b'"metadata":{"progress":0.5}' in event.body for event in await one.events(task)] == [False, True, False]
+        assert [b'"metadata":{"progress":0.5}' in event.body for event in await one.collect_events(task)] == [False, True, False]
 
 
 async def test_everything_in_an_artifact_arrives_as_it_was(store: Store, tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ async def test_everything_in_an_artifact_arrives_as_it_was(store: Store, tmp_pat
                 await mixed.text("too late")
         return json
 
-    async with agent(writes, store=store) as one, asyncio.timeout(5):
+    async with run_agent(writes, store=store) as one, asyncio.timeout(5):
         mixed, result = (await one.send("hi", json)).artifacts or []
         assert mixed.description == "all kinds"
         assert mixed.metadata == {"k": None}
@@ -223,12 +223,12 @@ async def test_a_skill_may_answer_without_a_task() -> None:
             ctx.reject("no")
         return ctx.text.upper()
 
-    async with agent(Skill("quick", quick, answers="message")) as one, asyncio.timeout(5):
-        answer = await one.engine.answer(one.scope, "quick", user_message("hi"))
+    async with run_agent(Skill("quick", quick, answers="message")) as one, asyncio.timeout(5):
+        answer = await one.engine.run_inline(one.scope, "quick", build_user_message("hi"))
         assert (answer.parts[0].text, answer.task_id) == ("HI", None)
-        assert (await one.engine.answer(one.scope, "quick", user_message("refuse"))).parts[0].text == "no"
+        assert (await one.engine.run_inline(one.scope, "quick", build_user_message("refuse"))).parts[0].text == "no"
         with pytest.raises(InvalidAgentResponseError) as error:
-            await one.engine.answer(one.scope, "quick", user_message("break"))
+            await one.engine.run_inline(one.scope, "quick", build_user_message("break"))
         assert "secret" not in error.value.message
 
 
@@ -241,7 +241,7 @@ async def test_a_conversation_remembers(store: Store) -> None:
         said = [part.text for message in await ctx.conversation() for part in message.parts]
         return ctx.reply(f"{(await ctx.state.load())['turns']}: {', '.join(str(text) for text in said)}")
 
-    async with agent(chat, store=store) as one, asyncio.timeout(5):
+    async with run_agent(chat, store=store) as one, asyncio.timeout(5):
         said = [(await one.send(text, context_id=context)).status.message.parts[0].text for text, context in [("a", "1"), ("b", "1"), ("c", "2")]]
         assert said == ["1: a", "2: a, 1: a, b", "1: c"]
 
@@ -257,8 +257,8 @@ async def test_functions_that_block_hold_up_nobody() -> None:
     async def comes(_ctx: TaskContext) -> str:
         return "came"
 
-    async with agent(meets, comes) as one, asyncio.timeout(10):
-        first = await one.begin("hi", skill="meets")
-        assert texts_of(await one.send("hi", skill="comes")) == {"result": ["came"]}
-        assert texts_of(await one.send("hi", skill="meets")) == {"result": ["met"]}
-        assert texts_of(await one.ended(first)) == {"result": ["met"]}
+    async with run_agent(meets, comes) as one, asyncio.timeout(10):
+        first = await one.start("hi", skill="meets")
+        assert artifact_texts(await one.send("hi", skill="comes")) == {"result": ["came"]}
+        assert artifact_texts(await one.send("hi", skill="meets")) == {"result": ["met"]}
+        assert artifact_texts(await one.wait_terminal(first)) == {"result": ["met"]}

@@ -10,13 +10,13 @@ import pytest
 
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import TaskTerminalError
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import SETTLED, Parts, response
+from a2a_runtime.execution.engine import SETTLED, EngineOptions, to_stream_response
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.testing.agent import QUICK, agent
+from a2a_runtime.testing.agent import FAST_SETTINGS, run_agent
 
 pytestmark = pytest.mark.anyio
 
@@ -35,8 +35,8 @@ async def asks(ctx: TaskContext) -> str:
 @pytest.mark.slow
 async def test_a_slow_reader_behind_a_burst_gets_everything() -> None:
     """3,000 events are written as fast as they go; a reader that needs 2 ms for each receives all of them, and the one that ends the task."""
-    async with agent(burst) as one, asyncio.timeout(60):
-        stored, seen = await one.begin("3000"), []
+    async with run_agent(burst) as one, asyncio.timeout(60):
+        stored, seen = await one.start("3000"), []
         async with aclosing(await one.engine.follow(one.scope, stored.wire_id, 0)) as events:
             async for event in events:
                 seen.append((event.seq, event.state))
@@ -53,8 +53,8 @@ async def test_readers_join_while_a_handler_streams(store: Store) -> None:
             yield str(number)
             await asyncio.sleep(0.002)
 
-    async with agent(paced, store=store) as one, asyncio.timeout(30):
-        stored = await one.begin("go")
+    async with run_agent(paced, store=store) as one, asyncio.timeout(30):
+        stored = await one.start("go")
 
         async def read(cursor: int | None, *, leaves_after: int = 10_000) -> list[int]:
             seen = []
@@ -73,27 +73,27 @@ async def test_readers_join_while_a_handler_streams(store: Store) -> None:
         for reader in readers:
             seen = await reader
             assert seen == list(range(seen[0], last + 1))
-        assert one.engine._hub.followed() == 0
+        assert one.engine._hub.count_followed_tasks() == 0
 
 
 async def test_what_a_cursor_means(store: Store) -> None:
     """A cursor gives the rest, of a finished task too; one beyond the end is an error, and so is a snapshot of what has ended."""
-    async with agent(burst, store=store) as one, asyncio.timeout(5):
+    async with run_agent(burst, store=store) as one, asyncio.timeout(5):
         task = await one.send("3")
-        seqs = [event.seq for event in await one.events(task)]
-        assert [event.seq for event in await one.events(task, 3)] == seqs[3:]
-        assert await one.events(task, len(seqs)) == []
+        seqs = [event.seq for event in await one.collect_events(task)]
+        assert [event.seq for event in await one.collect_events(task, 3)] == seqs[3:]
+        assert await one.collect_events(task, len(seqs)) == []
         with pytest.raises(InvalidParamsError, match="6 events"):
-            await one.events(task, len(seqs) + 1)
+            await one.collect_events(task, len(seqs) + 1)
         with pytest.raises(TaskTerminalError):
             await one.engine.follow(one.scope, task.id)
         with pytest.raises(TaskNotFoundError):
-            await one.engine.follow(Scope("/agent", "acme", "eve"), task.id, 0)
+            await one.engine.follow(TaskScope("/agent", "acme", "eve"), task.id, 0)
 
 
 async def test_a_stream_may_end_where_the_task_waits(store: Store) -> None:
     """A dialect chooses whether a question ends the stream; if it does not, the stream goes on with what comes of the answer."""
-    async with agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
         task = await one.send("hi")
         async with aclosing(await one.engine.follow(one.scope, task.id, 0, SETTLED)) as events:
             assert [event.state async for event in events][-1] is State.INPUT_REQUIRED
@@ -101,19 +101,19 @@ async def test_a_stream_may_end_where_the_task_waits(store: Store) -> None:
             assert [event.state async for event in events] == [State.INPUT_REQUIRED]
         async with aclosing(await one.engine.follow(one.scope, task.id)) as events:
             first = await anext(events)
-            assert response(first).model.task.status.message.parts[0].text == "Well?"
-            await one.give(task, "ok")
+            assert to_stream_response(first).model.task.status.message.parts[0].text == "Well?"
+            await one.send_to_task(task, "ok")
             assert [event.state async for event in events][-1] is State.COMPLETED
 
 
 async def test_a_log_that_is_forgotten_is_replaced_by_the_task() -> None:
     """When the events after a cursor are no more, the reader gets the finished task as it is, which ends the stream."""
-    store = MemoryStore(StoreOptions(finished_logs=1))
-    async with agent(burst, store=store) as one, asyncio.timeout(5):
+    store = MemoryStore(StoreOptions(max_finished_logs=1))
+    async with run_agent(burst, store=store) as one, asyncio.timeout(5):
         first, _ = await one.send("3"), await one.send("3")
-        (event,) = await one.events(first, 2)
+        (event,) = await one.collect_events(first, 2)
         assert event.state is State.COMPLETED
-        assert len(response(event).model.task.artifacts[0].parts) == 3
+        assert len(to_stream_response(event).model.task.artifacts[0].parts) == 3
 
 
 async def test_a_deleted_task_ends_its_streams_with_an_error(store: Store) -> None:
@@ -122,9 +122,9 @@ async def test_a_deleted_task_ends_its_streams_with_an_error(store: Store) -> No
     async def waits(_ctx: TaskContext) -> None:
         await asyncio.sleep(1000)
 
-    async with agent(waits, store=store, parts=Parts(settings=replace(QUICK, working_after=1))) as one, asyncio.timeout(10):
-        stored = await one.begin("hi")
-        reader = asyncio.create_task(one.events(stored, 1))
+    async with run_agent(waits, store=store, options=EngineOptions(settings=replace(FAST_SETTINGS, working_delay=1))) as one, asyncio.timeout(10):
+        stored = await one.start("hi")
+        reader = asyncio.create_task(one.collect_events(stored, 1))
         await asyncio.sleep(0.05)
         assert await store.delete_task(one.scope, stored.wire_id)
         with pytest.raises(TaskNotFoundError):

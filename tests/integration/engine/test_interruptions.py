@@ -8,13 +8,13 @@ import pytest
 
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Parts
-from a2a_runtime.execution.run import OUT_OF_TIME
+from a2a_runtime.execution.engine import EngineOptions
+from a2a_runtime.execution.run import TIMED_OUT
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.base import Store
-from a2a_runtime.testing.agent import QUICK, agent
+from a2a_runtime.testing.agent import FAST_SETTINGS, run_agent
 from a2a_runtime.testing.clock import FakeClock
 
 from .stubborn import asks, blocks, breaks_when_stopped, gives_up, ignores, job, sleeps
@@ -27,13 +27,13 @@ HANDLERS = [sleeps, ignores, gives_up, blocks, breaks_when_stopped, job]
 @pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.__name__)
 async def test_cancel_ends_the_task_whatever_the_handler_does(store: Store, handler: object) -> None:
     """The task is canceled, at once or after a short while, and nothing that the handler still writes changes that."""
-    async with agent(handler, store=store) as one, asyncio.timeout(10):
-        stored = await one.begin("hi")
-        await one.reached(stored, State.WORKING)
+    async with run_agent(handler, store=store) as one, asyncio.timeout(10):
+        stored = await one.start("hi")
+        await one.wait_for_state(stored, State.WORKING)
         canceled = await one.engine.cancel(one.scope, stored.wire_id)
         assert canceled.state is State.CANCELED
         await asyncio.sleep(0.1)
-        events = await one.events(stored)
+        events = await one.collect_events(stored)
         assert [event.state for event in events if event.state is not State.SUBMITTED][-1] is State.CANCELED
         assert (await one.engine.load(one.scope, stored.wire_id)).version == canceled.version
 
@@ -46,25 +46,25 @@ async def test_cancel_before_the_handler_has_begun(store: Store) -> None:
         ran.append(1)
         await asyncio.sleep(1000)
 
-    async with agent(notes, store=store) as one, asyncio.timeout(5):
-        stored = await one.begin("hi")
+    async with run_agent(notes, store=store) as one, asyncio.timeout(5):
+        stored = await one.start("hi")
         one.engine.runner.cancel(stored.key)
-        assert State((await one.ended(stored)).status.state) is State.CANCELED
+        assert State((await one.wait_terminal(stored)).status.state) is State.CANCELED
         assert ran in ([], [1])
 
 
 async def test_a_parked_task_is_canceled_directly(store: Store) -> None:
     """Nobody runs it, so nobody has to be told."""
-    async with agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
         task = await one.send("hi")
         assert (await one.engine.cancel(one.scope, task.id)).state is State.CANCELED
 
 
 async def test_canceling_while_the_handler_parks(store: Store) -> None:
     """A cancellation that meets a question ends the task all the same; no task stays parked for ever."""
-    async with agent(asks, store=store) as one, asyncio.timeout(20):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(20):
         for delay in range(20):
-            stored = await one.begin("hi")
+            stored = await one.start("hi")
             for _ in range(delay):
                 await asyncio.sleep(0)
             assert (await one.engine.cancel(one.scope, stored.wire_id)).state is State.CANCELED
@@ -76,18 +76,18 @@ async def test_what_has_ended_cannot_be_canceled(store: Store) -> None:
     async def echo(ctx: TaskContext) -> str:
         return ctx.text
 
-    async with agent(echo, store=store) as one, asyncio.timeout(5):
+    async with run_agent(echo, store=store) as one, asyncio.timeout(5):
         task = await one.send("hi")
         with pytest.raises(TaskNotCancelableError):
             await one.engine.cancel(one.scope, task.id)
         with pytest.raises(TaskNotFoundError):
-            await one.engine.cancel(Scope("/agent", "acme", "eve"), task.id)
+            await one.engine.cancel(TaskScope("/agent", "acme", "eve"), task.id)
 
 
 async def test_cancel_twice_at_once(store: Store) -> None:
     """Repeating a cancel that is under way gives the task."""
-    async with agent(sleeps, store=store) as one, asyncio.timeout(5):
-        stored = await one.begin("hi")
+    async with run_agent(sleeps, store=store) as one, asyncio.timeout(5):
+        stored = await one.start("hi")
         ends = await asyncio.gather(*(one.engine.cancel(one.scope, stored.wire_id) for _ in range(3)), return_exceptions=True)
         assert {getattr(end, "state", TaskNotCancelableError) for end in ends} <= {State.CANCELED, TaskNotCancelableError}
 
@@ -95,10 +95,10 @@ async def test_cancel_twice_at_once(store: Store) -> None:
 @pytest.mark.parametrize("handler", [sleeps, ignores, gives_up, blocks, breaks_when_stopped], ids=lambda handler: handler.__name__)
 async def test_a_run_has_a_time_limit(store: Store, handler: object) -> None:
     """Out of time the task fails, also when the handler does not stop."""
-    async with agent(Skill("slow", handler, timeout=0.05), store=store) as one, asyncio.timeout(10):
-        task = await one.ended(await one.begin("hi"))
+    async with run_agent(Skill("slow", handler, timeout=0.05), store=store) as one, asyncio.timeout(10):
+        task = await one.wait_terminal(await one.start("hi"))
         assert State(task.status.state) is State.FAILED
-        assert task.status.message.parts[0].text == OUT_OF_TIME
+        assert task.status.message.parts[0].text == TIMED_OUT
 
 
 async def test_the_limit_counts_one_run_by_the_clock() -> None:
@@ -110,10 +110,13 @@ async def test_the_limit_counts_one_run_by_the_clock() -> None:
         await asyncio.sleep(1000)
         return str(ctx.deadline)
 
-    async with agent(Skill("slow", asks_then_works, timeout=60), parts=Parts(settings=QUICK, clock=clock)) as one, asyncio.timeout(10):
+    async with (
+        run_agent(Skill("slow", asks_then_works, timeout=60), options=EngineOptions(settings=FAST_SETTINGS, clock=clock)) as one,
+        asyncio.timeout(10),
+    ):
         task = await one.send("hi")
         clock.advance(3600)
-        stored = (await one.give(task, "ok")).stored
+        stored = (await one.send_to_task(task, "ok")).stored
         for _ in range(58):
             clock.advance(1)
             await asyncio.sleep(0.001)
@@ -121,4 +124,4 @@ async def test_the_limit_counts_one_run_by_the_clock() -> None:
         for _ in range(4):
             clock.advance(1)
             await asyncio.sleep(0.001)
-        assert State((await one.ended(stored)).status.state) is State.FAILED
+        assert State((await one.wait_terminal(stored)).status.state) is State.FAILED

@@ -9,11 +9,11 @@ import pytest
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import ContextMismatchError, TaskTerminalError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.stores.base import Store
-from a2a_runtime.testing.agent import agent, texts_of, user_message
+from a2a_runtime.testing.agent import artifact_texts, build_user_message, run_agent
 
 pytestmark = pytest.mark.anyio
 
@@ -46,18 +46,18 @@ async def test_two_questions_then_the_answer(store: Store) -> None:
         calls.append(what)
         return 2**53 + 1
 
-    async with agent(books, store=store) as one, asyncio.timeout(10):
+    async with run_agent(books, store=store) as one, asyncio.timeout(10):
         task = await one.send("please")
         assert State(task.status.state) is State.INPUT_REQUIRED
         assert task.status.message.metadata == {"a2a-gen/question": {"key": "#1"}}
         task = await one.answer(task, "yes")
         assert task.status.message.metadata == {"a2a-gen/question": {"key": "aisle", "schema": BOOLEAN}}
-        assert texts_of(task) == {"offer": ["one seat", "for 9007199254740993"]}
+        assert artifact_texts(task) == {"offer": ["one seat", "for 9007199254740993"]}
         task = await one.answer(task, True)  # noqa: FBT003 - an answer
-        assert texts_of(task) == {"offer": ["one seat", "for 9007199254740993"], "result": ["yes, True, please"]}
+        assert artifact_texts(task) == {"offer": ["one seat", "for 9007199254740993"], "result": ["yes, True, please"]}
         assert words_of(task) == ["please", "Book it?", "yes", "Aisle?", None]
         assert (attempts, calls) == ([1, 2, 3], ["price"])
-        log = b"".join(event.body for event in await one.events(task))
+        log = b"".join(event.body for event in await one.collect_events(task))
         assert [log.count(text) for text in (b'"looking"', b'"asking more"', b'"booking"')] == [1, 1, 1]
 
 
@@ -67,10 +67,10 @@ async def test_authorization_is_waited_for_like_an_answer(store: Store) -> None:
     async def opens(ctx: TaskContext) -> str:
         return f"opened for {(await ctx.require_auth('Sign in at example.org')).text}"
 
-    async with agent(opens, store=store) as one, asyncio.timeout(5):
+    async with run_agent(opens, store=store) as one, asyncio.timeout(5):
         task = await one.send("hi")
         assert State(task.status.state) is State.AUTH_REQUIRED
-        assert texts_of(await one.answer(task, "ada")) == {"result": ["opened for ada"]}
+        assert artifact_texts(await one.answer(task, "ada")) == {"result": ["opened for ada"]}
 
 
 async def test_questions_in_a_task_group_park_the_task(store: Store) -> None:
@@ -81,8 +81,8 @@ async def test_questions_in_a_task_group_park_the_task(store: Store) -> None:
             answer = group.create_task(ctx.ask("Well?"))
         return answer.result().text
 
-    async with agent(asks, store=store) as one, asyncio.timeout(5):
-        assert texts_of(await one.answer(await one.send("hi"), "fine")) == {"result": ["fine"]}
+    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
+        assert artifact_texts(await one.answer(await one.send("hi"), "fine")) == {"result": ["fine"]}
 
 
 async def test_nothing_stays_in_memory_for_a_parked_task() -> None:
@@ -91,12 +91,12 @@ async def test_nothing_stays_in_memory_for_a_parked_task() -> None:
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text
 
-    async with agent(asks) as one, asyncio.timeout(20):
+    async with run_agent(asks) as one, asyncio.timeout(20):
         before = len(asyncio.all_tasks())
         parked = [await one.send("hi") for _ in range(1000)]
         await asyncio.sleep(0.02)
         assert len(asyncio.all_tasks()) == before
-        assert texts_of(await one.answer(parked[500], "ok")) == {"result": ["ok"]}
+        assert artifact_texts(await one.answer(parked[500], "ok")) == {"result": ["ok"]}
 
 
 async def test_a_changed_handler_fails_with_its_reason(store: Store) -> None:
@@ -106,7 +106,7 @@ async def test_a_changed_handler_fails_with_its_reason(store: Store) -> None:
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?", dict(schema))).text
 
-    async with agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
         task = await one.send("hi")
         schema["type"] = "integer"
         task = await one.answer(task, "text")
@@ -124,35 +124,35 @@ async def test_of_many_answers_at_once_one_is_the_answer(store: Store) -> None:
         await asyncio.sleep(0.2)
         return f"{answer}: {len(await ctx.history())}"
 
-    async with agent(asks, store=store) as one, asyncio.timeout(10):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(10):
         task = await one.send("hi")
-        given = await asyncio.gather(*(one.give(task, f"answer {number}") for number in range(8)), return_exceptions=True)
-        task = await one.ended(next(each.stored for each in given if not isinstance(each, BaseException)))
+        given = await asyncio.gather(*(one.send_to_task(task, f"answer {number}") for number in range(8)), return_exceptions=True)
+        task = await one.wait_terminal(next(each.stored for each in given if not isinstance(each, BaseException)))
         assert len(runs) == 1
         accepted = [each for each in given if not isinstance(each, BaseException)]
         assert {type(each) for each in given if isinstance(each, BaseException)} <= {TaskTerminalError}
-        assert texts_of(task) == {"result": [f"{runs[0]}: {2 + len(accepted)}"]}
+        assert artifact_texts(task) == {"result": [f"{runs[0]}: {2 + len(accepted)}"]}
 
 
 @pytest.mark.parametrize(
     ("scope", "members", "error"),
     [
-        (Scope("/agent", "acme", "eve"), {}, TaskNotFoundError),
-        (Scope("/other", "acme", "ada"), {}, TaskNotFoundError),
+        (TaskScope("/agent", "acme", "eve"), {}, TaskNotFoundError),
+        (TaskScope("/other", "acme", "ada"), {}, TaskNotFoundError),
         (None, {"context_id": "another"}, ContextMismatchError),
     ],
     ids=["another caller", "another surface", "another conversation"],
 )
-async def test_a_message_that_does_not_belong_is_refused(store: Store, scope: Scope | None, members: dict, error: type[Exception]) -> None:
+async def test_a_message_that_does_not_belong_is_refused(store: Store, scope: TaskScope | None, members: dict, error: type[Exception]) -> None:
     """A task of others does not exist, and a conversation that is not the task's is named as the mistake."""
 
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text
 
-    async with agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
         task = await one.send("hi")
         with pytest.raises(error):
-            await one.engine.message(scope or one.scope, task.id, user_message("x", **members))
+            await one.engine.send_message(scope or one.scope, task.id, build_user_message("x", **members))
         task = await one.answer(task, "ok")
         with pytest.raises(TaskTerminalError):
-            await one.give(task, "one more")
+            await one.send_to_task(task, "one more")

@@ -10,17 +10,17 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import IdempotencyConflictError
 from a2a_contract.lifecycle import State
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.stores.base import Idempotency, NewTask, Store
-from a2a_runtime.testing.agent import agent, texts_of, user_message
+from a2a_runtime.stores.base import IdempotencyKey, NewTask, Store
+from a2a_runtime.testing.agent import artifact_texts, build_user_message, run_agent
 
 pytestmark = pytest.mark.anyio
 
-SAME = Idempotency("key", b"body", "c-1")
+SAME = IdempotencyKey("key", b"body", "c-1")
 
 
-def wanted(skill: str, promise: Idempotency = SAME) -> NewTask:
+def wanted(skill: str, promise: IdempotencyKey = SAME) -> NewTask:
     """Ask for something under a key."""
-    return NewTask("c-1", user_message("hi"), skill, CANONICAL.name, idempotency=promise)
+    return NewTask("c-1", build_user_message("hi"), skill, CANONICAL.name, idempotency_key=promise)
 
 
 async def test_many_at_once_are_one_task(store: Store) -> None:
@@ -32,17 +32,17 @@ async def test_many_at_once_are_one_task(store: Store) -> None:
         await asyncio.sleep(0.05)
         return "done"
 
-    async with agent(works, store=store) as one, asyncio.timeout(10):
+    async with run_agent(works, store=store) as one, asyncio.timeout(10):
 
         async def ask() -> str:
-            return (await one.engine.settled(await one.engine.start(one.scope, wanted("works")))).wire_id
+            return (await one.engine.wait_settled(await one.engine.start(one.scope, wanted("works")))).wire_id
 
         assert len(set(await asyncio.gather(*(ask() for _ in range(16))))) == 1
         assert len(runs) == 1
         late = await one.engine.start(one.scope, wanted("works"))
-        assert (late.is_new, (await one.engine.settled(late)).state) == (False, State.COMPLETED)
+        assert (late.is_new, (await one.engine.wait_settled(late)).state) == (False, State.COMPLETED)
         with pytest.raises(IdempotencyConflictError):
-            await one.engine.start(one.scope, wanted("works", Idempotency("key", b"another", "c-1")))
+            await one.engine.start(one.scope, wanted("works", IdempotencyKey("key", b"another", "c-1")))
 
 
 async def test_a_repeated_start_of_a_parked_task_finds_it_parked(store: Store) -> None:
@@ -51,9 +51,9 @@ async def test_a_repeated_start_of_a_parked_task_finds_it_parked(store: Store) -
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text
 
-    async with agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
         for _ in range(2):
-            stored = await one.engine.settled(await one.engine.start(one.scope, wanted("asks")))
+            stored = await one.engine.wait_settled(await one.engine.start(one.scope, wanted("asks")))
             assert stored.state is State.INPUT_REQUIRED
 
 
@@ -64,13 +64,13 @@ async def test_a_repeated_answer_is_given_once(store: Store) -> None:
         first, second = await ctx.ask("First?"), await ctx.ask("Second?")
         return f"{first.text} {second.text}"
 
-    async with agent(asks_twice, store=store) as one, asyncio.timeout(10):
+    async with run_agent(asks_twice, store=store) as one, asyncio.timeout(10):
         task = await one.send("hi")
-        said, promise = user_message("one", message_id="m-2"), Idempotency("answer", b"one", "c-1")
+        said, promise = build_user_message("one", message_id="m-2"), IdempotencyKey("answer", b"one", "c-1")
         for _ in range(2):
-            stored = await one.engine.settled(await one.engine.message(one.scope, task.id, said, promise))
+            stored = await one.engine.wait_settled(await one.engine.send_message(one.scope, task.id, said, promise))
             assert stored.task.model.status.message.parts[0].text == "Second?"
         task = await one.answer(task, "two")
-        assert texts_of(task) == {"result": ["one two"]}
-        late = await one.engine.message(one.scope, task.id, said, promise)
+        assert artifact_texts(task) == {"result": ["one two"]}
+        late = await one.engine.send_message(one.scope, task.id, said, promise)
         assert (late.is_new, late.stored.state) == (False, State.COMPLETED)

@@ -13,16 +13,16 @@ import pytest
 
 from a2a_contract.errors import UnavailableError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, Parts
-from a2a_runtime.execution.run import NOT_RESTARTABLE, SHUT_DOWN, TOO_OFTEN
+from a2a_runtime.execution.engine import Engine, EngineOptions
+from a2a_runtime.execution.run import NOT_RESTARTABLE, SERVER_SHUTDOWN, TOO_MANY_RESTARTS
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.stores.base import Change, NewTask, Store
+from a2a_runtime.stores.base import NewTask, Store, TaskChange
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing.agent import QUICK, InProcessAgent, agent, texts_of, user_message
+from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, build_user_message, run_agent
 from a2a_runtime.testing.clock import FakeClock
 
 from .conftest import MakeStore
@@ -38,15 +38,15 @@ async def test_a_shutdown_waits_for_those_who_are_nearly_done(store: Store) -> N
         await asyncio.sleep(0.2)
         return "done"
 
-    engine = Engine(store, Skills(Skill("short", short)), Parts(settings=QUICK))
+    engine = Engine(store, Skills(Skill("short", short)), EngineOptions(settings=FAST_SETTINGS))
     await engine.open()
-    one = InProcessAgent(engine, "short", Scope("a"), None)
-    stored = await one.begin("hi")
+    one = InProcessAgent(engine, "short", TaskScope("a"), None)
+    stored = await one.start("hi")
     closing = asyncio.create_task(engine.close(5))
     await asyncio.sleep(0.01)
     with pytest.raises(UnavailableError):
-        await one.begin("hi")
-    assert State((await one.ended(stored)).status.state) is State.COMPLETED
+        await one.start("hi")
+    assert State((await one.wait_terminal(stored)).status.state) is State.COMPLETED
     async with asyncio.timeout(5):
         await closing
 
@@ -55,40 +55,40 @@ async def test_a_shutdown_waits_for_those_who_are_nearly_done(store: Store) -> N
 async def test_a_durable_store_hands_running_tasks_over(make_store: MakeStore, handler: object) -> None:
     """What is not done when the process must go is gone on with by the next one; what cannot outlive the process fails with that reason."""
     store = make_store()
-    async with agent(Skill("s", handler), store=store) as one, asyncio.timeout(10):
-        stored = await one.begin("hi")
-        await one.reached(stored, State.WORKING)
+    async with run_agent(Skill("s", handler), store=store) as one, asyncio.timeout(10):
+        stored = await one.start("hi")
+        await one.wait_for_state(stored, State.WORKING)
 
     async def finishes(ctx: TaskContext) -> str:
         return f"attempt {ctx.attempt}"
 
-    async with agent(Skill("s", finishes), store=make_store()) as one, asyncio.timeout(10):
-        task = await one.ended(stored)
-        if store.durable:
-            assert texts_of(task) == {"result": ["attempt 2"]}
+    async with run_agent(Skill("s", finishes), store=make_store()) as one, asyncio.timeout(10):
+        task = await one.wait_terminal(stored)
+        if store.is_durable:
+            assert artifact_texts(task) == {"result": ["attempt 2"]}
         else:
-            assert (State(task.status.state), task.status.message.parts[0].text) == (State.FAILED, SHUT_DOWN)
+            assert (State(task.status.state), task.status.message.parts[0].text) == (State.FAILED, SERVER_SHUTDOWN)
 
 
 @pytest.mark.parametrize("handler", [Skill("s", sleeps, restartable=False), Skill("s", job)], ids=["not restartable", "job"])
 async def test_what_cannot_be_run_again_fails_at_shutdown(make_store: MakeStore, handler: Skill) -> None:
     """Handing it over would be a promise that nobody can keep."""
-    async with agent(handler, store=make_store()) as one, asyncio.timeout(10):
-        stored = await one.begin("hi")
-        await one.reached(stored, State.WORKING)
+    async with run_agent(handler, store=make_store()) as one, asyncio.timeout(10):
+        stored = await one.start("hi")
+        await one.wait_for_state(stored, State.WORKING)
         await asyncio.sleep(0.05)
-    async with agent(handler, store=make_store()) as one, asyncio.timeout(10):
-        task = await one.ended(stored)
-        assert (State(task.status.state), task.status.message.parts[0].text) == (State.FAILED, SHUT_DOWN)
+    async with run_agent(handler, store=make_store()) as one, asyncio.timeout(10):
+        task = await one.wait_terminal(stored)
+        assert (State(task.status.state), task.status.message.parts[0].text) == (State.FAILED, SERVER_SHUTDOWN)
 
 
 async def test_parked_tasks_outlive_a_restart(make_store: MakeStore) -> None:
     """A shutdown does not touch them; the answer comes to the next process."""
-    async with agent(asks, store=make_store()) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=make_store()) as one, asyncio.timeout(5):
         task = await one.send("hi")
-    async with agent(asks, store=make_store()) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=make_store()) as one, asyncio.timeout(5):
         assert State((await one.engine.load(one.scope, task.id)).state) is State.INPUT_REQUIRED
-        assert texts_of(await one.answer(task, "still here")) == {"result": ["still here"]}
+        assert artifact_texts(await one.answer(task, "still here")) == {"result": ["still here"]}
 
 
 async def test_a_task_that_must_not_run_twice_fails_when_its_process_is_gone() -> None:
@@ -100,10 +100,10 @@ async def test_a_task_that_must_not_run_twice_fails_when_its_process_is_gone() -
         return "done"
 
     skill = Skill("s", works, restartable=False)
-    async with agent(skill, store=store, parts=Parts(settings=QUICK, clock=clock)) as one, asyncio.timeout(5):
+    async with run_agent(skill, store=store, options=EngineOptions(settings=FAST_SETTINGS, clock=clock)) as one, asyncio.timeout(5):
         begun, fresh = [await idle(one) for _ in range(2)]
-        await store.update_task(one.scope, begun, Change(state=State.WORKING))
-        clock.advance(QUICK.sweep + 1)
+        await store.update_task(one.scope, begun, TaskChange(state=State.WORKING))
+        clock.advance(FAST_SETTINGS.orphan_scan_interval + 1)
         ends = {}
         for key in (begun, fresh):
             event = await one.engine.wait(key, 1)
@@ -120,30 +120,30 @@ async def test_a_task_that_never_comes_to_an_end_is_given_up(tmp_path: Path) -> 
         await asyncio.sleep(1000)
 
     def restarted() -> AbstractAsyncContextManager[InProcessAgent]:
-        return agent(Skill("s", starts_only, restarts=2), store=SqliteStore(tmp_path / "tasks.db"))
+        return run_agent(Skill("s", starts_only, max_restarts=2), store=SqliteStore(tmp_path / "tasks.db"))
 
     async with restarted() as one, asyncio.timeout(10):
-        given = await one.give(await one.send("hi"), "ok")
+        given = await one.send_to_task(await one.send("hi"), "ok")
         cursor = (await one.engine.wait(given.stored.key, given.cursor, frozenset({State.WORKING}))).seq
     for _ in range(2):
         async with restarted() as one, asyncio.timeout(10):
             cursor = (await one.engine.wait(given.stored.key, cursor, frozenset({State.WORKING}))).seq
     async with restarted() as one, asyncio.timeout(10):
-        task = await one.ended(given.stored)
-        assert task.status.message.parts[0].text == TOO_OFTEN
+        task = await one.wait_terminal(given.stored)
+        assert task.status.message.parts[0].text == TOO_MANY_RESTARTS
 
 
 async def idle(one: InProcessAgent) -> str:
     """Create a task that a process has claimed which is no more."""
-    created = await one.engine._store.create_task(one.scope, NewTask("c", user_message("hi"), "s", "v1_0", process="gone"))
+    created = await one.engine._store.create_task(one.scope, NewTask("c", build_user_message("hi"), "s", "v1_0", process="gone"))
     return created.stored.key
 
 
 async def test_threads_of_abandoned_handlers_end_by_themselves() -> None:
     """What such a thread still wants to write is refused, and the thread ends."""
-    async with agent(blocks) as one, asyncio.timeout(5):
-        stored = await one.begin("hi")
-        await one.reached(stored, State.WORKING)
+    async with run_agent(blocks) as one, asyncio.timeout(5):
+        stored = await one.start("hi")
+        await one.wait_for_state(stored, State.WORKING)
         await one.engine.cancel(one.scope, stored.wire_id)
         await asyncio.to_thread(lambda: [each.join(2) for each in threading.enumerate() if each.name == "a2a-handler"])
         assert not [each for each in threading.enumerate() if each.name == "a2a-handler"]
@@ -151,9 +151,9 @@ async def test_threads_of_abandoned_handlers_end_by_themselves() -> None:
 
 async def test_a_shutdown_leaves_stubborn_handlers_behind() -> None:
     """The process does not wait longer than it was told to."""
-    quick = replace(QUICK, stubborn_after=0.05)
+    quick = replace(FAST_SETTINGS, cancel_grace=0.05)
     started = time.monotonic()
-    async with agent(ignores, parts=Parts(settings=quick)) as one:
-        stored = await one.begin("hi")
-        await one.reached(stored, State.WORKING)
+    async with run_agent(ignores, options=EngineOptions(settings=quick)) as one:
+        stored = await one.start("hi")
+        await one.wait_for_state(stored, State.WORKING)
     assert time.monotonic() - started < 0.9

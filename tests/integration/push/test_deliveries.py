@@ -13,27 +13,27 @@ from integration.push.webhooks import HERE, QUICK, SECRETS, bodies, delivering, 
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.lifecycle import State
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Parts
-from a2a_runtime.net.client import GuardedDialler, Limits
+from a2a_runtime.execution.engine import EngineOptions
+from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits
 from a2a_runtime.push.notification import ID_HEADER
-from a2a_runtime.push.sender import Deliverer, Rules
-from a2a_runtime.stores.base import Change, NewTask, Store
+from a2a_runtime.push.sender import PushSender, SenderOptions
+from a2a_runtime.stores.base import NewTask, Store, TaskChange
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.streams.notifier import OverheardBell
-from a2a_runtime.testing.agent import QUICK as QUICK_ENGINE
-from a2a_runtime.testing.agent import agent
-from a2a_runtime.testing.receiver import Call, Receiver, Reply
-from a2a_runtime.testing.store_contract.case import SCOPE, created, new_task
+from a2a_runtime.streams.notifier import TeeNotifier
+from a2a_runtime.testing.agent import FAST_SETTINGS as QUICK_ENGINE
+from a2a_runtime.testing.agent import run_agent
+from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
+from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task, create_task
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_every_event_arrives_once_and_in_order(store: Store) -> None:
     """A receiver in order hears what a stream shows, with everything that its owner wanted in the headers."""
-    async with Receiver() as receiver, delivering(store):
-        task = await created(store, new_task(push=hook(receiver, **SECRETS)))
+    async with WebhookReceiver() as receiver, delivering(store):
+        task = await create_task(store, build_new_task(push_config=hook(receiver, **SECRETS)))
         last = await run(store, task, 20)
-        calls = await receiver.received(last)
+        calls = await receiver.wait_for_requests(last)
         await asyncio.sleep(0.1)
         assert [call.json() for call in calls] == await logged(store, task)
         assert {call.method for call in calls} == {"POST"}
@@ -44,57 +44,57 @@ async def test_every_event_arrives_once_and_in_order(store: Store) -> None:
 
 async def test_each_configuration_hears_in_its_own_dialect(store: Store) -> None:
     """Two clients of one task, one for each version: events for the one, whole tasks for the other."""
-    async with Receiver() as receiver:
-        task = await created(store, new_task(push=hook(receiver, "new")))
+    async with WebhookReceiver() as receiver:
+        task = await create_task(store, build_new_task(push_config=hook(receiver, "new")))
         await store.put_push_config(SCOPE, task.wire_id, hook(receiver, "old"), V0_3.name)
         last = await run(store, task, 0)
         async with delivering(store):
-            await receiver.received(2 * last - 1)
-        assert bodies(receiver.calls, "new") == await logged(store, task)
-        (old,) = bodies(receiver.calls, "old")
+            await receiver.wait_for_requests(2 * last - 1)
+        assert bodies(receiver.requests, "new") == await logged(store, task)
+        (old,) = bodies(receiver.requests, "old")
         assert isinstance(old, dict)
         assert (old["kind"], old["id"], old["status"]["state"]) == ("task", task.wire_id, "completed")
 
 
-TROUBLE: dict[str, Callable[[Call], Reply]] = {
-    "every third answer is 503": lambda call: Reply(503 if call.number % 3 == 0 else 204),
-    "every fourth call is hung up on": lambda call: Reply(hangs_up=call.number % 4 == 0),
-    "some answers come too late": lambda call: Reply(after=0.7 if call.number in {2, 5} else 0),
-    "at first it is away": lambda call: Reply(500 if call.number < 4 else 200, body=b"thanks"),
-    "it wants some rest": lambda call: Reply(429, {"Retry-After": "0"}) if call.number % 2 else Reply(),
+TROUBLE: dict[str, Callable[[WebhookRequest], WebhookResponse]] = {
+    "every third answer is 503": lambda call: WebhookResponse(503 if call.number % 3 == 0 else 204),
+    "every fourth call is hung up on": lambda call: WebhookResponse(should_disconnect=call.number % 4 == 0),
+    "some answers come too late": lambda call: WebhookResponse(delay_seconds=0.7 if call.number in {2, 5} else 0),
+    "at first it is away": lambda call: WebhookResponse(500 if call.number < 4 else 200, body=b"thanks"),
+    "it wants some rest": lambda call: WebhookResponse(429, {"Retry-After": "0"}) if call.number % 2 else WebhookResponse(),
 }
 
 
 @pytest.mark.parametrize("answer", TROUBLE.values(), ids=TROUBLE)
-async def test_trouble_delays_but_loses_nothing(store: Store, answer: Callable[[Call], Reply]) -> None:
+async def test_trouble_delays_but_loses_nothing(store: Store, answer: Callable[[WebhookRequest], WebhookResponse]) -> None:
     """Whatever a receiver does now and then, it hears everything in order, some of it more than once, under the same id."""
-    async with Receiver(answer) as receiver, delivering(store):
-        task = await created(store, new_task(push=hook(receiver)))
+    async with WebhookReceiver(answer) as receiver, delivering(store):
+        task = await create_task(store, build_new_task(push_config=hook(receiver)))
         last = await run(store, task, 8)
-        while len(ids(receiver.calls)) < last:
-            await receiver.received(len(receiver.calls) + 1)
-        assert bodies(receiver.calls) == await logged(store, task)
-        seen = [call.headers[ID_HEADER.lower()] for call in receiver.calls]
-        assert seen == sorted(seen, key=ids(receiver.calls).index)
-        assert await store.push_failures(SCOPE, task.wire_id) == {}
+        while len(ids(receiver.requests)) < last:
+            await receiver.wait_for_requests(len(receiver.requests) + 1)
+        assert bodies(receiver.requests) == await logged(store, task)
+        seen = [call.headers[ID_HEADER.lower()] for call in receiver.requests]
+        assert seen == sorted(seen, key=ids(receiver.requests).index)
+        assert await store.list_push_failures(SCOPE, task.wire_id) == {}
 
 
 async def test_a_slow_receiver_delays_no_task_and_no_other_webhook(store: Store) -> None:
     """Writing goes on while receivers sleep, and those that are awake hear at once."""
 
-    def answer(call: Call) -> Reply:
-        return Reply(after=0.4 if call.path.endswith("/slow") else 0)
+    def answer(call: WebhookRequest) -> WebhookResponse:
+        return WebhookResponse(delay_seconds=0.4 if call.path.endswith("/slow") else 0)
 
-    async with Receiver(answer) as receiver, delivering(store):
-        tasks = [await created(store, new_task(push=hook(receiver, "slow"))) for _ in range(4)]
-        await receiver.received(4)
-        brisk = await created(store, new_task(push=hook(receiver, "brisk")))
+    async with WebhookReceiver(answer) as receiver, delivering(store):
+        tasks = [await create_task(store, build_new_task(push_config=hook(receiver, "slow"))) for _ in range(4)]
+        await receiver.wait_for_requests(4)
+        brisk = await create_task(store, build_new_task(push_config=hook(receiver, "brisk")))
         began = time.monotonic()
         last = await run(store, brisk, 5)
-        while len(ids(receiver.calls, "brisk")) < last:
-            await receiver.received(len(receiver.calls) + 1)
+        while len(ids(receiver.requests, "brisk")) < last:
+            await receiver.wait_for_requests(len(receiver.requests) + 1)
         for task in tasks:
-            await store.update_task(SCOPE, task.key, Change(state=State.WORKING))
+            await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
         assert time.monotonic() - began < 0.4
 
 
@@ -106,71 +106,71 @@ async def test_a_slow_receiver_delays_no_handler_and_no_stream() -> None:
             yield f"{ctx.text} {n}"
 
     store = MemoryStore()
-    async with Receiver(lambda _: Reply(after=0.4)) as receiver, delivering(store) as deliverer:
-        parts = Parts(settings=QUICK_ENGINE, bell=OverheardBell(deliverer))
-        async with agent(count, store=store, parts=parts) as counter:
+    async with WebhookReceiver(lambda _: WebhookResponse(delay_seconds=0.4)) as receiver, delivering(store) as deliverer:
+        parts = EngineOptions(settings=QUICK_ENGINE, notifier=TeeNotifier(deliverer))
+        async with run_agent(count, store=store, options=parts) as counter:
             began = time.monotonic()
-            new = NewTask("c-1", new_task().message, "count", CANONICAL.name, push=hook(receiver))
+            new = NewTask("c-1", build_new_task().message, "count", CANONICAL.name, push_config=hook(receiver))
             accepted = await counter.engine.start(counter.scope, new)
-            events = await counter.events(accepted.stored)
+            events = await counter.collect_events(accepted.stored)
             assert time.monotonic() - began < 0.4
             assert events[-1].state is State.COMPLETED
-            await receiver.received(2)
-            assert [call.json() for call in receiver.calls[:2]] == [json.loads(event.body) for event in events[:2]]
+            await receiver.wait_for_requests(2)
+            assert [call.json() for call in receiver.requests[:2]] == [json.loads(event.body) for event in events[:2]]
 
 
 async def test_a_commit_wakes_the_deliverer() -> None:
     """Who rings need not wait for the next poll, and whoever listens behind the deliverer hears the bell too."""
-    store, behind = MemoryStore(), Heard()
-    rules = Rules(QUICK.patience, poll=60)
-    async with Receiver() as receiver, delivering(store, rules) as deliverer:
-        bell = OverheardBell(deliverer, behind)
+    store, behind = MemoryStore(), RecordingNotifier()
+    rules = SenderOptions(QUICK.retry_policy, poll_interval=60)
+    async with WebhookReceiver() as receiver, delivering(store, rules) as deliverer:
+        bell = TeeNotifier(deliverer, behind)
         await asyncio.sleep(0.1)
-        task = await created(store, new_task(push=hook(receiver)))
-        assert receiver.calls == []
-        bell.ring((task.key,))
-        await receiver.received(1, 1)
+        task = await create_task(store, build_new_task(push_config=hook(receiver)))
+        assert receiver.requests == []
+        bell.notify((task.key,))
+        await receiver.wait_for_requests(1, 1)
         assert behind.keys == [task.key]
 
 
-class Heard:
+class RecordingNotifier:
     """A doorbell that remembers what was rung."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
 
-    def ring(self, keys: object) -> None:
+    def notify(self, keys: object) -> None:
         """Remember."""
         assert isinstance(keys, tuple)
         self.keys += keys
 
-    async def listen(self, hearer: object) -> None:
+    async def listen(self, listener: object) -> None:
         """Hear nothing."""
 
 
 async def test_two_deliverers_share_the_work(store: Store) -> None:
     """Nothing is called twice by both, and the order is kept over both."""
-    async with Receiver() as receiver, delivering(store), delivering(store):
-        tasks = [await created(store, new_task(push=hook(receiver, f"t{n}"))) for n in range(8)]
+    async with WebhookReceiver() as receiver, delivering(store), delivering(store):
+        tasks = [await create_task(store, build_new_task(push_config=hook(receiver, f"t{n}"))) for n in range(8)]
         lasts = await asyncio.gather(*[run(store, task, 5) for task in tasks])
-        await receiver.received(sum(lasts))
+        await receiver.wait_for_requests(sum(lasts))
         await asyncio.sleep(0.1)
-        assert len(receiver.calls) == sum(lasts)
+        assert len(receiver.requests) == sum(lasts)
         for n, task in enumerate(tasks):
-            assert bodies(receiver.calls, f"t{n}") == await logged(store, task)
+            assert bodies(receiver.requests, f"t{n}") == await logged(store, task)
 
 
 async def test_closing_waits_a_little_and_leaves_the_rest(store: Store) -> None:
     """A call that is under way may end; what is not delivered is due for the next process at once."""
-    async with Receiver(lambda call: Reply(after=0.1 if call.number == 1 else 30)) as receiver:
-        dialler = GuardedDialler(HERE, Limits(seconds=40))
-        deliverer = Deliverer(store, dialler, QUICK)
-        await deliverer.open()
-        task = await created(store, new_task(push=hook(receiver)))
+    async with WebhookReceiver(lambda call: WebhookResponse(delay_seconds=0.1 if call.number == 1 else 30)) as receiver:
+        dialler = GuardedHttpClient(HERE, OutboundLimits(timeout_seconds=40))
+        deliverer = PushSender(store, dialler, QUICK)
+        await deliverer.start()
+        task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await run(store, task, 1)
-        await receiver.received(2)
+        await receiver.wait_for_requests(2)
         began = time.monotonic()
-        await deliverer.close(grace=0.2)
+        await deliverer.stop(grace=0.2)
         assert time.monotonic() - began < 1
         await dialler.close()
-        assert [delivery.event.seq for delivery in await store.due(0)] == [2]
+        assert [delivery.event.seq for delivery in await store.claim_due(0)] == [2]

@@ -9,14 +9,14 @@ from integration.push.webhooks import HASTY, HERE, QUICK, SECRETS, bodies, deliv
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.net.client import GuardedDialler
-from a2a_runtime.net.policy import Policy
-from a2a_runtime.push.sender import Deliverer
+from a2a_runtime.net.client import GuardedHttpClient
+from a2a_runtime.net.policy import OutboundPolicy
+from a2a_runtime.push.sender import PushSender
 from a2a_runtime.stores.base import NewTask, Store
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.testing.receiver import Call, Receiver, Reply
+from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 from a2a_runtime.testing.resolver import TableResolver
-from a2a_runtime.testing.store_contract.case import SCOPE, created, new_task
+from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task, create_task
 
 pytestmark = pytest.mark.anyio
 
@@ -25,37 +25,37 @@ pytestmark = pytest.mark.anyio
 async def test_a_refusal_for_good_ends_the_configuration(store: Store, status: int) -> None:
     """It is called once, others hear all, and whoever reads the task sees what has become of it."""
 
-    def answer(call: Call) -> Reply:
-        return Reply(status if call.path.endswith("/gone") else 204)
+    def answer(call: WebhookRequest) -> WebhookResponse:
+        return WebhookResponse(status if call.path.endswith("/gone") else 204)
 
-    async with Receiver(answer) as receiver, delivering(store):
-        task = await created(store, new_task(push=hook(receiver, "gone")))
+    async with WebhookReceiver(answer) as receiver, delivering(store):
+        task = await create_task(store, build_new_task(push_config=hook(receiver, "gone")))
         await store.put_push_config(SCOPE, task.wire_id, hook(receiver, "good"))
         last = await run(store, task, 3)
-        while len(ids(receiver.calls, "good")) < last - 1:
-            await receiver.received(len(receiver.calls) + 1)
+        while len(ids(receiver.requests, "good")) < last - 1:
+            await receiver.wait_for_requests(len(receiver.requests) + 1)
         reason = f"The webhook answered {status}"
         await noted(store, task, "gone", reason)
-        assert {name: failure.reason for name, failure in (await store.push_failures(SCOPE, task.wire_id)).items()} == {"gone": reason}
-        assert len([call for call in receiver.calls if call.path.endswith("/gone")]) == 1
+        assert {name: failure.reason for name, failure in (await store.list_push_failures(SCOPE, task.wire_id)).items()} == {"gone": reason}
+        assert len([call for call in receiver.requests if call.path.endswith("/gone")]) == 1
 
 
 async def test_a_receiver_that_never_answers_well_has_failed_after_some_tries(store: Store) -> None:
     """As many tries as the operator has set, and no more."""
-    async with Receiver(lambda _: Reply(500)) as receiver, delivering(store):
-        task = await created(store, new_task(push=hook(receiver)))
+    async with WebhookReceiver(lambda _: WebhookResponse(500)) as receiver, delivering(store):
+        task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await run(store, task, 3)
         await noted(store, task, "a", "The webhook answered 500; given up after 6 tries")
-        assert len(receiver.calls) == 6
-        assert await store.due(0) == []
+        assert len(receiver.requests) == 6
+        assert await store.claim_due(0) == []
 
 
 async def test_a_url_that_is_not_called_fails_at_once(store: Store) -> None:
     """What got into the store in spite of all checks is not called from there either."""
-    async with Receiver() as receiver, delivering(store, policy=Policy()):
-        task = await created(store, new_task(push=hook(receiver)))
+    async with WebhookReceiver() as receiver, delivering(store, policy=OutboundPolicy()):
+        task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await noted(store, task, "a", "Only https URLs are called")
-        assert receiver.calls == []
+        assert receiver.requests == []
 
 
 async def test_a_name_that_comes_to_lead_inside_is_not_called() -> None:
@@ -63,35 +63,35 @@ async def test_a_name_that_comes_to_lead_inside_is_not_called() -> None:
     store = MemoryStore()
     resolver = TableResolver({"hook.example": ["127.0.0.1", "10.0.0.1", "127.0.0.1"]})
     async with (
-        Receiver(lambda _: Reply(204, {"Connection": "close"})) as receiver,
-        GuardedDialler(HERE, HASTY, resolver=resolver) as dialler,
-        Deliverer(store, dialler, QUICK),
+        WebhookReceiver(lambda _: WebhookResponse(204, {"Connection": "close"})) as receiver,
+        GuardedHttpClient(HERE, HASTY, resolver=resolver) as dialler,
+        PushSender(store, dialler, QUICK),
     ):
         config = TaskPushNotificationConfig(id="a", url=f"http://hook.example:{receiver.port}/a")
-        task = await created(store, new_task(push=config))
+        task = await create_task(store, build_new_task(push_config=config))
         last = await run(store, task, 1)
-        calls = await receiver.received(last)
+        calls = await receiver.wait_for_requests(last)
         assert [call.json() for call in calls] == await logged(store, task)
-        assert len(resolver.questions) == last + 1
+        assert len(resolver.lookups) == last + 1
 
 
 async def test_a_deleted_configuration_hears_nothing_more(store: Store) -> None:
     """Also when its call is just under way."""
-    async with Receiver(lambda _: Reply(after=0.1)) as receiver, delivering(store):
-        task = await created(store, new_task(push=hook(receiver)))
-        await receiver.received(1)
+    async with WebhookReceiver(lambda _: WebhookResponse(delay_seconds=0.1)) as receiver, delivering(store):
+        task = await create_task(store, build_new_task(push_config=hook(receiver)))
+        await receiver.wait_for_requests(1)
         await store.delete_push_config(SCOPE, task.wire_id, "a")
         await run(store, task, 3)
         await asyncio.sleep(0.3)
-        assert len(receiver.calls) == 1
+        assert len(receiver.requests) == 1
 
 
 async def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
     """Not in what is said about failures: no path, query, token or credential."""
     store = MemoryStore()
     caplog.set_level("DEBUG", "a2a_runtime")
-    async with Receiver(lambda _: Reply(500)) as receiver, delivering(store):
-        task = await created(store, new_task(push=hook(receiver, **SECRETS, url=f"{receiver.url}/s3cret-path?key=s3cret-query")))
+    async with WebhookReceiver(lambda _: WebhookResponse(500)) as receiver, delivering(store):
+        task = await create_task(store, build_new_task(push_config=hook(receiver, **SECRETS, url=f"{receiver.url}/s3cret-path?key=s3cret-query")))
         await noted(store, task, "a", "The webhook answered 500; given up after 6 tries")
     assert "has failed" in caplog.text
     assert "s3cret" not in caplog.text
@@ -100,9 +100,9 @@ async def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
 async def test_a_fault_of_ours_is_not_tried_for_ever() -> None:
     """What cannot be written in the dialect of a configuration ends it after some tries, and is in the log; nothing else is held up."""
     store = MemoryStore()
-    async with Receiver() as receiver, delivering(store):
-        task = await created(store, NewTask("c-1", new_task().message, "echo", CANONICAL.name, push=hook(receiver, "good")))
+    async with WebhookReceiver() as receiver, delivering(store):
+        task = await create_task(store, NewTask("c-1", build_new_task().message, "echo", CANONICAL.name, push_config=hook(receiver, "good")))
         await store.put_push_config(SCOPE, task.wire_id, hook(receiver, "odd"), "no such dialect")
         await run(store, task, 0)
         await noted(store, task, "odd", "The notification could not be written; given up after 6 tries")
-        assert len(bodies(receiver.calls, "good")) == 2
+        assert len(bodies(receiver.requests, "good")) == 2

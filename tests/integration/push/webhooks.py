@@ -9,29 +9,29 @@ from contextlib import asynccontextmanager
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
-from a2a_runtime.net.client import GuardedDialler, Limits
-from a2a_runtime.net.policy import Policy
+from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits
+from a2a_runtime.net.policy import OutboundPolicy
 from a2a_runtime.push.notification import ID_HEADER
-from a2a_runtime.push.retry_policy import Patience
-from a2a_runtime.push.sender import FAILURE, Deliverer, Rules
-from a2a_runtime.stores.base import Change, Store, StoredTask
-from a2a_runtime.testing.receiver import Call, Receiver
-from a2a_runtime.testing.store_contract.case import SCOPE, appending
+from a2a_runtime.push.retry_policy import PushRetryPolicy
+from a2a_runtime.push.sender import FAILURE_KEY_PREFIX, PushSender, SenderOptions
+from a2a_runtime.stores.base import Store, StoredTask, TaskChange
+from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest
+from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact
 
-QUICK = Rules(Patience(first_delay=0.02, longest_delay=0.2, tries=6), concurrency=16, poll=0.02, lease=2)
-HASTY = Limits(connect_seconds=0.5, seconds=0.5)
+QUICK = SenderOptions(PushRetryPolicy(initial_delay=0.02, max_delay=0.2, max_attempts=6), concurrency=16, poll_interval=0.02, lease_duration=2)
+HASTY = OutboundLimits(connect_timeout_seconds=0.5, timeout_seconds=0.5)
 SECRETS = {"token": "s3cret-token", "authentication": AuthenticationInfo(scheme="Bearer", credentials="s3cret-credentials")}
-HERE = Policy(loopback=True)
+HERE = OutboundPolicy(allow_loopback=True)
 
 
 @asynccontextmanager
-async def delivering(store: Store, rules: Rules = QUICK, policy: Policy = HERE) -> AsyncIterator[Deliverer]:
+async def delivering(store: Store, rules: SenderOptions = QUICK, policy: OutboundPolicy = HERE) -> AsyncIterator[PushSender]:
     """Deliver what is due, to this machine too."""
-    async with GuardedDialler(policy, HASTY) as dialler, Deliverer(store, dialler, rules) as deliverer:
+    async with GuardedHttpClient(policy, HASTY) as dialler, PushSender(store, dialler, rules) as deliverer:
         yield deliverer
 
 
-def hook(receiver: Receiver, name: str = "a", **members: object) -> TaskPushNotificationConfig:
+def hook(receiver: WebhookReceiver, name: str = "a", **members: object) -> TaskPushNotificationConfig:
     """Make a configuration that leads to a receiver."""
     return TaskPushNotificationConfig.model_validate({"id": name, "url": f"{receiver.url}/{name}"} | members)
 
@@ -39,17 +39,17 @@ def hook(receiver: Receiver, name: str = "a", **members: object) -> TaskPushNoti
 async def run(store: Store, task: StoredTask, chunks: int) -> int:
     """Work on a task and end it; the number of its last event."""
     for n in range(chunks):
-        await store.update_task(SCOPE, task.key, Change(artifacts=[appending("log", str(n))]))
-    written = await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED))
+        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("log", str(n))]))
+    written = await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))
     return written.events[-1].seq
 
 
-def ids(calls: list[Call], name: str = "a") -> list[str]:
+def ids(calls: list[WebhookRequest], name: str = "a") -> list[str]:
     """Say which deliveries one webhook has heard, in the order of their first calls."""
     return list(dict.fromkeys(call.headers[ID_HEADER.lower()] for call in calls if call.path.endswith(f"/{name}")))
 
 
-def bodies(calls: list[Call], name: str = "a") -> list[object]:
+def bodies(calls: list[WebhookRequest], name: str = "a") -> list[object]:
     """Say what one webhook has heard, each delivery once."""
     heard = {call.headers[ID_HEADER.lower()]: call.json() for call in calls if call.path.endswith(f"/{name}")}
     return list(heard.values())
@@ -66,7 +66,7 @@ async def noted(store: Store, task: StoredTask, name: str, reason: str) -> None:
         while True:
             loaded = await store.load_task(SCOPE, task.wire_id)
             assert loaded is not None
-            note = (loaded.task.model.metadata or {}).get(f"{FAILURE}{name}")
+            note = (loaded.task.model.metadata or {}).get(f"{FAILURE_KEY_PREFIX}{name}")
             if note is not None:
                 assert isinstance(note, dict)
                 assert note["reason"] == reason

@@ -23,15 +23,15 @@ from a2a_contract.v1_0 import (
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.engine import Engine, Parts
-from a2a_runtime.service.context import Call, Means
+from a2a_runtime.execution.engine import Engine, EngineOptions
+from a2a_runtime.service.context import CallContext, ServiceDependencies
 from a2a_runtime.service.service import Service
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.surface import Surface, skills_of
-from a2a_runtime.testing.agent import QUICK, user_message
+from a2a_runtime.surface import Surface, collect_skills
+from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
 EVERYTHING = Capabilities(streaming=True, push_notifications=True, extended_agent_card=True)
 
@@ -76,7 +76,7 @@ class Client:
     """Talks to a surface in one dialect."""
 
     service: Service
-    call: Call
+    call: CallContext
 
     def but(self, **changes: object) -> Client:
         """Talk in another way."""
@@ -88,7 +88,7 @@ class Client:
         configuration = SendMessageConfiguration.model_validate(said) if said else None
         tenant = more.pop("tenant", None)
         return SendMessageRequest.model_validate(
-            {"tenant": tenant, "message": user_message(*values, **more), "configuration": configuration, "metadata": {"skillId": skill}}
+            {"tenant": tenant, "message": build_user_message(*values, **more), "configuration": configuration, "metadata": {"skillId": skill}}
         )
 
     async def answer(self, *values: object, **more: object) -> SendMessageResponse:
@@ -140,8 +140,8 @@ def serve(store: Store) -> Serve:
     @asynccontextmanager
     async def served(agent: Agent | None = None, **surface: object) -> AsyncGenerator[Client, None]:
         mounted = Surface(agent or everything(), "/all", **surface)  # type: ignore[arg-type]  # whatever a test says
-        async with Engine(store, skills_of([mounted]), Parts(settings=QUICK)) as engine:
-            yield Client(Service(Means(engine, store)), Call(mounted, Caller("ada"), base_url="http://test/all"))
+        async with Engine(store, collect_skills([mounted]), EngineOptions(settings=FAST_SETTINGS)) as engine:
+            yield Client(Service(ServiceDependencies(engine, store)), CallContext(mounted, Caller("ada"), base_url="http://test/all"))
 
     return served
 

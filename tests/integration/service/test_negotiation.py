@@ -91,7 +91,7 @@ async def test_a_required_extension_must_be_asked_for(serve: Serve) -> None:
         assert raised.value.details == {"extensions": "https://x/needed"}
         knowing = client.but(extensions=("https://x/nice", "https://x/needed", "https://x/strange", "https://x/nice"))
         assert (await knowing.send("hi")).status.state == State.COMPLETED
-        assert knowing.call.activated == ("https://x/nice", "https://x/needed")
+        assert knowing.call.active_extensions == ("https://x/nice", "https://x/needed")
 
 
 async def test_what_an_agent_does_not_declare_it_refuses(serve: Serve) -> None:

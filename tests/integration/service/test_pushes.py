@@ -17,7 +17,7 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
 )
 from a2a_runtime.caller import Caller
-from a2a_runtime.service.context import Means
+from a2a_runtime.service.context import ServiceDependencies
 from a2a_runtime.service.service import Service
 from a2a_runtime.surface import Limits
 
@@ -70,7 +70,7 @@ async def test_credentials_are_never_told(client: Client, task_id: str) -> None:
     listed = await client.service.list_task_push_notification_configs(listing, client.call)
     shown = [made, await get(client, task_id, "a"), *(listed.model.configs or ())]
     assert [each.authentication for each in shown] == [AuthenticationInfo(scheme="Bearer")] * 3
-    stored = await client.service._store.get_push_config(client.call.scope(), task_id, "a")
+    stored = await client.service._store.get_push_config(client.call.task_scope(), task_id, "a")
     assert stored is not None
     assert stored.authentication == SECRET
 
@@ -136,7 +136,7 @@ async def test_a_webhook_that_would_never_be_called_is_refused(client: Client, t
     def check(_url: str) -> None:
         raise InvalidParamsError("Only https URLs are called")
 
-    strict = Client(Service(Means(client.service._engine, client.service._store, check)), client.call)
+    strict = Client(Service(ServiceDependencies(client.service._engine, client.service._store, check)), client.call)
     for attempt, place in (
         (put(strict, task_id), "url"),
         (strict.send("hi", task_push_notification_config={"url": "http://a.b"}), "configuration.taskPushNotificationConfig.url"),
@@ -151,7 +151,7 @@ async def test_a_webhook_that_would_never_be_called_is_refused(client: Client, t
 OWNERS = {
     "one person": (Caller("ada"), "t"),
     "a team": (Caller("ada", team="blue"), None),
-    "all who have some token": (Caller(proofs={"bearer": frozenset()}), None),
+    "all who have some token": (Caller(schemes={"bearer": frozenset()}), None),
     "everybody": (Caller(), None),
 }
 

@@ -11,7 +11,7 @@ from a2a_contract.errors import (
 )
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import Caller
-from a2a_runtime.testing.agent import texts_of
+from a2a_runtime.testing.agent import artifact_texts
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ async def test_a_repeated_answer_is_taken_once(client: Client) -> None:
         again = await first.send("this", task_id=task.id, message_id="m-2")
         assert again.status.state == State.INPUT_REQUIRED
     ended = await last.send("that", task_id=task.id, message_id="m-3")
-    assert texts_of(ended) == {"result": ["this and that"]}
+    assert artifact_texts(ended) == {"result": ["this and that"]}
     assert await last.send("that", task_id=task.id, message_id="m-3") == ended
     assert await first.send("this", task_id=task.id, message_id="m-2") == ended
     with pytest.raises(UnsupportedOperationError):

@@ -7,8 +7,8 @@ import pytest
 from a2a_contract.v1_0 import AgentExtension, SendMessageRequest, Task
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.replay import PLAIN
-from a2a_runtime.testing.agent import texts_of, user_message
+from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO
+from a2a_runtime.testing.agent import artifact_texts, build_user_message
 
 from .conftest import Serve
 
@@ -50,7 +50,7 @@ def curious() -> Agent:
 
     @agent.skill("plain")
     async def plain(ctx: TaskContext) -> str:
-        return str(ctx.request is PLAIN)
+        return str(ctx.request is EMPTY_REQUEST_INFO)
 
     return agent
 
@@ -61,7 +61,7 @@ def request(skill: str) -> SendMessageRequest:
     return SendMessageRequest.model_validate(
         {
             "tenant": "acme",
-            "message": user_message("go").model_copy(update={"metadata": {"mine": True}}),
+            "message": build_user_message("go").model_copy(update={"metadata": {"mine": True}}),
             "configuration": {"accepted_output_modes": ["application/json", "text/*"]},
             "metadata": said,
         }
@@ -101,7 +101,7 @@ async def test_a_later_run_sees_the_same_request(serve: Serve) -> None:
         client = plain.but(extensions=(NICE,))
         asked = (await client.service.send_message(request("later"), client.call)).model.task
         assert asked is not None
-        reply = SendMessageRequest(tenant="acme", message=user_message("yes", task_id=asked.id), metadata={"other": 1})
+        reply = SendMessageRequest(tenant="acme", message=build_user_message("yes", task_id=asked.id), metadata={"other": 1})
         done = (await client.service.send_message(reply, client.call)).model.task
         assert data_of(done) == {**EXPECTED, "caller": "ada", "attempt": 2}
 
@@ -109,4 +109,4 @@ async def test_a_later_run_sees_the_same_request(serve: Serve) -> None:
 async def test_nothing_is_kept_where_nothing_is_said(serve: Serve) -> None:
     """A request that only names its skill costs nothing."""
     async with serve(curious()) as curious_client:
-        assert texts_of(await curious_client.send("go", skill="plain")) == {"result": ["True"]}
+        assert artifact_texts(await curious_client.send("go", skill="plain")) == {"result": ["True"]}

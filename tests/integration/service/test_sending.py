@@ -21,7 +21,7 @@ from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, ListTasksReques
 from a2a_runtime.caller import Caller
 from a2a_runtime.errors import ContextMismatchError, TaskTerminalError
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.testing.agent import texts_of
+from a2a_runtime.testing.agent import artifact_texts
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ async def test_a_send_waits_for_the_end_of_its_task(client: Client, dialect: str
     """Both versions answer with the ended task and all of its results, unless asked otherwise."""
     task = await client.but(dialect=dialect).send("hi")
     assert task.status.state == State.COMPLETED
-    assert texts_of(task) == {"result": ["hi"]}
+    assert artifact_texts(task) == {"result": ["hi"]}
     assert [message.message_id for message in task.history or ()] == ["m-1"]
 
 
@@ -62,7 +62,7 @@ async def test_a_request_that_names_no_skill_means_the_first(client: Client) -> 
     request = client.request("hi").model_copy(update={"metadata": None})
     task = (await client.service.send_message(request, client.call)).model.task
     assert task is not None
-    assert texts_of(task) == {"result": ["hi"]}
+    assert artifact_texts(task) == {"result": ["hi"]}
     named = request.model_copy(update={"message": request.message.model_copy(update={"metadata": {"skillId": "greet"}})})
     assert (await client.service.send_message(named, client.call)).model.message is not None
 
@@ -89,7 +89,7 @@ async def test_a_task_is_continued_several_times_by_its_id_alone(client: Client)
     again = await client.send("this", task_id=task.id, message_id="m-2")
     assert again.status.state == State.INPUT_REQUIRED
     ended = await client.send("that", task_id=task.id, message_id="m-3", context_id=task.context_id)
-    assert texts_of(ended) == {"result": ["this and that"]}
+    assert artifact_texts(ended) == {"result": ["this and that"]}
     said = [part.text for message in ended.history or () for part in message.parts]
     assert said == ["go", "What?", "this", "And then?", "that"]
 
@@ -172,7 +172,7 @@ async def test_a_handler_reads_the_tasks_that_a_message_refers_to(serve: Serve) 
 
     @agent.skill("compare")
     async def compare(ctx: TaskContext) -> list[str]:
-        return [task.id for task in await ctx.referenced()]
+        return [task.id for task in await ctx.referenced_tasks()]
 
     async with serve(agent) as client:
         mine, theirs = await client.send("hi"), await client.but(caller=Caller("bob")).send("hi")

@@ -10,8 +10,8 @@ from report_agent.contract import Chapter, Report, make_surfaces
 from report_agent.handlers import ReportAgent
 
 from a2a_runtime.app import create_app
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.serving import served
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.serving import run_app
 
 REPORT = Report(title="Tea", chapters=[Chapter(title="Leaves", text="They are green.")])
 URL = "http://agent"
@@ -20,7 +20,7 @@ URL = "http://agent"
 @pytest.fixture
 async def transport() -> AsyncGenerator[httpx.AsyncBaseTransport, None]:
     """A way to the agent."""
-    async with served(create_app(*make_surfaces(ReportAgent()), settings=QUICK)) as transport:
+    async with run_app(create_app(*make_surfaces(ReportAgent()), settings=FAST_SETTINGS)) as transport:
         yield transport
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from integration.serving import on_a_socket
+from integration.serving import serve_on_socket
 from report_agent import contract
 from report_agent.contract import make_surfaces
 from report_agent.handlers import ReportAgent
 
 from a2a_gen.entry import main
 from a2a_runtime.app import create_app
-from a2a_runtime.testing.agent import QUICK
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 MESH: dict[str, Any] = {
     "name": "Report Generator",
@@ -36,7 +36,7 @@ MESH: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The example, running."""
-    with on_a_socket(create_app(*make_surfaces(ReportAgent()), settings=QUICK)) as http:
+    with serve_on_socket(create_app(*make_surfaces(ReportAgent()), settings=FAST_SETTINGS)) as http:
         yield str(http.base_url)
 
 

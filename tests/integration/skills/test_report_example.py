@@ -10,7 +10,7 @@ import pytest
 from ruff import find_ruff_bin  # pyright: ignore[reportMissingTypeStubs] - ships no types
 from style.source_files import ROOT
 
-from a2a_gen.commands.init import project
+from a2a_gen.commands.init import render_project
 from a2a_gen.entry import main
 
 EXAMPLE = ROOT / "examples" / "report"
@@ -22,7 +22,7 @@ def test_the_example_is_what_init_writes() -> None:
     """Nobody keeps two copies in step by hand: every file of the example comes from the template, or from a build."""
     files = (path for path in EXAMPLE.rglob("*") if path.is_file() and not set(path.parts) & set(LEFT_BEHIND))
     there = {path.relative_to(EXAMPLE).as_posix(): path.read_text(encoding="utf-8") for path in files}
-    assert {path: text for path, text in there.items() if not path.startswith(MADE)} == dict(project("report-agent", "report"))
+    assert {path: text for path, text in there.items() if not path.startswith(MADE)} == dict(render_project("report-agent", "report"))
 
 
 def test_the_example_is_fresh(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

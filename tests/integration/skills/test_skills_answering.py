@@ -16,8 +16,8 @@ from typing_extensions import override
 
 from a2a_runtime.app import create_app
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.serving import served
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.serving import run_app
 from a2a_runtime.typed_client import FailedError, Progress
 
 pytestmark = pytest.mark.anyio
@@ -54,7 +54,10 @@ class Careless(ReportAgent):
 @pytest.mark.parametrize("skill", ["summarize", "publish"])
 async def test_wrong_output_is_a_failed_task(caplog: pytest.LogCaptureFixture, skill: str) -> None:
     """The caller gets a failed task with a fixed text; the log says which skill, which place, and what is wrong there."""
-    async with served(create_app(*make_surfaces(Careless()), settings=QUICK)) as transport, ReportAgentClient(URL, transport=transport) as client:
+    async with (
+        run_app(create_app(*make_surfaces(Careless()), settings=FAST_SETTINGS)) as transport,
+        ReportAgentClient(URL, transport=transport) as client,
+    ):
         with caplog.at_level(logging.ERROR), pytest.raises(FailedError, match="failed to do this"):
             await (client.summarize(SummaryRequest(text="a")) if skill == "summarize" else client.publish(REPORT))
     (record,) = [each for each in caplog.records if "does not fit" in each.getMessage()]
@@ -65,7 +68,10 @@ async def test_wrong_output_is_a_failed_task(caplog: pytest.LogCaptureFixture, s
 async def test_a_wrong_chunk_ends_the_stream() -> None:
     """Chunks before the wrong one have been given; then the task fails."""
     got: list[Chapter] = []
-    async with served(create_app(*make_surfaces(Careless()), settings=QUICK)) as transport, ReportAgentClient(URL, transport=transport) as client:
+    async with (
+        run_app(create_app(*make_surfaces(Careless()), settings=FAST_SETTINGS)) as transport,
+        ReportAgentClient(URL, transport=transport) as client,
+    ):
         with pytest.raises(FailedError):
             got.extend([chapter async for chapter in client.write_report(ReportRequest(topic="tea"))])
         async with aclosing(client.write_report(ReportRequest(topic="tea"))) as chapters:
@@ -75,7 +81,10 @@ async def test_a_wrong_chunk_ends_the_stream() -> None:
 async def test_closing_a_stream_cancels_its_task() -> None:
     """Who stops listening stops the work."""
     service = Careless()
-    async with served(create_app(*make_surfaces(service), settings=QUICK)) as transport, ReportAgentClient(URL, transport=transport) as client:
+    async with (
+        run_app(create_app(*make_surfaces(service), settings=FAST_SETTINGS)) as transport,
+        ReportAgentClient(URL, transport=transport) as client,
+    ):
         async with aclosing(client.write_report(ReportRequest(topic="forever"))) as chapters:
             await anext(chapters)
         await asyncio.wait_for(service.canceled.wait(), 5)

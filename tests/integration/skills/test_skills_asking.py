@@ -16,10 +16,10 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.app import create_app
 from a2a_runtime.client import A2AClient, ClientOptions, Pin
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.serving import served
-from a2a_runtime.typed_client import Asked, RejectedError, UnansweredError
-from a2a_runtime.typed_client.results import asked
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.serving import run_app
+from a2a_runtime.typed_client import InputRequiredError, PendingQuestion, RejectedError
+from a2a_runtime.typed_client.results import parse_question
 
 pytestmark = pytest.mark.anyio
 
@@ -51,16 +51,16 @@ async def test_a_question_survives_a_restart(tmp_path: Path) -> None:
     """The agent is stopped after it has asked; the next one checks the answer by the same schema, and goes on."""
     store = f"sqlite:///{tmp_path / 'tasks.db'}"
     async with (
-        served(create_app(*make_surfaces(ReportAgent()), store=store, settings=QUICK)) as transport,
+        run_app(create_app(*make_surfaces(ReportAgent()), store=store, settings=FAST_SETTINGS)) as transport,
         A2AClient(URL, transport=transport) as client,
     ):
         task = await client.send(PUBLISH)
         assert isinstance(task, Task)
     async with (
-        served(create_app(*make_surfaces(ReportAgent()), store=store, settings=QUICK)) as transport,
+        run_app(create_app(*make_surfaces(ReportAgent()), store=store, settings=FAST_SETTINGS)) as transport,
         A2AClient(URL, transport=transport) as client,
     ):
-        assert asked(await client.get(task)).schema is not None
+        assert parse_question(await client.get(task)).schema is not None
         with pytest.raises(InvalidParamsError):
             await client.send({"approved": "yes"}, task=task)
         done = await client.send({"approved": True, "by": "Ada"}, task=task)
@@ -70,9 +70,9 @@ async def test_a_question_survives_a_restart(tmp_path: Path) -> None:
 
 async def test_a_client_hears_the_question(transport: httpx.AsyncBaseTransport) -> None:
     """The callback gets the words, what there is to look at, and the schema; its answer may be a model or JSON."""
-    heard: list[Asked] = []
+    heard: list[PendingQuestion] = []
 
-    async def approve(question: Asked) -> object:
+    async def approve(question: PendingQuestion) -> object:
         heard.append(question)
         return {"approved": True, "by": "Ada"}
 
@@ -86,7 +86,7 @@ async def test_a_client_hears_the_question(transport: httpx.AsyncBaseTransport) 
 async def test_a_question_that_nobody_answers(transport: httpx.AsyncBaseTransport) -> None:
     """Without a callback the call says that it was asked; with an answer that does not fit, it says what is wrong before it is sent."""
     async with ReportAgentClient(URL, transport=transport) as client:
-        with pytest.raises(UnansweredError, match="May “Tea” be published"):
+        with pytest.raises(InputRequiredError, match="May “Tea” be published"):
             await client.publish(REPORT)
         with pytest.raises(InvalidParamsError) as refused:
             await client.publish(REPORT, on_ask=lambda _: {"approved": False, "by": "Ada"})

@@ -14,7 +14,7 @@ from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin
-from a2a_runtime.skills.contract import URI
+from a2a_runtime.skills.contract import EXTENSION_URI
 
 pytestmark = pytest.mark.anyio
 
@@ -98,7 +98,7 @@ async def test_questions_are_answered_by_the_same_call(http: httpx.AsyncClient) 
 async def test_cards_name_the_schemas(http: httpx.AsyncClient, version: str) -> None:
     """The card of either version has the id, hash and URL of every schema, and the URL serves what the hash is of."""
     card = (await http.get("/.well-known/agent-card.json", headers={"A2A-Version": version})).json()
-    (extension,) = [each for each in card["capabilities"]["extensions"] if each["uri"] == URI]
+    (extension,) = [each for each in card["capabilities"]["extensions"] if each["uri"] == EXTENSION_URI]
     assert list(extension["params"]["skills"]) == ["summarize", "write-report", "publish"]
     for facts in extension["params"]["skills"].values():
         for use in ("input", "output"):

@@ -13,10 +13,10 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.execution.context import Context
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.schema import TEXT, Law
+from a2a_runtime.skills.schema import TEXT, SchemaValidator
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.serving import served
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.serving import run_app
 
 pytestmark = pytest.mark.anyio
 
@@ -40,21 +40,21 @@ async def test_openapi_describes_the_plain_calls(http: httpx.AsyncClient) -> Non
 async def test_answers_are_what_openapi_says(dialect: Dialect) -> None:
     """Questions, outputs and errors of the plain calls fit the schemas of the document, in the form of every dialect."""
     surface = Surface(make_agent(ReportAgent()), dialects=frozenset((dialect.name,)), only=frozenset(("summarize",)))
-    async with served(create_app(surface, settings=QUICK)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+    async with run_app(create_app(surface, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
         document = (await http.get("/schema/openapi.json")).json()
         responses = document["paths"]["/skills/summarize"]["post"]["responses"]
         for body, status in (({"text": "One. Two."}, "200"), ({"text": "", "sentences": 0}, "400"), (5, "400"), ([{}], "400")):
             answer = await http.post("/skills/summarize", json=body)
             assert str(answer.status_code) == status
             told = responses[status]["content"]["application/json"]["schema"]
-            Law(document["components"]["schemas"][told["$ref"].rpartition("/")[2]] if "$ref" in told else told).check(answer.json())
+            SchemaValidator(document["components"]["schemas"][told["$ref"].rpartition("/")[2]] if "$ref" in told else told).check(answer.json())
 
 
 async def test_a_question_is_what_openapi_says(http: httpx.AsyncClient) -> None:
     """What a skill asks first has the form that the document names."""
     call = (await http.get("/schema/openapi.json")).json()["paths"]["/skills/publish"]["post"]
     answer = await http.post("/skills/publish", json=REPORT.model_dump())
-    Law(call["responses"]["202"]["content"]["application/json"]["schema"]).check(answer.json())
+    SchemaValidator(call["responses"]["202"]["content"]["application/json"]["schema"]).check(answer.json())
 
 
 async def test_examples_that_fit_are_in_the_document() -> None:
@@ -66,7 +66,7 @@ async def test_examples_that_fit_are_in_the_document() -> None:
 
     agent.add("say", nothing, description="Say it.", examples=("Hello",), contract=SkillContract("say", TEXT, TEXT))
     agent.add("sum", nothing, description="Sum up.", examples=("Sum it up", '{"text": "x"}', '{"text": 1}'), contract=skills.SUMMARIZE)
-    async with served(create_app(agent, settings=QUICK)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+    async with run_app(create_app(agent, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
         paths = (await http.get("/schema/openapi.json")).json()["paths"]
     said, summed = (paths[f"/skills/{name}"]["post"]["requestBody"]["content"] for name in ("say", "sum"))
     assert [(kind, media["examples"]["example1"]) for kind, media in said.items()] == [

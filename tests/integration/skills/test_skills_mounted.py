@@ -24,13 +24,13 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import PresenceGate
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.importing import UnknownNameError
-from a2a_runtime.project.errors import ComplaintsError
-from a2a_runtime.project.loader import ProjectError, load_project
-from a2a_runtime.project.surfaces import dialects_of, function_of
+from a2a_runtime.importing import ImportFromStringError
+from a2a_runtime.project.errors import ConfigError
+from a2a_runtime.project.loader import ProjectConfigError, load_project
+from a2a_runtime.project.surfaces import import_callable, parse_dialects
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.serving import served
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.serving import run_app
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_mesh_surface_has_the_schema_and_keeps_to_it() -> None:
     """The card holds the schema of the input; what does not fit is refused, and the plain call is there too."""
     surface = Surface(make_agent(ReportAgent()), "/mesh", dialects=frozenset((MESH.name,)), only=frozenset(("summarize",)))
-    async with served(create_app(surface, settings=QUICK)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+    async with run_app(create_app(surface, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
         card = (await http.get("/mesh/.well-known/agent.json")).json()
         assert card["skills"][0]["metadata"]["input_schema"] == skills.SUMMARIZE.input.schema
         for data, key in (({"text": "One. Two."}, "result"), ({"text": ""}, "error")):
@@ -85,7 +85,7 @@ def test_a_service_that_cannot_be_used_is_told(typed: Path, old: str, new: str, 
     assert main(["build"]) == 0
     file = typed / "a2a.toml"
     file.write_text(file.read_text().replace(old, new) if old else file.read_text())
-    with nullcontext() if said is None else pytest.raises(ProjectError, match=said):
+    with nullcontext() if said is None else pytest.raises(ProjectConfigError, match=said):
         load_project(typed, {})
 
 
@@ -94,7 +94,7 @@ def test_a_method_that_streams_although_its_skill_does_not_is_told(typed: Path) 
     handlers = typed / "src" / "typed" / "handlers.py"
     handlers.write_text(handlers.read_text().replace("return Greeting", "yield Greeting"))
     assert main(["build"]) == 0
-    with pytest.raises(ProjectError, match=r"a2a.toml:1: service: skill greet answers once, and Typed.greet yields"):
+    with pytest.raises(ProjectConfigError, match=r"a2a.toml:1: service: skill greet answers once, and Typed.greet yields"):
         load_project(typed, {})
 
 
@@ -104,11 +104,11 @@ def test_a_function_is_held_to_the_schemas_of_its_skill(typed: Path) -> None:
     file.write_text(file.read_text().partition("\n")[2].replace("[skills.greet]", '[skills.greet]\nhandler = "typed.words:greet"'))
     (typed / "src" / "typed" / "words.py").write_text('async def greet(ctx):\n    return {"text": ctx.data["name"]}\n')
     assert main(["build"]) == 0
-    with TestClient(create_app(*load_project(typed, {}).surfaces, store="memory", settings=QUICK)) as client:
+    with TestClient(create_app(*load_project(typed, {}).surfaces, store="memory", settings=FAST_SETTINGS)) as client:
         assert client.post("/skills/greet", json={"name": ""}).status_code == 400
         assert client.post("/skills/greet", json={"name": "Ada"}).json() == {"text": "Ada"}
     file.write_text(file.read_text().partition("[outputs]")[0])
-    with pytest.raises(ProjectError, match=r"skills.greet.input: no package holds the skill to its schema; add \[outputs\]"):
+    with pytest.raises(ProjectConfigError, match=r"skills.greet.input: no package holds the skill to its schema; add \[outputs\]"):
         load_project(typed, {})
 
 
@@ -146,7 +146,7 @@ def test_a_build_refuses_what_would_not_be_served(typed: Path, more: str, said: 
     for command in (["build"], ["check"]):
         assert main(command) == 2
         assert said in capsys.readouterr().err
-    with pytest.raises(ProjectError):
+    with pytest.raises(ProjectConfigError):
         load_project(typed, {})
 
 
@@ -166,19 +166,19 @@ async def test_a_plain_function_may_have_a_contract() -> None:
 
     agent = Agent("plain", description="Says the same.")
     agent.add("plain", plain, contract=skills.SUMMARIZE)
-    async with served(create_app(agent, settings=QUICK)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+    async with run_app(create_app(agent, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
         assert (await http.post("/skills/plain", json={"text": "a"})).json() == {"text": "a"}
         assert (await http.post("/skills/plain", json={"text": ""})).status_code == 400
 
 
 def test_words_of_a_project_are_understood() -> None:
     """Dialects by version or name, and functions by module and name; what is not there is told."""
-    assert dialects_of("1.0", "0.3", "mesh") == {V1_0.name, V0_3.name, MESH.name}
+    assert parse_dialects("1.0", "0.3", "mesh") == {V1_0.name, V0_3.name, MESH.name}
     with pytest.raises(ValueError, match=r"there are 1\.0, 0\.3, mesh"):
-        dialects_of("2.0")
-    assert function_of("report_agent.handlers:ReportAgent.summarize") is ReportAgent.summarize
-    with pytest.raises(UnknownNameError, match="neither a function nor a class"):
-        function_of("report_agent.handlers:__doc__")
+        parse_dialects("2.0")
+    assert import_callable("report_agent.handlers:ReportAgent.summarize") is ReportAgent.summarize
+    with pytest.raises(ImportFromStringError, match="neither a function nor a class"):
+        import_callable("report_agent.handlers:__doc__")
 
 
 GUARDED = """
@@ -226,7 +226,7 @@ async def test_a_generated_package_is_mounted_as_its_file_says(guarded: ModuleTy
     (same,) = load_project(Path(guarded.__file__ or "").parents[3], {}).surfaces
     assert [getattr(surface, name) for name in SAID] == [getattr(same, name) for name in SAID]
     assert (surface.limits.body, surface.shown_as is None, surface.rates is None) == (500, False, False)
-    async with served(create_app(surface, settings=QUICK)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+    async with run_app(create_app(surface, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
         assert (await http.post("/staff/skills/greet", json={"name": "Ada"})).status_code == 401
         answer = await http.post("/staff/skills/greet", json={"name": "Ada"}, headers={"x-api-key": "sesame"})
         assert answer.json() == {"text": "Hello, Ada!"}
@@ -239,7 +239,7 @@ def test_a_package_without_its_file_is_never_open(guarded: ModuleType, monkeypat
     monkeypatch.chdir("/")
     with pytest.raises(ValueError, match="give make_surfaces the gates"):
         guarded.make_surfaces(service)
-    with pytest.raises(ComplaintsError, match="'staff' is not known"):
+    with pytest.raises(ConfigError, match="'staff' is not known"):
         guarded.make_surfaces(service, {})
     gate = PresenceGate()
     assert guarded.make_surfaces(service, {"staff": gate})[0].gate is gate

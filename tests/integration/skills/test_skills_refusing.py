@@ -18,10 +18,10 @@ from a2a_runtime.app import create_app
 from a2a_runtime.client import ClientOptions, Pin
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.schema import Form
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.serving import served
-from a2a_runtime.typed_client import Asked, DeadlineError, RejectedError
+from a2a_runtime.skills.schema import TypedSchema
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.serving import run_app
+from a2a_runtime.typed_client import DeadlineError, PendingQuestion, RejectedError
 
 pytestmark = pytest.mark.anyio
 WRONG = (("text", "is rude"), ("sentences", "are too many for it"))
@@ -45,7 +45,7 @@ class Choosy(ReportAgent):
 @pytest.fixture
 async def choosy() -> AsyncGenerator[httpx.AsyncBaseTransport, None]:
     """A way to the agent."""
-    async with served(create_app(*make_surfaces(Choosy()), settings=QUICK)) as transport:
+    async with run_app(create_app(*make_surfaces(Choosy()), settings=FAST_SETTINGS)) as transport:
         yield transport
 
 
@@ -79,7 +79,7 @@ async def test_a_refusal_without_places_has_none(transport: httpx.AsyncBaseTrans
 
 async def test_places_are_those_of_the_input(transport: httpx.AsyncBaseTransport) -> None:
     """What only the agent finds wrong is told as what the client finds itself: by its place in the input."""
-    unchecked = SkillContract(skills.SUMMARIZE.id, Form[object](object, {}), skills.SUMMARIZE.output)
+    unchecked = SkillContract(skills.SUMMARIZE.id, TypedSchema[object](object, {}), skills.SUMMARIZE.output)
     async with ReportAgentClient(URL, transport=transport) as client:
         with pytest.raises(InvalidParamsError) as refused:
             await client._call(unchecked, {"text": ""}, {})
@@ -99,11 +99,11 @@ async def test_a_call_ends_with_its_deadline(choosy: httpx.AsyncBaseTransport) -
 async def test_time_for_answers_counts(transport: httpx.AsyncBaseTransport) -> None:
     """A question that takes too long to answer ends the call; an answer's own error stays what it is."""
 
-    async def slow(_: Asked) -> object:
+    async def slow(_: PendingQuestion) -> object:
         await asyncio.sleep(60)
         return None
 
-    async def impatient(_: Asked) -> object:
+    async def impatient(_: PendingQuestion) -> object:
         raise TimeoutError("of somebody else")
 
     async with ReportAgentClient(URL, transport=transport) as client:

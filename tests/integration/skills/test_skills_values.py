@@ -19,13 +19,13 @@ from a2a_runtime.app import create_app
 from a2a_runtime.client import ClientOptions, Pin
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.handlers import Call, Stream
+from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler
 from a2a_runtime.skills.model import SkillModel
-from a2a_runtime.skills.schema import TEXT, Form
-from a2a_runtime.testing.agent import QUICK
-from a2a_runtime.testing.serving import served
-from a2a_runtime.typed_client import Asked, SkillClient
-from a2a_runtime.typed_client.results import output_of
+from a2a_runtime.skills.schema import TEXT, TypedSchema
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.serving import run_app
+from a2a_runtime.typed_client import PendingQuestion, SkillClient
+from a2a_runtime.typed_client.results import parse_output
 
 pytestmark = pytest.mark.anyio
 URL = "http://agent"
@@ -72,7 +72,7 @@ async def agent_of(
     schema: JsonObject, of: object = object
 ) -> AsyncGenerator[tuple[httpx.AsyncBaseTransport, list[SkillContract[object, object]]], None]:
     """Serve three skills with a schema: one that echoes, one that streams and one that asks."""
-    form: Form[object] = Form(of, schema)
+    form: TypedSchema[object] = TypedSchema(of, schema)
 
     async def ask(_value: object, ctx: SkillContext) -> object:
         return await ctx.ask("Well?", reply=form)
@@ -83,10 +83,10 @@ async def agent_of(
         SkillContract("ask", form, form, replies=(form,)),
     ]
     agent = Agent("values", description="Echoes.")
-    agent.add("echo", Call(contracts[0], echo), contract=contracts[0])
-    agent.add("twice", Stream(contracts[1], twice), contract=contracts[1])
-    agent.add("ask", Call(contracts[2], ask), contract=contracts[2])
-    async with served(create_app(agent, settings=QUICK)) as transport:
+    agent.add("echo", UnaryHandler(contracts[0], echo), contract=contracts[0])
+    agent.add("twice", StreamingHandler(contracts[1], twice), contract=contracts[1])
+    agent.add("ask", UnaryHandler(contracts[2], ask), contract=contracts[2])
+    async with run_app(create_app(agent, settings=FAST_SETTINGS)) as transport:
         yield transport, contracts
 
 
@@ -118,7 +118,7 @@ async def test_people_type_words(text: str, value: str) -> None:
     """A text that is no JSON of the schema, but fits it, is the value: nobody types quotes around an answer."""
     async with agent_of({"enum": ["a", "1", "null"]}) as (transport, (once, _, _)), Whatever(URL, transport=transport) as client:
         said = Message(message_id="m", role=Role.USER, parts=[Part(text=text)], metadata={"skillId": "echo"})
-        assert output_of(once.output, await client.untyped.send(said)) == value
+        assert parse_output(once.output, await client.untyped.send(said)) == value
 
 
 class Wrapped(SkillModel):
@@ -132,10 +132,10 @@ class Wrapped(SkillModel):
 
 async def test_types_of_the_protocol_are_written_as_the_protocol_writes_them() -> None:
     """What a part has not is left out; what the skill's own schema lets be null is null."""
-    form = Form[Wrapped](Wrapped, {"type": "object", "properties": {"part": {"type": "object", "properties": {"raw": {"type": "string"}}}}})
+    form = TypedSchema[Wrapped](Wrapped, {"type": "object", "properties": {"part": {"type": "object", "properties": {"raw": {"type": "string"}}}}})
     told = {"part": {"text": "x"}, "remark": None, "note": None, "more": None, "deep": {"a": None}}
-    assert form.write(form.read(told)) == told
-    assert form.write(Wrapped(part=Part(text="x"), remark=None)) == {"part": {"text": "x"}, "remark": None}
+    assert form.serialize(form.parse(told)) == told
+    assert form.serialize(Wrapped(part=Part(text="x"), remark=None)) == {"part": {"text": "x"}, "remark": None}
 
 
 class Slow(httpx.AsyncBaseTransport):
@@ -172,9 +172,9 @@ async def test_a_task_that_goes_on_is_no_question() -> None:
 @pytest.mark.parametrize("ends", [True, False], ids=["an error", "canceled"])
 async def test_who_cannot_answer_leaves_no_task_behind(*, ends: bool) -> None:
     """An error in what answers or hears ends the call, and cancels the task: nobody waits for it any more."""
-    seen: list[Asked] = []
+    seen: list[PendingQuestion] = []
 
-    async def fails(question: Asked) -> object:
+    async def fails(question: PendingQuestion) -> object:
         seen.append(question)
         if ends:
             raise KeyError("mine")

@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import StoreInUseError
 from a2a_runtime.stores.models import StoredTask, TaskQuery
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing.faults import VARIABLE
+from a2a_runtime.testing.faults import FAULT_VARIABLE
 
 pytestmark = pytest.mark.anyio
 
 WRITING = Path(__file__).with_name("writing_process.py")
-SCOPE = Scope("/agent", "acme", "ada")
+SCOPE = TaskScope("/agent", "acme", "ada")
 EVENTS = {1: 1, 2: 2, 3: 4}  # of a task at each version
 STATES = {1: State.SUBMITTED, 2: State.WORKING, 3: State.COMPLETED}
 
@@ -36,7 +36,7 @@ def anyio_backend() -> str:
 
 def start(path: Path, fault: str = "") -> subprocess.Popen[str]:
     """Start a process that writes."""
-    environment = {**os.environ, VARIABLE: fault, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, FAULT_VARIABLE: fault, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen([sys.executable, str(WRITING), str(path)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -137,7 +137,7 @@ async def test_a_visitor_looks_and_tidies_up_beside_the_process_that_runs(tmp_pa
     process = start(path)
     assert process.stdout is not None
     assert process.stdout.readline()
-    visitor = SqliteStore(path, visits=True)
+    visitor = SqliteStore(path, attach=True)
     await visitor.open()
     try:
         deleted = 0

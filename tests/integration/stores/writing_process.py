@@ -8,13 +8,13 @@ import sys
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.caller import Scope
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.stores import StoreOptions
-from a2a_runtime.stores.models import ArtifactWrite, Change, NewTask
+from a2a_runtime.stores.models import ArtifactWrite, NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing import faults
 
-SCOPE = Scope("/agent", "acme", "ada")
+SCOPE = TaskScope("/agent", "acme", "ada")
 RESULT = Artifact(artifact_id="result", parts=[Part(text="x" * 1000)])
 WRITERS = 8
 
@@ -25,7 +25,7 @@ async def write(store: SqliteStore, writer: int) -> None:
         message = Message(message_id=f"{writer}-{n}", role=Role.USER, parts=[Part(text="go")])
         task = (await store.create_task(SCOPE, NewTask(f"c-{writer}", message, "echo", CANONICAL.name))).stored
         acknowledge(task.wire_id, task.version)
-        for change in (Change(state=State.WORKING, messages=[message]), Change(state=State.COMPLETED, artifacts=[ArtifactWrite(RESULT)])):
+        for change in (TaskChange(state=State.WORKING, messages=[message]), TaskChange(state=State.COMPLETED, artifacts=[ArtifactWrite(RESULT)])):
             acknowledge(task.wire_id, (await store.update_task(SCOPE, task.key, change)).version)
 
 
@@ -37,7 +37,7 @@ def acknowledge(wire_id: str, version: int) -> None:
 
 async def main(path: str) -> None:
     """Write until the end."""
-    store = SqliteStore(path, StoreOptions(fault=faults.from_environment()))
+    store = SqliteStore(path, StoreOptions(fail_point=faults.fail_point_from_environment()))
     await store.open()
     await asyncio.gather(*[write(store, writer) for writer in range(WRITERS)])
 

@@ -8,7 +8,7 @@ import pytest
 
 from a2a_runtime.auth.authentication import Credentials
 
-Asked = Callable[..., Credentials]
+BuildCredentials = Callable[..., Credentials]
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_contract.dialects import CANONICAL
-from a2a_runtime.crypto.card_signatures import with_presence
-from a2a_runtime.crypto.jcs import UncanonicalError, canonical
+from a2a_runtime.crypto.card_signatures import select_signed_members
+from a2a_runtime.crypto.jcs import CanonicalizationError, canonicalize
 
 NUMBERS = {
     0: "0",
@@ -36,25 +36,25 @@ NUMBERS = {
 @pytest.mark.parametrize(("value", "text"), NUMBERS.items(), ids=map(str, NUMBERS))
 def test_numbers_are_written_as_javascript_does(value: float, text: str) -> None:
     """The examples of RFC 8785, and where the form changes."""
-    assert canonical(value).decode() == text
+    assert canonicalize(value).decode() == text
 
 
 def test_the_order_is_that_of_utf_16() -> None:
     """The example of RFC 8785: a character beyond the first plane comes before one at its end."""
     names = ["\u20ac", "\r", "\ufb33", "1", "\U0001f600", "\u0080", "\u00f6"]
-    assert list(json.loads(canonical(dict.fromkeys(names, 0)))) == ["\r", "1", "\u0080", "\u00f6", "\u20ac", "\U0001f600", "\ufb33"]
+    assert list(json.loads(canonicalize(dict.fromkeys(names, 0)))) == ["\r", "1", "\u0080", "\u00f6", "\u20ac", "\U0001f600", "\ufb33"]
 
 
 def test_texts_have_as_few_escapes_as_possible() -> None:
     """Control characters are escaped in small letters, nothing else is."""
-    assert canonical('\x00\x1f\x7f\b\t\n\f\r"\\/é\u2028').decode() == '"\\u0000\\u001f\x7f\\b\\t\\n\\f\\r\\"\\\\/é\u2028"'
+    assert canonicalize('\x00\x1f\x7f\b\t\n\f\r"\\/é\u2028').decode() == '"\\u0000\\u001f\x7f\\b\\t\\n\\f\\r\\"\\\\/é\u2028"'
 
 
 @pytest.mark.parametrize("value", [2**53 + 1, float("inf"), float("nan"), "\ud800", object(), {"a": [float("nan")]}], ids=repr)
 def test_what_has_no_spelling_is_refused(value: object) -> None:
     """Rather than signed as something else."""
-    with pytest.raises(UncanonicalError):
-        canonical(value)
+    with pytest.raises(CanonicalizationError):
+        canonicalize(value)
 
 
 def test_nesting_has_an_end() -> None:
@@ -62,8 +62,8 @@ def test_nesting_has_an_end() -> None:
     value: object = []
     for _ in range(5000):
         value = [value]
-    with pytest.raises(UncanonicalError):
-        canonical(value)
+    with pytest.raises(CanonicalizationError):
+        canonicalize(value)
 
 
 JSON = st.recursive(
@@ -80,9 +80,9 @@ JSON = st.recursive(
 @given(JSON)
 def test_canonical_json_is_json_and_stays_the_same(value: object) -> None:
     """It says the same, and is its own canonical form."""
-    text = canonical(value)
+    text = canonicalize(value)
     assert json.loads(text, parse_int=float) == value
-    assert canonical(json.loads(text)) == text
+    assert canonicalize(json.loads(text)) == text
 
 
 def test_the_example_of_the_protocol() -> None:
@@ -94,4 +94,4 @@ def test_the_example_of_the_protocol() -> None:
         "skills": [],
     }
     expected = '{"capabilities":{"pushNotifications":false,"streaming":false},"description":"","name":"Example Agent","skills":[]}'
-    assert canonical(with_presence(card, CANONICAL.name)).decode() == expected
+    assert canonicalize(select_signed_members(card, CANONICAL.name)).decode() == expected

@@ -8,29 +8,29 @@ import pytest
 from unit.auth.conftest import bearer, credentials
 
 from a2a_contract.errors import PermissionDeniedError
-from a2a_runtime.auth.authentication import Credentials, Identity, RefusedError
-from a2a_runtime.auth.authenticators import ApiKeys, Certificates, Place, digest
-from a2a_runtime.auth.gate import ANYONE, ChallengeError, Checkpoint, PresenceGate, Requirement, ScopeError
-from a2a_runtime.auth.jwt_tokens import Claims, JwtAuthenticator
+from a2a_runtime.auth.authentication import Credentials, Identity, InvalidCredentialsError
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, KeyLocation, MtlsAuthenticator, digest_key
+from a2a_runtime.auth.gate import ANONYMOUS, AuthGate, ChallengeError, InsufficientScopeError, PresenceGate, SchemeRequirement
+from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator
 from a2a_runtime.caller import Caller
-from a2a_runtime.testing.issuer import Issuer
+from a2a_runtime.testing.issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio
 
-ISSUER = Issuer()
-TOKENS = JwtAuthenticator(ISSUER.keys(), ISSUER.expected())
-KEYS = ApiKeys({digest("k-ada"): Identity("ada", "acme", frozenset({"read"})), digest("k-eve"): Identity("eve")})
-PROXY = Certificates(["192.0.2.0/28"])
+ISSUER = TokenIssuer()
+TOKENS = JwtAuthenticator(ISSUER.keys(), ISSUER.validation())
+KEYS = ApiKeyAuthenticator({digest_key("k-ada"): Identity("ada", "acme", frozenset({"read"})), digest_key("k-eve"): Identity("eve")})
+PROXY = MtlsAuthenticator(["192.0.2.0/28"])
 KEY = ("X-API-Key", "k-ada")
 CERTIFICATE = (("X-SSL-Client-Verify", "SUCCESS"), ("X-SSL-Client-S-DN", "CN=box"))
 
 
 def token(**claims: object) -> tuple[str, str]:
     """Make the header of a good token."""
-    return "Authorization", f"Bearer {ISSUER.token('ada', **claims)}"
+    return "Authorization", f"Bearer {ISSUER.issue_token('ada', **claims)}"
 
 
-async def admitted(gate: Checkpoint, *headers: tuple[str, str]) -> Caller:
+async def admit(gate: AuthGate, *headers: tuple[str, str]) -> Caller:
     """Ask a gate."""
     answer = gate.admit(credentials(*headers))
     return answer if isinstance(answer, Caller) else await answer
@@ -38,16 +38,16 @@ async def admitted(gate: Checkpoint, *headers: tuple[str, str]) -> Caller:
 
 async def test_any_proof_will_do_unless_something_is_required() -> None:
     """And people of the same name are told apart by how they prove it."""
-    gate = Checkpoint(TOKENS, KEYS)
-    assert (await admitted(gate, token())).subject == "bearer:ada"
-    by_key = await admitted(gate, KEY)
-    assert (by_key.subject, by_key.tenant, by_key.proofs) == ("apiKey:ada", "acme", {"apiKey": {"read"}})
+    gate = AuthGate(TOKENS, KEYS)
+    assert (await admit(gate, token())).subject == "bearer:ada"
+    by_key = await admit(gate, KEY)
+    assert (by_key.subject, by_key.tenant, by_key.schemes) == ("apiKey:ada", "acme", {"apiKey": {"read"}})
 
 
 async def test_one_name_may_mean_one_person() -> None:
     """Where somebody says so, or where there is one scheme only."""
-    assert (await admitted(Checkpoint(TOKENS, KEYS, same_people=True), KEY)).subject == "ada"
-    assert (await admitted(Checkpoint(KEYS), KEY)).subject == "ada"
+    assert (await admit(AuthGate(TOKENS, KEYS, shared_subjects=True), KEY)).subject == "ada"
+    assert (await admit(AuthGate(KEYS), KEY)).subject == "ada"
 
 
 REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], str, str]] = {
@@ -68,17 +68,17 @@ REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], str, str]] = {
 async def test_who_proves_nothing_learns_what_would(headers: tuple[tuple[str, str], ...], message: str, challenge: str) -> None:
     """With the reason, and without what they have sent."""
     with pytest.raises(ChallengeError) as raised:
-        await admitted(Checkpoint(TOKENS, KEYS), *headers)
+        await admit(AuthGate(TOKENS, KEYS), *headers)
     assert raised.value.message == message
     assert raised.value.challenge.startswith(challenge)
 
 
 async def test_a_missing_scope_is_named() -> None:
     """A known caller is denied, and told what to ask for; a role counts like a scope."""
-    gate = Checkpoint(TOKENS, require=[{"bearer": ["tasks", "boss"]}])
-    assert (await admitted(gate, token(scope="tasks", roles=["boss"]))).roles == {"boss"}
-    with pytest.raises(ScopeError, match="boss") as raised:
-        await admitted(gate, token(scope="tasks"))
+    gate = AuthGate(TOKENS, require=[{"bearer": ["tasks", "boss"]}])
+    assert (await admit(gate, token(scope="tasks", roles=["boss"]))).roles == {"boss"}
+    with pytest.raises(InsufficientScopeError, match="boss") as raised:
+        await admit(gate, token(scope="tasks"))
     assert isinstance(raised.value, PermissionDeniedError)
     assert raised.value.details == {"missing_scopes": "boss"}
     assert raised.value.challenge == 'Bearer error="insufficient_scope", scope="boss"'
@@ -86,32 +86,32 @@ async def test_a_missing_scope_is_named() -> None:
 
 async def test_all_proofs_of_a_requirement_are_needed_at_once() -> None:
     """The first one says who it is, the others add what they know."""
-    gate = Checkpoint(TOKENS, PROXY, require=[{"bearer": [], "mtls": []}])
-    both = await admitted(gate, token(scope="a"), *CERTIFICATE)
-    assert (both.subject, both.proofs) == ("ada", {"bearer": {"a"}, "mtls": frozenset()})
+    gate = AuthGate(TOKENS, PROXY, require=[{"bearer": [], "mtls": []}])
+    both = await admit(gate, token(scope="a"), *CERTIFICATE)
+    assert (both.subject, both.schemes) == ("ada", {"bearer": {"a"}, "mtls": frozenset()})
     for some in ((token(),), CERTIFICATE):
         with pytest.raises(ChallengeError):
-            await admitted(gate, *some)
+            await admit(gate, *some)
 
 
 async def test_proofs_of_two_tenants_prove_nothing() -> None:
     """Nobody is of two tenants at once."""
-    tenants = JwtAuthenticator(ISSUER.keys(), ISSUER.expected(), Claims(tenant="org"))
-    gate = Checkpoint(tenants, KEYS, require=[{"bearer": [], "apiKey": []}])
-    assert (await admitted(gate, token(org="acme"), KEY)).tenant == "acme"
+    tenants = JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(tenant="org"))
+    gate = AuthGate(tenants, KEYS, require=[{"bearer": [], "apiKey": []}])
+    assert (await admit(gate, token(org="acme"), KEY)).tenant == "acme"
     with pytest.raises(ChallengeError, match="different tenants"):
-        await admitted(gate, token(org="umbrella"), KEY)
+        await admit(gate, token(org="umbrella"), KEY)
 
 
 async def test_strangers_may_be_welcome_liars_never() -> None:
     """A wrong proof is not taken for none."""
-    gate = Checkpoint(TOKENS, require=[{"bearer": ["a"]}, {}])
-    assert await admitted(gate) is ANYONE
-    assert (await admitted(gate, token(scope="a"))).subject == "ada"
+    gate = AuthGate(TOKENS, require=[{"bearer": ["a"]}, {}])
+    assert await admit(gate) is ANONYMOUS
+    assert (await admit(gate, token(scope="a"))).subject == "ada"
     with pytest.raises(ChallengeError):
-        await admitted(gate, ("Authorization", "Bearer x"))
-    with pytest.raises(ScopeError):
-        await admitted(gate, token())
+        await admit(gate, ("Authorization", "Bearer x"))
+    with pytest.raises(InsufficientScopeError):
+        await admit(gate, token())
 
 
 async def test_an_authenticator_may_take_its_time() -> None:
@@ -121,17 +121,17 @@ async def test_an_authenticator_may_take_its_time() -> None:
         async def authenticate(self, headers: Mapping[str, str]) -> Identity | None:
             badge = headers.get("X-Badge")
             if badge == "stolen":
-                raise RefusedError("The badge was stolen")
+                raise InvalidCredentialsError("The badge was stolen")
             return Identity(badge) if badge else None
 
-    gate = Checkpoint(Slow(), KEYS)
-    assert (await admitted(gate, ("x-badge", "7"))).subject == "Slow:7"
+    gate = AuthGate(Slow(), KEYS)
+    assert (await admit(gate, ("x-badge", "7"))).subject == "Slow:7"
     with pytest.raises(ChallengeError, match="stolen"):
-        await admitted(gate, ("x-badge", "stolen"))
+        await admit(gate, ("x-badge", "stolen"))
     assert [list(each.schemes or {}) for each in gate.security_requirements()] == [["apiKey"]]
 
 
-WRONG: dict[str, tuple[tuple[object, ...], list[Requirement] | None, str]] = {
+WRONG: dict[str, tuple[tuple[object, ...], list[SchemeRequirement] | None, str]] = {
     "nobody": ((), None, "name an authenticator"),
     "no authenticator": ((object(),), None, "no method authenticate"),
     "two of one name": ((KEYS, KEYS), None, "two authenticators are called 'apiKey'"),
@@ -141,15 +141,15 @@ WRONG: dict[str, tuple[tuple[object, ...], list[Requirement] | None, str]] = {
 
 
 @pytest.mark.parametrize(("authenticators", "require", "said"), WRONG.values(), ids=WRONG.keys())
-def test_a_checkpoint_that_makes_no_sense_is_refused(authenticators: tuple[object, ...], require: list[Requirement] | None, said: str) -> None:
+def test_a_checkpoint_that_makes_no_sense_is_refused(authenticators: tuple[object, ...], require: list[SchemeRequirement] | None, said: str) -> None:
     """When it is made."""
     with pytest.raises((TypeError, ValueError), match=said):
-        Checkpoint(*authenticators, require=require)  # type: ignore[arg-type]  # that is the point
+        AuthGate(*authenticators, require=require)  # type: ignore[arg-type]  # that is the point
 
 
 def test_the_card_says_what_is_required() -> None:
     """Schemes and requirements are written from what the gate does."""
-    gate = Checkpoint(TOKENS, KEYS, PROXY, require=[{"bearer": ["a"]}, {"apiKey": [], "mtls": []}, {}])
+    gate = AuthGate(TOKENS, KEYS, PROXY, require=[{"bearer": ["a"]}, {"apiKey": [], "mtls": []}, {}])
     assert {name: each.to_dict() for name, each in gate.security_schemes().items()} == {
         "bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}},
         "apiKey": {"apiKeySecurityScheme": {"location": "header", "name": "X-API-Key"}},
@@ -165,34 +165,34 @@ def test_the_card_says_what_is_required() -> None:
 @pytest.mark.parametrize(
     ("place", "request_", "is_there"),
     [
-        (Place.QUERY, credentials(query="key=k-ada"), True),
-        (Place.COOKIE, credentials(("Cookie", 'a=b; key="k-ada"')), True),
-        (Place.QUERY, credentials(("key", "k-ada")), False),
-        (Place.COOKIE, credentials(query="key=k-ada"), False),
+        (KeyLocation.QUERY, credentials(query="key=k-ada"), True),
+        (KeyLocation.COOKIE, credentials(("Cookie", 'a=b; key="k-ada"')), True),
+        (KeyLocation.QUERY, credentials(("key", "k-ada")), False),
+        (KeyLocation.COOKIE, credentials(query="key=k-ada"), False),
     ],
     ids=["query", "cookie", "header for query", "query for cookie"],
 )
-def test_a_key_counts_in_its_place_only(place: Place, request_: Credentials, is_there: bool) -> None:  # noqa: FBT001 - a table
+def test_a_key_counts_in_its_place_only(place: KeyLocation, request_: Credentials, is_there: bool) -> None:  # noqa: FBT001 - a table
     """Where the card says that it goes."""
-    found = ApiKeys({digest("k-ada"): Identity("ada")}, "key", place).authenticate(request_)
+    found = ApiKeyAuthenticator({digest_key("k-ada"): Identity("ada")}, "key", place).authenticate(request_)
     assert (found is not None) is is_there
 
 
 @pytest.mark.parametrize(
     ("place", "twice"),
-    [(Place.QUERY, credentials(query="key=a&key=b")), (Place.COOKIE, credentials(("Cookie", "key=a"), ("Cookie", "key=b")))],
+    [(KeyLocation.QUERY, credentials(query="key=a&key=b")), (KeyLocation.COOKIE, credentials(("Cookie", "key=a"), ("Cookie", "key=b")))],
     ids=["query", "cookie"],
 )
-def test_a_key_that_comes_twice_is_refused(place: Place, twice: Credentials) -> None:
+def test_a_key_that_comes_twice_is_refused(place: KeyLocation, twice: Credentials) -> None:
     """In the query and among cookies too."""
-    with pytest.raises(RefusedError, match="more than once"):
-        ApiKeys({digest("a"): Identity("ada")}, "key", place).authenticate(twice)
+    with pytest.raises(InvalidCredentialsError, match="more than once"):
+        ApiKeyAuthenticator({digest_key("a"): Identity("ada")}, "key", place).authenticate(twice)
 
 
 def test_keys_are_not_kept_as_they_are() -> None:
     """A key in the place of its digest is refused, and not repeated."""
     with pytest.raises(ValueError, match="digest") as raised:
-        ApiKeys({"k-secret": Identity("ada")})
+        ApiKeyAuthenticator({"k-secret": Identity("ada")})
     assert "k-secret" not in str(raised.value)
 
 
@@ -213,14 +213,14 @@ def test_certificates_are_believed_from_the_proxy_only(headers: tuple[tuple[str,
     if subject is not None:
         assert PROXY.authenticate(credentials(*headers, client=client)) == Identity(subject)
         return
-    with pytest.raises(RefusedError):
+    with pytest.raises(InvalidCredentialsError):
         PROXY.authenticate(credentials(*headers, client=client))
 
 
 @pytest.mark.parametrize("said", ["Bearer", "Bearer  ", "Basic x", "", "bearer"], ids=repr)
 def test_a_presence_gate_wants_a_token(said: str) -> None:
     """Some token, whatever it is."""
-    assert PresenceGate().admit(bearer("anything")).is_known
+    assert PresenceGate().admit(bearer("anything")).is_authenticated
     with pytest.raises(ChallengeError):
         PresenceGate().admit(credentials(("Authorization", said)))
 

@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from unit.auth.conftest import bearer, credentials
 from unit.auth.test_passwords import basic
 
-from a2a_runtime.auth.authenticators import digest, hash_password
-from a2a_runtime.auth.gate import ANYONE, ChallengeError, DescribingGate, ScopeError
-from a2a_runtime.auth.rate_limit import TooOftenError
+from a2a_runtime.auth.authenticators import digest_key, hash_password
+from a2a_runtime.auth.gate import ANONYMOUS, ChallengeError, DescribableGate, InsufficientScopeError
+from a2a_runtime.auth.rate_limit import TooManyRequestsError
 from a2a_runtime.caller import Caller
-from a2a_runtime.project.auth import gates_of
+from a2a_runtime.project.auth import build_gates
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ algorithms = ["ES256"]
 
 [jobs]
 kind = "api-keys"
-keys = {{ {digest("k")} = "nightly" }}
+keys = {{ {digest_key("k")} = "nightly" }}
 scopes = ["reports"]
 
 [people]
@@ -68,20 +68,20 @@ PRIVATE = generate_private_key(SECP256R1())
 
 
 @pytest.fixture
-def gates(tmp_path: Path) -> dict[str, DescribingGate]:
+def gates(tmp_path: Path) -> dict[str, DescribableGate]:
     """The gates of a project."""
     (tmp_path / "issuer.pem").write_bytes(PRIVATE.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    made = gates_of(tomllib.loads(TOML), tmp_path, {"TOKEN_SECRET": SECRET})
-    return {name: gate for name, gate in made.items() if isinstance(gate, DescribingGate)}
+    made = build_gates(tomllib.loads(TOML), tmp_path, {"TOKEN_SECRET": SECRET})
+    return {name: gate for name, gate in made.items() if isinstance(gate, DescribableGate)}
 
 
-def test_a_gate_does_what_its_entry_says(gates: dict[str, DescribingGate]) -> None:
+def test_a_gate_does_what_its_entry_says(gates: dict[str, DescribableGate]) -> None:
     """Tokens by a secret or a public key, API keys by their digests, and several of them at once."""
     token = bearer(jwt.encode({**SAID, "scope": "reports"}, SECRET, "HS256"))
     caller = gates["staff"].admit(token)
     assert isinstance(caller, Caller)
     assert (caller.subject, caller.tenant) == ("ada", "acme")
-    with pytest.raises(ScopeError):
+    with pytest.raises(InsufficientScopeError):
         gates["staff"].admit(bearer(jwt.encode(SAID, SECRET, "HS256")))
     assert isinstance(gates["pinned"].admit(bearer(jwt.encode(SAID, PRIVATE, "ES256"))), Caller)
     key = credentials(("x-api-key", "k"))
@@ -89,50 +89,50 @@ def test_a_gate_does_what_its_entry_says(gates: dict[str, DescribingGate]) -> No
     with pytest.raises(ChallengeError):
         gates["jobs"].admit(token)
     subjects = [found.subject for each in (token, key, credentials()) if isinstance(found := gates["everybody"].admit(each), Caller)]
-    assert subjects == ["staff:ada", "jobs:nightly", ANYONE.subject]
+    assert subjects == ["staff:ada", "jobs:nightly", ANONYMOUS.subject]
     assert list(gates["everybody"].security_schemes()) == ["staff", "jobs"]
 
 
 BOX = (("x-ssl-client-verify", "SUCCESS"), ("x-ssl-client-s-dn", "CN=box,O=Acme"))
 
 
-async def test_names_with_passwords_and_certificates_are_kinds_too(gates: dict[str, DescribingGate]) -> None:
+async def test_names_with_passwords_and_certificates_are_kinds_too(gates: dict[str, DescribableGate]) -> None:
     """Callers whom the file names have what it requires; a list within the choice means all of it at once."""
-    caller = await admitted(gates["people"], basic("ada:correct horse"))
+    caller = await admit(gates["people"], basic("ada:correct horse"))
     assert (caller.subject, caller.satisfies({"people": ["reports"]})) == ("ada", True)
-    assert (await admitted(gates["machines"], *BOX)).subject == "box"
+    assert (await admit(gates["machines"], *BOX)).subject == "box"
     with pytest.raises(ChallengeError, match="nobody who is known here"):
-        await admitted(gates["machines"], BOX[0], ("x-ssl-client-s-dn", "CN=eve,O=Acme"))
+        await admit(gates["machines"], BOX[0], ("x-ssl-client-s-dn", "CN=eve,O=Acme"))
     with pytest.raises(ChallengeError, match="cannot have checked it"):
         gates["machines"].admit(credentials(*BOX, client="198.51.100.1"))
-    assert (await admitted(gates["both"], *BOX, basic("ada:correct horse"))).subject == "machines:box"
+    assert (await admit(gates["both"], *BOX, basic("ada:correct horse"))).subject == "machines:box"
     with pytest.raises(ChallengeError):
-        await admitted(gates["both"], *BOX)
+        await admit(gates["both"], *BOX)
     schemes = {name: scheme.to_dict() for name, scheme in gates["both"].security_schemes().items()}
     assert schemes["people"] == {"httpAuthSecurityScheme": {"scheme": "Basic"}}
     assert "mtlsSecurityScheme" in schemes["machines"]
 
 
-async def test_guessing_is_limited_as_the_entry_says(gates: dict[str, DescribingGate]) -> None:
+async def test_guessing_is_limited_as_the_entry_says(gates: dict[str, DescribableGate]) -> None:
     """Two wrong passwords for a name, and nobody looks at a third one."""
     for number in range(2):
         with pytest.raises(ChallengeError):
-            await admitted(gates["people"], basic(f"ada:{number}"))
-    with pytest.raises(TooOftenError):
-        await admitted(gates["people"], basic("ada:correct horse"))
+            await admit(gates["people"], basic(f"ada:{number}"))
+    with pytest.raises(TooManyRequestsError):
+        await admit(gates["people"], basic("ada:correct horse"))
 
 
 def test_guessing_is_free_where_the_entry_says_so() -> None:
     """With ``guesses = false`` nobody waits."""
-    keys = tomllib.loads(f'[k]\nkind = "api-keys"\nkeys = {{ {digest("k")} = "job" }}\nguesses = false')
-    gate = gates_of(keys, Path(), {})["k"]
+    keys = tomllib.loads(f'[k]\nkind = "api-keys"\nkeys = {{ {digest_key("k")} = "job" }}\nguesses = false')
+    gate = build_gates(keys, Path(), {})["k"]
     for number in range(60):
         with pytest.raises(ChallengeError):
             gate.admit(credentials(("x-api-key", f"wrong {number}")))
     assert isinstance(gate.admit(credentials(("x-api-key", "k"))), Caller)
 
 
-async def admitted(gate: DescribingGate, *headers: tuple[str, str]) -> Caller:
+async def admit(gate: DescribableGate, *headers: tuple[str, str]) -> Caller:
     """Ask a gate."""
     answer = gate.admit(credentials(*headers))
     return answer if isinstance(answer, Caller) else await answer
@@ -176,4 +176,4 @@ WRONG: dict[str, tuple[str, str]] = {
 def test_what_cannot_be_made_is_said(text: str, said: str, tmp_path: Path) -> None:
     """With the place."""
     with pytest.raises(ValueError, match=said):
-        gates_of(tomllib.loads(text), tmp_path, {})
+        build_gates(tomllib.loads(text), tmp_path, {})

@@ -9,12 +9,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from threads import running
 
-from a2a_runtime.auth.jwks import UnreadableError, fetch_document
+from a2a_runtime.auth.jwks import DocumentFetchError, fetch_document
 
 pytestmark = pytest.mark.anyio
 
 
-class Host(ThreadingHTTPServer):
+class DocumentServer(ThreadingHTTPServer):
     """Answers whatever it is asked; ``asked`` are the first lines and the headers."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Host(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: Host
+    server: DocumentServer
 
     def do_GET(self) -> None:
         """Answer."""
@@ -46,20 +46,20 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def host() -> Iterator[Host]:
+def host() -> Iterator[DocumentServer]:
     """An issuer on this machine."""
-    with running(Host()) as server:
+    with running(DocumentServer()) as server:
         yield server
 
 
 @pytest.fixture
-def proxy() -> Iterator[Host]:
+def proxy() -> Iterator[DocumentServer]:
     """Somebody whom the environment names as a proxy."""
-    with running(Host()) as server:
+    with running(DocumentServer()) as server:
         yield server
 
 
-async def test_no_proxy_tells_us_what_is_on_this_machine(host: Host, proxy: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_proxy_tells_us_what_is_on_this_machine(host: DocumentServer, proxy: DocumentServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs a proxy would choose the keys: what is read without TLS comes from here and from nobody else."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.server_port}")
@@ -70,22 +70,24 @@ async def test_no_proxy_tells_us_what_is_on_this_machine(host: Host, proxy: Host
 
 
 @pytest.mark.parametrize("packing", ["gzip", "br", "x"])
-async def test_nothing_is_unpacked(host: Host, packing: str) -> None:
+async def test_nothing_is_unpacked(host: DocumentServer, packing: str) -> None:
     """A small answer may be a large one; we ask for none of that kind, and take none."""
     host.body, host.packing = gzip.compress(b"0" * 5_000_000), packing
-    with pytest.raises(UnreadableError, match="packed"):
+    with pytest.raises(DocumentFetchError, match="packed"):
         await fetch_document(host.url)
     assert host.asked[0][1]["accept-encoding"] == "identity"
 
 
-async def test_too_much_is_not_read(host: Host) -> None:
+async def test_too_much_is_not_read(host: DocumentServer) -> None:
     """However it is written."""
     host.body = b" " * 2_000_000
-    with pytest.raises(UnreadableError, match="too large"):
+    with pytest.raises(DocumentFetchError, match="too large"):
         await fetch_document(host.url)
 
 
-async def test_files_of_passwords_are_not_read(host: Host, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_of_passwords_are_not_read(
+    host: DocumentServer, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a netrc has for a host is not told to it."""
     netrc = tmp_path_factory.mktemp("home") / ".netrc"
     netrc.write_text("default login me password hush\n")

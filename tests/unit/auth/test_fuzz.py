@@ -8,23 +8,23 @@ from hypothesis import strategies as st
 
 from a2a_contract.errors import AccessError
 from a2a_runtime.auth.authentication import Credentials, Identity
-from a2a_runtime.auth.authenticators import ApiKeys, Certificates, Place, digest
-from a2a_runtime.auth.gate import Checkpoint, Gate, PresenceGate
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, KeyLocation, MtlsAuthenticator, digest_key
+from a2a_runtime.auth.gate import AuthGate, Gate, PresenceGate
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.caller import Caller
-from a2a_runtime.testing.issuer import Issuer
+from a2a_runtime.testing.issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio
 
-ISSUER = Issuer()
-KEY = {digest("k"): Identity("ada")}
+ISSUER = TokenIssuer()
+KEY = {digest_key("k"): Identity("ada")}
 GATES: dict[str, Gate] = {
-    "checkpoint": Checkpoint(
-        JwtAuthenticator(ISSUER.keys(), ISSUER.expected()),
-        ApiKeys(KEY),
-        ApiKeys(KEY, "key", Place.QUERY, scheme="query"),
-        ApiKeys(KEY, "key", Place.COOKIE, scheme="cookie"),
-        Certificates(["192.0.2.1"]),
+    "checkpoint": AuthGate(
+        JwtAuthenticator(ISSUER.keys(), ISSUER.validation()),
+        ApiKeyAuthenticator(KEY),
+        ApiKeyAuthenticator(KEY, "key", KeyLocation.QUERY, scheme="query"),
+        ApiKeyAuthenticator(KEY, "key", KeyLocation.COOKIE, scheme="cookie"),
+        MtlsAuthenticator(["192.0.2.1"]),
     ),
     "presence": PresenceGate(),
 }
@@ -35,7 +35,7 @@ VALUES = (
     st.binary(max_size=60)
     | st.binary(max_size=40).map(lambda raw: b"Bearer " + raw)
     | st.binary(max_size=40).map(lambda raw: b"key=" + raw)
-    | st.sampled_from([f"Bearer {ISSUER.token()}".encode()[:-1], b"SUCCESS", b"CN=a", b"Bearer a.b.c", b"bearer", b"Basic Og=="])
+    | st.sampled_from([f"Bearer {ISSUER.issue_token()}".encode()[:-1], b"SUCCESS", b"CN=a", b"Bearer a.b.c", b"bearer", b"Basic Og=="])
 )
 
 
@@ -53,4 +53,4 @@ def test_a_gate_never_breaks(gate: Gate, headers: list[tuple[bytes, bytes]], que
     except AccessError:
         return
     assert isinstance(caller, Caller)
-    assert caller.is_known
+    assert caller.is_authenticated

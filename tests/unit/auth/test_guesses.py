@@ -10,30 +10,33 @@ from unit.auth.conftest import credentials
 from unit.auth.test_passwords import basic
 
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeys, Passwords, User, digest, hash_password
-from a2a_runtime.auth.gate import ChallengeError, Checkpoint
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User, digest_key, hash_password
+from a2a_runtime.auth.gate import AuthGate, ChallengeError
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
-from a2a_runtime.auth.rate_limit import Guesses, Rate, TooOftenError
+from a2a_runtime.auth.rate_limit import FailedAttemptLimiter, RateLimit, TooManyRequestsError
 from a2a_runtime.caller import Caller
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.issuer import Issuer
+from a2a_runtime.testing.issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio
 
 HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 ADA, EVE = User(hash_password("ada's"), Identity("ada")), User(hash_password("eve's"), Identity("eve"))
-ISSUER = Issuer()
+ISSUER = TokenIssuer()
 
 
-class Setting:
+class AttemptSetup:
     """A gate that takes keys, passwords and tokens, and a clock."""
 
     def __init__(self, of_name: int | None = 3, of_address: int | None = 5) -> None:
         self.clock = FakeClock()
-        name, address = (None if each is None else Rate(each, 60) for each in (of_name, of_address))
-        keys = ApiKeys({digest("good"): Identity("box"), digest("other"): Identity("jar")}, guesses=Guesses(name, address, self.clock))
-        users = Passwords({"ada": ADA, "eve": EVE}, guesses=Guesses(name, address, self.clock), clock=self.clock)
-        self.gate = Checkpoint(keys, users, JwtAuthenticator(ISSUER.keys(), ISSUER.expected()))
+        name, address = (None if each is None else RateLimit(each, 60) for each in (of_name, of_address))
+        keys = ApiKeyAuthenticator(
+            {digest_key("good"): Identity("box"), digest_key("other"): Identity("jar")},
+            failed_attempts=FailedAttemptLimiter(name, address, self.clock),
+        )
+        users = BasicAuthenticator({"ada": ADA, "eve": EVE}, failed_attempts=FailedAttemptLimiter(name, address, self.clock), clock=self.clock)
+        self.gate = AuthGate(keys, users, JwtAuthenticator(ISSUER.keys(), ISSUER.validation()))
 
     async def says(self, *headers: tuple[str, str], client: str = HERE) -> str | int:
         """Say as whom somebody is let in, or by which status they are refused."""
@@ -42,8 +45,8 @@ class Setting:
             return (answer if isinstance(answer, Caller) else await answer).subject
         except ChallengeError:
             return 401
-        except TooOftenError as error:
-            return 429 if 1 <= error.after <= 61 else "never again"
+        except TooManyRequestsError as error:
+            return 429 if 1 <= error.retry_after_seconds <= 61 else "never again"
 
     async def keys(self, *keys: str, client: str = HERE) -> Sequence[str | int]:
         """Try one key after the other."""
@@ -56,7 +59,7 @@ class Setting:
 
 async def test_guessed_keys_are_looked_at_so_often_and_no_oftener() -> None:
     """Then not even the right one is, until time has passed; from elsewhere it is at any time."""
-    setting = Setting()
+    setting = AttemptSetup()
     assert await setting.keys("a", "b", "c", "d", "good") == [401, 401, 401, 429, 429]
     assert await setting.keys("good", client=ELSEWHERE) == ["apiKey:box"]
     setting.clock.advance(61)
@@ -65,7 +68,7 @@ async def test_guessed_keys_are_looked_at_so_often_and_no_oftener() -> None:
 
 async def test_guessed_passwords_are_counted_by_name_and_by_address() -> None:
     """Three for one name; five for all names together, whether they are anybody's or not."""
-    setting = Setting()
+    setting = AttemptSetup()
     assert await setting.passwords("ada:1", "ada:2", "ada:3", "ada:4", "ada:ada's") == [401, 401, 401, 429, 429]
     assert await setting.passwords("eve:eve's", "nobody:1", "eve:1", "eve:2") == ["basic:eve", 401, 401, 429]
     assert await setting.passwords("ada:ada's", client=ELSEWHERE) == ["basic:ada"]
@@ -75,14 +78,14 @@ async def test_guessed_passwords_are_counted_by_name_and_by_address() -> None:
 
 async def test_guesses_at_once_are_counted_too() -> None:
     """Whoever sends all of them before the first one is answered has guessed no oftener, but for those that were being looked at."""
-    setting = Setting(of_name=3, of_address=None)
+    setting = AttemptSetup(of_name=3, of_address=None)
     found = await asyncio.gather(*(setting.says(basic(f"ada:{number}")) for number in range(20)))
     assert found.count(429) >= 20 - 3 - 4
 
 
 async def test_whoever_was_let_in_before_still_is() -> None:
     """Behind one address may be many: the guesses of one are not the fault of the others."""
-    setting = Setting()
+    setting = AttemptSetup()
     assert await setting.keys("good", "a", "b", "c", "good", "other") == ["apiKey:box", 401, 401, 401, "apiKey:box", 429]
     assert await setting.passwords("ada:ada's", "ada:1", "ada:2", "ada:3", "ada:ada's") == ["basic:ada", 401, 401, 401, "basic:ada"]
     setting.clock.advance(301)  # the password is looked at anew, in spite of guesses that are as new
@@ -91,15 +94,15 @@ async def test_whoever_was_let_in_before_still_is() -> None:
 
 async def test_the_same_wrong_key_again_is_no_new_guess() -> None:
     """A client with an old key that never gives up shuts out nobody who shares its address."""
-    setting = Setting()
+    setting = AttemptSetup()
     assert await setting.keys(*["old"] * 20, "good") == [*[401] * 20, "apiKey:box"]
 
 
 async def test_a_token_is_no_guess() -> None:
     """Wrong ones are not counted, and right ones are taken from whoever guesses keys, even together with a wrong key."""
-    setting = Setting()
+    setting = AttemptSetup()
     assert {await setting.says(("authorization", f"Bearer {number}")) for number in range(20)} == {401}
-    token = ("authorization", f"Bearer {ISSUER.token('ada')}")
+    token = ("authorization", f"Bearer {ISSUER.issue_token('ada')}")
     await setting.keys("a", "b", "c")
     assert [await setting.says(token), await setting.says(token, ("x-api-key", "d"))] == ["bearer:ada"] * 2
 
@@ -116,32 +119,32 @@ async def test_a_token_is_no_guess() -> None:
 )
 async def test_a_network_of_version_6_is_one_address(first: str, second: str, are_one: bool) -> None:  # noqa: FBT001 - a table
     """Whoever has one of its addresses has all of them."""
-    setting = Setting()
+    setting = AttemptSetup()
     await setting.keys("a", "b", "c", client=first)
     assert await setting.keys("d", client=second) == [429 if are_one else 401]
 
 
 async def test_guessing_may_be_allowed() -> None:
     """Where something else looks after it."""
-    setting = Setting(None, None)
+    setting = AttemptSetup(None, None)
     assert set(await setting.keys(*map(str, range(100)))) == {401}
 
 
 async def test_without_settings_guessing_is_limited() -> None:
     """By numbers that no honest caller reaches."""
-    gate = Checkpoint(ApiKeys({digest("good"): Identity("box")}))
+    gate = AuthGate(ApiKeyAuthenticator({digest_key("good"): Identity("box")}))
     for number in range(10):
         with pytest.raises(ChallengeError):
             gate.admit(credentials(("x-api-key", str(number))))
-    with pytest.raises(TooOftenError):
+    with pytest.raises(TooManyRequestsError):
         gate.admit(credentials(("x-api-key", "x")))
 
 
 async def test_what_is_remembered_of_callers_has_an_end() -> None:
     """However many keys are shown, from however many addresses."""
-    guesses = Guesses(Rate(3, 60), Rate(5, 60), FakeClock())
+    guesses = FailedAttemptLimiter(RateLimit(3, 60), RateLimit(5, 60), FakeClock())
     for number in range(10_100):
         mark = number.to_bytes(4, "big")
-        guesses.was_right(credentials(), mark)
-        guesses.was_wrong(credentials(client=f"192.0.{number // 250}.{number % 250}"), "", mark)
-    assert (len(guesses._right), len(guesses._wrong)) == (10_000, 10_000)
+        guesses.record_success(credentials(), mark)
+        guesses.record_failure(credentials(client=f"192.0.{number // 250}.{number % 250}"), "", mark)
+    assert (len(guesses._accepted), len(guesses._rejected)) == (10_000, 10_000)

@@ -7,8 +7,8 @@ from base64 import b64encode
 import pytest
 from unit.auth.conftest import credentials
 
-from a2a_runtime.auth.authentication import Identity, RefusedError
-from a2a_runtime.auth.authenticators import Passwords, User, hash_password
+from a2a_runtime.auth.authentication import Identity, InvalidCredentialsError
+from a2a_runtime.auth.authenticators import BasicAuthenticator, User, hash_password
 from a2a_runtime.testing.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +21,7 @@ def basic(text: str) -> tuple[str, str]:
     return "Authorization", f"Basic {b64encode(text.encode()).decode()}"
 
 
-async def checked(users: Passwords, *headers: tuple[str, str]) -> Identity | None:
+async def checked(users: BasicAuthenticator, *headers: tuple[str, str]) -> Identity | None:
     """Check a request."""
     answer = users.authenticate(credentials(*headers))
     return answer if isinstance(answer, Identity) or answer is None else await answer
@@ -30,11 +30,11 @@ async def checked(users: Passwords, *headers: tuple[str, str]) -> Identity | Non
 async def test_a_right_password_is_taken_and_known_again_for_a_while() -> None:
     """The slow check happens once in five minutes."""
     clock = FakeClock()
-    users = Passwords({"ada": ADA}, clock=clock)
+    users = BasicAuthenticator({"ada": ADA}, clock=clock)
     header = basic("ada:pässword:with colon")
     assert await checked(users, header) == Identity("ada")
     assert users.authenticate(credentials(header)) == Identity("ada")
-    with pytest.raises(RefusedError, match="wrong"):
+    with pytest.raises(InvalidCredentialsError, match="wrong"):
         await checked(users, basic("ada:another"))
     clock.advance(301)
     assert not isinstance(again := users.authenticate(credentials(header)), Identity | None)
@@ -44,12 +44,12 @@ async def test_a_right_password_is_taken_and_known_again_for_a_while() -> None:
 @pytest.mark.parametrize("header", [basic("ada:wrong"), basic("eve:x"), basic("nothing"), ("Authorization", "Basic %%%"), basic(f"ada:{'x' * 1001}")])
 async def test_a_wrong_one_is_refused(header: tuple[str, str]) -> None:
     """Nobody learns whether there is somebody of that name."""
-    with pytest.raises(RefusedError, match="name"):
-        await checked(Passwords({"ada": ADA}), header)
+    with pytest.raises(InvalidCredentialsError, match="name"):
+        await checked(BasicAuthenticator({"ada": ADA}), header)
 
 
 async def test_no_password_is_nobodys() -> None:
     """Who sends none is not refused here; what is kept must be a hash."""
-    assert await checked(Passwords({"ada": ADA})) is None
+    assert await checked(BasicAuthenticator({"ada": ADA})) is None
     with pytest.raises(ValueError, match="a2a-gen auth password"):
-        Passwords({"ada": User("hunter2", Identity("ada"))})
+        BasicAuthenticator({"ada": User("hunter2", Identity("ada"))})

@@ -9,15 +9,23 @@ from jwt import PyJWS
 
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.v1_0 import AgentCard
-from a2a_runtime.auth.keys import published
-from a2a_runtime.crypto.card_signatures import CardSigner, Trust, WrongSignatureError, verified, with_presence, with_required, without_empty
-from a2a_runtime.crypto.jcs import canonical
+from a2a_runtime.auth.keys import keys_from_jwks
+from a2a_runtime.crypto.card_signatures import (
+    CardSigner,
+    InvalidSignatureError,
+    TrustStore,
+    drop_empty,
+    restore_required_members,
+    select_signed_members,
+    verify_card,
+)
+from a2a_runtime.crypto.jcs import canonicalize
 from a2a_runtime.crypto.keys import SigningKey
 
 pytestmark = pytest.mark.anyio
 
 KEY = SigningKey.generate()
-TRUST = Trust(published([KEY.published()]))
+TRUST = TrustStore(keys_from_jwks([KEY.to_jwk()]))
 INTERFACE = {"url": "https://a.example", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
 CARD: dict[str, object] = {
     "name": "vault",
@@ -46,8 +54,8 @@ CHANGES: dict[str, dict[str, object]] = {
 async def test_nothing_that_was_put_there_since_is_used(change: dict[str, object]) -> None:
     """A form without empty members still fits a card whose empty members were changed: those are not given then."""
     shown = {name: value for name, value in {**CARD, **change, "signatures": SIGNATURES}.items() if value is not None}
-    known = await verified(shown, TRUST)
-    assert known == with_required(without_empty(CARD), CANONICAL.name)
+    known = await verify_card(shown, TRUST)
+    assert known == restore_required_members(drop_empty(CARD), CANONICAL.name)
     assert "securityRequirements" not in known
 
 
@@ -55,12 +63,12 @@ async def test_the_form_that_covers_most_counts() -> None:
     """A card as it was signed is given whole, also when the signature over less stands first."""
     assert len(SIGNATURES) == 2
     for signatures in (SIGNATURES, SIGNATURES[::-1]):
-        assert await verified({**CARD, "signatures": signatures}, TRUST) == with_presence(CARD, CANONICAL.name)
+        assert await verify_card({**CARD, "signatures": signatures}, TRUST) == select_signed_members(CARD, CANONICAL.name)
 
 
 async def test_only_the_shorter_form_is_signed() -> None:
     """What is left can be read as a card: what is required is there, with nothing in it."""
-    known = await verified({**CARD, "signatures": SIGNATURES[1:]}, TRUST)
+    known = await verify_card({**CARD, "signatures": SIGNATURES[1:]}, TRUST)
     assert (known["description"], known["capabilities"]) == ("", {})
     card = AgentCard.model_validate_json(json.dumps(known))
     assert card.skills[0].tags == []
@@ -70,19 +78,21 @@ async def test_only_the_shorter_form_is_signed() -> None:
 async def test_other_changes_fit_no_form() -> None:
     """Whatever is not empty is covered by both forms."""
     for change in ({"version": "2"}, {"securitySchemes": {}}, {"skills": []}):
-        with pytest.raises(WrongSignatureError):
-            await verified({**CARD, **change, "signatures": SIGNATURES}, TRUST)
+        with pytest.raises(InvalidSignatureError):
+            await verify_card({**CARD, **change, "signatures": SIGNATURES}, TRUST)
 
 
 async def test_members_of_newer_versions_may_be_signed() -> None:
     """A signature over what we do not know is good, and what we do not know is not used."""
     newer = {**CARD, "mood": "fine"}
-    protected, _, signature = PyJWS().encode(canonical(newer), KEY.private, KEY.algorithm, {"kid": KEY.key_id}).split(".")
-    assert await verified({**newer, "signatures": [{"protected": protected, "signature": signature}]}, TRUST) == with_presence(CARD, CANONICAL.name)
+    protected, _, signature = PyJWS().encode(canonicalize(newer), KEY.private, KEY.algorithm, {"kid": KEY.key_id}).split(".")
+    assert await verify_card({**newer, "signatures": [{"protected": protected, "signature": signature}]}, TRUST) == select_signed_members(
+        CARD, CANONICAL.name
+    )
 
 
 def test_cards_of_the_older_version_are_filled_in_too() -> None:
     """Each dialect says itself what is required."""
-    filled = with_required({"name": "x", "skills": [{"id": "s"}]}, V0_3.name)
+    filled = restore_required_members({"name": "x", "skills": [{"id": "s"}]}, V0_3.name)
     assert filled["capabilities"] == {}
     assert filled["skills"] == [{"id": "s", "name": "", "description": "", "tags": []}]

@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.auth.conftest import bearer, credentials
 
-from a2a_runtime.auth.authentication import Authenticator, Identity, RefusedError
-from a2a_runtime.auth.jwt_tokens import Claims, Expected, JwtAuthenticator
-from a2a_runtime.auth.keys import KeySet, public_key, published, secret
-from a2a_runtime.testing.issuer import AUDIENCE, ISSUER, Issuer
+from a2a_runtime.auth.authentication import Authenticator, Identity, InvalidCredentialsError
+from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
+from a2a_runtime.auth.keys import KeySet, keys_from_jwks, keys_from_pem, keys_from_secret
+from a2a_runtime.testing.issuer import AUDIENCE, ISSUER, TokenIssuer
 
-TRUSTED = Issuer()
-STRANGER = Issuer()
-KNOWN = JwtAuthenticator(TRUSTED.keys(), TRUSTED.expected())
+TRUSTED = TokenIssuer()
+STRANGER = TokenIssuer()
+KNOWN = JwtAuthenticator(TRUSTED.keys(), TRUSTED.validation())
 NOW, DAY = int(time.time()), 86_400  # a whole run of the tests fits into a day
 SECRET = "s" * 32
 
@@ -41,7 +41,7 @@ def payload(**changes: object) -> dict[str, object]:
 
 def confused() -> str:
     """Sign with the public key as if it were a secret."""
-    key = json.dumps(TRUSTED.documents()[0]).encode()
+    key = json.dumps(TRUSTED.public_jwks()[0]).encode()
     signed = f"{part({'alg': 'HS256', 'kid': TRUSTED.key_id})}.{part(payload())}"
     signature = hmac.digest(key, signed.encode(), hashlib.sha256)
     return f"{signed}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
@@ -49,53 +49,53 @@ def confused() -> str:
 
 def tampered() -> str:
     """Change what a token says after it was signed."""
-    head, _, signature = TRUSTED.token().split(".")
+    head, _, signature = TRUSTED.issue_token().split(".")
     return f"{head}.{part(payload(sub='root'))}.{signature}"
 
 
 REFUSED: dict[str, tuple[Callable[[], str], str]] = {
-    "expired": (lambda: TRUSTED.token(exp=NOW - 1), "The token has expired"),
-    "not valid yet": (lambda: TRUSTED.token(nbf=NOW + DAY), "The token is not valid yet"),
-    "issued in the future": (lambda: TRUSTED.token(iat=NOW + DAY), "The token is not valid yet"),
-    "another audience": (lambda: TRUSTED.token(aud="others"), "The token is meant for somebody else"),
-    "no audience": (lambda: TRUSTED.token(aud=None), "The token does not say its aud"),
-    "another issuer": (lambda: TRUSTED.token(iss="https://evil.example"), "The token is of another issuer"),
-    "no issuer": (lambda: TRUSTED.token(iss=None), "The token does not say its iss"),
-    "no end": (lambda: TRUSTED.token(exp=None), "The token does not say its exp"),
-    "no subject": (lambda: TRUSTED.token(sub=None), "The token does not say its sub"),
-    "empty subject": (lambda: TRUSTED.token(""), "The token does not say its sub"),
-    "subject that is no text": (lambda: TRUSTED.token(sub=["ada"]), "The token is not valid"),
-    "subject of a team": (lambda: TRUSTED.token("team:all"), "The proof names nobody who could be a caller"),
+    "expired": (lambda: TRUSTED.issue_token(exp=NOW - 1), "The token has expired"),
+    "not valid yet": (lambda: TRUSTED.issue_token(nbf=NOW + DAY), "The token is not valid yet"),
+    "issued in the future": (lambda: TRUSTED.issue_token(iat=NOW + DAY), "The token is not valid yet"),
+    "another audience": (lambda: TRUSTED.issue_token(aud="others"), "The token is meant for somebody else"),
+    "no audience": (lambda: TRUSTED.issue_token(aud=None), "The token does not say its aud"),
+    "another issuer": (lambda: TRUSTED.issue_token(iss="https://evil.example"), "The token is of another issuer"),
+    "no issuer": (lambda: TRUSTED.issue_token(iss=None), "The token does not say its iss"),
+    "no end": (lambda: TRUSTED.issue_token(exp=None), "The token does not say its exp"),
+    "no subject": (lambda: TRUSTED.issue_token(sub=None), "The token does not say its sub"),
+    "empty subject": (lambda: TRUSTED.issue_token(""), "The token does not say its sub"),
+    "subject that is no text": (lambda: TRUSTED.issue_token(sub=["ada"]), "The token is not valid"),
+    "subject of a team": (lambda: TRUSTED.issue_token("team:all"), "The proof names nobody who could be a caller"),
     "alg none": (lambda: f"{part({'alg': 'none'})}.{part(payload())}.", "The token is signed by an algorithm that is not taken here"),
     "alg NONE": (lambda: f"{part({'alg': 'NONE'})}.{part(payload())}.", "The token is signed by an algorithm that is not taken here"),
     "public key as a secret": (confused, "The token is signed by an algorithm that is not taken here"),
-    "key of a stranger": (STRANGER.token, "The token is signed with a key that is not known"),
-    "a stranger with our key id": (lambda: STRANGER.token(head={"kid": TRUSTED.key_id}), "The token is not valid"),
-    "a key of its own": (lambda: STRANGER.token(head={"kid": TRUSTED.key_id, "jwk": STRANGER.documents()[0]}), "The token is not valid"),
-    "keys elsewhere": (lambda: STRANGER.token(head={"jku": "https://evil.example"}), "The token is signed with a key that is not known"),
+    "key of a stranger": (STRANGER.issue_token, "The token is signed with a key that is not known"),
+    "a stranger with our key id": (lambda: STRANGER.issue_token(header={"kid": TRUSTED.key_id}), "The token is not valid"),
+    "a key of its own": (lambda: STRANGER.issue_token(header={"kid": TRUSTED.key_id, "jwk": STRANGER.public_jwks()[0]}), "The token is not valid"),
+    "keys elsewhere": (lambda: STRANGER.issue_token(header={"jku": "https://evil.example"}), "The token is signed with a key that is not known"),
     "changed": (tampered, "The token is not valid"),
-    "cut": (lambda: TRUSTED.token()[:-2], "The token is not valid"),
-    "huge": (lambda: TRUSTED.token(more="x" * 20_000), "The token is not valid"),
+    "cut": (lambda: TRUSTED.issue_token()[:-2], "The token is not valid"),
+    "huge": (lambda: TRUSTED.issue_token(more="x" * 20_000), "The token is not valid"),
     "not ASCII": (lambda: "é.é.é", "The token is not valid"),
     "empty": (str, "The token is not valid"),
     "no token": (lambda: "hunter2", "The token is not valid"),
     "head that is no object": (lambda: f"{part([])}.{part(payload())}.x", "The token is not valid"),
-    "something critical": (lambda: TRUSTED.token(head={"crit": ["b64"], "b64": False}), "The token is not valid"),
-    "another kind of token": (lambda: TRUSTED.token(head={"typ": "dpop+jwt"}), "The token is not valid"),
+    "something critical": (lambda: TRUSTED.issue_token(header={"crit": ["b64"], "b64": False}), "The token is not valid"),
+    "another kind of token": (lambda: TRUSTED.issue_token(header={"typ": "dpop+jwt"}), "The token is not valid"),
 }
 
 
 @pytest.mark.parametrize(("token", "reason"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_wrong_token_is_refused(token: Callable[[], str], reason: str) -> None:
     """With a reason that says nothing of what is in it."""
-    with pytest.raises(RefusedError) as refused:
+    with pytest.raises(InvalidCredentialsError) as refused:
         KNOWN.authenticate(bearer(token()))
     assert refused.value.reason == reason
 
 
 def test_a_good_token_says_who_it_is() -> None:
     """Subject, scopes, roles, and everything else that it says."""
-    identity = KNOWN.authenticate(bearer(TRUSTED.token("ada", scope="read write", roles=["boss"], email="ada@example.org")))
+    identity = KNOWN.authenticate(bearer(TRUSTED.issue_token("ada", scope="read write", roles=["boss"], email="ada@example.org")))
     assert isinstance(identity, Identity)
     assert (identity.subject, identity.tenant) == ("ada", "")
     assert (identity.scopes, identity.roles) == ({"read", "write"}, {"boss"})
@@ -105,7 +105,7 @@ def test_a_good_token_says_who_it_is() -> None:
 @pytest.mark.parametrize("head", [{}, {"typ": "at+jwt"}, {"typ": None}], ids=["JWT", "access token", "none"])
 def test_the_usual_kinds_of_token_are_taken(head: dict[str, object]) -> None:
     """As RFC 9068 and RFC 7519 name them."""
-    assert isinstance(KNOWN.authenticate(bearer(TRUSTED.token(head=head))), Identity)
+    assert isinstance(KNOWN.authenticate(bearer(TRUSTED.issue_token(header=head))), Identity)
 
 
 def test_other_schemes_are_other_peoples_matter() -> None:
@@ -116,38 +116,38 @@ def test_other_schemes_are_other_peoples_matter() -> None:
 
 def test_two_headers_are_no_proof() -> None:
     """Two values are refused: somebody in between may have looked at the other one."""
-    good = TRUSTED.token()
-    with pytest.raises(RefusedError, match="more than once"):
+    good = TRUSTED.issue_token()
+    with pytest.raises(InvalidCredentialsError, match="more than once"):
         KNOWN.authenticate(credentials(("Authorization", f"Bearer {good}"), ("authorization", f"Bearer {good}")))
 
 
 def test_a_plain_mapping_of_headers_will_do() -> None:
     """The port is a mapping; nothing of this runtime is needed."""
     assert isinstance(KNOWN, Authenticator)
-    assert isinstance(KNOWN.authenticate({"authorization": f"bearer {TRUSTED.token()}"}), Identity)
+    assert isinstance(KNOWN.authenticate({"authorization": f"bearer {TRUSTED.issue_token()}"}), Identity)
 
 
 def test_a_tenant_that_is_wanted_must_be_there() -> None:
     """A token without its tenant would be one for every tenant."""
-    of_tenants = JwtAuthenticator(TRUSTED.keys(), TRUSTED.expected(), Claims(tenant="org"))
-    identity = of_tenants.authenticate(bearer(TRUSTED.token(org="acme")))
+    of_tenants = JwtAuthenticator(TRUSTED.keys(), TRUSTED.validation(), ClaimNames(tenant="org"))
+    identity = of_tenants.authenticate(bearer(TRUSTED.issue_token(org="acme")))
     assert isinstance(identity, Identity)
     assert identity.tenant == "acme"
-    with pytest.raises(RefusedError, match="does not say its org"):
-        of_tenants.authenticate(bearer(TRUSTED.token()))
+    with pytest.raises(InvalidCredentialsError, match="does not say its org"):
+        of_tenants.authenticate(bearer(TRUSTED.issue_token()))
 
 
 def test_a_clock_may_differ_by_what_was_said() -> None:
     """And by no more."""
-    patient = JwtAuthenticator(TRUSTED.keys(), Expected(ISSUER, AUDIENCE, ("ES256",), leeway=60))
-    assert isinstance(patient.authenticate(bearer(TRUSTED.token(exp=int(time.time()) - 5))), Identity)
+    patient = JwtAuthenticator(TRUSTED.keys(), JwtValidation(ISSUER, AUDIENCE, ("ES256",), leeway=60))
+    assert isinstance(patient.authenticate(bearer(TRUSTED.issue_token(exp=int(time.time()) - 5))), Identity)
 
 
 def test_a_shared_secret_is_a_key_too() -> None:
     """Where the issuer and the agent are one party."""
-    shared = JwtAuthenticator(secret(SECRET), Expected(ISSUER, AUDIENCE, ("HS256",)))
+    shared = JwtAuthenticator(keys_from_secret(SECRET), JwtValidation(ISSUER, AUDIENCE, ("HS256",)))
     assert isinstance(shared.authenticate(bearer(jwt.encode(payload(), SECRET, "HS256"))), Identity)
-    with pytest.raises(RefusedError):
+    with pytest.raises(InvalidCredentialsError):
         shared.authenticate(bearer(jwt.encode(payload(), "t" * 32, "HS256")))
 
 
@@ -155,25 +155,25 @@ def test_a_public_key_is_never_a_secret() -> None:
     """An RSA key as PEM, used as the secret of HS256, is refused although the token's signature fits."""
     private = generate_private_key(65537, 2048)
     pem = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    known = JwtAuthenticator(public_key(pem, "RS256"), Expected(ISSUER, AUDIENCE, ("RS256",)))
+    known = JwtAuthenticator(keys_from_pem(pem, "RS256"), JwtValidation(ISSUER, AUDIENCE, ("RS256",)))
     assert isinstance(known.authenticate(bearer(jwt.encode(payload(), private, "RS256"))), Identity)
     signed = f"{part({'alg': 'HS256'})}.{part(payload())}"
     forged = base64.urlsafe_b64encode(hmac.digest(pem, signed.encode(), hashlib.sha256)).rstrip(b"=").decode()
-    with pytest.raises(RefusedError, match="algorithm"):
+    with pytest.raises(InvalidCredentialsError, match="algorithm"):
         known.authenticate(bearer(f"{signed}.{forged}"))
     with pytest.raises(ValueError, match="private key"):
-        public_key(private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), "RS256")
+        keys_from_pem(private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), "RS256")
 
 
 WRONG_SETTINGS: dict[str, tuple[Callable[[], object], str]] = {
-    "secret and public": (lambda: Expected("i", "a", ("HS256", "RS256")), "some have a secret and some a public key"),
-    "none": (lambda: Expected("i", "a", ("none",)), "none cannot be used"),
-    "no algorithm": (lambda: Expected("i", "a", ()), "none cannot be used"),
-    "no issuer": (lambda: Expected("", "a"), "who issued it"),
-    "no audience": (lambda: Expected("i", ""), "for whom"),
-    "short secret": (lambda: secret("hunter2"), "at least 32 bytes"),
-    "secret for RSA": (lambda: secret(SECRET, "RS256"), "takes no secret"),
-    "public key for HMAC": (lambda: public_key("x", "HS256"), "has no public keys"),
+    "secret and public": (lambda: JwtValidation("i", "a", ("HS256", "RS256")), "some have a secret and some a public key"),
+    "none": (lambda: JwtValidation("i", "a", ("none",)), "none cannot be used"),
+    "no algorithm": (lambda: JwtValidation("i", "a", ()), "none cannot be used"),
+    "no issuer": (lambda: JwtValidation("", "a"), "who issued it"),
+    "no audience": (lambda: JwtValidation("i", ""), "for whom"),
+    "short secret": (lambda: keys_from_secret("hunter2"), "at least 32 bytes"),
+    "secret for RSA": (lambda: keys_from_secret(SECRET, "RS256"), "takes no secret"),
+    "public key for HMAC": (lambda: keys_from_pem("x", "HS256"), "has no public keys"),
 }
 
 
@@ -186,7 +186,7 @@ def test_what_cannot_be_safe_is_refused_at_start(make: Callable[[], object], sai
 
 def test_published_keys_that_prove_nothing_are_passed_over() -> None:
     """Secrets, private keys, keys for other uses, unknown curves and broken ones."""
-    (good,) = TRUSTED.documents()
+    (good,) = TRUSTED.public_jwks()
     useless = [
         {"kty": "oct", "k": "c2VjcmV0"},
         {**good, "d": "AA"},
@@ -196,33 +196,33 @@ def test_published_keys_that_prove_nothing_are_passed_over() -> None:
         {**good, "alg": "HS256"},
         {},
     ]
-    assert len(published([*useless, good])) == 1
+    assert len(keys_from_jwks([*useless, good])) == 1
 
 
 def test_a_token_that_names_no_key_means_the_only_one() -> None:
     """With two keys it means neither."""
-    issuer = Issuer()
-    nameless = issuer.token(head={"kid": None})
-    assert isinstance(JwtAuthenticator(issuer.keys(), issuer.expected()).authenticate(bearer(nameless)), Identity)
+    issuer = TokenIssuer()
+    nameless = issuer.issue_token(header={"kid": None})
+    assert isinstance(JwtAuthenticator(issuer.keys(), issuer.validation()).authenticate(bearer(nameless)), Identity)
     issuer.rotate()
-    with pytest.raises(RefusedError, match="not known"):
-        JwtAuthenticator(issuer.keys(), issuer.expected()).authenticate(bearer(nameless))
+    with pytest.raises(InvalidCredentialsError, match="not known"):
+        JwtAuthenticator(issuer.keys(), issuer.validation()).authenticate(bearer(nameless))
     assert len(KeySet() + issuer.keys()) == 2
 
 
 @given(st.one_of(st.text(max_size=200), st.binary(max_size=200).map(lambda raw: raw.decode("latin-1"))))
 def test_whatever_is_said_is_refused_and_never_breaks(said: str) -> None:
     """Nothing but a token is a token."""
-    with pytest.raises(RefusedError):
+    with pytest.raises(InvalidCredentialsError):
         KNOWN.authenticate({"authorization": f"Bearer {said}"})
 
 
 @given(st.integers(min_value=0), st.characters(codec="ascii"))
 def test_a_token_with_another_letter_is_refused(place: int, letter: str) -> None:
     """Wherever it stands."""
-    token = TRUSTED.token()
+    token = TRUSTED.issue_token()
     place %= len(token)
     changed = token[:place] + letter + token[place + 1 :]
     if changed != token:
-        with pytest.raises(RefusedError):
+        with pytest.raises(InvalidCredentialsError):
             KNOWN.authenticate({"authorization": f"Bearer {changed}"})

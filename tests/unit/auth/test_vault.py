@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
-from a2a_runtime.caller import Scope
-from a2a_runtime.crypto.secret_box import LockedError, Vault
-from a2a_runtime.push.notification import opened, sealed
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.crypto.secret_box import DecryptionError, SecretBox
+from a2a_runtime.push.notification import decrypt_config, encrypt_config
 
-SCOPE = Scope("/x agent", "acme", "ada")
+SCOPE = TaskScope("/x agent", "acme", "ada")
 URL = "https://hooks.example/a"
 SECRET = "tok"  # noqa: S105 - of this test
 CONFIG = TaskPushNotificationConfig(
@@ -21,20 +21,20 @@ CONFIG = TaskPushNotificationConfig(
 
 def test_what_is_sealed_is_opened_again() -> None:
     """Token and credentials, and nothing of them is readable meanwhile."""
-    vault = Vault.of_text(Vault.new_key())
-    kept = sealed(CONFIG, vault, SCOPE)
+    vault = SecretBox.from_text(SecretBox.generate_key())
+    kept = encrypt_config(CONFIG, vault, SCOPE)
     assert not [secret for secret in ("tok", "sésame") if f'"{secret}"'.encode() in kept.to_json()]
-    assert opened(kept, vault, SCOPE, "t") == CONFIG
-    assert sealed(CONFIG, vault, SCOPE) != kept
+    assert decrypt_config(kept, vault, SCOPE, "t") == CONFIG
+    assert encrypt_config(CONFIG, vault, SCOPE) != kept
 
 
 def test_keys_are_changed_one_after_the_other() -> None:
     """A new key seals, the old one still opens; when it is gone, so is what it sealed."""
-    old, new = Vault.new_key(), Vault.new_key()
-    kept = sealed(CONFIG, Vault.of_text(old), SCOPE)
-    assert opened(kept, Vault.of_text(f"{new},{old}"), SCOPE, "t") == CONFIG
-    with pytest.raises(LockedError, match="give them again"):
-        opened(kept, Vault.of_text(new), SCOPE, "t")
+    old, new = SecretBox.generate_key(), SecretBox.generate_key()
+    kept = encrypt_config(CONFIG, SecretBox.from_text(old), SCOPE)
+    assert decrypt_config(kept, SecretBox.from_text(f"{new},{old}"), SCOPE, "t") == CONFIG
+    with pytest.raises(DecryptionError, match="give them again"):
+        decrypt_config(kept, SecretBox.from_text(new), SCOPE, "t")
 
 
 ELSEWHERE = {
@@ -52,28 +52,28 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("moved", ELSEWHERE.values(), ids=ELSEWHERE.keys())
-def test_a_secret_does_not_go_elsewhere(moved: Callable[[TaskPushNotificationConfig], tuple[TaskPushNotificationConfig, Scope, str]]) -> None:
+def test_a_secret_does_not_go_elsewhere(moved: Callable[[TaskPushNotificationConfig], tuple[TaskPushNotificationConfig, TaskScope, str]]) -> None:
     """Put anywhere else in the database, it stays sealed."""
-    vault = Vault.of_text(Vault.new_key())
-    kept, scope, task = moved(sealed(CONFIG, vault, SCOPE))
-    with pytest.raises(LockedError):
-        opened(kept, vault, scope, task)
+    vault = SecretBox.from_text(SecretBox.generate_key())
+    kept, scope, task = moved(encrypt_config(CONFIG, vault, SCOPE))
+    with pytest.raises(DecryptionError):
+        decrypt_config(kept, vault, scope, task)
 
 
 def test_what_was_stored_before_stays_readable() -> None:
     """A vault may be added later."""
-    assert opened(CONFIG, Vault.of_text(Vault.new_key()), SCOPE, "t") == CONFIG
+    assert decrypt_config(CONFIG, SecretBox.from_text(SecretBox.generate_key()), SCOPE, "t") == CONFIG
 
 
 @pytest.mark.parametrize("damaged", ["sealed:1:", "sealed:1:%%%", "sealed:1:AAAA"])
 def test_damage_is_noticed(damaged: str) -> None:
     """And is no surprise."""
-    with pytest.raises(LockedError):
-        Vault.of_text(Vault.new_key()).open(damaged, URL)
+    with pytest.raises(DecryptionError):
+        SecretBox.from_text(SecretBox.generate_key()).decrypt(damaged, URL)
 
 
 @pytest.mark.parametrize("keys", ["", "short", "a,b", "!" * 43])
 def test_a_key_is_32_bytes(keys: str) -> None:
     """Anything else stops the start."""
     with pytest.raises(ValueError, match="32 bytes"):
-        Vault.of_text(keys)
+        SecretBox.from_text(keys)

@@ -23,8 +23,8 @@ from a2a_contract.v1_0 import (
     StringList,
 )
 from a2a_runtime.agent import Agent, Capabilities
-from a2a_runtime.cards.builder import address_of
-from a2a_runtime.cards.cache import Cards
+from a2a_runtime.cards.builder import resolve_url
+from a2a_runtime.cards.cache import CardCache
 from a2a_runtime.surface import COMBINED, Surface
 from a2a_runtime.testing.clock import FakeClock
 
@@ -67,7 +67,7 @@ def plain() -> Agent:
 def body(agent: Agent, dialect: str | None, *dialects: str, **surface: object) -> dict[str, Any]:
     """Read a card."""
     mounted = Surface(agent, "/rich", frozenset(dialects or BOTH), **surface)  # type: ignore[arg-type]  # whatever a test says
-    card: dict[str, Any] = json.loads(Cards(mounted).get(dialect, BASE).body)
+    card: dict[str, Any] = json.loads(CardCache(mounted).get(dialect, BASE).body)
     return card
 
 
@@ -134,28 +134,28 @@ def test_who_names_no_version_gets_what_the_surface_says(dialects: tuple[str, ..
 
 def test_a_form_of_a_dialect_has_the_card_of_that_dialect() -> None:
     """ProtoJSON of 0.3 has no card of its own, and 1.0 alone none for 0.3."""
-    cards = Cards(Surface(rich()))
+    cards = CardCache(Surface(rich()))
     assert cards.get(V0_3_PROTO.name, BASE) is cards.get(V0_3.name, BASE)
     assert cards.has(V0_3_PROTO.name)
-    assert not Cards(Surface(rich(), dialects=frozenset({V1_0.name}))).has(V0_3.name)
+    assert not CardCache(Surface(rich(), dialects=frozenset({V1_0.name}))).has(V0_3.name)
 
 
 def test_a_card_is_written_once_for_every_address() -> None:
     """Its mark follows from its bytes, and its time is that of the start."""
-    cards = Cards(Surface(rich()), FakeClock(1_700_000_000_000))
+    cards = CardCache(Surface(rich()), FakeClock(1_700_000_000_000))
     one, other = cards.get(None, BASE), cards.get(None, "https://other")
     assert one is cards.get(None, BASE)
     assert one.etag != other.etag
-    assert one.etag == Cards(Surface(rich())).get(None, BASE).etag
-    assert (one.modified, one.last_modified) == (1_700_000_000, "Tue, 14 Nov 2023 22:13:20 GMT")
+    assert one.etag == CardCache(Surface(rich())).get(None, BASE).etag
+    assert (one.modified_seconds, one.last_modified) == (1_700_000_000, "Tue, 14 Nov 2023 22:13:20 GMT")
 
 
 def test_addresses_that_strangers_make_up_are_not_kept() -> None:
     """Whoever sends a new host name with each request fills no memory."""
-    cards = Cards(Surface(rich()))
+    cards = CardCache(Surface(rich()))
     for number in range(200):
         cards.get(None, f"https://{number}.test")
-    assert len(cards._written) == 64
+    assert len(cards._documents) == 64
 
 
 @pytest.mark.parametrize(
@@ -167,4 +167,4 @@ def test_what_is_configured_goes_before_what_the_server_sees(agent_url: str | No
     """The surface's own address first, then the agent's with the path of the surface."""
     agent = Agent("hello", url=agent_url)
     agent.add("one", lambda ctx: ctx.text)
-    assert address_of(Surface(agent, "/x", public_url=public_url), "http://seen/x/") == expected
+    assert resolve_url(Surface(agent, "/x", public_url=public_url), "http://seen/x/") == expected

@@ -21,8 +21,8 @@ from a2a_contract.v1_0 import (
     StringList,
 )
 from a2a_runtime.client import A2AClient, ClientOptions
-from a2a_runtime.client.auth import ApiKeyAuth, ByCard, ClientCredentials, Proof, auth_for
-from a2a_runtime.client.errors import NoProofError, TokenError
+from a2a_runtime.client.auth import ApiKeyAuth, CardAuth, ClientCredentials, Credential, choose_auth
+from a2a_runtime.client.errors import MissingCredentialsError, TokenError
 
 pytestmark = pytest.mark.anyio
 
@@ -140,7 +140,7 @@ def card(*required: Sequence[str]) -> AgentCard:
     return AgentCard(name="x", capabilities=AgentCapabilities(), security_schemes=SCHEMES, security_requirements=listed or None)
 
 
-CHOICES: dict[str, tuple[AgentCard, Mapping[str, Proof], dict[str, str]]] = {
+CHOICES: dict[str, tuple[AgentCard, Mapping[str, Credential], dict[str, str]]] = {
     "the only one": (card(["bearer"]), {"bearer": "t"}, {"authorization": "Bearer t"}),
     "the first that is there": (card(["bearer"], ["key"]), {"key": "k"}, {"x-k": "k"}),
     "a name and a password": (card(["basic"]), {"basic": ("a", "b")}, {"authorization": "Basic YTpi"}),
@@ -152,9 +152,9 @@ CHOICES: dict[str, tuple[AgentCard, Mapping[str, Proof], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("asking", "proofs", "shown"), CHOICES.values(), ids=CHOICES.keys())
-async def test_a_card_chooses_among_our_proofs(asking: AgentCard, proofs: Mapping[str, Proof], shown: dict[str, str]) -> None:
+async def test_a_card_chooses_among_our_proofs(asking: AgentCard, proofs: Mapping[str, Credential], shown: dict[str, str]) -> None:
     """By the names of its schemes, and is shown no other one."""
-    async with httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200)), auth=auth_for(asking, proofs)) as client:
+    async with httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200)), auth=choose_auth(asking, proofs)) as client:
         sent = (await client.get(AGENT)).request.headers
     assert {name: value for name, value in sent.items() if name in {"authorization", "x-k"}} == shown
 
@@ -162,7 +162,7 @@ async def test_a_card_chooses_among_our_proofs(asking: AgentCard, proofs: Mappin
 async def test_a_key_goes_with_a_token_from_a_server() -> None:
     """Where a card asks for both."""
     world = World()
-    async with world.client(auth_for(card(["bearer", "key"]), {"bearer": world.auth, "key": "k"})) as client:
+    async with world.client(choose_auth(card(["bearer", "key"]), {"bearer": world.auth, "key": "k"})) as client:
         answer = await client.get(AGENT)
     assert (answer.status_code, answer.request.headers["x-k"]) == (200, "k")
     assert "x-k" not in world.asked[0].headers
@@ -170,11 +170,11 @@ async def test_a_key_goes_with_a_token_from_a_server() -> None:
 
 def test_what_is_missing_is_named() -> None:
     """With what there is."""
-    with pytest.raises(NoProofError, match="bearer with key or basic; there are proofs for key"):
-        auth_for(card(["bearer", "key"], ["basic"]), {"key": "k"})
+    with pytest.raises(MissingCredentialsError, match="bearer with key or basic; there are proofs for key"):
+        choose_auth(card(["bearer", "key"], ["basic"]), {"key": "k"})
 
 
-MISFITS: dict[str, tuple[str, Proof, str]] = {
+MISFITS: dict[str, tuple[str, Credential, str]] = {
     "a text for a name and password": ("basic", "s3cret", "basic takes a name and a password"),
     "a name and password for a token": ("bearer", ("ada", "s3cret"), "bearer takes a text"),
     "a text for a certificate": ("mtls", "s3cret", "mtls takes an ssl.SSLContext"),
@@ -182,15 +182,15 @@ MISFITS: dict[str, tuple[str, Proof, str]] = {
 
 
 @pytest.mark.parametrize(("scheme", "proof", "said"), MISFITS.values(), ids=MISFITS.keys())
-def test_a_proof_of_another_kind_is_never_shown(scheme: str, proof: Proof, said: str) -> None:
+def test_a_proof_of_another_kind_is_never_shown(scheme: str, proof: Credential, said: str) -> None:
     """It would tell a secret in the wrong place; the error says what the scheme takes, and not the proof."""
-    with pytest.raises(NoProofError, match=said) as raised:
-        auth_for(card([scheme]), {scheme: proof})
+    with pytest.raises(MissingCredentialsError, match=said) as raised:
+        choose_auth(card([scheme]), {scheme: proof})
     assert "s3cret" not in str(raised.value)
 
 
 def test_without_a_card_nothing_is_chosen() -> None:
     """Whoever names the address of the interface names the proof itself; and what is shown is not told."""
     with pytest.raises(ValueError, match="give the proof itself as auth"):
-        A2AClient(AGENT, auth={"bearer": "s3cret"}, options=ClientOptions(at=AGENT))
-    assert repr(ByCard({"bearer": "s3cret"})) == "ByCard(bearer)"
+        A2AClient(AGENT, auth={"bearer": "s3cret"}, options=ClientOptions(interface_url=AGENT))
+    assert repr(CardAuth({"bearer": "s3cret"})) == "ByCard(bearer)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from a2a_contract.v1_0 import Message, Part, Role, Task, TaskState, TaskStatus
-from a2a_runtime.client.client import Content, message_of
+from a2a_runtime.client.client import Content, build_message
 from a2a_runtime.client.options import SendOptions
 
 TASK = Task(id="t", context_id="c", status=TaskStatus(state=TaskState.INPUT_REQUIRED))
@@ -22,7 +22,7 @@ CONTENTS: dict[str, tuple[Content, list[Part]]] = {
 @pytest.mark.parametrize(("content", "parts"), CONTENTS.values(), ids=CONTENTS.keys())
 def test_everything_becomes_a_message_of_the_user(content: Content, parts: list[Part]) -> None:
     """Whatever is sent has an id and a role."""
-    message = message_of(content)
+    message = build_message(content)
     assert message.parts == parts
     assert message.role is Role.USER
     assert message.message_id
@@ -31,22 +31,22 @@ def test_everything_becomes_a_message_of_the_user(content: Content, parts: list[
 
 def test_a_task_is_gone_on_with() -> None:
     """A task brings its conversation along; an id alone is enough; a conversation may be gone on with without a task."""
-    assert (message_of("a", TASK).task_id, message_of("a", TASK).context_id) == ("t", "c")
-    assert (message_of("a", "t").task_id, message_of("a", "t").context_id) == ("t", None)
-    assert (message_of("a", None, "c").task_id, message_of("a", None, "c").context_id) == (None, "c")
+    assert (build_message("a", TASK).task_id, build_message("a", TASK).context_id) == ("t", "c")
+    assert (build_message("a", "t").task_id, build_message("a", "t").context_id) == ("t", None)
+    assert (build_message("a", None, "c").task_id, build_message("a", None, "c").context_id) == (None, "c")
 
 
 def test_a_whole_message_keeps_what_it_says() -> None:
     """Only what it leaves open is filled in."""
     whole = Message(message_id="m", role=Role.AGENT, task_id="other", context_id="here", parts=[Part(text="a")], metadata={"k": 1})
-    assert message_of(whole, TASK) == whole
+    assert build_message(whole, TASK) == whole
 
 
 def test_more_may_be_said_of_a_message() -> None:
     """Its id, the tasks that it refers to and the extensions that it uses; a whole message keeps its own."""
-    options = SendOptions(message_id="m", references=("t-1",), extensions=("https://x/1",))
-    made = message_of("a", options=options)
+    options = SendOptions(message_id="m", reference_task_ids=("t-1",), extensions=("https://x/1",))
+    made = build_message("a", options=options)
     assert (made.message_id, made.reference_task_ids, made.extensions) == ("m", ["t-1"], ["https://x/1"])
     whole = Message(message_id="own", role=Role.USER, parts=[Part(text="a")], reference_task_ids=[], extensions=["https://x/2"])
-    assert message_of(whole, options=options) == whole
-    assert message_of(whole.model_copy(update={"extensions": None}), options=options).extensions == ["https://x/1"]
+    assert build_message(whole, options=options) == whole
+    assert build_message(whole.model_copy(update={"extensions": None}), options=options).extensions == ["https://x/1"]

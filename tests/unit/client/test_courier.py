@@ -11,19 +11,19 @@ import pytest
 from a2a_runtime.client.errors import (
     A2AClientError,
     ClosedError,
-    LineError,
-    LostError,
-    OversizeAnswerError,
-    SilenceError,
-    UnreachableError,
-    UnreadableAnswerError,
+    ConnectError,
+    ConnectionLostError,
+    InvalidResponseError,
+    ResponseTimeoutError,
+    ResponseTooLargeError,
+    TransportError,
 )
-from a2a_runtime.client.options import ClientOptions, Retries
-from a2a_runtime.client.protocols import Question
-from a2a_runtime.client.transport import Courier, Safety
+from a2a_runtime.client.options import ClientOptions, RetryPolicy
+from a2a_runtime.client.protocols import OutgoingRequest
+from a2a_runtime.client.transport import HttpTransport, RetrySafety
 
 pytestmark = pytest.mark.anyio
-QUESTION = Question("POST", "http://agent/", body=b"{}", media_type="application/json")
+QUESTION = OutgoingRequest("POST", "http://agent/", body=b"{}", media_type="application/json")
 
 
 class Naps:
@@ -52,7 +52,7 @@ class Network:
         self.answers, self.asked = list(answers), list[httpx.Request]()
         self.clock = Naps()
         http = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
-        self.courier = Courier(http, ClientOptions(clock=self.clock, retries=Retries(attempts=3, first_delay=1.0)), 5.0)
+        self.courier = HttpTransport(http, ClientOptions(clock=self.clock, retry_policy=RetryPolicy(attempts=3, initial_delay=1.0)), 5.0)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request)
@@ -61,9 +61,9 @@ class Network:
             raise answer
         return answer
 
-    async def ask(self, safety: Safety, limit: int = 1000) -> bytes:
+    async def ask(self, safety: RetrySafety, limit: int = 1000) -> bytes:
         """Ask once."""
-        return (await self.courier.fetch(QUESTION, safety, {"x-a": "b"}, limit=limit)).body
+        return (await self.courier.fetch(QUESTION, safety, {"x-a": "b"}, max_bytes=limit)).body
 
 
 def errors_of(root: type[Exception]) -> Iterator[type[Exception]]:
@@ -77,15 +77,15 @@ def errors_of(root: type[Exception]) -> Iterator[type[Exception]]:
 async def test_no_error_of_httpx_gets_out(kind: type[Exception]) -> None:
     """Each becomes one of ours that names the URL; nothing of a lower layer has to be caught by users."""
     with pytest.raises(A2AClientError, match="http://agent/"):
-        await Network(*[kind("why")] * 3).ask(Safety.ONCE)
+        await Network(*[kind("why")] * 3).ask(RetrySafety.UNSAFE)
 
 
 KINDS: dict[str, tuple[Exception, type[A2AClientError]]] = {
-    "refused": (httpx.ConnectError(""), UnreachableError),
-    "no connection in time": (httpx.ConnectTimeout(""), UnreachableError),
-    "no answer in time": (httpx.ReadTimeout(""), SilenceError),
-    "cut off": (httpx.RemoteProtocolError(""), LostError),
-    "not decodable": (httpx.DecodingError(""), UnreadableAnswerError),
+    "refused": (httpx.ConnectError(""), ConnectError),
+    "no connection in time": (httpx.ConnectTimeout(""), ConnectError),
+    "no answer in time": (httpx.ReadTimeout(""), ResponseTimeoutError),
+    "cut off": (httpx.RemoteProtocolError(""), ConnectionLostError),
+    "not decodable": (httpx.DecodingError(""), InvalidResponseError),
 }
 
 
@@ -93,19 +93,19 @@ KINDS: dict[str, tuple[Exception, type[A2AClientError]]] = {
 async def test_errors_say_what_happened(error: Exception, kind: type[A2AClientError]) -> None:
     """Whether anything was sent is what a caller needs to know."""
     with pytest.raises(kind):
-        await Network(*[error] * 3).ask(Safety.ONCE)
+        await Network(*[error] * 3).ask(RetrySafety.UNSAFE)
 
 
 def test_line_errors_are_what_python_calls_them() -> None:
     """Whoever catches the builtin errors catches these too."""
-    assert issubclass(LineError, ConnectionError)
-    assert issubclass(SilenceError, TimeoutError)
+    assert issubclass(TransportError, ConnectionError)
+    assert issubclass(ResponseTimeoutError, TimeoutError)
 
 
 async def test_what_is_safe_is_asked_again() -> None:
     """After a while, and only so often."""
     network = Network(httpx.ReadError("cut"), httpx.Response(503), httpx.Response(200, content=b"ok"))
-    assert await network.ask(Safety.KEYED) == b"ok"
+    assert await network.ask(RetrySafety.IDEMPOTENT) == b"ok"
     assert [1.0 <= nap < 5.0 for nap in network.clock.slept] == [True, True]
     assert network.asked[0].headers["x-a"] == "b"
 
@@ -113,22 +113,22 @@ async def test_what_is_safe_is_asked_again() -> None:
 async def test_what_is_not_safe_is_asked_once() -> None:
     """A request without a key may have been carried out."""
     network = Network(httpx.ReadError("cut"))
-    with pytest.raises(LostError):
-        await network.ask(Safety.ONCE)
+    with pytest.raises(ConnectionLostError):
+        await network.ask(RetrySafety.UNSAFE)
     assert len(network.asked) == 1
 
 
 async def test_nothing_is_asked_for_ever() -> None:
     """The last answer is the answer, and the last error the error."""
-    assert (await Network(*[httpx.Response(503, content=b"busy")] * 3).courier.fetch(QUESTION, Safety.READ, {}, limit=10)).status == 503
-    with pytest.raises(UnreachableError):
-        await Network(*[httpx.ConnectError("")] * 3).ask(Safety.READ)
+    assert (await Network(*[httpx.Response(503, content=b"busy")] * 3).courier.fetch(QUESTION, RetrySafety.READ, {}, max_bytes=10)).status == 503
+    with pytest.raises(ConnectError):
+        await Network(*[httpx.ConnectError("")] * 3).ask(RetrySafety.READ)
 
 
 async def test_the_agent_says_when() -> None:
     """A Retry-After is kept to, unless it is too long to wait for."""
     network = Network(httpx.Response(429, headers={"retry-after": "7"}), httpx.Response(429, headers={"retry-after": "70"}, content=b"later"))
-    assert await network.ask(Safety.READ) == b"later"
+    assert await network.ask(RetrySafety.READ) == b"later"
     assert network.clock.slept == [7.0]
 
 
@@ -140,15 +140,15 @@ async def endless() -> AsyncIterator[bytes]:
 
 async def test_an_endless_answer_ends() -> None:
     """No more is read than is taken."""
-    with pytest.raises(OversizeAnswerError, match="250"):
-        await Network(httpx.Response(200, content=endless())).ask(Safety.READ, limit=250)
+    with pytest.raises(ResponseTooLargeError, match="250"):
+        await Network(httpx.Response(200, content=endless())).ask(RetrySafety.READ, limit=250)
 
 
 async def test_a_compressed_answer_counts_unpacked() -> None:
     """A small body may be a large one."""
     packed = httpx.Response(200, content=gzip.compress(b"x" * 10_000), headers={"content-encoding": "gzip"})
-    with pytest.raises(OversizeAnswerError):
-        await Network(packed).ask(Safety.READ, limit=5000)
+    with pytest.raises(ResponseTooLargeError):
+        await Network(packed).ask(RetrySafety.READ, limit=5000)
 
 
 async def test_a_closed_client_says_so() -> None:
@@ -156,7 +156,7 @@ async def test_a_closed_client_says_so() -> None:
     network = Network()
     await network.courier.aclose()
     with pytest.raises(ClosedError):
-        await network.ask(Safety.READ)
+        await network.ask(RetrySafety.READ)
 
 
 def moved(to: str) -> httpx.Response:
@@ -165,9 +165,9 @@ def moved(to: str) -> httpx.Response:
 
 
 MOVES = {
-    "on and on": ("https://a.example/", [moved("/again")] * 10, UnreadableAnswerError, "leads on and on"),
-    "into the open": ("https://a.example/", [moved("http://a.example/")], UnreadableAnswerError, "leads from https to http"),
-    "to no URL": ("https://a.example/", [moved("https://a.example:x/")] * 3, LostError, "Invalid port"),
+    "on and on": ("https://a.example/", [moved("/again")] * 10, InvalidResponseError, "leads on and on"),
+    "into the open": ("https://a.example/", [moved("http://a.example/")], InvalidResponseError, "leads from https to http"),
+    "to no URL": ("https://a.example/", [moved("https://a.example:x/")] * 3, ConnectionLostError, "Invalid port"),
 }
 
 
@@ -175,12 +175,14 @@ MOVES = {
 async def test_what_leads_nowhere_is_not_followed(url: str, answers: list[httpx.Response], error: type[Exception], said: str) -> None:
     """With what was wrong about it."""
     with pytest.raises(error, match=said):
-        await Network(*answers).courier.fetch(Question("GET", url), Safety.READ, {}, limit=10, redirects=True)
+        await Network(*answers).courier.fetch(OutgoingRequest("GET", url), RetrySafety.READ, {}, max_bytes=10, follow_redirects=True)
 
 
 async def test_what_has_moved_is_followed_where_that_is_wanted() -> None:
     """Relative to where it was; otherwise the answer is what came first."""
     network = Network(moved("b.json"), httpx.Response(200, content=b"card"), moved("b.json"))
-    reply = await network.courier.fetch(Question("GET", "http://a.example/x/a.json"), Safety.READ, {}, limit=10, redirects=True)
+    reply = await network.courier.fetch(
+        OutgoingRequest("GET", "http://a.example/x/a.json"), RetrySafety.READ, {}, max_bytes=10, follow_redirects=True
+    )
     assert (reply.body, reply.url) == (b"card", "http://a.example/x/b.json")
-    assert (await network.courier.fetch(QUESTION, Safety.READ, {}, limit=10)).status == 302
+    assert (await network.courier.fetch(QUESTION, RetrySafety.READ, {}, max_bytes=10)).status == 302

@@ -11,19 +11,19 @@ from pydantic_core import to_json
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import UnauthenticatedError
 from a2a_runtime.client.auth import BearerAuth
-from a2a_runtime.client.card_resolver import CardSource
+from a2a_runtime.client.card_resolver import CardResolver
 from a2a_runtime.client.client import A2AClient
 from a2a_runtime.client.errors import (
     CardNotFoundError,
-    CardUnreadableError,
+    ConnectError,
     DiscoveryError,
-    ForeignHostError,
-    OversizeAnswerError,
-    StatusError,
-    UnreachableError,
+    InvalidCardError,
+    ResponseTooLargeError,
+    UnexpectedStatusError,
+    UntrustedHostError,
 )
-from a2a_runtime.client.options import ClientOptions, Limits, Retries
-from a2a_runtime.client.transport import Courier
+from a2a_runtime.client.options import ClientOptions, ResponseLimits, RetryPolicy
+from a2a_runtime.client.transport import HttpTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -79,10 +79,10 @@ class Host:
             return httpx.Response(304, headers=self.headers)
         return httpx.Response(200, content=found, headers=self.headers)
 
-    def source(self, url: str = "http://agent", limits: Limits | None = None) -> CardSource:
+    def source(self, url: str = "http://agent", limits: ResponseLimits | None = None) -> CardResolver:
         """Look for the card of the agent at a URL."""
-        options = ClientOptions(clock=self.clock, retries=Retries(attempts=1), limits=limits or Limits())
-        return CardSource(url, Courier(httpx.AsyncClient(transport=httpx.MockTransport(self.answer)), options, 5.0), options, {})
+        options = ClientOptions(clock=self.clock, retry_policy=RetryPolicy(attempts=1), limits=limits or ResponseLimits())
+        return CardResolver(url, HttpTransport(httpx.AsyncClient(transport=httpx.MockTransport(self.answer)), options, 5.0), options, {})
 
 
 FOUND: dict[str, tuple[Host, str, str, str]] = {
@@ -111,18 +111,18 @@ MISSING: dict[str, tuple[Host, str, type[Exception], str]] = {
     "nowhere": (Host({}), "http://agent/a", CardNotFoundError, "agent/a/.well-known/agent-card.json"),
     "another agent's at the root": (Host({WELL_KNOWN: new_card("http://agent/other")}), "http://agent/a", CardNotFoundError, "check the URL"),
     "no URL": (Host({}), "agent.example.com", CardNotFoundError, "begins with https"),
-    "a web page": (Host({WELL_KNOWN: b"<html>"}), "http://agent", CardUnreadableError, "no card"),
+    "a web page": (Host({WELL_KNOWN: b"<html>"}), "http://agent", InvalidCardError, "no card"),
     "a card with much that is wrong": (
         Host({WELL_KNOWN: b'{"name": 5, "supportedInterfaces": 7}'}),
         "http://agent",
-        CardUnreadableError,
+        InvalidCardError,
         r"\(name: Input should be a valid string; supportedInterfaces: Input should be a valid array; capabilities: Field required\)$",
     ),
-    "other JSON": (Host({WELL_KNOWN: b"{}"}), "http://agent", CardUnreadableError, "no card"),
-    "a card without an address": (Host({WELL_KNOWN: new_card("")}), "http://agent", CardUnreadableError, "no card"),
+    "other JSON": (Host({WELL_KNOWN: b"{}"}), "http://agent", InvalidCardError, "no card"),
+    "a card without an address": (Host({WELL_KNOWN: new_card("")}), "http://agent", InvalidCardError, "no card"),
     "only for those who are known": (Host({WELL_KNOWN: 401, OLDER: 401}), "http://agent", UnauthenticatedError, "Authentication"),
-    "broken": (Host({WELL_KNOWN: 500, OLDER: 404}), "http://agent", StatusError, "500"),
-    "too large": (Host({WELL_KNOWN: new_card() + b" " * 2000}), "http://agent", OversizeAnswerError, "1000 bytes"),
+    "broken": (Host({WELL_KNOWN: 500, OLDER: 404}), "http://agent", UnexpectedStatusError, "500"),
+    "too large": (Host({WELL_KNOWN: new_card() + b" " * 2000}), "http://agent", ResponseTooLargeError, "1000 bytes"),
 }
 
 
@@ -130,16 +130,16 @@ MISSING: dict[str, tuple[Host, str, type[Exception], str]] = {
 async def test_there_may_be_none(host: Host, url: str, kind: type[Exception], text: str) -> None:
     """The error says where was looked, and what was there."""
     with pytest.raises(kind, match=text):
-        await host.source(url, Limits(card=1000)).get()
+        await host.source(url, ResponseLimits(card_bytes=1000)).get()
 
 
 async def test_nobody_there_is_no_missing_card() -> None:
     """Who cannot be reached may well have a card."""
     host = Host({})
     host.is_up = False
-    with pytest.raises(UnreachableError):
+    with pytest.raises(ConnectError):
         await host.source().get()
-    assert not issubclass(UnreachableError, DiscoveryError)
+    assert not issubclass(ConnectError, DiscoveryError)
 
 
 AGES: dict[str, tuple[dict[str, str], float]] = {
@@ -170,12 +170,12 @@ async def test_a_card_that_has_not_changed_is_not_sent_again() -> None:
     host = Host({WELL_KNOWN: new_card()}, {"etag": '"1"', "cache-control": "max-age=10"})
     source = host.source()
     first = await source.get()
-    assert await source.get(fresh=True) is first
+    assert await source.get(refresh=True) is first
     host.clock.now = 15.0
     assert await source.get() is first
     assert host.asked == [(WELL_KNOWN, None), (WELL_KNOWN, '"1"'), (WELL_KNOWN, '"1"')]
     host.headers["etag"], host.files[WELL_KNOWN] = '"2"', new_card(name="changed")
-    assert (await source.get(fresh=True)).card.name == "changed"
+    assert (await source.get(refresh=True)).card.name == "changed"
 
 
 async def test_an_old_card_is_better_than_none() -> None:
@@ -185,8 +185,8 @@ async def test_an_old_card_is_better_than_none() -> None:
     first = await source.get()
     host.is_up, host.clock.now = False, 301.0
     assert await source.get() is first
-    with pytest.raises(UnreachableError):
-        await source.get(fresh=True)
+    with pytest.raises(ConnectError):
+        await source.get(refresh=True)
 
 
 async def test_a_card_may_move() -> None:
@@ -195,13 +195,13 @@ async def test_a_card_may_move() -> None:
     source = host.source()
     await source.get()
     host.files = {OLDER: OLD_CARD}
-    assert (await source.get(fresh=True)).card.name == "old"
+    assert (await source.get(refresh=True)).card.name == "old"
 
 
 SECRETS = {
     "proof": (BearerAuth("hush"), ClientOptions()),
     "header": (None, ClientOptions(headers={"X-Extra": "hush"})),
-    "a host that is ours": (BearerAuth("hush"), ClientOptions(hosts=("other",))),
+    "a host that is ours": (BearerAuth("hush"), ClientOptions(trusted_hosts=("other",))),
     "no secret": (None, ClientOptions()),
 }
 
@@ -217,11 +217,11 @@ async def test_no_card_leads_our_secrets_to_another_host(auth: httpx.Auth | None
 
     async with A2AClient("http://agent", auth=auth, options=options, transport=httpx.MockTransport(answer)) as client:
         is_secret = auth is not None or bool(options.headers)
-        if is_secret and not options.hosts:
-            with pytest.raises(ForeignHostError, match=r"hosts=\('other',\)"):
+        if is_secret and not options.trusted_hosts:
+            with pytest.raises(UntrustedHostError, match=r"hosts=\('other',\)"):
                 await client.get("t")
             assert told == [("agent", True)]
         else:
-            with pytest.raises(StatusError):
+            with pytest.raises(UnexpectedStatusError):
                 await client.get("t")
             assert told == [("agent", is_secret), ("other", is_secret)]

@@ -8,7 +8,7 @@ from a2a_contract.dialects import MESH, V0_3, V1_0, Dialect
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface
 from a2a_runtime.client.errors import NoInterfaceError
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, Pin
-from a2a_runtime.client.protocols import Interface, choose, pinned
+from a2a_runtime.client.protocols import Interface, choose_interface, interface_from_pin
 
 NEW_RPC, NEW_HTTP = ("https://a/rpc", "JSONRPC", "1.0"), ("https://a/http", "HTTP+JSON", "1.0")
 OLD_RPC, OLD_HTTP = ("https://a/old", "JSONRPC", "0.3.0"), ("https://a/oldhttp", "HTTP+JSON", "0.3")
@@ -39,7 +39,7 @@ CHOICES: dict[str, tuple[AgentCard, Pin, tuple[str, str]]] = {
 @pytest.mark.parametrize(("card", "pin", "chosen"), CHOICES.values(), ids=CHOICES.keys())
 def test_an_interface_is_chosen(card: AgentCard, pin: Pin, chosen: tuple[str, str]) -> None:
     """The newest version first, then the agent's own order, within what is pinned."""
-    interface = choose(card, V1_0, "https://a/card.json", pin)
+    interface = choose_interface(card, V1_0, "https://a/card.json", pin)
     assert (interface.url, interface.dialect.name) == chosen
 
 
@@ -57,18 +57,18 @@ REFUSED: dict[str, tuple[AgentCard, Pin, str]] = {
 def test_there_may_be_none(card: AgentCard, pin: Pin, why: str) -> None:
     """Then the error lists what the agent offers, and what the client is pinned to."""
     with pytest.raises(NoInterfaceError, match=why):
-        choose(card, V1_0, "https://a/card.json", pin)
+        choose_interface(card, V1_0, "https://a/card.json", pin)
 
 
 @pytest.mark.parametrize(("dialect", "version"), [(V0_3, "0.2.5"), (V0_3, ""), (MESH, "")], ids=["older", "none", "mesh"])
 def test_an_old_card_without_a_known_version(dialect: Dialect, version: str) -> None:
     """A card in an older form means its own dialect where it names no version that anybody knows."""
-    assert choose(card(("https://a", "JSONRPC", version)), dialect, "https://a/card.json", Pin()).dialect is dialect
+    assert choose_interface(card(("https://a", "JSONRPC", version)), dialect, "https://a/card.json", Pin()).dialect is dialect
 
 
 def test_an_interface_can_be_known_beforehand() -> None:
     """A pin says what is spoken at an address; without one it is the newest version."""
-    assert pinned("https://a", Pin()) == Interface("https://a", V1_0, JSONRPC)
-    assert pinned("https://a", Pin("v0_3_proto")).transport is HTTP_JSON
+    assert interface_from_pin("https://a", Pin()) == Interface("https://a", V1_0, JSONRPC)
+    assert interface_from_pin("https://a", Pin("v0_3_proto")).transport is HTTP_JSON
     with pytest.raises(NoInterfaceError, match="mesh"):
-        pinned("https://a", Pin("mesh", HTTP_JSON))
+        interface_from_pin("https://a", Pin("mesh", HTTP_JSON))

@@ -24,11 +24,11 @@ from a2a_contract.errors import (
     UnavailableError,
     UnsupportedOperationError,
 )
-from a2a_contract.jsonrpc import Refusal, refusal
+from a2a_contract.jsonrpc import ErrorObject, parse_error_object
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS
-from a2a_runtime.client.errors import StatusError, error_of, error_of_http
-from a2a_runtime.http.errors import show
-from a2a_runtime.service.context import BindingKind
+from a2a_runtime.client.errors import UnexpectedStatusError, error_from_http, error_from_jsonrpc
+from a2a_runtime.http.errors import render_error
+from a2a_runtime.service.context import ProtocolBinding
 
 EVERY = [(error, dialect) for error in ERRORS for dialect in DIALECTS.values()]
 BARE = "bare"
@@ -50,8 +50,8 @@ def is_as_told(back: Exception, kind: type[A2AError], dialect: Dialect) -> bool:
 @pytest.mark.parametrize(("kind", "dialect"), EVERY, ids=[f"{error.__name__}-{dialect.name}" for error, dialect in EVERY])
 def test_every_error_comes_back_as_itself_in_an_envelope(kind: type[A2AError], dialect: Dialect) -> None:
     """What our server writes our client reads, in every dialect; what has no reason of its own may come back as another error of its code."""
-    shown = show(ours(kind), dialect.name, BindingKind.JSONRPC)
-    back = error_of(dialect.name, refusal(from_json(shown.body)["error"]), shown.status)
+    shown = render_error(ours(kind), dialect.name, ProtocolBinding.JSONRPC)
+    back = error_from_jsonrpc(dialect.name, parse_error_object(from_json(shown.body)["error"]), shown.status)
     assert is_as_told(back, kind, dialect)
     says_where = dialect.error_body != BARE or not issubclass(kind, EnvelopeError)
     assert back.fields == ((("message.parts", "is empty"),) if says_where else ())
@@ -65,8 +65,8 @@ OVER_HTTP = [(error, dialect) for error, dialect in EVERY if dialect.http_prefix
 @pytest.mark.parametrize(("kind", "dialect"), OVER_HTTP, ids=[f"{error.__name__}-{dialect.name}" for error, dialect in OVER_HTTP])
 def test_every_error_comes_back_as_itself_over_http(kind: type[A2AError], dialect: Dialect) -> None:
     """Where the body says no reason, the status and what was asked say it."""
-    shown = show(ours(kind), dialect.name, BindingKind.HTTP)
-    back = error_of_http(dialect.name, GET_TASK, shown.status, shown.body)
+    shown = render_error(ours(kind), dialect.name, ProtocolBinding.HTTP)
+    back = error_from_http(dialect.name, GET_TASK, shown.status, shown.body)
     assert isinstance(back, A2AError)
     if ERRORS[kind].reason is not None or dialect.error_body == "jsonrpc":
         assert is_as_told(back, kind, dialect)
@@ -90,11 +90,11 @@ PLAIN: dict[str, tuple[Operation, int, object, type[Exception]]] = {
     "gateway: 413": (GET_TASK, 413, "<html>", PayloadTooLargeError),
     "gateway: 429": (GET_TASK, 429, "", RateLimitedError),
     "gateway: 503": (GET_TASK, 503, "", UnavailableError),
-    "gateway: 404": (GET_TASK, 404, "<html>", StatusError),
-    "gateway: 500": (GET_TASK, 500, "<html>", StatusError),
-    "gateway: 502": (GET_TASK, 502, "bad gateway", StatusError),
-    "redirect": (GET_TASK, 302, "", StatusError),
-    "a list": (GET_TASK, 400, [1], StatusError),
+    "gateway: 404": (GET_TASK, 404, "<html>", UnexpectedStatusError),
+    "gateway: 500": (GET_TASK, 500, "<html>", UnexpectedStatusError),
+    "gateway: 502": (GET_TASK, 502, "bad gateway", UnexpectedStatusError),
+    "redirect": (GET_TASK, 302, "", UnexpectedStatusError),
+    "a list": (GET_TASK, 400, [1], UnexpectedStatusError),
 }
 
 
@@ -102,16 +102,16 @@ PLAIN: dict[str, tuple[Operation, int, object, type[Exception]]] = {
 def test_plain_http_errors_are_understood(operation: Operation, status: int, body: object, kind: type[Exception]) -> None:
     """Peers write errors in many shapes; what is no agent never speaks for one."""
     raw = body.encode() if isinstance(body, str) else to_json(body)
-    assert type(error_of_http("v0_3_proto", operation, status, raw)) is kind
+    assert type(error_from_http("v0_3_proto", operation, status, raw)) is kind
 
 
 def test_texts_survive() -> None:
     """The agent's own words are what the caller reads."""
-    assert str(error_of("v0_3", Refusal(-32001, "Gone", "long ago"))) == "Gone"
-    assert error_of("v0_3", Refusal(-32001, "", "long ago")).details == {"data": "long ago"}
-    assert str(error_of_http("v1_0", GET_TASK, 404, b'{"message": "Gone"}')) == "Gone"
-    unknown = error_of("v1_0", Refusal(-1, "Strange"))
+    assert str(error_from_jsonrpc("v0_3", ErrorObject(-32001, "Gone", "long ago"))) == "Gone"
+    assert error_from_jsonrpc("v0_3", ErrorObject(-32001, "", "long ago")).details == {"data": "long ago"}
+    assert str(error_from_http("v1_0", GET_TASK, 404, b'{"message": "Gone"}')) == "Gone"
+    unknown = error_from_jsonrpc("v1_0", ErrorObject(-1, "Strange"))
     assert (type(unknown), str(unknown), unknown.details) == (A2AError, "Strange", {"code": "-1"})
-    assert str(error_of("v1_0", refusal({"code": "x", "message": 5}))) == '{"code":"x","message":5}'
-    assert str(error_of("v1_0", refusal({}), 599)) == "The agent refuses, and does not say why"
-    assert "teapot" in str(error_of_http("v1_0", GET_TASK, 418, b"I am a teapot"))
+    assert str(error_from_jsonrpc("v1_0", parse_error_object({"code": "x", "message": 5}))) == '{"code":"x","message":5}'
+    assert str(error_from_jsonrpc("v1_0", parse_error_object({}), 599)) == "The agent refuses, and does not say why"
+    assert "teapot" in str(error_from_http("v1_0", GET_TASK, 418, b"I am a teapot"))

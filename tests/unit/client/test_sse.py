@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_runtime.client.errors import OversizeAnswerError
+from a2a_runtime.client.errors import ResponseTooLargeError
 from a2a_runtime.client.sse import EventParser, ServerEvent
 
 STREAMS: dict[str, tuple[bytes, list[ServerEvent]]] = {
@@ -75,5 +75,5 @@ def test_what_is_written_is_read(texts: list[str], end: str) -> None:
 )
 def test_nobody_fills_the_memory(chunks: list[bytes]) -> None:
     """A line or an event that is too large is refused before it is whole."""
-    with pytest.raises(OversizeAnswerError, match="50 bytes"):
+    with pytest.raises(ResponseTooLargeError, match="50 bytes"):
         parse(chunks, limit=50)

@@ -24,10 +24,10 @@ from a2a_contract.v1_0 import (
     TaskStatus,
     TaskStatusUpdateEvent,
 )
-from a2a_runtime.client.errors import ClosedError, LostError, SilenceError, StreamLostError
+from a2a_runtime.client.errors import ClosedError, ConnectionLostError, ResponseTimeoutError, StreamLostError
 from a2a_runtime.client.sse import ServerEvent
 from a2a_runtime.client.stream import TaskEvent, TaskStream
-from a2a_runtime.client.transport import is_repeatable, safety_of
+from a2a_runtime.client.transport import get_retry_safety, is_retryable_error
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +64,7 @@ class Script:
         self.open = 0
         self._said: list[StreamResponse] = []
 
-    async def frames(self, operation: Operation, request: WireModel, cursor: str | None) -> AsyncGenerator[ServerEvent, None]:
+    async def stream_events(self, operation: Operation, request: WireModel, cursor: str | None) -> AsyncGenerator[ServerEvent, None]:
         """Say what comes next."""
         assert isinstance(request, SendMessageRequest if operation is SEND_STREAMING_MESSAGE else SubscribeToTaskRequest)
         self.asked.append((operation.name, cursor))
@@ -78,22 +78,22 @@ class Script:
         finally:
             self.open -= 1
 
-    async def event(self, operation: Operation, frame: ServerEvent) -> StreamResponse:
+    async def decode_event(self, operation: Operation, event: ServerEvent) -> StreamResponse:
         """Read a frame."""
         assert operation.streams
-        return self._said[int(frame.data)]
+        return self._said[int(event.data)]
 
-    async def task(self, task_id: str) -> Task:
+    async def get_task(self, task_id: str) -> Task:
         """Read the task."""
         if isinstance(self.ends, A2AError):
             raise self.ends
         return Task(id=task_id, status=TaskStatus(state=self.ends))
 
-    def may_repeat(self, operation: Operation, failure: Exception) -> bool:
+    def can_retry(self, operation: Operation, error: Exception) -> bool:
         """Heed keys, as our own agents do."""
-        return is_repeatable(safety_of(operation, "key"), failure)
+        return is_retryable_error(get_retry_safety(operation, "key"), error)
 
-    async def pause(self, failures: int) -> bool:
+    async def wait_before_retry(self, failures: int) -> bool:
         """Wait for no time."""
         return failures < self.patience
 
@@ -115,7 +115,7 @@ def names(events: list[TaskEvent]) -> list[str]:
 
 
 SEND, SUBSCRIBE = SEND_STREAMING_MESSAGE.name, SUBSCRIBE_TO_TASK.name
-LOST = LostError("cut")
+LOST = ConnectionLostError("cut")
 
 STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
     "to its end": (Script([task(WORKING), chunk("a"), state(DONE), chunk("late")]), [WORKING, "a", DONE], [(SEND, None)]),
@@ -131,7 +131,7 @@ STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
         [WORKING, "a", WORKING, "b", DONE],
         [(SEND, None), (SUBSCRIBE, None)],
     ),
-    "silent": (Script([task(WORKING, "1"), SilenceError("")], [state(DONE, "2")]), [WORKING, DONE], [(SEND, None), (SUBSCRIBE, "1")]),
+    "silent": (Script([task(WORKING, "1"), ResponseTimeoutError("")], [state(DONE, "2")]), [WORKING, DONE], [(SEND, None), (SUBSCRIBE, "1")]),
     "ended too early": (Script([task(WORKING, "1")], [state(DONE, "2")]), [WORKING, DONE], [(SEND, None), (SUBSCRIBE, "1")]),
     "ended where the client is needed": (Script([state(TaskState.INPUT_REQUIRED)]), [TaskState.INPUT_REQUIRED], [(SEND, None)]),
     "goes on where the client was needed": (
@@ -178,11 +178,11 @@ BROKEN: dict[str, tuple[Script, type[Exception]]] = {
     "the same again and again": (Script(*[[task(WORKING), state(WORKING)]] * 9, ends=WORKING), StreamLostError),
     "the same number again and again": (Script([task(WORKING, "1")], *[[state(WORKING, "2")]] * 9, ends=WORKING), StreamLostError),
     "running, but not to be followed": (Script([task(WORKING), LOST], *[[UnsupportedOperationError()]] * 3, ends=WORKING), StreamLostError),
-    "nothing at all": (Script([LOST], [LOST], [LOST]), LostError),
+    "nothing at all": (Script([LOST], [LOST], [LOST]), ConnectionLostError),
     "an empty stream": (Script([]), StreamLostError),
     "refused": (Script([TaskNotFoundError()]), TaskNotFoundError),
     "refused in the middle": (Script([task(WORKING), TaskNotFoundError()]), TaskNotFoundError),
-    "silent before anything came": (Script([SilenceError("")]), SilenceError),
+    "silent before anything came": (Script([ResponseTimeoutError("")]), ResponseTimeoutError),
     "closed": (Script([task(WORKING), ClosedError("")]), ClosedError),
     "gone": (Script([task(WORKING), LOST], [TaskNotFoundError()], ends=TaskNotFoundError()), TaskNotFoundError),
 }

@@ -12,7 +12,7 @@ from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, ListTasksRequest, SubscribeToTaskRequest
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, SendOptions
-from a2a_runtime.client.protocols import pinned, voice_at
+from a2a_runtime.client.protocols import build_protocol, interface_from_pin
 
 URL = "https://agent/base"
 
@@ -29,7 +29,7 @@ SAID: dict[str, tuple[Pin, Operation, WireModel, tuple[str, str, tuple[tuple[str
 @pytest.mark.parametrize(("pin", "operation", "request_", "said"), SAID.values(), ids=SAID.keys())
 def test_an_operation_is_asked(pin: Pin, operation: Operation, request_: WireModel, said: tuple[str, str, tuple[tuple[str, str], ...]]) -> None:
     """With the method, the path and the query that the dialect has for it."""
-    question = voice_at(pinned(URL, pin)).ask(operation, request_)
+    question = build_protocol(interface_from_pin(URL, pin)).encode(operation, request_)
     method, path, query = said
     assert (question.method, question.url, question.query) == (method, URL + path, query)
     assert bool(question.media_type) == (question.body is not None)
@@ -37,7 +37,10 @@ def test_an_operation_is_asked(pin: Pin, operation: Operation, request_: WireMod
 
 def test_a_call_names_the_method_of_its_dialect() -> None:
     """The same request is another method, and other params, for each."""
-    bodies = [voice_at(pinned(URL, Pin(dialect))).ask(GET_TASK, GetTaskRequest(id="t")).body or b"" for dialect in ("v1_0", "v0_3", "mesh")]
+    bodies = [
+        build_protocol(interface_from_pin(URL, Pin(dialect))).encode(GET_TASK, GetTaskRequest(id="t")).body or b""
+        for dialect in ("v1_0", "v0_3", "mesh")
+    ]
     assert [(from_json(body)["method"], from_json(body)["params"]) for body in bodies] == [
         ("GetTask", {"id": "t"}),
         ("tasks/get", {"id": "t"}),
@@ -48,7 +51,7 @@ def test_a_call_names_the_method_of_its_dialect() -> None:
 def test_what_a_dialect_has_not_is_not_asked() -> None:
     """The error says which dialect has not what."""
     with pytest.raises(UnsupportedOperationError, match=r"mesh .* over JSONRPC has no GetExtendedAgentCard"):
-        voice_at(pinned(URL, Pin("mesh"))).ask(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+        build_protocol(interface_from_pin(URL, Pin("mesh"))).encode(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
 
 
 @pytest.mark.anyio
@@ -81,7 +84,7 @@ async def test_every_request_says_what_stands_beside_it() -> None:
 def test_a_token_is_not_shown() -> None:
     """Neither in a repr, nor anywhere a log might print it."""
     client = A2AClient("https://agent", auth="secret")
-    assert "secret" not in repr(client._courier._http.auth)
+    assert "secret" not in repr(client._transport._http.auth)
 
 
 @pytest.mark.anyio
@@ -94,9 +97,9 @@ async def test_what_is_asked_for_with_a_request_is_said_where_agents_look() -> N
         task = {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}
         return httpx.Response(200, content=to_json({"task": task} if request.url.path.endswith("send") else task))
 
-    options = ClientOptions(at="https://agent/base", pin=Pin("v1_0", HTTP_JSON), tenant="acme", extensions=("https://x/1",))
+    options = ClientOptions(interface_url="https://agent/base", pin=Pin("v1_0", HTTP_JSON), tenant="acme", extensions=("https://x/1",))
     async with A2AClient("https://agent", options=options, transport=httpx.MockTransport(answer)) as client:
-        await client.send("hi", options=SendOptions(message_id="m", references=("t-0",), extensions=("https://x/2",)))
+        await client.send("hi", options=SendOptions(message_id="m", reference_task_ids=("t-0",), extensions=("https://x/2",)))
         await client.cancel("t", metadata={"why": "late"})
     sent, canceled = asked
     message = from_json(sent.content)["message"]
@@ -109,7 +112,7 @@ async def test_what_is_asked_for_with_a_request_is_said_where_agents_look() -> N
 @pytest.mark.anyio
 async def test_a_tenant_that_an_agent_cannot_be_told_of_is_not_left_out() -> None:
     """An agent of 0.3 knows no tenants."""
-    options = ClientOptions(at="https://agent", pin=Pin("v0_3"), tenant="acme")
+    options = ClientOptions(interface_url="https://agent", pin=Pin("v0_3"), tenant="acme")
     async with A2AClient("https://agent", options=options, transport=httpx.MockTransport(lambda _: httpx.Response(500))) as client:
         with pytest.raises(UnsupportedOperationError, match="tenant"):
             await client.get("t")

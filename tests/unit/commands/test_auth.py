@@ -10,7 +10,7 @@ from unit.auth.conftest import credentials
 from unit.auth.test_passwords import basic, checked
 
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeys, Passwords, User
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User
 from a2a_runtime.commands.auth import command
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ def said(*words: str, typed: str = "") -> str:
 def test_a_new_key_opens_what_its_digest_is_written_into() -> None:
     """The key is for the caller, the digest for the file; and the digest of a key that is there is the same."""
     made, kept = re.findall(r"for the caller:\s+(\S+)\nfor a2a.toml:\s+keys = { (\w+) = ", said("key"))[0]
-    assert ApiKeys({kept: Identity("ada")}).authenticate(credentials(("x-api-key", made))) == Identity("ada")
+    assert ApiKeyAuthenticator({kept: Identity("ada")}).authenticate(credentials(("x-api-key", made))) == Identity("ada")
     assert said("digest", typed=f"{made}\n").strip() == kept
 
 
@@ -40,7 +40,7 @@ async def test_a_password_opens_what_its_hash_is_written_into() -> None:
     """And the password itself is not shown."""
     output = said("password", typed="correct horse\n")
     assert "correct" not in output
-    users = Passwords({"ada": User(output.strip(), Identity("ada"))})
+    users = BasicAuthenticator({"ada": User(output.strip(), Identity("ada"))})
     assert await checked(users, basic("ada:correct horse")) == Identity("ada")
 
 

@@ -13,7 +13,7 @@ from a2a_runtime.commands.card import command
 CARD = {"name": "x", "description": "", "version": "1", "capabilities": {}, "skills": [], "supportedInterfaces": []}
 
 
-class Desk:
+class CardCommand:
     """A folder in which one works with cards."""
 
     def __init__(self, folder: Path) -> None:
@@ -33,15 +33,15 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def card_command(tmp_path: Path) -> CardCommand:
     """A desk with a key, and a card that is signed with it."""
-    desk = Desk(tmp_path)
+    desk = CardCommand(tmp_path)
     desk.write("keys.json", "keygen", "key.pem")
     desk.write("signed.json", "sign", "card.json", "--key", "key.pem")
     return desk
 
 
-def test_what_was_signed_is_verified(desk: Desk) -> None:
+def test_what_was_signed_is_verified(desk: CardCommand) -> None:
     """And what was changed since, or was never signed, is not."""
     assert desk.run("verify", "signed.json", "--keys", "keys.json").exit_code == 0
     changed = {**json.loads((desk.folder / "signed.json").read_text()), "name": "y"}
@@ -51,7 +51,7 @@ def test_what_was_signed_is_verified(desk: Desk) -> None:
         assert (done.exit_code, said in done.stderr) == (1, True)
 
 
-def test_a_card_may_have_several_signatures(desk: Desk) -> None:
+def test_a_card_may_have_several_signatures(desk: CardCommand) -> None:
     """Each key adds its own to those that are there."""
     desk.write("others.json", "keygen", "other.pem")
     desk.write("twice.json", "sign", "signed.json", "--key", "other.pem", "--kid", "o", "--jku", "https://x.example/keys")
@@ -60,13 +60,13 @@ def test_a_card_may_have_several_signatures(desk: Desk) -> None:
         assert done.exit_code == (0 if keys == "keys.json" else 1)  # the other one is known under its thumbprint only
 
 
-def test_a_key_may_come_from_the_environment(desk: Desk) -> None:
+def test_a_key_may_come_from_the_environment(desk: CardCommand) -> None:
     """For containers that have no files."""
     done = desk.run("sign", "card.json", A2A_CARD_KEY=(desk.folder / "key.pem").read_text())
     assert len(json.loads(done.stdout)["signatures"]) == 2
 
 
-def test_a_key_is_for_its_owner_and_is_never_overwritten(desk: Desk) -> None:
+def test_a_key_is_for_its_owner_and_is_never_overwritten(desk: CardCommand) -> None:
     """Nobody else may read the file."""
     assert (desk.folder / "key.pem").stat().st_mode & 0o777 == 0o600
     assert desk.run("keygen", "key.pem").exit_code == 2
@@ -84,7 +84,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("words", "said"), WRONG.values(), ids=WRONG.keys())
-def test_wrong_use_is_explained(desk: Desk, words: tuple[str, ...], said: str) -> None:
+def test_wrong_use_is_explained(desk: CardCommand, words: tuple[str, ...], said: str) -> None:
     """With what to do, and code 2."""
     done = desk.run(*words)
     assert (done.exit_code, said in done.stderr) == (2, True), done.stderr

@@ -15,7 +15,7 @@ import pytest
 from style.source_files import ROOT
 
 from a2a_gen import __version__
-from a2a_gen.commands.cli import OWN
+from a2a_gen.commands.cli import OWN_COMMANDS
 from a2a_gen.entry import main
 
 RUN = [sys.executable, "-m", "a2a_gen"]
@@ -57,17 +57,17 @@ def test_help_lists_every_command_and_shows_examples(capsys: pytest.CaptureFixtu
     """Help names every command, some examples and the exit codes."""
     main(words)
     said = "".join(capsys.readouterr())
-    assert [name for name in OWN if f"\n  {name} " not in said] == []
+    assert [name for name in OWN_COMMANDS if f"\n  {name} " not in said] == []
     assert "Examples:" in said
     assert "Exit codes: 0 fine" in said
 
 
-@pytest.mark.parametrize("name", sorted(OWN))
+@pytest.mark.parametrize("name", sorted(OWN_COMMANDS))
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], name: str) -> None:
     """The first line of a command's help is what the list says of it, and it takes -h."""
     assert main([name, "-h"]) == 0
     said = capsys.readouterr().out
-    assert OWN[name].removesuffix(".") in " ".join(said.split())
+    assert OWN_COMMANDS[name].removesuffix(".") in " ".join(said.split())
     assert "Examples:" in said or name == "version"
 
 

@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from a2a_gen.diff.report import Report, Wish, compare
-from a2a_gen.diff.sides import Side
+from a2a_gen.diff.report import CompareOptions, Report, compare
+from a2a_gen.diff.sides import ContractSide
 from a2a_gen.source.documents import Document
 
 ROOT = Path(__file__).parents[3]
@@ -18,19 +18,19 @@ CARD = RULES / "skill-removed"
 Run = Callable[..., tuple[int, str, str]]
 
 
-def plain(**definitions: object) -> Side:
+def plain(**definitions: object) -> ContractSide:
     """Make a side of one file with some definitions."""
     return files({"schema.json": {"$defs": definitions}})
 
 
-def files(tree: dict[str, object], *, is_plain: bool = True) -> Side:
+def files(tree: dict[str, object], *, is_plain: bool = True) -> ContractSide:
     """Make a side of some files."""
-    return Side({path: Document(path, json.dumps(data, indent=1), data) for path, data in sorted(tree.items())}, "old", is_plain=is_plain)
+    return ContractSide({path: Document(path, json.dumps(data, indent=1), data) for path, data in sorted(tree.items())}, "old", is_plain=is_plain)
 
 
-def diff(old: Side, new: Side, profile: str = "WIRE", **wish: object) -> Report:
+def diff(old: ContractSide, new: ContractSide, profile: str = "WIRE", **wish: object) -> Report:
     """Compare two sides."""
-    return compare(old, new, Wish(profile, **wish))
+    return compare(old, new, CompareOptions(profile, **wish))
 
 
 def ids(report: Report) -> list[str]:

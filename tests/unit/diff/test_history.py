@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.diff.finding import Finding
-from a2a_gen.diff.report import Report, Wish, compare
-from a2a_gen.diff.rules.rule import Level
-from a2a_gen.diff.sides import side
+from a2a_gen.diff.report import CompareOptions, Report, compare
+from a2a_gen.diff.rules.rule import ChangeLevel
+from a2a_gen.diff.sides import build_side
 
 HISTORY = Path(__file__).parent / "history"
 
@@ -45,7 +45,7 @@ EXPLAINED = {
 
 def version(name: str) -> Report:
     """Read the types of a version."""
-    return side({"a2a.json": (HISTORY / f"{name}.json").read_bytes()}, said=name, is_plain=True)
+    return build_side({"a2a.json": (HISTORY / f"{name}.json").read_bytes()}, label=name, is_plain=True)
 
 
 def told(finding: Finding) -> str:
@@ -56,7 +56,7 @@ def told(finding: Finding) -> str:
 @pytest.mark.parametrize(("old", "new"), EXPLAINED, ids=lambda name: name)
 def test_every_finding_of_history_is_explained(old: str, new: str) -> None:
     """Each finding between two versions has an explanation, and each explanation a finding."""
-    report = compare(version(old), version(new), Wish("WIRE"))
+    report = compare(version(old), version(new), CompareOptions("WIRE"))
     found = [told(finding) for finding in report.findings]
     patterns = EXPLAINED[old, new]
     assert [each for each in found if not any(re.match(pattern, each) for pattern in patterns)] == []
@@ -66,12 +66,12 @@ def test_every_finding_of_history_is_explained(old: str, new: str) -> None:
 @pytest.mark.parametrize(("old", "new"), EXPLAINED, ids=lambda name: name)
 def test_every_break_of_history_has_a_witness(old: str, new: str) -> None:
     """For each error between two real versions there is a document that shows it."""
-    report = compare(version(old), version(new), Wish("WIRE"))
-    errors = report.at_least(Level.ERROR)
+    report = compare(version(old), version(new), CompareOptions("WIRE"))
+    errors = report.findings_at_least(ChangeLevel.ERROR)
     assert errors
     assert [told(finding) for finding in errors if not finding.witnesses] == []
 
 
 def test_a_version_is_like_itself() -> None:
     """Nothing is found between a version and itself."""
-    assert compare(version("0.3.0"), version("0.3.0"), Wish("FULL")).findings == ()
+    assert compare(version("0.3.0"), version("0.3.0"), CompareOptions("FULL")).findings == ()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from unit.diff.sides import diff, ids, plain
 
-from a2a_gen.diff.value_set import TooLargeError
+from a2a_gen.diff.value_set import ComparisonTooLargeError
 
 REF = "#/$defs/"
 
@@ -64,7 +64,7 @@ def test_unions_within_unions_have_a_limit() -> None:
     """Unions that multiply end with a message that names the place, and not with the machine's memory."""
     many = {"allOf": [{"anyOf": [{"required": [f"{group}{index}"], "type": "object"} for index in range(20)]} for group in "abcdef"]}
     changed = {"allOf": [*many["allOf"][1:], {"anyOf": [{"type": "object", "maxProperties": 9}, {"type": "object", "minProperties": 2}]}]}
-    with pytest.raises(TooLargeError, match=r"schema\.json.*alternatives\n    fix: "):
+    with pytest.raises(ComparisonTooLargeError, match=r"schema\.json.*alternatives\n    fix: "):
         within(30, lambda: ids(diff(plain(T=many), plain(T=changed))))
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from a2a_gen.diff.formats.text import told
-from a2a_gen.diff.report import Report, Wish, compare
-from a2a_gen.diff.rules.document import document
-from a2a_gen.diff.rules.rule import Level, Rule
+from a2a_gen.diff.formats.text import render_witness
+from a2a_gen.diff.report import CompareOptions, Report, compare
+from a2a_gen.diff.rules.document import render_document
+from a2a_gen.diff.rules.rule import ChangeLevel, ChangeRule
 from a2a_gen.diff.rules.table import TABLE
-from a2a_gen.diff.sides import side
-from a2a_gen.source.documents import folder_blobs
+from a2a_gen.diff.sides import build_side
+from a2a_gen.source.documents import read_folder
 
 TESTS = Path(__file__).parents[2]
 RULES = TESTS / "rules"
@@ -23,11 +23,11 @@ FOLDERS = sorted(path for path in RULES.iterdir() if path.is_dir())
 
 def findings(rule: Path, version: str) -> Report:
     """Compare a version with the previous one."""
-    blobs = [folder_blobs(rule / name) for name in ("previous", version)]
+    blobs = [read_folder(rule / name) for name in ("previous", version)]
     if not any({"schema.json", "card.json"} & set(each) for each in blobs):
-        blobs = [{**folder_blobs(SMALLEST), **each} for each in blobs]
-    old, new = (side(each, said=name) for each, name in zip(blobs, ("previous", version), strict=True))
-    return compare(old, new, Wish("FULL", docs=rule.name == "doc-changed"))
+        blobs = [{**read_folder(SMALLEST), **each} for each in blobs]
+    old, new = (build_side(each, label=name) for each, name in zip(blobs, ("previous", version), strict=True))
+    return compare(old, new, CompareOptions("FULL", include_docs=rule.name == "doc-changed"))
 
 
 def written(report: Report) -> str:
@@ -35,8 +35,8 @@ def written(report: Report) -> str:
     lines = []
     for finding in report.findings:
         lines.append(f"{finding.level} {finding.rule.id} {finding.new}: {finding.text}")
-        lines += [f"    {told(witness)}" for witness in finding.witnesses]
-        lines += ["    no document was found that shows it"] if finding.is_break_without_witness else []
+        lines += [f"    {render_witness(witness)}" for witness in finding.witnesses]
+        lines += ["    no document was found that shows it"] if finding.lacks_witness else []
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -59,7 +59,7 @@ def test_every_rule_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("rule", TABLE.values(), ids=lambda rule: rule.id)
-def test_a_rule_has_a_mirror_or_says_why_not(rule: Rule) -> None:
+def test_a_rule_has_a_mirror_or_says_why_not(rule: ChangeRule) -> None:
     """What can be done can be undone, and that has a rule too, which leads back; or a sentence says why there is none."""
     assert bool(rule.mirror) != bool(rule.waiver)
     assert not rule.mirror or TABLE[rule.mirror].mirror or TABLE[rule.mirror].waiver
@@ -73,12 +73,17 @@ def test_codes_and_ids_are_stable_names() -> None:
 
 
 @pytest.mark.parametrize("rule", [rule for rule in TABLE.values() if rule.area != "policy"], ids=lambda rule: rule.id)
-def test_levels_follow_from_effects(rule: Rule) -> None:
+def test_levels_follow_from_effects(rule: ChangeRule) -> None:
     """What only narrows harms no reader of what is written, and what only widens harms nobody whose documents are read."""
-    assert rule.effect.widens or rule.effect.value == "none" or rule.levels.write < Level.ERROR or rule.area in {"agent", "operation", "property"}
-    assert rule.effect.narrows or rule.effect.value == "none" or rule.levels.read < Level.ERROR
+    assert (
+        rule.effect.is_widening
+        or rule.effect.value == "none"
+        or rule.levels.write < ChangeLevel.ERROR
+        or rule.area in {"agent", "operation", "property"}
+    )
+    assert rule.effect.is_narrowing or rule.effect.value == "none" or rule.levels.read < ChangeLevel.ERROR
 
 
 def test_the_page_of_rules_is_written_from_the_table() -> None:
     """`docs/rules.md` says what the table says; `python -m a2a_gen.diff.rules.document > docs/rules.md` writes it anew."""
-    assert (TESTS.parent / "docs" / "rules.md").read_text(encoding="utf-8") == document()
+    assert (TESTS.parent / "docs" / "rules.md").read_text(encoding="utf-8") == render_document()

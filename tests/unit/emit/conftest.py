@@ -13,7 +13,7 @@ from a2a_gen.emit import models
 from a2a_gen.emit import package as support
 from a2a_gen.ir.build import assemble, build_contract
 from a2a_gen.ir.model import Contract
-from a2a_gen.source.documents import Document, load_tree
+from a2a_gen.source.documents import Document, load_documents
 
 Emitted = Callable[[Mapping[str, object]], dict[str, bytes]]
 Made = Callable[[Mapping[str, object]], Callable[[str], ModuleType]]
@@ -48,7 +48,7 @@ def made(emitted: Emitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> M
 @pytest.fixture(scope="session")
 def documents() -> Mapping[str, Document]:
     """Read the files of the protocol's contract."""
-    return load_tree(Path(__file__).parents[3] / "schema")
+    return load_documents(Path(__file__).parents[3] / "schema")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pathlib import Path
 from a2a_gen.emit import translations
 from a2a_gen.ir.build import build_contract
 from a2a_gen.ir.model import Contract
-from a2a_gen.source.documents import load_tree
+from a2a_gen.source.documents import load_documents
 
 Schema = Mapping[str, object]
 
@@ -74,7 +74,7 @@ def contract(folder: Path, theirs: Schema, ours: Schema, dialect: Schema) -> Con
     for name, document in tree.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(json.dumps(document, indent=1), encoding="utf-8")
-    return build_contract(load_tree(folder))
+    return build_contract(load_documents(folder))
 
 
 def bodies(made: Contract) -> dict[str, list[str]]:

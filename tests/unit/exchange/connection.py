@@ -9,7 +9,7 @@ from typing import Any
 from litestar.types import HTTPScope
 
 
-def scope_of(method: str = "POST", path: str = "/", query: str = "", **headers: str) -> HTTPScope:
+def build_scope(method: str = "POST", path: str = "/", query: str = "", **headers: str) -> HTTPScope:
     """Make the scope of a request; underscores in the names of headers stand for hyphens."""
     listed = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
     return {  # type: ignore[return-value]  # what a server leaves to Litestar is not here

@@ -8,7 +8,7 @@ import pytest
 from unit.exchange.connection import Connection
 
 from a2a_contract.errors import PayloadTooLargeError
-from a2a_runtime.http.asgi import GoneError, read_body
+from a2a_runtime.http.asgi import ClientDisconnectError, read_body
 
 pytestmark = pytest.mark.anyio
 
@@ -46,7 +46,7 @@ async def test_a_client_that_leaves_is_not_answered() -> None:
     """Whoever leaves in the middle of a body leaves nobody to answer."""
     connection = Connection([])
     connection.left.set()
-    with pytest.raises(GoneError):
+    with pytest.raises(ClientDisconnectError):
         await read_body(connection.receive, {}, 5)
 
 

@@ -8,24 +8,24 @@ from a2a_contract.binding import AnyBinding
 from a2a_contract.dialects import MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.errors import A2AError, MethodNotFoundError, VersionNotSupportedError
 from a2a_contract.methods import METHODS
-from a2a_runtime.http.negotiation import Spoken, plain_version
+from a2a_runtime.http.negotiation import SupportedDialects, normalize_version
 
-ALL = Spoken((V1_0.name, V0_3.name, MESH.name))
-GONE, REFUSED = MethodNotFoundError, VersionNotSupportedError
+ALL = SupportedDialects((V1_0.name, V0_3.name, MESH.name))
+NOT_FOUND, UNSUPPORTED = MethodNotFoundError, VersionNotSupportedError
 
 
-def bindings_of(method: str, spoken: Spoken) -> tuple[AnyBinding, ...]:
+def find_bindings(method: str, supported: SupportedDialects) -> tuple[AnyBinding, ...]:
     """Find the bindings of a method as a reader of calls gives them."""
-    return tuple(METHODS[each.name][method] for each in spoken.dialects if method in METHODS.get(each.name, {}))
+    return tuple(METHODS[each.name][method] for each in supported.dialects if method in METHODS.get(each.name, {}))
 
 
 @pytest.mark.parametrize(
     ("version", "canonical", "of_0_3", "of_mesh", "shared"),
     [
         (None, "v1_0", "v0_3", "mesh", "v0_3"),
-        ("1.0", "v1_0", GONE, GONE, GONE),
-        ("0.3", "v1_0", "v0_3", GONE, "v0_3"),
-        ("2.0", REFUSED, REFUSED, REFUSED, REFUSED),
+        ("1.0", "v1_0", NOT_FOUND, NOT_FOUND, NOT_FOUND),
+        ("0.3", "v1_0", "v0_3", NOT_FOUND, "v0_3"),
+        ("2.0", UNSUPPORTED, UNSUPPORTED, UNSUPPORTED, UNSUPPORTED),
     ],
     ids=["no version", "1.0", "0.3", "another"],
 )
@@ -33,14 +33,14 @@ def test_the_method_and_the_version_choose(version: str | None, canonical: objec
     """Every cell of the table: the dialect that answers, or how the call is refused."""
     methods = {"SendMessage": canonical, "message/send": of_0_3, "tasks/send": of_mesh, "tasks/get": shared}
     for method, expected in methods.items():
-        bindings = bindings_of(method, ALL)
+        bindings = find_bindings(method, ALL)
         if isinstance(expected, str):
-            assert bindings[ALL.of_method(version, bindings)[0]].dialect == expected, method
+            assert bindings[ALL.select_bindings(version, bindings)[0]].dialect == expected, method
         else:
             assert isinstance(expected, type)
             assert issubclass(expected, A2AError)
             with pytest.raises(expected):
-                ALL.of_method(version, bindings)
+                ALL.select_bindings(version, bindings)
 
 
 @pytest.mark.parametrize(
@@ -59,23 +59,23 @@ def test_the_method_and_the_version_choose(version: str | None, canonical: objec
 def test_the_path_and_the_version_agree_or_not(version: str | None, dialect: str, is_answered: bool) -> None:  # noqa: FBT001 - a column of the table
     """A path belongs to a dialect, which answers under the versions of its column of the table."""
     if is_answered:
-        ALL.of_path(version, dialect)
+        ALL.check_version(version, dialect)
     else:
         with pytest.raises(VersionNotSupportedError):
-            ALL.of_path(version, dialect)
+            ALL.check_version(version, dialect)
 
 
 def test_a_mesh_task_method_without_0_3_is_meant_for_mesh() -> None:
     """Where 0.3 is not spoken, the methods that both have are mesh's."""
-    spoken = Spoken((V1_0.name, MESH.name))
-    bindings = bindings_of("tasks/get", spoken)
-    assert bindings[spoken.of_method(None, bindings)[0]].dialect == MESH.name
+    spoken = SupportedDialects((V1_0.name, MESH.name))
+    bindings = find_bindings("tasks/get", spoken)
+    assert bindings[spoken.select_bindings(None, bindings)[0]].dialect == MESH.name
 
 
 def test_a_version_that_is_not_spoken_is_refused_with_the_list() -> None:
     """A surface of 0.3 alone speaks no 1.0, and says what it speaks."""
     with pytest.raises(VersionNotSupportedError) as refused:
-        Spoken((V0_3.name,)).may_answer("1.0")
+        SupportedDialects((V0_3.name,)).for_version("1.0")
     assert refused.value.details == {"supported_versions": "0.3"}
 
 
@@ -84,12 +84,12 @@ def test_a_version_that_is_not_spoken_is_refused_with_the_list() -> None:
 )
 def test_patches_of_a_version_do_not_matter(said: str | None, meant: str | None) -> None:
     """Major and minor are what a version is, and nothing is what an empty one is."""
-    assert plain_version(said) == meant
+    assert normalize_version(said) == meant
 
 
 def test_a_dialect_brings_its_forms() -> None:
     """Who speaks 0.3 speaks both of its forms."""
-    assert [each.name for each in Spoken((V0_3.name,)).dialects] == [V0_3.name, V0_3_PROTO.name]
+    assert [each.name for each in SupportedDialects((V0_3.name,)).dialects] == [V0_3.name, V0_3_PROTO.name]
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_a_dialect_brings_its_forms() -> None:
 )
 def test_the_path_and_the_version_choose_a_card(dialects: tuple[str, ...], version: str | None, readers: tuple[str, ...], chosen: str | None) -> None:
     """A version names its own card; a path without one is read by clients of several dialects, or of one."""
-    assert Spoken(dialects).of_card(version, readers) == chosen
+    assert SupportedDialects(dialects).card_dialect(version, readers) == chosen

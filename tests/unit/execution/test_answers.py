@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.execution.results import RESULT, AnswerError, artifact_of, data_of, parts_of, text_of
+from a2a_runtime.execution.results import RESULT, ResultTypeError, find_data, join_texts, to_artifact, to_parts
 
 
 class Word(StrEnum):
@@ -49,7 +49,7 @@ class Number(IntEnum):
 )
 def test_values_become_parts(value: object, json: bytes) -> None:
     """Each kind of value has one form as a part, and nothing of it is bent."""
-    (part,) = parts_of(value)
+    (part,) = to_parts(value)
     assert part.to_json() == json
 
 
@@ -84,35 +84,35 @@ STRUCTURES: dict[str, tuple[object, object]] = {
 @pytest.mark.parametrize(("value", "data"), STRUCTURES.values(), ids=STRUCTURES.keys())
 def test_structures_become_json(value: object, data: object) -> None:
     """A model writes itself, wherever it stands."""
-    assert parts_of(value) == [Part(data=data)]
+    assert to_parts(value) == [Part(data=data)]
 
 
 def test_a_structure_that_is_no_json_is_refused() -> None:
     """With its name, and what in it cannot be written."""
-    with pytest.raises(AnswerError, match=r"a Place cannot be written as JSON: .*object"):
-        parts_of(Place(object()))  # type: ignore[arg-type]  # the mistake that is meant
+    with pytest.raises(ResultTypeError, match=r"a Place cannot be written as JSON: .*object"):
+        to_parts(Place(object()))  # type: ignore[arg-type]  # the mistake that is meant
 
 
 @pytest.mark.parametrize("value", [None, object(), {1, 2}, lambda: 1], ids=["nothing", "object", "set", "function"])
 def test_other_values_are_refused_with_what_would_do(value: object) -> None:
     """What no protocol can carry is an error that names what it can."""
-    with pytest.raises(AnswerError, match="it can with text, JSON"):
-        parts_of(value)
+    with pytest.raises(ResultTypeError, match="it can with text, JSON"):
+        to_parts(value)
 
 
 @pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": object()}, float("inf")], ids=["nan", "object inside", "infinity"])
 def test_values_that_are_no_json_are_refused(value: object) -> None:
     """A number that JSON does not have, or an object in a list, is refused and not bent."""
     with pytest.raises(ValidationError):
-        parts_of(value)
+        to_parts(value)
 
 
 def test_artifacts_and_messages_keep_what_is_theirs() -> None:
     """A value becomes the artifact "result"; an artifact is one already."""
     own = Artifact(artifact_id="mine", parts=[Part(text="a"), Part(data={"x": 1}), Part(text="b")])
     said = Message(message_id="m", role=Role.AGENT, parts=own.parts)
-    assert artifact_of(own) is own
-    assert artifact_of("hi") == Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text="hi")])
-    assert text_of(parts_of(said)) == "a\nb"
-    assert data_of(parts_of(said)) == {"x": 1}
-    assert data_of([]) is None
+    assert to_artifact(own) is own
+    assert to_artifact("hi") == Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text="hi")])
+    assert join_texts(to_parts(said)) == "a\nb"
+    assert find_data(to_parts(said)) == {"x": 1}
+    assert find_data([]) is None

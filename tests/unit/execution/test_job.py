@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from a2a_runtime.execution.jobs import BackgroundJob, JobCanceledError, Progress, await_job, is_job, look_at
+from a2a_runtime.execution.jobs import BackgroundJob, JobCanceledError, JobProgress, await_job, is_job, poll_job
 
 pytestmark = pytest.mark.anyio
 
@@ -45,15 +45,15 @@ class ForeignJob:
         raise RuntimeError("already over")
 
 
-async def followed(job: object) -> tuple[object, list[Progress]]:
+async def followed(job: object) -> tuple[object, list[JobProgress]]:
     """Wait for a job, and collect what it says."""
-    news: list[Progress] = []
+    news: list[JobProgress] = []
 
-    async def collect(progress: Progress) -> None:
+    async def collect(progress: JobProgress) -> None:
         news.append(progress)
 
     async with asyncio.timeout(5):
-        return await await_job(job, pause=lambda: asyncio.sleep(0), news=collect), news
+        return await await_job(job, pause=lambda: asyncio.sleep(0), on_progress=collect), news
 
 
 async def test_our_own_job_tells_and_ends() -> None:
@@ -66,7 +66,7 @@ async def test_our_own_job_tells_and_ends() -> None:
 
     job = BackgroundJob(work)
     assert is_job(job)
-    assert await followed(job) == ("built", [Progress(0.5, "half")])
+    assert await followed(job) == ("built", [JobProgress(0.5, "half")])
 
 
 async def test_a_foreign_job_is_understood() -> None:
@@ -75,7 +75,7 @@ async def test_a_foreign_job_is_understood() -> None:
         {"status": "working", "progress": 0.1, "message": "a"}, OSError("away"), {"progress": 0.1, "message": "a"}, {"progress": 1, "message": ""}
     )
     assert is_job(job)
-    assert await followed(job) == ("done", [Progress(0.1, "a"), Progress(1.0), Progress(0.5)])
+    assert await followed(job) == ("done", [JobProgress(0.1, "a"), JobProgress(1.0), JobProgress(0.5)])
 
 
 @pytest.mark.parametrize("word", ["canceled", "cancelled", "CANCELLED"])
@@ -120,7 +120,7 @@ def test_other_answers_are_no_jobs(value: object) -> None:
 
 async def test_a_word_is_a_status_too() -> None:
     """A job may tell its status as a word, and its progress on its own."""
-    assert await look_at(ForeignJob("working")) == Progress(0.5)
+    assert await poll_job(ForeignJob("working")) == JobProgress(0.5)
 
 
 class MeshJob:
@@ -144,7 +144,7 @@ class MeshJob:
 async def test_a_handle_of_mcp_mesh_is_one() -> None:
     """Its progress and its text are told, and an error that it raises for a cancellation is one."""
     assert is_job(MeshJob())
-    assert await look_at(MeshJob("working")) == Progress(0.25, "drafting")
+    assert await poll_job(MeshJob("working")) == JobProgress(0.25, "drafting")
     with pytest.raises(JobCanceledError):
         await followed(MeshJob())
     with pytest.raises(RuntimeError, match="did not succeed"):

@@ -7,50 +7,50 @@ import pytest
 from a2a_contract.v1_0 import Message, Part, Role
 from a2a_runtime.execution.replay import Replay, fingerprint
 from a2a_runtime.execution.signals import HandlerChangedError
-from a2a_runtime.stores.base import Record, RecordKind
+from a2a_runtime.stores.base import RecordKind, ReplayRecord
 
 TEXT = fingerprint("ask", None)
 YES = Message(message_id="m", role=Role.USER, parts=[Part(text="yes")])
 
 
-def asked(key: str, wanted: str = TEXT) -> Record:
+def asked(key: str, wanted: str = TEXT) -> ReplayRecord:
     """Record a question."""
-    return Record(RecordKind.QUESTION, key, b"{}", wanted)
+    return ReplayRecord(RecordKind.QUESTION, key, b"{}", wanted)
 
 
-def answered(key: str) -> Record:
+def answered(key: str) -> ReplayRecord:
     """Record an answer."""
-    return Record(RecordKind.ANSWER, key, YES.to_json())
+    return ReplayRecord(RecordKind.ANSWER, key, YES.to_json())
 
 
 def test_questions_are_numbered_unless_they_have_a_key() -> None:
     """The n-th question without a key is number n, whatever keys come in between."""
     replay = Replay()
-    assert [replay.key(key) for key in (None, "own", None)] == ["#1", "own", "#2"]
+    assert [replay.next_key(key) for key in (None, "own", None)] == ["#1", "own", "#2"]
 
 
 def test_an_answer_is_found_by_its_question() -> None:
     """What was answered is not asked again; what was only asked is."""
-    replay = Replay.of([asked("#1"), answered("#1"), asked("own")])
-    assert replay.answer("#1", TEXT) == YES
-    assert replay.answer("own", TEXT) is None
-    assert replay.answer("new", TEXT) is None
+    replay = Replay.from_records([asked("#1"), answered("#1"), asked("own")])
+    assert replay.find_answer("#1", TEXT) == YES
+    assert replay.find_answer("own", TEXT) is None
+    assert replay.find_answer("new", TEXT) is None
 
 
 def test_another_kind_of_question_under_a_key_is_a_changed_handler() -> None:
     """The answer to one schema is never given for another."""
-    replay = Replay.of([asked("#1"), answered("#1")])
+    replay = Replay.from_records([asked("#1"), answered("#1")])
     with pytest.raises(HandlerChangedError, match="handler changed"):
-        replay.answer("#1", fingerprint("ask", {"type": "boolean"}))
+        replay.find_answer("#1", fingerprint("ask", {"type": "boolean"}))
 
 
 def test_what_was_said_before_the_last_answer_is_not_said_again() -> None:
     """A run repeats what was said until it has come to every recorded answer."""
-    replay = Replay.of([asked("#1"), answered("#1"), asked("#2"), answered("#2"), asked("#3")])
-    repeats = [replay.repeats]
+    replay = Replay.from_records([asked("#1"), answered("#1"), asked("#2"), answered("#2"), asked("#3")])
+    repeats = [replay.is_replaying]
     for key in ("#1", "#2"):
-        replay.answer(key, TEXT)
-        repeats.append(replay.repeats)
+        replay.find_answer(key, TEXT)
+        repeats.append(replay.is_replaying)
     assert repeats == [True, True, False]
 
 

@@ -7,7 +7,7 @@ import functools
 import pytest
 
 from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import Answers, Skill, Style
+from a2a_runtime.execution.skill import HandlerKind, ReplyKind, Skill
 
 
 async def plain(_ctx: object) -> str:
@@ -52,20 +52,20 @@ def wrapped(ctx: object) -> object:
 @pytest.mark.parametrize(
     ("handler", "style"),
     [
-        (plain, Style.ASYNC),
-        (stream, Style.STREAM),
-        (thread, Style.THREAD),
-        (functools.partial(bound, "x"), Style.ASYNC),
-        (Called(), Style.ASYNC),
-        (Called().__call__, Style.ASYNC),
-        (wrapped, Style.STREAM),
-        (lambda ctx: ctx, Style.THREAD),
+        (plain, HandlerKind.ASYNC),
+        (stream, HandlerKind.STREAM),
+        (thread, HandlerKind.THREAD),
+        (functools.partial(bound, "x"), HandlerKind.ASYNC),
+        (Called(), HandlerKind.ASYNC),
+        (Called().__call__, HandlerKind.ASYNC),
+        (wrapped, HandlerKind.STREAM),
+        (lambda ctx: ctx, HandlerKind.THREAD),
     ],
     ids=["async", "generator", "sync", "partial", "object", "method", "wrapped", "lambda"],
 )
-def test_a_handler_tells_how_it_is_called(handler: object, style: Style) -> None:
+def test_a_handler_tells_how_it_is_called(handler: object, style: HandlerKind) -> None:
     """Functions, generators, partials, methods and objects are told apart once, at registration."""
-    assert Skill("s", handler).style is style
+    assert Skill("s", handler).handler_kind is style
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_a_surface_has_its_own_skills_first() -> None:
 def test_defaults() -> None:
     """A skill answers with a task, has five minutes for a run, and may run again."""
     skill = Skill("s", plain)
-    assert (skill.answers, skill.timeout, skill.restartable) == (Answers.TASK, 300.0, True)
+    assert (skill.answers, skill.timeout, skill.restartable) == (ReplyKind.TASK, 300.0, True)

@@ -11,11 +11,11 @@ import pytest
 
 from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
-from a2a_runtime.heartbeat.loop import Heart, Registry
-from a2a_runtime.heartbeat.registration import Membership, Presence, identify
+from a2a_runtime.heartbeat.loop import RegistryClient, RegistryHeartbeat
+from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces, build_identity
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.registry import MeshRegistry
+from a2a_runtime.testing.registry import FakeRegistry
 
 PREFIX = "https://agents.example.test"
 
@@ -38,20 +38,20 @@ def surface(path: str = "/agents/one", skill_id: str = "one", **facts: object) -
 
 
 @dataclass
-class Mesh:
+class MeshSetup:
     """A registry, an app with its heart, and their time."""
 
     clock: FakeClock = field(default_factory=FakeClock)
     surfaces: list[Surface] = field(default_factory=lambda: [surface()])
-    registry: MeshRegistry = field(init=False)
-    presence: Presence = field(init=False)
-    heart: Heart = field(init=False)
+    registry: FakeRegistry = field(init=False)
+    presence: MeshSurfaces = field(init=False)
+    heart: RegistryHeartbeat = field(init=False)
 
     def __post_init__(self) -> None:
-        self.registry = MeshRegistry(self.clock, prefix=PREFIX)
-        self.presence = Presence(lambda: self.surfaces, "/app")
+        self.registry = FakeRegistry(self.clock, prefix=PREFIX)
+        self.presence = MeshSurfaces(lambda: self.surfaces, "/app")
 
-    async def pass_(self, seconds: float, step: float = 0.5) -> None:
+    async def advance(self, seconds: float, step: float = 0.5) -> None:
         """Let time pass, and everything happen that happens in it."""
         await settle()
         for _ in range(round(seconds / step)):
@@ -60,13 +60,13 @@ class Mesh:
 
     def heard(self) -> list[str]:
         """Take what the registry has heard: methods, without the paths."""
-        heard, self.registry.heard = self.registry.heard, []
+        heard, self.registry.requests = self.registry.requests, []
         return [each.partition(" ")[0] for each in heard]
 
     @property
     def agent_id(self) -> str:
         """The only id that the registry knows."""
-        (agent_id,) = self.registry.rows
+        (agent_id,) = self.registry.agents
         return agent_id
 
 
@@ -76,7 +76,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-Beating = Callable[..., AbstractAsyncContextManager[Mesh]]
+Beating = Callable[..., AbstractAsyncContextManager[MeshSetup]]
 
 
 @pytest.fixture
@@ -84,12 +84,12 @@ def beating() -> Beating:
     """Have a heart beat."""
 
     @asynccontextmanager
-    async def beat(mesh: Mesh | None = None, **said: object) -> AsyncGenerator[Mesh, None]:
-        mesh = mesh or Mesh()
-        membership = Membership("http://registry", http_host="10.0.0.42", http_port=8080, **said)  # type: ignore[arg-type]
-        identity = identify(mesh.surfaces[0].agent, membership, membership.http_host)
-        registry = Registry(membership.registry_url, mesh.registry.transport())
-        async with Heart(registry, identity, membership, mesh.presence, mesh.clock) as mesh.heart:
+    async def beat(mesh: MeshSetup | None = None, **said: object) -> AsyncGenerator[MeshSetup, None]:
+        mesh = mesh or MeshSetup()
+        membership = MeshConfig("http://registry", http_host="10.0.0.42", http_port=8080, **said)  # type: ignore[arg-type]
+        identity = build_identity(mesh.surfaces[0].agent, membership, membership.http_host)
+        registry = RegistryClient(membership.registry_url, mesh.registry.transport())
+        async with RegistryHeartbeat(registry, identity, membership, mesh.presence, mesh.clock) as mesh.heart:
             await settle()
             yield mesh
 

@@ -9,16 +9,24 @@ from unit.heartbeat.conftest import surface
 
 from a2a_contract.mesh import Tool
 from a2a_runtime.agent import Agent
-from a2a_runtime.heartbeat.registration import NAMES, Membership, Presence, announce, identify, own_host, slug
+from a2a_runtime.heartbeat.registration import (
+    ENVIRONMENT_NAMES,
+    MeshConfig,
+    MeshSurfaces,
+    build_identity,
+    build_registration,
+    detect_local_host,
+    to_slug,
+)
 from a2a_runtime.surface import Surface
 
 HOST = "10.0.0.42"
-IDENTITY = identify(Agent("Report Agent"), Membership(), HOST)
+IDENTITY = build_identity(Agent("Report Agent"), MeshConfig(), HOST)
 
 
 def said(*surfaces: Surface, **more: object) -> dict[str, object]:
     """Announce some surfaces."""
-    document: dict[str, object] = json.loads(announce(IDENTITY, Presence(lambda: surfaces), **more).to_json())  # type: ignore[arg-type]
+    document: dict[str, object] = json.loads(build_registration(IDENTITY, MeshSurfaces(lambda: surfaces), **more).to_json())  # type: ignore[arg-type]
     return document
 
 
@@ -73,9 +81,9 @@ def test_tools_stand_beside_surfaces() -> None:
 
 def test_paths_are_those_of_outside() -> None:
     """A path has what stands before the app, and no slash at its end."""
-    presence = Presence(lambda: [surface(""), surface("/x", "x")], "/app")
-    assert [each.path for each in announce(IDENTITY, presence).surfaces or ()] == ["/app", "/app/x"]
-    assert [each.path for each in announce(IDENTITY, Presence(lambda: [surface("")])).surfaces or ()] == ["/"]
+    presence = MeshSurfaces(lambda: [surface(""), surface("/x", "x")], "/app")
+    assert [each.path for each in build_registration(IDENTITY, presence).surfaces or ()] == ["/app", "/app/x"]
+    assert [each.path for each in build_registration(IDENTITY, MeshSurfaces(lambda: [surface("")])).surfaces or ()] == ["/"]
 
 
 SLUGS = {
@@ -91,48 +99,50 @@ SLUGS = {
 @pytest.mark.parametrize(("name", "slugged"), SLUGS.values(), ids=SLUGS.keys())
 def test_names_are_labels(name: str, slugged: str) -> None:
     """A registry takes small letters, digits and hyphens."""
-    assert slug(name, 63) == slugged
+    assert to_slug(name, 63) == slugged
 
 
 def test_an_id_is_the_same_after_a_restart() -> None:
     """It hangs on name, namespace and address only; an id that is given stays as it is, unless no registry would take it."""
-    assert identify(Agent("a"), Membership(), HOST) == identify(Agent("a"), Membership(), HOST)
-    ids = {identify(Agent(name), Membership(namespace=space, http_port=port), HOST).agent_id for name in "ab" for space in "cd" for port in (1, 2)}
+    assert build_identity(Agent("a"), MeshConfig(), HOST) == build_identity(Agent("a"), MeshConfig(), HOST)
+    ids = {
+        build_identity(Agent(name), MeshConfig(namespace=space, http_port=port), HOST).agent_id for name in "ab" for space in "cd" for port in (1, 2)
+    }
     assert len(ids) == 8
     assert IDENTITY.agent_id.startswith("report-agent-a2a-")
-    assert identify(Agent("a"), Membership(agent_id="pinned-1"), HOST).agent_id == "pinned-1"
-    assert identify(Agent("a"), Membership(agent_id="My_Agent"), HOST).agent_id == "my-agent"
-    assert identify(Agent("a"), Membership(name="Other Name"), HOST).name == "other-name"
+    assert build_identity(Agent("a"), MeshConfig(agent_id="pinned-1"), HOST).agent_id == "pinned-1"
+    assert build_identity(Agent("a"), MeshConfig(agent_id="My_Agent"), HOST).agent_id == "my-agent"
+    assert build_identity(Agent("a"), MeshConfig(name="Other Name"), HOST).name == "other-name"
 
 
 def test_the_environment_says_it_in_two_languages() -> None:
     """Our own names go before those of other agents of the mesh; what is empty was not said."""
     theirs = {"MCP_MESH_REGISTRY_URL": "http://r:8000", "MCP_MESH_HTTP_PORT": "9000", "MCP_MESH_AGENT_NAME": "third", "MCP_MESH_A2A_NAME": "second"}
-    membership = Membership.from_environment(theirs)
+    membership = MeshConfig.from_environment(theirs)
     assert (membership.registry_url, membership.http_port, membership.name, membership.namespace) == ("http://r:8000", 9000, "second", "default")
     ours = {"A2A_REGISTRY_URL": "http://ours", "A2A_AGENT_NAME": "first", "A2A_HEALTH_INTERVAL": "2.5", "A2A_STANDALONE": "true", "A2A_HTTP_HOST": ""}
-    membership = Membership.from_environment({**theirs, **ours})
+    membership = MeshConfig.from_environment({**theirs, **ours})
     assert (membership.registry_url, membership.name, membership.health_interval, membership.standalone) == ("http://ours", "first", 2.5, True)
-    assert Membership.from_environment({}) == Membership()
-    assert set(NAMES) <= set(Membership.__slots__)
+    assert MeshConfig.from_environment({}) == MeshConfig()
+    assert set(ENVIRONMENT_NAMES) <= set(MeshConfig.__slots__)
 
 
 def test_a_number_has_to_be_one() -> None:
     """What cannot be read is said with the names that it may have."""
     with pytest.raises(ValueError, match="MCP_MESH_HTTP_PORT"):
-        Membership.from_environment({"MCP_MESH_HTTP_PORT": "many"})
+        MeshConfig.from_environment({"MCP_MESH_HTTP_PORT": "many"})
 
 
 @pytest.mark.anyio
 async def test_an_address_of_our_own_is_found() -> None:
     """It is the one on the way to the registry; nothing has to be there."""
-    assert await own_host("http://127.0.0.1:1") == "127.0.0.1"
-    assert await own_host("http://nobody.invalid") == "127.0.0.1"
+    assert await detect_local_host("http://127.0.0.1:1") == "127.0.0.1"
+    assert await detect_local_host("http://nobody.invalid") == "127.0.0.1"
 
 
 def test_the_environment_goes_before_a_file() -> None:
     """What a project says of its registry holds where the environment says nothing."""
-    file = Membership("http://file:8000", "pinned", namespace="tests", http_port=9000)
-    assert Membership.from_environment({}, file) == file
-    membership = Membership.from_environment({"MCP_MESH_REGISTRY_URL": "http://other", "A2A_HTTP_PORT": "9001"}, file)
+    file = MeshConfig("http://file:8000", "pinned", namespace="tests", http_port=9000)
+    assert MeshConfig.from_environment({}, file) == file
+    membership = MeshConfig.from_environment({"MCP_MESH_REGISTRY_URL": "http://other", "A2A_HTTP_PORT": "9001"}, file)
     assert (membership.registry_url, membership.agent_id, membership.http_port) == ("http://other", "pinned", 9001)

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_runtime.heartbeat.schedule import Beat, Heard, Pulse, Rhythm, after, pause
+from a2a_runtime.heartbeat.schedule import HeartbeatAction, HeartbeatResult, HeartbeatSchedule, ScheduleState, compute_delay, plan_next
 
-RHYTHM = Rhythm()
-REGISTER, ASK = Pulse(Beat.REGISTER), Pulse(Beat.ASK)
+RHYTHM = HeartbeatSchedule()
+REGISTER, ASK = ScheduleState(HeartbeatAction.REGISTER), ScheduleState(HeartbeatAction.RENEW)
 TABLE = {
-    "registered": (REGISTER, Heard.TAKEN, ASK, 5.0),
-    "registered after failures": (Pulse(Beat.REGISTER, 9), Heard.TAKEN, ASK, 5.0),
-    "known": (ASK, Heard.KNOWN, ASK, 5.0),
-    "known after failures": (Pulse(Beat.ASK, 3), Heard.KNOWN, ASK, 5.0),
-    "topology changed": (ASK, Heard.CHANGED, REGISTER, 0.0),
-    "forgotten": (ASK, Heard.FORGOTTEN, REGISTER, 0.0),
-    "refused": (REGISTER, Heard.REFUSED, Pulse(Beat.REGISTER, 1), 0.5),
-    "in trouble when asked": (ASK, Heard.TROUBLE, Pulse(Beat.ASK, 1), 0.5),
-    "still in trouble": (Pulse(Beat.ASK, 2), Heard.TROUBLE, Pulse(Beat.ASK, 3), 2.0),
-    "in trouble for long": (Pulse(Beat.ASK, 3), Heard.TROUBLE, Pulse(Beat.REGISTER, 4), 4.0),
-    "away at the start": (REGISTER, Heard.TROUBLE, Pulse(Beat.REGISTER, 1), 0.5),
-    "away for days": (Pulse(Beat.REGISTER, 5000), Heard.TROUBLE, Pulse(Beat.REGISTER, 5001), 15.0),
+    "registered": (REGISTER, HeartbeatResult.ACCEPTED, ASK, 5.0),
+    "registered after failures": (ScheduleState(HeartbeatAction.REGISTER, 9), HeartbeatResult.ACCEPTED, ASK, 5.0),
+    "known": (ASK, HeartbeatResult.KNOWN, ASK, 5.0),
+    "known after failures": (ScheduleState(HeartbeatAction.RENEW, 3), HeartbeatResult.KNOWN, ASK, 5.0),
+    "topology changed": (ASK, HeartbeatResult.CHANGED, REGISTER, 0.0),
+    "forgotten": (ASK, HeartbeatResult.UNKNOWN, REGISTER, 0.0),
+    "refused": (REGISTER, HeartbeatResult.REJECTED, ScheduleState(HeartbeatAction.REGISTER, 1), 0.5),
+    "in trouble when asked": (ASK, HeartbeatResult.UNAVAILABLE, ScheduleState(HeartbeatAction.RENEW, 1), 0.5),
+    "still in trouble": (ScheduleState(HeartbeatAction.RENEW, 2), HeartbeatResult.UNAVAILABLE, ScheduleState(HeartbeatAction.RENEW, 3), 2.0),
+    "in trouble for long": (ScheduleState(HeartbeatAction.RENEW, 3), HeartbeatResult.UNAVAILABLE, ScheduleState(HeartbeatAction.REGISTER, 4), 4.0),
+    "away at the start": (REGISTER, HeartbeatResult.UNAVAILABLE, ScheduleState(HeartbeatAction.REGISTER, 1), 0.5),
+    "away for days": (
+        ScheduleState(HeartbeatAction.REGISTER, 5000),
+        HeartbeatResult.UNAVAILABLE,
+        ScheduleState(HeartbeatAction.REGISTER, 5001),
+        15.0,
+    ),
 }
 
 
 @pytest.mark.parametrize(("pulse", "heard", "then", "wait"), TABLE.values(), ids=TABLE.keys())
-def test_what_comes_next(pulse: Pulse, heard: Heard, then: Pulse, wait: float) -> None:
+def test_what_comes_next(pulse: ScheduleState, heard: HeartbeatResult, then: ScheduleState, wait: float) -> None:
     """What was heard decides, and chance decides how much longer than half a pause is."""
-    assert after(pulse, heard, RHYTHM, 0.0) == (then, wait)
+    assert plan_next(pulse, heard, RHYTHM, 0.0) == (then, wait)
 
 
 def test_half_of_a_pause_is_chance() -> None:
     """Pauses double up to the longest one, and lie between their half and their whole."""
-    assert [pause(failures, RHYTHM, 0.0) for failures in range(1, 8)] == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
-    assert [pause(failures, RHYTHM, 1.0) for failures in range(1, 8)] == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
-    assert pause(1, RHYTHM, 0.5) == 0.75
+    assert [compute_delay(failures, RHYTHM, 0.0) for failures in range(1, 8)] == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
+    assert [compute_delay(failures, RHYTHM, 1.0) for failures in range(1, 8)] == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+    assert compute_delay(1, RHYTHM, 0.5) == 0.75

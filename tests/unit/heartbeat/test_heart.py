@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 
 import pytest
-from unit.heartbeat.conftest import PREFIX, Beating, Mesh, surface
+from unit.heartbeat.conftest import PREFIX, Beating, MeshSetup, surface
 
-from a2a_runtime.heartbeat.loop import joined
-from a2a_runtime.heartbeat.registration import Membership, Presence
+from a2a_runtime.heartbeat.loop import run_heartbeat
+from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 
 pytestmark = pytest.mark.anyio
 
@@ -17,32 +17,32 @@ async def test_a_heart_registers_and_then_asks(beating: Beating) -> None:
     """The first beat announces, the others only ask whether the agent is known; the last one says goodbye."""
     async with beating() as mesh:
         assert mesh.heard() == ["POST"]
-        assert mesh.heart.is_known
-        await mesh.pass_(10)
+        assert mesh.heart.is_registered
+        await mesh.advance(10)
         assert mesh.heard() == ["HEAD", "HEAD"]
     assert mesh.heard() == ["DELETE"]
-    assert not mesh.registry.rows[mesh.agent_id].is_healthy
+    assert not mesh.registry.agents[mesh.agent_id].is_healthy
 
 
 async def test_addresses_come_from_the_registry(beating: Beating) -> None:
     """What the registry stamps is known by path and skill, without what stands before the app."""
     async with beating() as mesh:
-        assert mesh.presence.addresses.of(mesh.surfaces[0]) == f"{PREFIX}/app/agents/one"
-        assert mesh.presence.addresses.of(surface("/agents/other")) is None
+        assert mesh.presence.public_urls.get(mesh.surfaces[0]) == f"{PREFIX}/app/agents/one"
+        assert mesh.presence.public_urls.get(surface("/agents/other")) is None
         mesh.registry.prefix = ""
-        mesh.registry.rotate()
-        await mesh.pass_(5)
-        assert mesh.presence.addresses.of(mesh.surfaces[0]) is None
+        mesh.registry.change_topology()
+        await mesh.advance(5)
+        assert mesh.presence.public_urls.get(mesh.surfaces[0]) is None
 
 
 async def test_news_are_fetched_at_once(beating: Beating) -> None:
     """A registry that has changed gets a new announcement without a pause."""
     async with beating() as mesh:
-        mesh.registry.rotate()
+        mesh.registry.change_topology()
         mesh.heard()
-        await mesh.pass_(5)
+        await mesh.advance(5)
         assert mesh.heard() == ["HEAD", "POST"]
-        await mesh.pass_(5)
+        await mesh.advance(5)
         assert mesh.heard() == ["HEAD"]
 
 
@@ -52,7 +52,7 @@ async def test_a_registry_that_forgot_is_told_again(beating: Beating) -> None:
         before = mesh.agent_id
         mesh.registry.restart()
         mesh.heard()
-        await mesh.pass_(5)
+        await mesh.advance(5)
         assert mesh.heard() == ["HEAD", "POST"]
         assert mesh.agent_id == before
 
@@ -60,22 +60,22 @@ async def test_a_registry_that_forgot_is_told_again(beating: Beating) -> None:
 async def test_a_lapse_is_made_good(beating: Beating) -> None:
     """An agent that was taken for dead registers when it hears of that."""
     async with beating() as mesh:
-        mesh.registry.rows[mesh.agent_id].is_healthy = False
-        await mesh.pass_(5)
-        assert mesh.registry.rows[mesh.agent_id].is_healthy
+        mesh.registry.agents[mesh.agent_id].is_healthy = False
+        await mesh.advance(5)
+        assert mesh.registry.agents[mesh.agent_id].is_healthy
 
 
 async def test_a_registry_that_is_away_is_tried_for_ever(beating: Beating, caplog: pytest.LogCaptureFixture) -> None:
     """Pauses grow to half a minute and no further; the log says once that it is away and once that it is back."""
     caplog.set_level(logging.INFO)
-    mesh = Mesh()
-    mesh.registry.is_away = True
+    mesh = MeshSetup()
+    mesh.registry.is_unreachable = True
     async with beating(mesh):
-        await mesh.pass_(3600, 5)
-        assert not mesh.heart.is_known
-        mesh.registry.is_away = False
-        await mesh.pass_(35)
-        assert mesh.heart.is_known
+        await mesh.advance(3600, 5)
+        assert not mesh.heart.is_registered
+        mesh.registry.is_unreachable = False
+        await mesh.advance(35)
+        assert mesh.heart.is_registered
         assert mesh.agent_id
     told = [record.getMessage() for record in caplog.records if record.name.startswith("a2a_runtime.heartbeat")]
     assert len(told) == 2
@@ -87,21 +87,21 @@ async def test_an_outage_in_between_loses_nothing(beating: Beating) -> None:
     """After some failures a heart announces itself again, and asks no more until it was heard."""
     async with beating() as mesh:
         mesh.heard()
-        mesh.registry.is_away = True
-        await mesh.pass_(60)
+        mesh.registry.is_unreachable = True
+        await mesh.advance(60)
         mesh.registry.restart()
-        mesh.registry.is_away = False
-        await mesh.pass_(35)
+        mesh.registry.is_unreachable = False
+        await mesh.advance(35)
         assert mesh.heard()[0] == "POST"
-        assert mesh.heart.is_known
+        assert mesh.heart.is_registered
 
 
 async def test_trouble_is_no_reason_to_register(beating: Beating) -> None:
     """A registry with troubles of its own is left alone for longer and longer."""
     async with beating() as mesh:
-        mesh.registry.in_trouble = True
+        mesh.registry.is_failing = True
         mesh.heard()
-        await mesh.pass_(60)
+        await mesh.advance(60)
         heard = mesh.heard()
         assert heard[:4] == ["HEAD"] * 4
         assert set(heard[4:]) == {"POST"}
@@ -110,15 +110,15 @@ async def test_trouble_is_no_reason_to_register(beating: Beating) -> None:
 
 async def test_a_refusal_is_tried_again(beating: Beating, caplog: pytest.LogCaptureFixture) -> None:
     """A refusal that comes with HTTP status 200 is one: it is logged once with its reason, and tried again after a pause."""
-    mesh = Mesh()
-    mesh.registry.objection = "namespace is reserved"
+    mesh = MeshSetup()
+    mesh.registry.rejection_reason = "namespace is reserved"
     async with beating(mesh):
-        await mesh.pass_(20)
-        assert not mesh.heart.is_known
+        await mesh.advance(20)
+        assert not mesh.heart.is_registered
         assert 3 < len(mesh.heard()) < 8
-        mesh.registry.objection = ""
-        await mesh.pass_(30)
-        assert mesh.heart.is_known
+        mesh.registry.rejection_reason = ""
+        await mesh.advance(30)
+        assert mesh.heart.is_registered
     assert caplog.text.count("refuses this agent: namespace is reserved") == 1
 
 
@@ -126,25 +126,25 @@ async def test_a_slow_registry_is_waited_for(beating: Beating) -> None:
     """As long as an answer has not come there is no second question."""
     async with beating() as mesh:
         mesh.heard()
-        mesh.registry.delay = 12
-        await mesh.pass_(16.5)
+        mesh.registry.delay_seconds = 12
+        await mesh.advance(16.5)
         assert mesh.heard() == []
-        mesh.registry.delay = 0
-        await mesh.pass_(1)
+        mesh.registry.delay_seconds = 0
+        await mesh.advance(1)
         assert mesh.heard() == ["HEAD"]
-        assert mesh.heart.is_known
+        assert mesh.heart.is_registered
 
 
 async def test_surfaces_that_come_and_go_are_told(beating: Beating) -> None:
     """What is announced is looked at before every beat; the last surface that goes is withdrawn."""
     async with beating() as mesh:
         mesh.surfaces.append(surface("/agents/two", "two"))
-        await mesh.pass_(5)
-        assert [each["path"] for each in mesh.registry.surfaces()["surfaces"]] == ["/app/agents/one", "/app/agents/two"]
+        await mesh.advance(5)
+        assert [each["path"] for each in mesh.registry.list_surfaces()["surfaces"]] == ["/app/agents/one", "/app/agents/two"]
         mesh.surfaces.clear()
-        await mesh.pass_(5)
-        assert mesh.registry.surfaces()["surfaces"] == []
-        assert mesh.registry.announced[-1]["surfaces"] == []
+        await mesh.advance(5)
+        assert mesh.registry.list_surfaces()["surfaces"] == []
+        assert mesh.registry.registrations[-1]["surfaces"] == []
 
 
 async def test_an_agent_that_is_not_well_keeps_silent(beating: Beating) -> None:
@@ -160,38 +160,38 @@ async def test_an_agent_that_is_not_well_keeps_silent(beating: Beating) -> None:
     async with beating(health=health) as mesh:
         for verdict in (False, RuntimeError("no disk")):
             verdicts[0] = verdict
-            await mesh.pass_(5)
+            await mesh.advance(5)
             mesh.heard()
-            await mesh.pass_(30)
+            await mesh.advance(30)
             assert mesh.heard() == []
         verdicts[0] = True
-        await mesh.pass_(5)
+        await mesh.advance(5)
         assert mesh.heard() == ["HEAD", "POST"]  # it was taken for dead meanwhile
 
 
 async def test_a_heart_that_was_never_heard_says_no_goodbye(beating: Beating) -> None:
     """There is nobody to say it to."""
-    mesh = Mesh()
-    mesh.registry.is_away = True
+    mesh = MeshSetup()
+    mesh.registry.is_unreachable = True
     async with beating(mesh):
         pass
-    mesh.registry.is_away = False
+    mesh.registry.is_unreachable = False
     assert mesh.heard() == []
 
 
 async def test_a_goodbye_that_fails_is_no_failure(beating: Beating) -> None:
     """The app ends all the same."""
     async with beating() as mesh:
-        mesh.registry.is_away = True
+        mesh.registry.is_unreachable = True
     assert mesh.heard() == ["POST"]
 
 
 async def test_whoever_names_no_registry_hears_it_once(caplog: pytest.LogCaptureFixture) -> None:
     """The app serves without one, and the log says what to do."""
     caplog.set_level(logging.INFO)
-    for membership in (Membership(), Membership("http://registry", standalone=True)):
-        async with joined(membership, Presence(lambda: [surface()])) as heart:
+    for membership in (MeshConfig(), MeshConfig("http://registry", standalone=True)):
+        async with run_heartbeat(membership, MeshSurfaces(lambda: [surface()])) as heart:
             assert heart is None
-    async with joined(Membership("http://registry"), Presence(list)) as heart:
+    async with run_heartbeat(MeshConfig("http://registry"), MeshSurfaces(list)) as heart:
         assert heart is None
     assert [record.getMessage() for record in caplog.records] == ["no registry is told of this agent; name one with A2A_REGISTRY_URL"] * 2

@@ -7,8 +7,8 @@ import gzip
 import httpx
 import pytest
 
-from a2a_runtime.heartbeat.loop import Registry
-from a2a_runtime.heartbeat.schedule import Heard
+from a2a_runtime.heartbeat.loop import RegistryClient
+from a2a_runtime.heartbeat.schedule import HeartbeatResult
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +29,7 @@ async def test_answers_are_of_moderate_size(answer: httpx.Response, said: str) -
         asked.append(request.headers["accept-encoding"])
         return answer
 
-    async with Registry("http://registry", httpx.MockTransport(answered)) as registry:
-        heard = await registry.ask("an-agent")
-    assert (heard.heard, said in heard.reason) == (Heard.TROUBLE, True)
+    async with RegistryClient("http://registry", httpx.MockTransport(answered)) as registry:
+        heard = await registry.renew("an-agent")
+    assert (heard.result, said in heard.reason) == (HeartbeatResult.UNAVAILABLE, True)
     assert asked == ["identity"]

@@ -7,7 +7,7 @@ import json
 from unit.heartbeat.conftest import PREFIX
 
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.registry import MeshRegistry
+from a2a_runtime.testing.registry import FakeRegistry
 
 STAMPED = {
     "path": "/agents/r",
@@ -53,9 +53,9 @@ SEEN: list[tuple[str, str, object, int, object]] = [
 
 def test_it_answers_like_the_real_one() -> None:
     """Status by status; of the bodies, what a producer reads."""
-    registry = MeshRegistry(FakeClock(), prefix=PREFIX + "/")
+    registry = FakeRegistry(FakeClock(), prefix=PREFIX + "/")
     for method, path, body, status, told in SEEN:
-        answer = registry.answer(method, path, json.dumps(body).encode())
+        answer = registry.handle_request(method, path, json.dumps(body).encode())
         assert answer.status == status, (method, path, body)
         said = answer.body or {}
         if isinstance(told, list):
@@ -63,13 +63,13 @@ def test_it_answers_like_the_real_one() -> None:
         elif isinstance(told, dict):
             assert not said.get("surfaces")
             assert told.items() <= said.items(), (method, path, body)
-    assert registry.answer("GET", "/agents").body is not None
-    assert MeshRegistry().answer("GET", "/agents").body == {"agents": None}
+    assert registry.handle_request("GET", "/agents").body is not None
+    assert FakeRegistry().handle_request("GET", "/agents").body == {"agents": None}
 
 
 def test_it_cuts_long_descriptions_and_tells_fine_times() -> None:
     """A text that is too long is taken, with a warning; times have nine digits."""
-    said = MeshRegistry(FakeClock()).answer("POST", "/heartbeat", json.dumps({"agent_id": "a", "description": "d" * 300}).encode()).body or {}
+    said = FakeRegistry(FakeClock()).handle_request("POST", "/heartbeat", json.dumps({"agent_id": "a", "description": "d" * 300}).encode()).body or {}
     assert said["warnings"] == ["description truncated from 300 to 256 chars"]
     assert len(said["timestamp"].partition(".")[2]) == len("267479956Z")
 
@@ -77,11 +77,11 @@ def test_it_cuts_long_descriptions_and_tells_fine_times() -> None:
 def test_it_takes_the_silent_for_dead() -> None:
     """Twenty seconds without a beat are too long; a new announcement is enough to be back."""
     clock = FakeClock()
-    registry = MeshRegistry(clock)
-    registry.answer("POST", "/heartbeat", b'{"agent_id": "a"}')
+    registry = FakeRegistry(clock)
+    registry.handle_request("POST", "/heartbeat", b'{"agent_id": "a"}')
     clock.advance(20)
-    assert registry.answer("HEAD", "/heartbeat/a").status == 200
+    assert registry.handle_request("HEAD", "/heartbeat/a").status == 200
     clock.advance(20.5)
-    assert registry.answer("HEAD", "/heartbeat/a").status == 410
-    registry.answer("POST", "/heartbeat", b'{"agent_id": "a"}')
-    assert registry.answer("HEAD", "/heartbeat/a").status == 200
+    assert registry.handle_request("HEAD", "/heartbeat/a").status == 410
+    registry.handle_request("POST", "/heartbeat", b'{"agent_id": "a"}')
+    assert registry.handle_request("HEAD", "/heartbeat/a").status == 200

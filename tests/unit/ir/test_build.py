@@ -9,7 +9,7 @@ from a2a_gen.ir.build import assemble, build_contract
 from a2a_gen.ir.model import Rule
 from a2a_gen.ir.types import Alias, Choice, Constant, Enumeration, EnumValue, FieldName, ListOf, MapOf, OneOf, Primitive, Record, Ref, TypeExpr
 from a2a_gen.problems import ContractError
-from a2a_gen.source.documents import Document, load_tree
+from a2a_gen.source.documents import Document, load_documents
 
 Small = Callable[[Mapping[str, object]], Mapping[str, Document]]
 SCHEMA = Path(__file__).parents[3] / "schema"
@@ -29,7 +29,7 @@ def test_small_contract_is_right(small: Small) -> None:
 
 def test_our_contract_is_right() -> None:
     """The contract of this repository fits together."""
-    assert assemble(load_tree(SCHEMA))[1] == ()
+    assert assemble(load_documents(SCHEMA))[1] == ()
 
 
 @pytest.mark.parametrize(

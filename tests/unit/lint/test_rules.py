@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.ir.build import assemble, build_contract
-from a2a_gen.lint.rules import FORM, RULES, check
+from a2a_gen.lint.rules import FORM, RULES, run_rules
 from a2a_gen.problems import Level, Problem
-from a2a_gen.source.documents import Document, load_tree
+from a2a_gen.source.documents import Document, load_documents
 
 Small = Callable[[Mapping[str, object]], Mapping[str, Document]]
 SCHEMA = Path(__file__).parents[3] / "schema"
@@ -27,7 +27,7 @@ META = "meta/family.schema.json"
 
 def problems(documents: Mapping[str, Document]) -> tuple[Problem, ...]:
     """Build what can be built, and apply every rule."""
-    return check(assemble(documents)[0], documents)
+    return run_rules(assemble(documents)[0], documents)
 
 
 def of(*keywords: str) -> list[tuple[str, str, dict[str, object]]]:
@@ -148,8 +148,8 @@ def test_small_contract_is_clean(small: Small) -> None:
 
 def test_our_contract_is_clean() -> None:
     """No rule has anything to say about the contract of this repository."""
-    documents = load_tree(SCHEMA)
-    assert check(build_contract(documents), documents) == ()
+    documents = load_documents(SCHEMA)
+    assert run_rules(build_contract(documents), documents) == ()
 
 
 def test_levels(small: Small) -> None:

@@ -11,7 +11,7 @@ from a2a_contract.dialects import MESH, V1_0
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.mesh.service import asks, check_surface
+from a2a_runtime.mesh.service import calls_ask, check_surface
 from a2a_runtime.surface import Surface
 
 ONLY_MESH = frozenset((MESH.name,))
@@ -69,7 +69,7 @@ ASKING = {
 @pytest.mark.parametrize(("handler", "does"), ASKING.values(), ids=ASKING.keys())
 def test_questions_are_seen_in_the_code(handler: Callable[..., object], does: bool) -> None:  # noqa: FBT001 - a row of the table
     """A handler that asks shows it, however it is made."""
-    assert asks(handler) is does
+    assert calls_ask(handler) is does
 
 
 def agent(*handlers: tuple[str, Callable[..., object]], **facts: object) -> Agent:

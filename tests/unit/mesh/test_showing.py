@@ -6,8 +6,8 @@ import pytest
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
-from a2a_runtime.mesh.events import shown, text_of
-from a2a_runtime.testing.agent import user_message
+from a2a_runtime.mesh.events import flatten_parts, project_task
+from a2a_runtime.testing.agent import build_user_message
 
 TEXTS = {
     "a text": ([Part(text="a")], "a"),
@@ -26,12 +26,12 @@ TEXTS = {
 @pytest.mark.parametrize(("parts", "text"), TEXTS.values(), ids=TEXTS.keys())
 def test_parts_are_one_text(parts: list[Part], text: str) -> None:
     """Texts stay as they are, everything else is JSON."""
-    assert text_of(parts) == text
+    assert flatten_parts(parts) == text
 
 
 def task(state: TaskState, *artifacts: Artifact, said: Message | None = None) -> Task:
     """Make a task."""
-    history = [user_message("do it"), user_message("please", message_id="m-2")]
+    history = [build_user_message("do it"), build_user_message("please", message_id="m-2")]
     status = TaskStatus(state=state, message=said)
     return Task(id="t", context_id="c", status=status, artifacts=list(artifacts) or None, history=history)
 
@@ -53,7 +53,7 @@ RESULTS = {
 @pytest.mark.parametrize(("artifacts", "text"), RESULTS.values(), ids=RESULTS.keys())
 def test_a_completed_task_has_one_artifact(artifacts: list[Artifact], text: str) -> None:
     """It is called result, and has nothing but its text; the history is the message that began the task."""
-    one = shown(task(TaskState.COMPLETED, *artifacts))
+    one = project_task(task(TaskState.COMPLETED, *artifacts))
     assert one.artifacts == [Artifact(artifact_id="result", name="result", parts=[Part(text=text)])]
     assert [message.message_id for message in one.history or ()] == ["m-1"]
 
@@ -61,20 +61,20 @@ def test_a_completed_task_has_one_artifact(artifacts: list[Artifact], text: str)
 @pytest.mark.parametrize("state", [state for state in TaskState if state is not TaskState.COMPLETED])
 def test_any_other_task_has_none(state: TaskState) -> None:
     """Consumers read what is half done as a result."""
-    assert shown(task(state, artifact("result", "half"))).artifacts is None
+    assert project_task(task(state, artifact("result", "half"))).artifacts is None
 
 
 def test_a_message_can_be_the_result() -> None:
     """A handler that has answered with a message has no artifact; one that has both has its artifact."""
     said = Message(message_id="m", role=Role.AGENT, parts=[Part(text="Hello"), Part(text="!")], metadata={"a": 1})
-    assert (shown(task(TaskState.COMPLETED, said=said)).artifacts or [])[0].parts == [Part(text="Hello!")]
-    assert (shown(task(TaskState.COMPLETED, artifact("result", "r"), said=said)).artifacts or [])[0].parts == [Part(text="r")]
+    assert (project_task(task(TaskState.COMPLETED, said=said)).artifacts or [])[0].parts == [Part(text="Hello!")]
+    assert (project_task(task(TaskState.COMPLETED, artifact("result", "r"), said=said)).artifacts or [])[0].parts == [Part(text="r")]
 
 
 def test_a_status_says_one_text() -> None:
     """A message of several parts is one text, and one without any is none."""
     said = Message(message_id="m", role=Role.AGENT, parts=[Part(text="a"), Part(data=1)], metadata={"a": 1})
-    message = shown(task(TaskState.FAILED, said=said)).status.message
+    message = project_task(task(TaskState.FAILED, said=said)).status.message
     assert message is not None
     assert (message.parts, message.metadata) == ([Part(text='["a", 1]')], None)
-    assert shown(task(TaskState.FAILED, said=said.model_copy(update={"parts": []}))).status.message is None
+    assert project_task(task(TaskState.FAILED, said=said.model_copy(update={"parts": []}))).status.message is None

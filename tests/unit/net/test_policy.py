@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_runtime.net.policy import Kind, Policy, kind_of, permitted
+from a2a_runtime.net.policy import AddressKind, OutboundPolicy, check_address, classify_address
 from a2a_runtime.settings import PREFIX, Settings
 
-DEFAULT = Policy()
+DEFAULT = OutboundPolicy()
 PUBLIC = ("8.8.8.8", "93.184.216.34", "172.15.255.255", "172.32.0.1", "100.63.255.255", "100.128.0.0", "192.167.255.255", "223.255.255.255")
 PUBLIC_6 = ("2606:4700::1111", "2a00:1450:4001::200e", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8")
 REFUSED = {
-    Kind.METADATA: ("169.254.169.254", "169.254.170.2", "fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"),
-    Kind.UNSPECIFIED: ("0.0.0.0", "0.1.2.3", "::"),  # noqa: S104  # nothing is bound
-    Kind.LOOPBACK: ("127.0.0.1", "127.255.255.255", "::1"),
-    Kind.LINK_LOCAL: ("169.254.0.1", "fe80::1", "febf::1", "fe80::1%eth0", "2606:4700::1%1"),
-    Kind.PRIVATE: ("10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "fc00::1", "fdff::1", "fec0::1"),
-    Kind.SHARED: ("100.64.0.1", "100.127.255.255"),
-    Kind.MULTICAST: ("224.0.0.1", "239.255.255.255", "ff02::1", "ff0e::1"),
-    Kind.TUNNEL: (
+    AddressKind.METADATA: ("169.254.169.254", "169.254.170.2", "fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"),
+    AddressKind.UNSPECIFIED: ("0.0.0.0", "0.1.2.3", "::"),  # noqa: S104  # nothing is bound
+    AddressKind.LOOPBACK: ("127.0.0.1", "127.255.255.255", "::1"),
+    AddressKind.LINK_LOCAL: ("169.254.0.1", "fe80::1", "febf::1", "fe80::1%eth0", "2606:4700::1%1"),
+    AddressKind.PRIVATE: ("10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "fc00::1", "fdff::1", "fec0::1"),
+    AddressKind.SHARED: ("100.64.0.1", "100.127.255.255"),
+    AddressKind.MULTICAST: ("224.0.0.1", "239.255.255.255", "ff02::1", "ff0e::1"),
+    AddressKind.TUNNEL: (
         "::8.8.8.8",
         "::ffff:0:8.8.8.8",
         "64:ff9b:1::8.8.8.8",
@@ -32,7 +32,7 @@ REFUSED = {
         "2606:4700::5efe:a00:1",
         "2606:4700::200:5efe:808:808",
     ),
-    Kind.RESERVED: (
+    AddressKind.RESERVED: (
         "192.0.0.1",
         "192.0.2.1",
         "198.18.0.1",
@@ -53,15 +53,15 @@ REFUSED = {
 @pytest.mark.parametrize("text", [*PUBLIC, *PUBLIC_6])
 def test_public_addresses_are_called(text: str) -> None:
     """What is on the internet needs no setting, just beside private ranges too."""
-    assert permitted(ip_address(text), DEFAULT) is None
+    assert check_address(ip_address(text), DEFAULT) is None
 
 
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in REFUSED.items() for text in texts], ids=str)
-def test_everything_else_is_refused(kind: Kind, text: str) -> None:
+def test_everything_else_is_refused(kind: AddressKind, text: str) -> None:
     """Each kind of address that is not on the internet is recognised, and the log gets to read which it is."""
-    refusal = permitted(ip_address(text), DEFAULT)
+    refusal = check_address(ip_address(text), DEFAULT)
     assert refusal is not None
-    assert kind_of(ip_address(text)) is kind
+    assert classify_address(ip_address(text)) is kind
     assert kind.value in str(refusal)
 
 
@@ -69,7 +69,7 @@ def test_everything_else_is_refused(kind: Kind, text: str) -> None:
 @pytest.mark.parametrize("text", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "0.1.2.3"])
 def test_an_address_in_another_form_is_what_it_means(prefix: str, text: str) -> None:
     """An address of version 4 that is written in version 6 is judged as itself."""
-    assert permitted(ip_address(prefix + text), DEFAULT) is not None
+    assert check_address(ip_address(prefix + text), DEFAULT) is not None
 
 
 @given(st.ip_addresses())
@@ -77,8 +77,8 @@ def test_what_is_permitted_is_global(address: IPv4Address | IPv6Address) -> None
     """Python calls nothing private that we call, and an address and its mapped form fare alike."""
     if isinstance(address, IPv4Address):
         mapped = IPv6Address(f"::ffff:{address}")
-        assert (permitted(mapped, DEFAULT) is None) == (permitted(address, DEFAULT) is None)
-    if permitted(address, DEFAULT) is None:
+        assert (check_address(mapped, DEFAULT) is None) == (check_address(address, DEFAULT) is None)
+    if check_address(address, DEFAULT) is None:
         meant = getattr(address, "ipv4_mapped", None) or address
         assert meant.is_global
         assert not meant.is_multicast
@@ -87,40 +87,40 @@ def test_what_is_permitted_is_global(address: IPv4Address | IPv6Address) -> None
 @given(st.ip_addresses(v=6, network="::/3") | st.ip_addresses(v=6, network="fc00::/6"))
 def test_version_6_is_global_unicast_or_refused(address: IPv6Address) -> None:
     """Outside 2000::/3 only the forms of public addresses of version 4 are called."""
-    if permitted(address, DEFAULT) is None:
+    if check_address(address, DEFAULT) is None:
         assert address.ipv4_mapped is not None or address in ip_network("64:ff9b::/96")
 
 
 @given(st.ip_addresses())
 def test_no_setting_opens_what_is_never_called(address: IPv4Address | IPv6Address) -> None:
     """Not even permitting every network and this machine reaches metadata services, multicast and the unspecified address."""
-    everything = Policy(networks=(ip_network("0.0.0.0/0"), ip_network("::/0")), loopback=True)
-    if kind_of(address) in {Kind.METADATA, Kind.MULTICAST, Kind.UNSPECIFIED}:
-        assert permitted(address, everything) is not None
+    everything = OutboundPolicy(networks=(ip_network("0.0.0.0/0"), ip_network("::/0")), allow_loopback=True)
+    if classify_address(address) in {AddressKind.METADATA, AddressKind.MULTICAST, AddressKind.UNSPECIFIED}:
+        assert check_address(address, everything) is not None
 
 
 def test_the_operator_can_permit_a_network() -> None:
     """Their own network is called when they say so; what is beside it is not, and metadata services never."""
-    policy = Policy.of(Settings(dial_networks="10.1.0.0/16, fd12::/16,169.254.0.0/16"))
-    assert permitted(ip_address("10.1.2.3"), policy) is None
-    assert permitted(ip_address("::ffff:10.1.2.3"), policy) is None
-    assert permitted(ip_address("fd12::1"), policy) is None
-    assert permitted(ip_address("10.2.0.1"), policy) is not None
-    assert permitted(ip_address("169.254.169.254"), policy) is not None
+    policy = OutboundPolicy.from_settings(Settings(outbound_networks="10.1.0.0/16, fd12::/16,169.254.0.0/16"))
+    assert check_address(ip_address("10.1.2.3"), policy) is None
+    assert check_address(ip_address("::ffff:10.1.2.3"), policy) is None
+    assert check_address(ip_address("fd12::1"), policy) is None
+    assert check_address(ip_address("10.2.0.1"), policy) is not None
+    assert check_address(ip_address("169.254.169.254"), policy) is not None
 
 
 def test_loopback_needs_the_development_switch() -> None:
     """With it, this machine is called, also without encryption; other machines are not."""
-    policy = Policy.of(Settings(dial_loopback=True))
-    assert permitted(ip_address("127.0.0.1"), policy, encrypted=False) is None
-    assert permitted(ip_address("::1"), policy) is None
-    assert permitted(ip_address("8.8.8.8"), policy, encrypted=False) is not None
-    assert permitted(ip_address("10.0.0.1"), policy) is not None
+    policy = OutboundPolicy.from_settings(Settings(outbound_allow_loopback=True))
+    assert check_address(ip_address("127.0.0.1"), policy, is_encrypted=False) is None
+    assert check_address(ip_address("::1"), policy) is None
+    assert check_address(ip_address("8.8.8.8"), policy, is_encrypted=False) is not None
+    assert check_address(ip_address("10.0.0.1"), policy) is not None
 
 
 def test_a_network_does_not_permit_loopback() -> None:
     """Permitting every network is not the development switch."""
-    assert permitted(ip_address("127.0.0.1"), Policy(networks=(ip_network("0.0.0.0/0"),))) is not None
+    assert check_address(ip_address("127.0.0.1"), OutboundPolicy(networks=(ip_network("0.0.0.0/0"),))) is not None
 
 
 @pytest.mark.parametrize(
@@ -136,13 +136,13 @@ def test_a_network_does_not_permit_loopback() -> None:
 )
 def test_only_listed_hosts_are_called(host: str, *, is_called: bool) -> None:
     """A list of hosts is a list of all hosts; a star stands for all below a name, not for the name."""
-    assert Policy.of(Settings(dial_hosts="example.com, *.Example.org")).names(host) is is_called
+    assert OutboundPolicy.from_settings(Settings(outbound_hosts="example.com, *.Example.org")).allows_host(host) is is_called
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1", "10.0.0.1"])
 def test_a_cure_is_a_setting_that_exists(text: str) -> None:
     """The setting that a refusal names is one that can be set."""
-    refusal = permitted(ip_address(text), DEFAULT)
+    refusal = check_address(ip_address(text), DEFAULT)
     assert refusal is not None
-    named = [f"{PREFIX}{name.upper()}" for name in Settings.__dataclass_fields__ if f"{PREFIX}{name.upper()}" in refusal.cure]
+    named = [f"{PREFIX}{name.upper()}" for name in Settings.__dataclass_fields__ if f"{PREFIX}{name.upper()}" in refusal.fix]
     assert len(named) == 1

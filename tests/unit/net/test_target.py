@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from a2a_contract.errors import InvalidParamsError
-from a2a_runtime.net.policy import Policy
-from a2a_runtime.net.target import UrlRefusedError, target_of
+from a2a_runtime.net.policy import OutboundPolicy
+from a2a_runtime.net.target import UrlRefusedError, parse_target
 
-DEFAULT = Policy()
-DEVELOPMENT = Policy(loopback=True)
+DEFAULT = OutboundPolicy()
+DEVELOPMENT = OutboundPolicy(allow_loopback=True)
 
 CALLED = {
     "https://example.com": ("example.com", 443, b"/", "example.com"),
@@ -60,7 +60,7 @@ REFUSED = {
 @pytest.mark.parametrize("url", CALLED, ids=str)
 def test_a_url_that_is_called(url: str) -> None:
     """It is taken apart once: host, port, path, and what the Host header says."""
-    target = target_of(url, DEFAULT)
+    target = parse_target(url, DEFAULT)
     assert (target.host, target.port, target.path, target.authority) == CALLED[url]
 
 
@@ -68,7 +68,7 @@ def test_a_url_that_is_called(url: str) -> None:
 def test_a_url_that_is_not_called(url: str) -> None:
     """It is refused as a wrong parameter, without any call; neither text repeats what may be secret in it."""
     with pytest.raises(UrlRefusedError) as caught:
-        target_of(url, DEFAULT)
+        parse_target(url, DEFAULT)
     assert isinstance(caught.value, InvalidParamsError)
     assert "secret" not in caught.value.message + caught.value.hint
     assert caught.value.message
@@ -76,23 +76,23 @@ def test_a_url_that_is_not_called(url: str) -> None:
 
 def test_development_permits_this_machine() -> None:
     """With the switch, http and any port are fine for this machine, but not for an address elsewhere."""
-    assert target_of("http://127.0.0.1:5000/hook", DEVELOPMENT).port == 5000
-    assert target_of("https://localhost:5000/hook", DEVELOPMENT).host == "localhost"
+    assert parse_target("http://127.0.0.1:5000/hook", DEVELOPMENT).port == 5000
+    assert parse_target("https://localhost:5000/hook", DEVELOPMENT).host == "localhost"
     with pytest.raises(UrlRefusedError):
-        target_of("http://93.184.216.34/", DEVELOPMENT)
+        parse_target("http://93.184.216.34/", DEVELOPMENT)
     with pytest.raises(UrlRefusedError):
-        target_of("https://10.0.0.1/", DEVELOPMENT)
+        parse_target("https://10.0.0.1/", DEVELOPMENT)
 
 
 def test_a_list_of_hosts_is_heeded() -> None:
     """A host that the operator has not listed is refused; the log names the setting."""
-    policy = Policy(hosts=frozenset({"example.com"}))
-    assert target_of("https://example.com/", policy).host == "example.com"
+    policy = OutboundPolicy(hosts=frozenset({"example.com"}))
+    assert parse_target("https://example.com/", policy).host == "example.com"
     with pytest.raises(UrlRefusedError) as caught:
-        target_of("https://example.net/", policy)
-    assert "A2A_DIAL_HOSTS" in caught.value.hint
+        parse_target("https://example.net/", policy)
+    assert "A2A_OUTBOUND_HOSTS" in caught.value.hint
 
 
 def test_a_target_shows_no_secrets() -> None:
     """What a log shows of a URL has no path and no query: webhooks keep their secrets there."""
-    assert str(target_of("https://hooks.example.com/services/T0/secret?token=secret", DEFAULT)) == "https://hooks.example.com"
+    assert str(parse_target("https://hooks.example.com/services/T0/secret?token=secret", DEFAULT)) == "https://hooks.example.com"

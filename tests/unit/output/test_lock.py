@@ -8,16 +8,16 @@ import pytest
 
 from a2a_gen.output import lock
 from a2a_gen.output import lock as fresh
-from a2a_gen.output.lock import Lock, MadeBy
+from a2a_gen.output.lock import GeneratorInfo, Lock
 from a2a_gen.problems import ProjectError
 
-SMALL = Lock(MadeBy("1.0", "abc", {"ruff": "1"}), {"out": "made"}, {"b.json": "2", "a.json": "1"}, {"made/x.py": "3"})
+SMALL = Lock(GeneratorInfo("1.0", "abc", {"ruff": "1"}), {"out": "made"}, {"b.json": "2", "a.json": "1"}, {"made/x.py": "3"})
 
 
 def test_a_lock_survives_the_disk(tmp_path: Path) -> None:
     """What was written is read back as it was."""
-    (tmp_path / lock.NAME).write_bytes(SMALL.to_bytes())
-    assert lock.read(tmp_path) == SMALL
+    (tmp_path / lock.LOCK_FILE).write_bytes(SMALL.to_bytes())
+    assert lock.read_lock(tmp_path) == SMALL
 
 
 def test_a_lock_is_sorted_and_has_one_line_per_file() -> None:
@@ -29,18 +29,18 @@ def test_a_lock_is_sorted_and_has_one_line_per_file() -> None:
 
 def test_there_is_no_lock_before_the_first_build(tmp_path: Path) -> None:
     """A missing lock is no error."""
-    assert lock.read(tmp_path) is None
+    assert lock.read_lock(tmp_path) is None
 
 
 @pytest.mark.parametrize("text", ["<<<<<<< HEAD", "[]", "{}", '{"generator": {}}'], ids=["merge-conflict", "a-list", "nothing", "half"])
 def test_a_broken_lock_says_what_to_do(tmp_path: Path, text: str) -> None:
     """A lock that cannot be read names itself and the way out."""
-    (tmp_path / lock.NAME).write_text(text)
+    (tmp_path / lock.LOCK_FILE).write_text(text)
     with pytest.raises(ProjectError, match="a2a-gen build --force"):
-        lock.read(tmp_path)
+        lock.read_lock(tmp_path)
 
 
 def test_the_generator_has_a_name_of_its_own_sources() -> None:
     """The hash of the generator is the same each time it is asked for, and is one."""
-    assert fresh.sources_digest() == fresh.sources_digest()
-    assert len(fresh.sources_digest()) == 64
+    assert fresh.hash_sources() == fresh.hash_sources()
+    assert len(fresh.hash_sources()) == 64

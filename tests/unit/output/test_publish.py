@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.output import lock
-from a2a_gen.output.lock import Lock, MadeBy, digest
+from a2a_gen.output.lock import GeneratorInfo, Lock, hash_bytes
 from a2a_gen.output.publish import MARK, find_drift, make_plan, publish, refuse_edited
 from a2a_gen.problems import ProjectError
 
-GENERATOR = MadeBy("1.0", "abc", {})
+GENERATOR = GeneratorInfo("1.0", "abc", {})
 Files = Mapping[str, bytes]
 
 
 def locked(files: Files) -> Lock:
     """Make the lock of some outputs."""
-    return Lock(GENERATOR, {}, {}, {path: digest(content) for path, content in files.items()})
+    return Lock(GENERATOR, {}, {}, {path: hash_bytes(content) for path, content in files.items()})
 
 
 def left_by(old: Lock | None) -> Mapping[str, str]:
@@ -33,7 +33,7 @@ def build(root: Path, files: Files) -> None:
     for path, content in files.items():
         staged[path].parent.mkdir(parents=True, exist_ok=True)
         staged[path].write_bytes(content)
-    publish(root, staged, make_plan(root, files, left_by(lock.read(root))), (lock.NAME, locked(files).to_bytes()))
+    publish(root, staged, make_plan(root, files, left_by(lock.read_lock(root))), (lock.LOCK_FILE, locked(files).to_bytes()))
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -65,9 +65,9 @@ def test_a_stranger_file_stays(tmp_path: Path) -> None:
     build(tmp_path, {"out/b.py": b"b"})
     assert (tmp_path / "out/mine.py").read_bytes() == b"mine"
     files = {"out/b.py": b"b"}
-    old = lock.read(tmp_path)
+    old = lock.read_lock(tmp_path)
     drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, left_by(old)), (old, locked(files)))
-    assert drift.foreign == ("out/mine.py",)
+    assert drift.unknown_files == ("out/mine.py",)
     assert drift
 
 
@@ -94,7 +94,7 @@ def test_edited_files_are_refused(tmp_path: Path, files: Files, edited: tuple[st
     """A file that is neither what the last build left nor what this one writes is somebody's work."""
     build(tmp_path, {"out/a.py": b"a"})
     (tmp_path / "out/a.py").write_bytes(b"by hand")
-    plan = make_plan(tmp_path, files, left_by(lock.read(tmp_path)))
+    plan = make_plan(tmp_path, files, left_by(lock.read_lock(tmp_path)))
     assert plan.edited == edited
     if edited:
         with pytest.raises(ProjectError, match=r"(?s)out/a\.py.*--force"):
@@ -127,14 +127,14 @@ def test_drift_names_every_file_and_shows_the_difference(tmp_path: Path) -> None
     build(tmp_path, {"out/edited.py": b"1\n", "out/orphan.py": b"1\n", "out/stale.py": b"1\n"})
     (tmp_path / "out/edited.py").write_bytes(b"hand\n")
     files = {"out/edited.py": b"2\n", "out/missing.py": b"2\n", "out/stale.py": b"2\n"}
-    old = lock.read(tmp_path)
+    old = lock.read_lock(tmp_path)
     drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, left_by(old)), (old, locked(files)))
-    assert dict(drift.reasons()) == {
+    assert dict(drift.describe()) == {
         "out/edited.py": "edited by hand",
         "out/missing.py": "missing",
         "out/orphan.py": "no longer generated",
         "out/stale.py": "stale",
-        lock.NAME: "does not describe these inputs and outputs",
+        lock.LOCK_FILE: "does not describe these inputs and outputs",
     }
-    assert list(drift.diff())[-9:-4] == ["--- a/out/stale.py", "+++ b/out/stale.py", "@@ -1 +1 @@", "-1", "+2"]
-    assert list(drift.diff())[-4:] == ["--- a/out/orphan.py", "+++ /dev/null", "@@ -1 +0,0 @@", "-1"]
+    assert list(drift.render_diff())[-9:-4] == ["--- a/out/stale.py", "+++ b/out/stale.py", "@@ -1 +1 @@", "-1", "+2"]
+    assert list(drift.render_diff())[-4:] == ["--- a/out/orphan.py", "+++ /dev/null", "@@ -1 +0,0 @@", "-1"]

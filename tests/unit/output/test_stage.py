@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from a2a_gen.output.staging import stage, tidy, trial
+from a2a_gen.output.staging import format_package, stage, start_import_check
 from a2a_gen.problems import GeneratorError, ProjectError
 
 
@@ -29,7 +29,7 @@ def test_an_output_below_a_file_cannot_be_staged(tmp_path: Path) -> None:
 def test_tidying_sorts_and_formats(tmp_path: Path) -> None:
     """Unused imports go, the rest is sorted and formatted."""
     with stage(tmp_path / "made", {"a.py": b"import sys, os\nx = { 'a':os.sep }\n"}) as package:
-        tidy(package)
+        format_package(package)
         assert (package / "a.py").read_bytes() == b'import os\n\nx = {"a": os.sep}\n'
 
 
@@ -37,12 +37,12 @@ def test_tidying_sorts_and_formats(tmp_path: Path) -> None:
 def test_invalid_code_ends_the_build(tmp_path: Path, code: bytes) -> None:
     """What ruff cannot mend is reported with its file, as a mistake of the generator."""
     with stage(tmp_path / "made", {"a.py": code}) as package, pytest.raises(GeneratorError, match=r"(?s)mistake of the generator.*made/a\.py"):
-        tidy(package)
+        format_package(package)
 
 
 def test_a_package_that_imports_passes_its_trial(tmp_path: Path) -> None:
     """Modules of the stage may import each other by the name of the package."""
-    with trial() as waiting, stage(tmp_path / "made", {"__init__.py": b"", "a.py": b"from made import b\n", "b.py": b""}) as package:
+    with start_import_check() as waiting, stage(tmp_path / "made", {"__init__.py": b"", "a.py": b"from made import b\n", "b.py": b""}) as package:
         waiting.run(package)
 
 
@@ -57,7 +57,7 @@ def test_a_package_that_imports_passes_its_trial(tmp_path: Path) -> None:
 )
 def test_a_module_that_fails_to_import_ends_the_build(tmp_path: Path, code: bytes, expected: str) -> None:
     """The module and the reason are named, the stage's folder is not."""
-    with trial() as waiting, stage(tmp_path / "made", {"__init__.py": b"", "a.py": code}) as package:
+    with start_import_check() as waiting, stage(tmp_path / "made", {"__init__.py": b"", "a.py": code}) as package:
         with pytest.raises(GeneratorError, match=r"made\.a: ") as caught:
             waiting.run(package)
         assert expected in str(caught.value)

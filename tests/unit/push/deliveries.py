@@ -5,24 +5,24 @@ from __future__ import annotations
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, TaskPushNotificationConfig
-from a2a_runtime.caller import Scope
-from a2a_runtime.stores.base import ArtifactWrite, Change, Delivery, NewTask
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.stores.base import ArtifactWrite, Delivery, NewTask, TaskChange
 from a2a_runtime.stores.memory import MemoryStore
 
-SCOPE = Scope("/agent", "acme", "ada")
+SCOPE = TaskScope("/agent", "acme", "ada")
 
 
 async def deliveries(config: TaskPushNotificationConfig, dialect: str = CANONICAL.name) -> list[Delivery]:
     """Run a task from its begin to its end, and take all that is due for one webhook of it, late: when the task has ended long ago."""
     store = MemoryStore()
     message = Message(message_id="m-1", role=Role.USER, parts=[Part(text="go")])
-    stored = (await store.create_task(SCOPE, NewTask("c-1", message, "echo", dialect, wire_id="t-1", push=config))).stored
+    stored = (await store.create_task(SCOPE, NewTask("c-1", message, "echo", dialect, wire_id="t-1", push_config=config))).stored
     chunk = ArtifactWrite(Artifact(artifact_id="report", parts=[Part(text="x")]), append=True)
-    for change in (Change(state=State.WORKING), Change(artifacts=[chunk]), Change(artifacts=[chunk]), Change(state=State.COMPLETED)):
+    for change in (TaskChange(state=State.WORKING), TaskChange(artifacts=[chunk]), TaskChange(artifacts=[chunk]), TaskChange(state=State.COMPLETED)):
         await store.update_task(SCOPE, stored.key, change)
     taken = []
-    while batch := await store.due(30):
+    while batch := await store.claim_due(30):
         taken += batch
         for delivery in batch:
-            await store.settle(delivery)
+            await store.mark_delivered(delivery)
     return taken

@@ -12,8 +12,8 @@ from a2a_contract import v0_3, v1_0
 from a2a_contract.dialects import CANONICAL, NOTIFICATION_TOKEN, V0_3, V0_3_PROTO
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
-from a2a_runtime.net.client import GuardedDialler
-from a2a_runtime.push.notification import ID_HEADER, check_config, notification_of
+from a2a_runtime.net.client import GuardedHttpClient
+from a2a_runtime.push.notification import ID_HEADER, build_notification, check_config
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +30,7 @@ def anyio_backend() -> str:
 
 async def test_the_canonical_dialect_sends_events() -> None:
     """Each event as streams have it: the task first, then every update."""
-    sent = [notification_of(delivery) for delivery in await deliveries(PLAIN)]
+    sent = [build_notification(delivery) for delivery in await deliveries(PLAIN)]
     members = [next(iter(json.loads(each.body))) for each in sent if each is not None]
     assert members == ["task", "statusUpdate", "artifactUpdate", "artifactUpdate", "statusUpdate"]
     for each in sent:
@@ -41,7 +41,7 @@ async def test_the_canonical_dialect_sends_events() -> None:
 @pytest.mark.parametrize("dialect", [V0_3.name, V0_3_PROTO.name])
 async def test_the_older_dialect_sends_tasks(dialect: str) -> None:
     """The whole task each time, with the status it had then, also when it is told late; unfinished artifacts wait for what comes after them."""
-    sent = [notification_of(delivery) for delivery in await deliveries(PLAIN, dialect)]
+    sent = [build_notification(delivery) for delivery in await deliveries(PLAIN, dialect)]
     tasks = [v0_3.Task.model_validate_json(each.body) for each in sent if each is not None]
     assert [task.status.state for task in tasks] == ["submitted", "working", "completed"]
     assert [part.model_dump()["text"] for part in (tasks[-1].artifacts or [])[0].parts] == ["x", "x"]
@@ -51,22 +51,22 @@ async def test_the_older_dialect_sends_tasks(dialect: str) -> None:
 async def test_the_newest_artifact_is_sent_in_the_older_dialect() -> None:
     """An artifact after which nothing has come yet is worth a notification."""
     delivery = (await deliveries(PLAIN, V0_3.name))[3]
-    assert notification_of(delivery) is None
+    assert build_notification(delivery) is None
     last = replace(delivery, stored=replace(delivery.stored, last_seq=delivery.event.seq))
-    assert notification_of(last) is not None
+    assert build_notification(last) is not None
 
 
 @pytest.mark.parametrize("dialect", [CANONICAL.name, V0_3.name])
 async def test_headers_say_what_the_configuration_wants(dialect: str) -> None:
     """The media type, the token under each of its names, the credentials, and an id; without a wish none of them."""
     (first, *_) = await deliveries(FULL, dialect)
-    notification = notification_of(first)
+    notification = build_notification(first)
     assert notification is not None
     headers = dict(notification.headers)
     assert headers.pop(ID_HEADER)
     assert headers == {"Content-Type": "application/json", "Authorization": "Bearer abc.def", **dict.fromkeys(NOTIFICATION_TOKEN.headers, "t-1")}
     (plain, *_) = await deliveries(PLAIN, dialect)
-    notification = notification_of(plain)
+    notification = build_notification(plain)
     assert notification is not None
     assert set(notification.headers) == {"Content-Type", ID_HEADER}
 
@@ -74,7 +74,7 @@ async def test_headers_say_what_the_configuration_wants(dialect: str) -> None:
 async def test_a_scheme_without_credentials_sends_none() -> None:
     """There is nothing to say then."""
     (first, *_) = await deliveries(PLAIN.model_copy(update={"authentication": AuthenticationInfo(scheme="Bearer")}))
-    notification = notification_of(first)
+    notification = build_notification(first)
     assert notification is not None
     assert "Authorization" not in notification.headers
 
@@ -84,7 +84,7 @@ async def test_an_id_is_of_one_delivery() -> None:
     ids = set()
     for config in (PLAIN, PLAIN, PLAIN.model_copy(update={"id": "other"})):
         for delivery in await deliveries(config):
-            first, again = notification_of(delivery), notification_of(replace(delivery, attempts=7))
+            first, again = build_notification(delivery), build_notification(replace(delivery, attempts=7))
             assert first is not None
             assert again is not None
             assert first.headers[ID_HEADER] == again.headers[ID_HEADER]
@@ -112,21 +112,21 @@ BAD = {
 async def test_a_configuration_that_could_not_be_called_is_refused(change: dict[str, object], places: list[str]) -> None:
     """The client reads every place that is wrong, and nothing of what it has sent."""
     config = FULL.model_copy(update=change)
-    async with GuardedDialler() as dialler:
+    async with GuardedHttpClient() as dialler:
         with pytest.raises(InvalidParamsError) as caught:
-            check_config(config, dialler.check)
+            check_config(config, dialler.check_url)
     assert [place for place, _ in caught.value.fields] == places
     assert "Evil" not in caught.value.message
 
 
 async def test_a_good_configuration_passes() -> None:
     """Nothing is resolved or called to find that out."""
-    async with GuardedDialler() as dialler:
-        check_config(FULL, dialler.check)
+    async with GuardedHttpClient() as dialler:
+        check_config(FULL, dialler.check_url)
 
 
 async def test_stored_secrets_that_cannot_be_sent_are_refused_late_too() -> None:
     """A configuration that got into the store in another way ends here, not in a broken request."""
     (first, *_) = await deliveries(PLAIN.model_copy(update={"token": "a\nb"}))
     with pytest.raises(InvalidParamsError):
-        notification_of(first)
+        build_notification(first)

@@ -8,72 +8,72 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_runtime.net.client import Answer
-from a2a_runtime.net.target import AddressRefusedError, DialError, TooSlowError, UnreachableError, UrlRefusedError
-from a2a_runtime.push.retry_policy import Again, Arrived, Failed, Patience, Try, of_answer, of_error
+from a2a_runtime.net.client import OutboundResponse
+from a2a_runtime.net.target import AddressRefusedError, OutboundConnectError, OutboundError, OutboundTimeoutError, UrlRefusedError
+from a2a_runtime.push.retry_policy import Attempt, Delivered, GiveUp, PushRetryPolicy, Retry, outcome_from_error, outcome_from_response
 from a2a_runtime.settings import Settings
 
 NOW = datetime(2026, 11, 5, 10, tzinfo=UTC)
-PATIENCE = Patience(first_delay=1, longest_delay=300, tries=5)
-FIRST = Try(1, NOW, 0)
+PATIENCE = PushRetryPolicy(initial_delay=1, max_delay=300, max_attempts=5)
+FIRST = Attempt(1, NOW, 0)
 
 AFTER = {
-    200: Arrived,
-    202: Arrived,
-    204: Arrived,
-    299: Arrived,
-    301: Again,
-    307: Again,
-    400: Failed,
-    401: Failed,
-    404: Failed,
-    408: Again,
-    410: Failed,
-    425: Again,
-    429: Again,
-    500: Again,
-    503: Again,
-    599: Again,
+    200: Delivered,
+    202: Delivered,
+    204: Delivered,
+    299: Delivered,
+    301: Retry,
+    307: Retry,
+    400: GiveUp,
+    401: GiveUp,
+    404: GiveUp,
+    408: Retry,
+    410: GiveUp,
+    425: Retry,
+    429: Retry,
+    500: Retry,
+    503: Retry,
+    599: Retry,
 }
 
 
 @pytest.mark.parametrize("status", AFTER)
 def test_a_status_decides(status: int) -> None:
     """2xx has arrived, a refusal for good ends the configuration, everything else is tried again."""
-    assert isinstance(of_answer(Answer(status, {}), FIRST, PATIENCE), AFTER[status])
+    assert isinstance(outcome_from_response(OutboundResponse(status, {}), FIRST, PATIENCE), AFTER[status])
 
 
-ERRORS: dict[DialError, type] = {
-    UnreachableError("h"): Again,
-    TooSlowError("h"): Again,
-    AddressRefusedError("h"): Again,  # names come to lead elsewhere, also by mistake
-    UrlRefusedError("h"): Failed,
+ERRORS: dict[OutboundError, type] = {
+    OutboundConnectError("h"): Retry,
+    OutboundTimeoutError("h"): Retry,
+    AddressRefusedError("h"): Retry,  # names come to lead elsewhere, also by mistake
+    UrlRefusedError("h"): GiveUp,
 }
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_an_error_decides(error: DialError) -> None:
+def test_an_error_decides(error: OutboundError) -> None:
     """What may pass is tried again, what the URL itself says does not."""
-    assert isinstance(of_error(error, FIRST, PATIENCE), ERRORS[error])
+    assert isinstance(outcome_from_error(error, FIRST, PATIENCE), ERRORS[error])
 
 
 def test_delays_double_up_to_a_limit() -> None:
     """1, 2, 4 seconds and so on, as the operator has set it."""
-    patience = Patience.of(Settings(push_first_delay=1, push_longest_delay=20))
-    assert [patience.delay(attempts, 0) for attempts in range(1, 8)] == [1, 2, 4, 8, 16, 20, 20]
+    patience = PushRetryPolicy.from_settings(Settings(push_initial_delay=1, push_max_delay=20))
+    assert [patience.get_delay(attempts, 0) for attempts in range(1, 8)] == [1, 2, 4, 8, 16, 20, 20]
 
 
 @given(st.integers(1, 10**6), st.floats(0, 1))
 def test_a_delay_stays_in_its_limits(attempts: int, chance: float) -> None:
     """However many tries there were, and whatever chance adds."""
-    assert 1 <= PATIENCE.delay(attempts, chance) <= 300 * 1.25
+    assert 1 <= PATIENCE.get_delay(attempts, chance) <= 300 * 1.25
 
 
 def test_many_failures_are_a_failure() -> None:
     """After the last try the configuration has failed, and its owner may read why, but not where it leads."""
-    verdict = of_error(UnreachableError("10.0.0.1 refused"), Try(5, NOW, 0), PATIENCE)
-    assert verdict == Failed("The webhook could not be reached; given up after 5 tries", "10.0.0.1 refused")
-    assert of_answer(Answer(503, {}), Try(5, NOW, 0), PATIENCE) == Failed(
+    verdict = outcome_from_error(OutboundConnectError("10.0.0.1 refused"), Attempt(5, NOW, 0), PATIENCE)
+    assert verdict == GiveUp("The webhook could not be reached; given up after 5 tries", "10.0.0.1 refused")
+    assert outcome_from_response(OutboundResponse(503, {}), Attempt(5, NOW, 0), PATIENCE) == GiveUp(
         "The webhook answered 503; given up after 5 tries", "The webhook answered 503"
     )
 
@@ -98,4 +98,6 @@ WAITS = {
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_receiver_may_say_when(text: str, status: int) -> None:
     """Its wish is heeded when it is later than ours, up to our longest delay; what cannot be read is no wish."""
-    assert of_answer(Answer(status, {"retry-after": text}), Try(3, NOW, 0), PATIENCE) == Again(WAITS[text], f"The webhook answered {status}")
+    assert outcome_from_response(OutboundResponse(status, {"retry-after": text}), Attempt(3, NOW, 0), PATIENCE) == Retry(
+        WAITS[text], f"The webhook answered {status}"
+    )

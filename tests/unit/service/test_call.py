@@ -7,8 +7,8 @@ import pytest
 from a2a_contract.dialects import RESERVED_TENANTS
 from a2a_contract.errors import A2AError, InvalidParamsError, PermissionDeniedError
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import Caller, Scope
-from a2a_runtime.service.context import Call
+from a2a_runtime.caller import Caller, TaskScope
+from a2a_runtime.service.context import CallContext
 from a2a_runtime.surface import Surface
 
 AGENT = Agent("hello")
@@ -29,7 +29,7 @@ SURFACE = Surface(AGENT, "/hello")
 )
 def test_the_tenant_is_the_one_that_is_known_or_named(caller: Caller, tenant: str | None, expected: str) -> None:
     """A caller of no tenant may name one."""
-    assert Call(SURFACE, caller).scope(tenant) == Scope(SURFACE.room, expected, "ada")
+    assert CallContext(SURFACE, caller).task_scope(tenant) == TaskScope(SURFACE.storage_key, expected, "ada")
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_the_tenant_is_the_one_that_is_known_or_named(caller: Caller, tenant: st
 def test_nobody_gets_to_another_tenant(caller: Caller, tenant: str, error: type[A2AError]) -> None:
     """Nor to one whose name is part of a path."""
     with pytest.raises(error):
-        Call(SURFACE, caller).scope(tenant)
+        CallContext(SURFACE, caller).task_scope(tenant)

@@ -7,8 +7,8 @@ import pytest
 from a2a_contract.dialects import MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_runtime.agent import Agent
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.skill import Answers, Skill
-from a2a_runtime.surface import Surface, skills_of
+from a2a_runtime.execution.skill import ReplyKind, Skill
+from a2a_runtime.surface import Surface, collect_skills
 
 
 def two_skills() -> Agent:
@@ -29,9 +29,13 @@ def test_a_skill_says_what_it_is_told_and_the_rest_comes_from_its_function() -> 
     agent = two_skills()
     first, second = agent.skills.values()
     assert (first.id, first.name, first.description) == ("first", "first", "Do the first thing.")
-    assert (first.run.timeout, first.run.restartable, agent.inputs(first)) == (1.0, False, agent.default_input_modes)
+    assert (first.skill.timeout, first.skill.restartable, agent.resolve_input_modes(first)) == (1.0, False, agent.default_input_modes)
     assert (second.name, second.description, second.tags) == ("The second", "Do more.", ("b",))
-    assert (second.run.answers, agent.inputs(second), agent.outputs(second)) == (Answers.MESSAGE, ("a/b",), agent.default_output_modes)
+    assert (second.skill.answers, agent.resolve_input_modes(second), agent.resolve_output_modes(second)) == (
+        ReplyKind.MESSAGE,
+        ("a/b",),
+        agent.default_output_modes,
+    )
 
 
 def test_two_skills_of_one_id_are_refused() -> None:
@@ -79,7 +83,7 @@ def test_a_surface_may_offer_some_of_the_skills() -> None:
     agent = two_skills()
     some, every = Surface(agent, "/some", only=frozenset({"second"})), Surface(agent, dialects=frozenset({V0_3.name}))
     assert list(some.skills) == ["second"]
-    skills = skills_of([some, every])
-    assert isinstance(skills.find(some.room, "second"), Skill)
-    assert skills.find(some.room, "first") is None
-    assert skills.find(every.room, "first") is agent.skills["first"].run
+    skills = collect_skills([some, every])
+    assert isinstance(skills.find(some.storage_key, "second"), Skill)
+    assert skills.find(some.storage_key, "first") is None
+    assert skills.find(every.storage_key, "first") is agent.skills["first"].skill

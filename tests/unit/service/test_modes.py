@@ -6,7 +6,7 @@ import pytest
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Part
-from a2a_runtime.service.validation import fits, type_of
+from a2a_runtime.service.validation import detect_media_type, is_offered_type
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from a2a_runtime.service.validation import fits, type_of
 )
 def test_types_fit_by_name_and_wildcard(media_type: str, offered: tuple[str, ...], expected: bool) -> None:  # noqa: FBT001 - a table
     """Case and parameters make no difference; a word alone is a whole family."""
-    assert fits(media_type, offered) is expected
+    assert is_offered_type(media_type, offered) is expected
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_types_fit_by_name_and_wildcard(media_type: str, offered: tuple[str, ...
 )
 def test_a_part_is_of_the_type_that_it_names_or_shows(part: Part, expected: str | None) -> None:
     """A file that does not say what it is may be anything."""
-    assert type_of(part) == expected
+    assert detect_media_type(part) == expected

@@ -8,7 +8,7 @@ import pytest
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.handlers import Call, Stream, WrongMethodError
+from a2a_runtime.skills.handlers import HandlerMismatchError, StreamingHandler, UnaryHandler
 from a2a_runtime.skills.schema import TEXT
 
 ECHO = SkillContract(id="echo", input=TEXT, output=TEXT, streams=False, replies=())
@@ -55,9 +55,9 @@ class Service:
 def test_a_method_that_answers_otherwise_is_refused_at_the_start() -> None:
     """One that returns cannot stream, and one that yields cannot answer once: told with both cures, before anybody calls."""
     service = Service()
-    Call(ECHO, service.once)
-    Stream(ECHO, service.chunks)
-    with pytest.raises(WrongMethodError, match=r"skill echo streams, and Service.once returns; yield each chunk, or leave out"):
-        Stream(ECHO, service.once)  # type: ignore[arg-type]
-    with pytest.raises(WrongMethodError, match=r"skill echo answers once, and Service.chunks yields; return the answer, or say"):
-        Call(ECHO, service.chunks)  # type: ignore[arg-type]
+    UnaryHandler(ECHO, service.once)
+    StreamingHandler(ECHO, service.chunks)
+    with pytest.raises(HandlerMismatchError, match=r"skill echo streams, and Service.once returns; yield each chunk, or leave out"):
+        StreamingHandler(ECHO, service.once)  # type: ignore[arg-type]
+    with pytest.raises(HandlerMismatchError, match=r"skill echo answers once, and Service.chunks yields; return the answer, or say"):
+        UnaryHandler(ECHO, service.chunks)  # type: ignore[arg-type]

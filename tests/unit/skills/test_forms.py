@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, Field
 
 from a2a_contract.base import JSON_NULL, JsonObject
 from a2a_runtime.skills.model import ClosedModel, Number, SkillModel
-from a2a_runtime.skills.schema import TEXT, Form, WrongValueError
+from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, TypedSchema
 
 
 class Order(SkillModel):
@@ -41,7 +41,7 @@ SCHEMA: JsonObject = {
     "if": {"required": ["price"]},
     "then": {"required": ["due"]},
 }
-FORM: Form[Order] = Form(Order, SCHEMA)
+FORM: TypedSchema[Order] = TypedSchema(Order, SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ FORM: Form[Order] = Form(Order, SCHEMA)
 )
 def test_what_nobody_has_set_is_not_written(value: Order, written: JsonObject) -> None:
     """Tags are always written, other members when they were set, and None only where null is a value."""
-    assert FORM.write(value) == written
+    assert FORM.serialize(value) == written
 
 
 @pytest.mark.parametrize(
@@ -74,21 +74,21 @@ def test_what_nobody_has_set_is_not_written(value: Order, written: JsonObject) -
 )
 def test_what_does_not_fit_is_refused_with_its_places(value: object, places: list[str]) -> None:
     """The schema decides, with every place, before any model is made."""
-    with pytest.raises(WrongValueError) as refused:
-        FORM.read(value)
+    with pytest.raises(SchemaMismatchError) as refused:
+        FORM.parse(value)
     assert [place for place, _ in refused.value.fields] == places
     assert str(refused.value)
 
 
 def test_names_of_python_are_no_names_of_the_wire() -> None:
     """A member that happens to have the Python name of another is unknown, whatever it holds."""
-    assert FORM.read({"kind": "order", "item": "a", "item_count": "many"}).item_count == 1
+    assert FORM.parse({"kind": "order", "item": "a", "item_count": "many"}).item_count == 1
 
 
 @pytest.mark.parametrize("number", [10**30, 1.5, -0.0, 2**63], ids=str)
 def test_numbers_keep_their_digits(number: float) -> None:
     """Integers of any length stay integers, beside members that take fractions."""
-    read = FORM.read({"kind": "order", "item": "a", "price": number, "due": "2024-05-01T00:00:00Z"})
+    read = FORM.parse({"kind": "order", "item": "a", "price": number, "due": "2024-05-01T00:00:00Z"})
     assert (read.price, type(read.price)) == (number, type(number))
 
 
@@ -100,17 +100,17 @@ def test_numbers_keep_their_digits(number: float) -> None:
 def test_members_that_the_schema_does_not_speak_of_come_through(rest: JsonObject) -> None:
     """An open object is written with everything that it was read with."""
     document = {"kind": "order", "item": "a", "itemCount": 2, **rest}
-    value = FORM.read(document)
+    value = FORM.parse(document)
     assert (value.item_count, value.model_extra) == (2, rest)
-    assert FORM.write(value) == document
+    assert FORM.serialize(value) == document
 
 
 def test_a_value_of_another_type_is_not_written() -> None:
     """What no type checker has seen is found when it is written."""
-    with pytest.raises(WrongValueError):
-        FORM.write("a text")  # type: ignore[arg-type]  # that is the point
-    with pytest.raises(WrongValueError) as refused:
-        FORM.write(Order(item=""))
+    with pytest.raises(SchemaMismatchError):
+        FORM.serialize("a text")  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(SchemaMismatchError) as refused:
+        FORM.serialize(Order(item=""))
     assert [place for place, _ in refused.value.fields] == ["item"]
 
 
@@ -123,8 +123,8 @@ def test_unknown_members_are_kept_or_refused() -> None:
 
 def test_places_are_named_from_outside() -> None:
     """A place in a value is told as a place in the message that carried it."""
-    error = WrongValueError((("", "a"), ("b.c", "d"), ("[0]", "e")))
-    assert error.at("message.parts[0].data") == (
+    error = SchemaMismatchError((("", "a"), ("b.c", "d"), ("[0]", "e")))
+    assert error.prefix_fields("message.parts[0].data") == (
         ("message.parts[0].data", "a"),
         ("message.parts[0].data.b.c", "d"),
         ("message.parts[0].data[0]", "e"),
@@ -133,5 +133,5 @@ def test_places_are_named_from_outside() -> None:
 
 def test_text_needs_no_schema() -> None:
     """A skill without schemas takes and gives any text."""
-    assert (TEXT.read("a"), TEXT.write("a"), TEXT.law.is_text, TEXT.id) == ("a", "a", True, "")
+    assert (TEXT.parse("a"), TEXT.serialize("a"), TEXT.validator.is_text, TEXT.id) == ("a", "a", True, "")
     assert len(TEXT.digest) == 64

@@ -7,9 +7,9 @@ import pytest
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Message, Part, Role
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.schema import TEXT, Law, WrongValueError, carried
+from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, SchemaValidator, extract_payload
 
-ANY = Law({"not": {"type": "string"}})
+ANY = SchemaValidator({"not": {"type": "string"}})
 
 
 @pytest.mark.parametrize(
@@ -24,26 +24,26 @@ ANY = Law({"not": {"type": "string"}})
 )
 def test_data_goes_before_text(parts: list[Part], value: object, place: str) -> None:
     """The first piece of data is the value; without one, the JSON in the first text."""
-    assert carried(parts, ANY) == (value, place)
+    assert extract_payload(parts, ANY) == (value, place)
 
 
 def test_text_skills_take_all_texts() -> None:
     """For a skill that takes text, the texts of a message are the value, line by line."""
-    assert carried([Part(text="a"), Part(raw=b"x"), Part(text="b")], TEXT.law).value == "a\nb"
-    assert carried([Part(data="c")], TEXT.law).value == "c"
+    assert extract_payload([Part(text="a"), Part(raw=b"x"), Part(text="b")], TEXT.validator).value == "a\nb"
+    assert extract_payload([Part(data="c")], TEXT.validator).value == "c"
 
 
 @pytest.mark.parametrize("parts", [[], [Part(raw=b"{}")], [Part(text="{")], [Part(text="NaN")]], ids=["nothing", "a file", "no json", "no number"])
 def test_other_messages_carry_nothing(parts: list[Part]) -> None:
     """A message without JSON is refused, with the place where it should be."""
-    with pytest.raises(WrongValueError) as refused:
-        carried(parts, ANY)
+    with pytest.raises(SchemaMismatchError) as refused:
+        extract_payload(parts, ANY)
     assert refused.value.fields[0][0].startswith("message.parts")
 
 
 def test_plain_text_is_never_looked_at() -> None:
     """A skill without schemas refuses no message, not even one without text: the handler may want its files."""
     contract = SkillContract("plain", TEXT, TEXT)
-    contract.check(Message(message_id="m", role=Role.USER, parts=[Part(raw=b"x")]))
+    contract.check_message(Message(message_id="m", role=Role.USER, parts=[Part(raw=b"x")]))
     assert contract.input_schema is None
     assert contract.schemas == {}

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.problems import ContractError, Place, Problem
-from a2a_gen.source.documents import load_tree
+from a2a_gen.source.documents import load_documents
 
 
 def only_problem(root: Path) -> Problem:
     """Read a folder in which one thing is wrong."""
     with pytest.raises(ContractError) as raised:
-        load_tree(root)
+        load_documents(root)
     assert len(raised.value.problems) == 1
     return raised.value.problems[0]
 
@@ -21,21 +21,21 @@ def test_reads_every_file(tmp_path: Path) -> None:
     for path in ("z.json", "a/b.json", "examples/no.json", ".hidden/no.json", "a/no.txt"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text('{"a": 1}')
-    assert list(load_tree(tmp_path)) == ["a/b.json", "z.json"]
+    assert list(load_documents(tmp_path)) == ["a/b.json", "z.json"]
 
 
 def test_place(tmp_path: Path) -> None:
     """A place has the line of its value, and for what is missing the line of where it would be."""
     (tmp_path / "a.json").write_text('{\n "a": {\n  "b": 1\n }\n}')
-    document = load_tree(tmp_path)["a.json"]
-    assert document.place("/a/b") == Place("a.json", 3, "/a/b")
-    assert document.place("/a/c/d") == Place("a.json", 2, "/a/c/d")
+    document = load_documents(tmp_path)["a.json"]
+    assert document.place_at("/a/b") == Place("a.json", 3, "/a/b")
+    assert document.place_at("/a/c/d") == Place("a.json", 2, "/a/c/d")
 
 
 def test_keeps_numbers(tmp_path: Path) -> None:
     """An integer keeps all its digits, and a fraction its value."""
     (tmp_path / "a.json").write_text(f"[{'9' * 4000}, 1.5]")
-    assert load_tree(tmp_path)["a.json"].data == [int("9" * 4000), 1.5]
+    assert load_documents(tmp_path)["a.json"].data == [int("9" * 4000), 1.5]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_every_repeated_key(tmp_path: Path) -> None:
     """Every key that is written twice is reported, with its pointer."""
     (tmp_path / "a.json").write_text('{"a": {"b": 1, "b": 2}, "c/d": 1, "c/d": 2}')
     with pytest.raises(ContractError) as raised:
-        load_tree(tmp_path)
+        load_documents(tmp_path)
     assert [problem.place.pointer for problem in raised.value.problems] == ["/a/b", "/c~1d"]
 
 
@@ -73,7 +73,7 @@ def test_all_files_at_once(tmp_path: Path) -> None:
     for name in ("b.json", "a.json"):
         (tmp_path / name).write_text("{")
     with pytest.raises(ContractError) as raised:
-        load_tree(tmp_path)
+        load_documents(tmp_path)
     assert [problem.place.file for problem in raised.value.problems] == ["a.json", "b.json"]
 
 
@@ -97,7 +97,7 @@ def test_link_inside(tmp_path: Path) -> None:
     """A link to a file inside the folder is read."""
     (tmp_path / "a.json").write_text("{}")
     (tmp_path / "b.json").symlink_to(tmp_path / "a.json")
-    assert list(load_tree(tmp_path)) == ["a.json", "b.json"]
+    assert list(load_documents(tmp_path)) == ["a.json", "b.json"]
 
 
 def test_unreadable(tmp_path: Path) -> None:

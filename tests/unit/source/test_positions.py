@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_gen.source.json_text import escaped, line_numbers, positions, unescaped
+from a2a_gen.source.json_text import escape_key, find_line_numbers, iter_positions, unescape_key
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
@@ -17,7 +17,7 @@ def every(data: object, pointer: str = "") -> dict[str, object]:
     found = {pointer: data}
     members = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in members:
-        found |= every(value, f"{pointer}/{escaped(str(key))}")
+        found |= every(value, f"{pointer}/{escape_key(str(key))}")
     return found
 
 
@@ -25,7 +25,7 @@ def every(data: object, pointer: str = "") -> dict[str, object]:
 def test_agrees_with_json(*, data: object, indent: int | None, is_ascii: bool) -> None:
     """Every value that json.loads finds is found where it begins, and nothing else is."""
     text = json.dumps(data, indent=indent, ensure_ascii=is_ascii)
-    read = {pointer: json.JSONDecoder().raw_decode(text, offset)[0] for pointer, offset in positions(text)}
+    read = {pointer: json.JSONDecoder().raw_decode(text, offset)[0] for pointer, offset in iter_positions(text)}
     assert read == every(json.loads(text))
 
 
@@ -33,7 +33,7 @@ def test_agrees_with_json(*, data: object, indent: int | None, is_ascii: bool) -
 def test_lines(data: object) -> None:
     """The line of a value is one more than the line ends before it."""
     text = json.dumps(data, indent=1)
-    assert line_numbers(text) == {pointer: text.count("\n", 0, offset) + 1 for pointer, offset in positions(text)}
+    assert find_line_numbers(text) == {pointer: text.count("\n", 0, offset) + 1 for pointer, offset in iter_positions(text)}
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_lines(data: object) -> None:
 )
 def test_escaped_key(key: str, step: str) -> None:
     """A key with the signs of a JSON pointer is escaped, and can be read back."""
-    assert (escaped(key), unescaped(step)) == (step, key)
+    assert (escape_key(key), unescape_key(step)) == (step, key)

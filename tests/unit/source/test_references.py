@@ -32,20 +32,22 @@ def documents(refs: Mapping[str, tuple[str, ...]]) -> Mapping[str, Document]:
 )
 def test_unresolved(ref: str, rule: str | None) -> None:
     """A reference leads to a type of this contract, or is a problem at its place."""
-    found = list(references.unresolved(documents({"a/a.json": (ref,), "a/b.json": (), "up.json": ()})))
+    found = list(references.find_unresolved_references(documents({"a/a.json": (ref,), "a/b.json": (), "up.json": ()})))
     assert [(problem.rule, problem.place.pointer) for problem in found] == ([(rule, "/$defs/T/oneOf/0/$ref")] if rule else [])
 
 
 def test_property_called_ref() -> None:
     """A property called $ref is no reference."""
     data = {"$defs": {"T": {"properties": {"$ref": {"type": "string"}}, "const": {"$ref": "nowhere.json"}}}}
-    assert list(references.references(Document("a.json", json.dumps(data), data))) == []
+    assert list(references.iter_references(Document("a.json", json.dumps(data), data))) == []
 
 
 def test_cycle() -> None:
     """A circle of files is found, with the reference that begins it."""
     found = list(
-        references.cycles(documents({"a.json": ("b.json#/$defs/T",), "b.json": ("#/$defs/T", "c.json#/$defs/T"), "c.json": ("a.json#/$defs/T",)}))
+        references.find_file_cycles(
+            documents({"a.json": ("b.json#/$defs/T",), "b.json": ("#/$defs/T", "c.json#/$defs/T"), "c.json": ("a.json#/$defs/T",)})
+        )
     )
     assert len(found) == 1
     place, text = found[0]
@@ -57,5 +59,7 @@ def test_cycle() -> None:
 def test_no_cycle() -> None:
     """Types of one file may refer to each other, and files to the same file."""
     assert not list(
-        references.cycles(documents({"a.json": ("#/$defs/T", "c.json#/$defs/T"), "b.json": ("a.json#/$defs/T", "c.json#/$defs/T"), "c.json": ()}))
+        references.find_file_cycles(
+            documents({"a.json": ("#/$defs/T", "c.json#/$defs/T"), "b.json": ("a.json#/$defs/T", "c.json#/$defs/T"), "c.json": ()})
+        )
     )

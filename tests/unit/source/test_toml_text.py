@@ -31,4 +31,4 @@ skills = ["7"]
 )
 def test_a_pointer_leads_to_a_line(pointer: str, line: int) -> None:
     """Whether a step is a name or a number, says the file; what is not there stands where it is missing."""
-    assert TomlDocument("a2a.toml", TEXT, {}).place(pointer).line == line
+    assert TomlDocument("a2a.toml", TEXT, {}).place_at(pointer).line == line

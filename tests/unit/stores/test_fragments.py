@@ -11,14 +11,14 @@ from pydantic import ValidationError
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, StreamResponse, Task, TaskState
-from a2a_runtime.clock import moment
+from a2a_runtime.clock import to_datetime
 from a2a_runtime.stores import fragments
-from a2a_runtime.stores.fragments import Chunk, Pieces
+from a2a_runtime.stores.fragments import Chunk, TaskFragments
 
 AT = 1_793_872_800_007
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
-OWN = fragments.ids("t", "c")
+OWN = fragments.encode_ids("t", "c")
 HELLO = Message(message_id="m", role=Role.USER, parts=[Part(text="hello")])
 
 
@@ -26,38 +26,41 @@ HELLO = Message(message_id="m", role=Role.USER, parts=[Part(text="hello")])
 def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, name: str, key: str) -> None:
     """Whatever characters are in it, joining and writing give the same bytes."""
     made = Artifact(artifact_id=name, name=name, parts=[Part(text=name), Part(text="2")], metadata={key: {"parts": []}})
-    said = fragments.message(HELLO, wire_id, context_id)
-    pieces = Pieces(
-        status=fragments.status(State.WORKING, AT, said),
-        artifacts=[fragments.artifact(name, [fragments.chunk(made)]), fragments.artifact(key, [Chunk(b"", b""), Chunk(b"", b'{"text":""}')])],
+    said = fragments.encode_message(HELLO, wire_id, context_id)
+    pieces = TaskFragments(
+        status=fragments.encode_status(State.WORKING, AT, said),
+        artifacts=[
+            fragments.encode_artifact(name, [fragments.encode_chunk(made)]),
+            fragments.encode_artifact(key, [Chunk(b"", b""), Chunk(b"", b'{"text":""}')]),
+        ],
         history=[said],
-        metadata=fragments.object_bytes({key: name}),
+        metadata=fragments.encode_object({key: name}),
     )
-    joined = fragments.task(fragments.ids(wire_id, context_id), pieces)
+    joined = fragments.encode_task(fragments.encode_ids(wire_id, context_id), pieces)
     model = Task.model_validate_json(joined)
     assert model.to_json() == joined
-    assert (model.id, model.context_id, model.status.state, model.status.timestamp) == (wire_id, context_id, TaskState.WORKING, moment(AT))
+    assert (model.id, model.context_id, model.status.state, model.status.timestamp) == (wire_id, context_id, TaskState.WORKING, to_datetime(AT))
     assert [each.artifact_id for each in model.artifacts or []] == [name, key]
     assert (model.artifacts or [])[0] == made
 
 
 def test_pieces_that_are_not_there_leave_no_member() -> None:
     """A task without artifacts, history and metadata has no such members."""
-    joined = fragments.task(OWN, Pieces(fragments.status(State.SUBMITTED, AT, None)))
+    joined = fragments.encode_task(OWN, TaskFragments(fragments.encode_status(State.SUBMITTED, AT, None)))
     assert list(json.loads(joined)) == ["id", "contextId", "status"]
 
 
 @pytest.mark.parametrize("state", State)
 def test_events_are_what_their_models_write(state: State) -> None:
     """Every kind of event, read by the model and written again, is the same."""
-    status = fragments.status(state, AT, HELLO.to_json())
-    chunk = fragments.artifact("a", [fragments.chunk(Artifact(artifact_id="a", parts=[Part(text="x")]))])
+    status = fragments.encode_status(state, AT, HELLO.to_json())
+    chunk = fragments.encode_artifact("a", [fragments.encode_chunk(Artifact(artifact_id="a", parts=[Part(text="x")]))])
     events = [
-        fragments.task_event(fragments.task(OWN, Pieces(status))),
-        fragments.status_event(OWN, status, None),
-        fragments.status_event(OWN, status, b'{"k":null}'),
-        fragments.artifact_event(OWN, chunk, append=True, last_chunk=True),
-        fragments.artifact_event(OWN, chunk, append=False, last_chunk=False),
+        fragments.encode_task_event(fragments.encode_task(OWN, TaskFragments(status))),
+        fragments.encode_status_event(OWN, status, None),
+        fragments.encode_status_event(OWN, status, b'{"k":null}'),
+        fragments.encode_artifact_event(OWN, chunk, append=True, last_chunk=True),
+        fragments.encode_artifact_event(OWN, chunk, append=False, last_chunk=False),
     ]
     for event in events:
         assert StreamResponse.model_validate_json(event).to_json() == event
@@ -65,7 +68,7 @@ def test_events_are_what_their_models_write(state: State) -> None:
 
 def test_a_message_is_bound_in_a_copy() -> None:
     """The message that was passed in stays as it is."""
-    bound = Message.model_validate_json(fragments.message(HELLO, "t", "c"))
+    bound = Message.model_validate_json(fragments.encode_message(HELLO, "t", "c"))
     assert (bound.task_id, bound.context_id, bound.parts) == ("t", "c", HELLO.parts)
     assert (HELLO.task_id, HELLO.context_id) == (None, None)
 
@@ -73,12 +76,12 @@ def test_a_message_is_bound_in_a_copy() -> None:
 @pytest.mark.parametrize(("length", "expected"), [(None, [b"1", b"2", b"3"]), (0, []), (2, [b"2", b"3"]), (5, [b"1", b"2", b"3"])])
 def test_the_newest_messages_are_chosen(length: int | None, expected: list[bytes]) -> None:
     """From the end, as many as wanted."""
-    assert list(fragments.newest([b"1", b"2", b"3"], length)) == expected
+    assert list(fragments.select_newest([b"1", b"2", b"3"], length)) == expected
 
 
 def test_metadata_is_merged_in_order_and_not_in_depth() -> None:
     """Large integers and nulls come through the merge."""
-    merged = fragments.merged(b'{"b":{"x":1},"a":12345678901234567890123456789012345678901}', {"c": None, "b": {"y": 2}})
+    merged = fragments.merge_object(b'{"b":{"x":1},"a":12345678901234567890123456789012345678901}', {"c": None, "b": {"y": 2}})
     assert merged == b'{"b":{"y":2},"a":12345678901234567890123456789012345678901,"c":null}'
 
 
@@ -86,10 +89,10 @@ def test_metadata_is_merged_in_order_and_not_in_depth() -> None:
 def test_what_is_no_json_is_refused(bad: dict[str, object]) -> None:
     """A store never writes what nobody can read."""
     with pytest.raises((TypeError, ValueError)):
-        fragments.object_bytes(bad)
+        fragments.encode_object(bad)
 
 
 def test_what_is_no_object_is_refused() -> None:
     """Free members are those of an object."""
     with pytest.raises(ValidationError):
-        fragments.members_of(b"[]")
+        fragments.decode_object(b"[]")

@@ -11,10 +11,10 @@ from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.errors import EventsGoneError, StoreFullError
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.memory.index import Row, Timeline
-from a2a_runtime.stores.models import Change, TaskQuery
+from a2a_runtime.stores.memory.index import MemoryTask, Timeline
+from a2a_runtime.stores.models import TaskChange, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import SCOPE, created, ended, new_task, replacing, texts_of
+from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task, create_task, end_task, get_artifact_texts, replace_artifact
 
 pytestmark = pytest.mark.anyio
 
@@ -27,35 +27,35 @@ def anyio_backend() -> str:
 
 def small(clock: FakeClock | None = None) -> MemoryStore:
     """Make a store for three tasks, which keeps the log of one that has ended."""
-    return MemoryStore(StoreOptions(clock=clock or FakeClock(), capacity=3, finished_logs=1))
+    return MemoryStore(StoreOptions(clock=clock or FakeClock(), max_tasks=3, max_finished_logs=1))
 
 
 async def test_a_full_store_forgets_the_task_that_ended_longest_ago() -> None:
     """Its conversation is kept, and everything else stays."""
     store = small()
-    tasks = [await created(store, new_task(text=str(n))) for n in range(3)]
+    tasks = [await create_task(store, build_new_task(text=str(n))) for n in range(3)]
     for task in (tasks[1], tasks[0]):
-        await ended(store, task)
-    new = await created(store, new_task(text="new"))
+        await end_task(store, task)
+    new = await create_task(store, build_new_task(text="new"))
     page = await store.list_tasks(SCOPE, TaskQuery())
     assert {task.key for task in page.tasks} == {tasks[0].key, tasks[2].key, new.key}
-    assert sorted(str(each.parts[0].text) for each in await store.conversation(SCOPE, "c-1")) == ["0", "1", "2", "new"]
+    assert sorted(str(each.parts[0].text) for each in await store.load_conversation(SCOPE, "c-1")) == ["0", "1", "2", "new"]
 
 
 async def test_a_full_store_never_forgets_what_is_unfinished_or_undelivered() -> None:
     """It refuses another task and says what to do; nothing is lost."""
     store = small()
     hook = TaskPushNotificationConfig(id="h", url="https://example.org")
-    owed = await ended(store, await created(store, new_task(push=hook)))
+    owed = await end_task(store, await create_task(store, build_new_task(push_config=hook)))
     for _ in range(2):
-        await created(store)
+        await create_task(store)
     with pytest.raises(StoreFullError, match="capacity"):
-        await created(store)
+        await create_task(store)
     assert (await store.list_tasks(SCOPE, TaskQuery())).total_size == 3
     for _ in range(2):
-        for delivery in await store.due(30):
-            await store.settle(delivery)
-    await created(store)
+        for delivery in await store.claim_due(30):
+            await store.mark_delivered(delivery)
+    await create_task(store)
     assert await store.load_task(SCOPE, owed.wire_id) is None
 
 
@@ -71,10 +71,10 @@ async def test_conversations_do_not_pile_up() -> None:
 async def test_the_log_of_a_finished_task_is_kept_for_late_readers_a_while() -> None:
     """A reader that comes too late is told to begin with a snapshot; one that has seen all is not."""
     store = small()
-    first, second = await created(store), await created(store)
-    await ended(store, first)
+    first, second = await create_task(store), await create_task(store)
+    await end_task(store, first)
     assert len(await store.read_events(first.key, 0)) == 2
-    await ended(store, second)
+    await end_task(store, second)
     with pytest.raises(EventsGoneError):
         await store.read_events(first.key, 1)
     assert list(await store.read_events(first.key, 2)) == []
@@ -84,22 +84,22 @@ async def test_the_log_of_a_finished_task_is_kept_for_late_readers_a_while() -> 
 async def test_a_packed_task_can_be_added_to() -> None:
     """What comes after the end is packed again, chunk by chunk."""
     store = small()
-    task = await created(store)
-    await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED, artifacts=[replacing("a", "1")]))
+    task = await create_task(store)
+    await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "1")]))
     for text in "23":
-        await store.update_task(SCOPE, task.key, Change(artifacts=[replacing(text, text)]))
+        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact(text, text)]))
     found = await store.load_task(SCOPE, task.wire_id)
     assert found is not None
-    assert texts_of(found) == {"a": ["1"], "2": ["2"], "3": ["3"]}
+    assert get_artifact_texts(found) == {"a": ["1"], "2": ["2"], "3": ["3"]}
 
 
 async def test_time_never_steps_back_in_a_list() -> None:
     """The order of moves is the order of times, whatever the clock says."""
     clock = FakeClock()
     store = small(clock)
-    await created(store)
+    await create_task(store)
     clock.set_back(1000)
-    await created(store)
+    await create_task(store)
     first, second = (await store.list_tasks(SCOPE, TaskQuery())).tasks
     assert first.updated_at == second.updated_at
 
@@ -107,17 +107,17 @@ async def test_time_never_steps_back_in_a_list() -> None:
 def test_a_timeline_throws_out_what_has_moved() -> None:
     """Entries that tasks have left behind do not pile up."""
     timeline = Timeline()
-    rows = [Row(SCOPE, str(n), str(n), new_task()) for n in range(3)]
+    rows = [MemoryTask(SCOPE, str(n), str(n), build_new_task()) for n in range(3)]
     for row, moved in zip(_in_turn(rows), range(1, 10_001), strict=False):
-        if row.moved:
-            timeline.leave()
-        row.moved = moved
+        if row.position:
+            timeline.mark_stale()
+        row.position = moved
         timeline.add(row)
-    assert [row.moved for row in timeline.newest_first()] == [10_000, 9_999, 9_998]
-    assert [row.moved for row in timeline.newest_first(9_999)] == [9_998]
-    assert len(timeline._rows) < 200
+    assert [row.position for row in timeline.iter_newest_first()] == [10_000, 9_999, 9_998]
+    assert [row.position for row in timeline.iter_newest_first(9_999)] == [9_998]
+    assert len(timeline._tasks) < 200
 
 
-def _in_turn(rows: list[Row]) -> Iterator[Row]:
+def _in_turn(rows: list[MemoryTask]) -> Iterator[MemoryTask]:
     while True:
         yield from rows

@@ -14,12 +14,12 @@ import pytest
 
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.models import Change, TaskQuery
+from a2a_runtime.stores.models import TaskChange, TaskQuery
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.stores.sqlite import connection as migrations
 from a2a_runtime.stores.sqlite.connection import SQL, connect
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import SCOPE, created, ended, loaded, replacing, texts_of
+from a2a_runtime.testing.store_contract.case import SCOPE, create_task, end_task, get_artifact_texts, load_task, replace_artifact
 
 pytestmark = pytest.mark.anyio
 
@@ -37,9 +37,9 @@ def path(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def opened(path: Path, *, visits: bool = False) -> AsyncIterator[SqliteStore]:
+async def open_store(path: Path, *, attach: bool = False) -> AsyncIterator[SqliteStore]:
     """Open a file and close it in the end."""
-    store = SqliteStore(path, StoreOptions(clock=FakeClock()), visits=visits)
+    store = SqliteStore(path, StoreOptions(clock=FakeClock()), attach=attach)
     await store.open()
     try:
         yield store
@@ -49,37 +49,37 @@ async def opened(path: Path, *, visits: bool = False) -> AsyncIterator[SqliteSto
 
 async def test_what_was_written_is_there_after_reopening(path: Path) -> None:
     """A file is the whole store: tasks, events, everything."""
-    async with opened(path) as store:
-        task = await created(store)
-        await store.update_task(SCOPE, task.key, Change(artifacts=[replacing("a", "x")]))
-    async with opened(path) as store:
-        now = await loaded(store, task)
-        assert texts_of(now) == {"a": ["x"]}
+    async with open_store(path) as store:
+        task = await create_task(store)
+        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "x")]))
+    async with open_store(path) as store:
+        now = await load_task(store, task)
+        assert get_artifact_texts(now) == {"a": ["x"]}
         assert len(await store.read_events(task.key, 0)) == 2
 
 
 async def test_tasks_of_the_process_before_are_orphans_at_once(path: Path) -> None:
     """Whoever gets the lock knows that nobody else is alive, and need not wait for leases to run out."""
-    async with opened(path) as store:
+    async with open_store(path) as store:
         await store.register("p-1")
-        task = await created(store)
+        task = await create_task(store)
         assert await store.claim(task.key, "p-1") is not None
-    async with opened(path) as store:
-        assert list(await store.orphans()) == [task.key]
+    async with open_store(path) as store:
+        assert list(await store.find_orphans()) == [task.key]
 
 
 async def test_a_second_runner_is_refused_and_a_visitor_is_not(path: Path) -> None:
     """The lock goes with the store that has it; a visitor leaves the leases alone."""
-    async with opened(path) as store:
+    async with open_store(path) as store:
         await store.register("p-1")
-        task = await created(store)
+        task = await create_task(store)
         await store.claim(task.key, "p-1")
         with pytest.raises(StoreInUseError, match=r"tasks\.db"):
             await SqliteStore(path).open()
-        async with opened(path, visits=True) as visitor:
-            assert (await loaded(visitor, task)).process == "p-1"
-        assert list(await store.orphans()) == []
-    async with opened(path):
+        async with open_store(path, attach=True) as visitor:
+            assert (await load_task(visitor, task)).process == "p-1"
+        assert list(await store.find_orphans()) == []
+    async with open_store(path):
         pass
 
 
@@ -87,36 +87,36 @@ async def test_a_store_that_is_not_open_says_so(path: Path) -> None:
     """Before the first call it has to be opened, and after closing it is over."""
     store = SqliteStore(path)
     with pytest.raises(StoreUnavailableError, match="is not open"):
-        await store.sweep()
+        await store.delete_expired()
     with pytest.raises(StoreUnavailableError, match="is not open"):
-        await store.scopes()
+        await store.list_scopes()
     await store.open()
     await store.close()
     await store.close()
     with pytest.raises(StoreUnavailableError, match="is closed"):
-        await store.sweep()
+        await store.delete_expired()
 
 
 async def test_closing_finishes_what_was_begun(path: Path) -> None:
     """Calls that were made before are answered, and durable."""
     store = SqliteStore(path)
     await store.open()
-    calls = [asyncio.create_task(created(store)) for _ in range(300)]
+    calls = [asyncio.create_task(create_task(store)) for _ in range(300)]
     await asyncio.sleep(0)
     await store.close()
     keys = {task.key for task in await asyncio.gather(*calls)}
-    async with opened(path) as again:
+    async with open_store(path) as again:
         assert (await again.list_tasks(SCOPE, TaskQuery())).total_size == len(keys) == 300
 
 
 async def test_a_call_that_nobody_waits_for_is_done_wholly_or_not(path: Path) -> None:
     """A caller that gives up leaves no half task, and the store goes on."""
-    async with opened(path) as store:
+    async with open_store(path) as store:
         for delay in (0, 0.0005, 0.002):
-            call = asyncio.create_task(created(store))
+            call = asyncio.create_task(create_task(store))
             await asyncio.sleep(delay)
             call.cancel()
-        done = await created(store)
+        done = await create_task(store)
         page = await store.list_tasks(SCOPE, TaskQuery())
         assert done.key in {task.key for task in page.tasks}
         for task in page.tasks:
@@ -125,18 +125,18 @@ async def test_a_call_that_nobody_waits_for_is_done_wholly_or_not(path: Path) ->
 
 async def test_a_full_disk_is_told_with_its_cure_and_loses_nothing(path: Path) -> None:
     """Writes fail until there is room again; what was acknowledged can still be read."""
-    async with opened(path) as store:
-        task = await created(store)
+    async with open_store(path) as store:
+        task = await create_task(store)
         assert store._writer is not None
         await store._writer.run(lambda db: db.execute("PRAGMA max_page_count = 60").fetchall())
-        big = Change(artifacts=[replacing("big", "x" * 500_000)])
+        big = TaskChange(artifacts=[replace_artifact("big", "x" * 500_000)])
         results = await asyncio.gather(*[store.update_task(SCOPE, task.key, big) for _ in range(4)], return_exceptions=True)
         assert {type(each) for each in results} == {StoreUnavailableError}
         assert all("tasks.db" in str(each) and "Make room" in str(each) for each in results)
-        assert (await loaded(store, task)).version == 1
+        assert (await load_task(store, task)).version == 1
         await store._writer.run(lambda db: db.execute("PRAGMA max_page_count = 100000").fetchall())
         assert (await store.update_task(SCOPE, task.key, big)).version == 2
-        assert (await ended(store, task)).last_seq == 3
+        assert (await end_task(store, task)).last_seq == 3
 
 
 async def test_a_file_of_something_else_is_refused(path: Path) -> None:
@@ -157,14 +157,14 @@ async def test_a_file_of_something_else_is_refused(path: Path) -> None:
 
 async def test_a_damaged_file_is_told_with_its_cure(path: Path) -> None:
     """Pages that make no sense are an error of the store, not a crash and not a wrong answer."""
-    async with opened(path) as store:
+    async with open_store(path) as store:
         for _ in range(200):
-            await created(store)
+            await create_task(store)
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
     with pytest.raises(StoreUnavailableError, match="damaged"):
-        async with opened(path) as store:
+        async with open_store(path) as store:
             await store.list_tasks(SCOPE, TaskQuery())
 
 
@@ -176,7 +176,7 @@ async def test_a_missing_folder_is_told_with_its_cure(tmp_path: Path) -> None:
 
 async def test_a_file_of_a_newer_release_is_refused(path: Path) -> None:
     """What this release does not know, it does not touch."""
-    async with opened(path):
+    async with open_store(path):
         pass
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 999")
@@ -186,7 +186,7 @@ async def test_a_file_of_a_newer_release_is_refused(path: Path) -> None:
 
 def test_an_upgrade_is_made_once(path: Path) -> None:
     """Many openers of a fresh file find one schema, of the latest version."""
-    latest = migrations.steps()[-1].version
+    latest = migrations.load_migrations()[-1].version
     for _ in range(2):
         with closing(connect(path)) as connection:
             assert migrations.upgrade(connection, path) == latest
@@ -194,21 +194,21 @@ def test_an_upgrade_is_made_once(path: Path) -> None:
 
 def test_a_step_that_fails_leaves_the_schema_as_it_was(path: Path) -> None:
     """The version and the tables are those of before."""
-    latest = migrations.steps()[-1]
-    broken = migrations.Step(latest.version + 1, ["CREATE TABLE half (x TEXT);", "CREATE TABLE tasks (x TEXT);"])
+    latest = migrations.load_migrations()[-1]
+    broken = migrations.Migration(latest.version + 1, ["CREATE TABLE half (x TEXT);", "CREATE TABLE tasks (x TEXT);"])
     with closing(connect(path)) as connection:
         migrations.upgrade(connection, path)
         with pytest.raises(StoreUnavailableError):
-            migrations.upgrade(connection, path, [*migrations.steps(), broken])
+            migrations.upgrade(connection, path, [*migrations.load_migrations(), broken])
         assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").fetchone()[0] == 0
         assert connection.execute("PRAGMA user_version").fetchone()[0] == latest.version
 
 
 def test_steps_are_numbered_from_one_without_a_hole() -> None:
     """A file of the folder is a step, and its name begins with its number."""
-    versions = [step.version for step in migrations.steps()]
+    versions = [step.version for step in migrations.load_migrations()]
     assert versions == list(range(1, len(versions) + 1))
-    assert all(step.statements for step in migrations.steps())
+    assert all(step.statements for step in migrations.load_migrations())
 
 
 async def test_a_call_that_fails_after_writing_takes_nothing_with_it(path: Path) -> None:
@@ -225,7 +225,7 @@ async def test_a_call_that_fails_after_writing_takes_nothing_with_it(path: Path)
         assert store._writer is not None
         return await store._writer.run(call)
 
-    async with opened(path) as store:
+    async with open_store(path) as store:
         results = await asyncio.gather(*[put(store, n) for n in range(100)], return_exceptions=True)
         assert [each for each in results if isinstance(each, int)] == [n for n in range(100) if n % 5]
         assert {type(each) for each in results if not isinstance(each, int)} == {ValueError}

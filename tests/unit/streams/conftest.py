@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from unit.streams.journal import Journal
+from unit.streams.journal import FakeEventLog
 
 
 @pytest.fixture
-def journal() -> Journal:
+def journal() -> FakeEventLog:
     """An empty log."""
-    return Journal()
+    return FakeEventLog()
 
 
 @pytest.fixture

@@ -11,18 +11,18 @@ from a2a_runtime.stores.base import LoggedEvent
 KEY = "task"
 
 
-class Journal:
+class FakeEventLog:
     """Events of one task, readable by cursor; counts how often it was read, and can be away."""
 
     def __init__(self) -> None:
         self.events: list[LoggedEvent] = []
-        self.reads = 0
-        self.away = 0
+        self.read_count = 0
+        self.failures_left = 0
 
-    def append(self, count: int = 1, *, end: bool = False) -> Sequence[LoggedEvent]:
+    def append(self, count: int = 1, *, is_final: bool = False) -> Sequence[LoggedEvent]:
         """Write some events, the last of which may end the task."""
         first = len(self.events) + 1
-        states = [State.WORKING] * (count - 1) + [State.COMPLETED if end else State.WORKING]
+        states = [State.WORKING] * (count - 1) + [State.COMPLETED if is_final else State.WORKING]
         new = [LoggedEvent(seq, b"event %d" % seq, state) for seq, state in enumerate(states, first)]
         self.events += new
         return new
@@ -30,13 +30,13 @@ class Journal:
     async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
         """Read on."""
         assert key == KEY
-        self.reads += 1
-        if self.away:
-            self.away -= 1
+        self.read_count += 1
+        if self.failures_left:
+            self.failures_left -= 1
             raise StoreUnavailableError
         return self.events[after : after + limit]
 
 
-def numbers(events: Iterable[LoggedEvent]) -> list[int]:
+def sequence_numbers(events: Iterable[LoggedEvent]) -> list[int]:
     """Show events as their numbers."""
     return [event.seq for event in events]

@@ -5,67 +5,67 @@ from __future__ import annotations
 import pytest
 
 from a2a_gen.support.base import WireModel
-from a2a_gen.support.binding import AnyBinding, Binding, Operation, as_it_is, same
-from a2a_gen.support.http import Address, Addresses, Choice, PathMember, Route
+from a2a_gen.support.binding import AnyBinding, Binding, Operation, identity, serialize_as_is
+from a2a_gen.support.http import PathBuilder, PathMember, RequestTarget, Route, RouteBinding
 
 GET, CANCEL, HOOK, OTHER = (Operation(name, name, streams=False, capability=None, calls={}) for name in ("get", "cancel", "hook", "other"))
 
 
 def bind(operation: Operation, dialect: str = "one") -> AnyBinding:
     """Bind an operation to any request."""
-    return Binding(operation, dialect, WireModel, same, as_it_is)
+    return Binding(operation, dialect, WireModel, identity, serialize_as_is)
 
 
 ROUTES = (
     Route(
         "/tasks/{id:str}",
         {
-            ("GET", None): (Choice(bind(GET), (PathMember("id", (0,)),)), Choice(bind(GET, "two"), (PathMember("name", ("tasks", 0)),))),
-            ("POST", "cancel"): (Choice(bind(CANCEL), (PathMember("id", (0,)),)),),
+            ("GET", None): (RouteBinding(bind(GET), (PathMember("id", (0,)),)), RouteBinding(bind(GET, "two"), (PathMember("name", ("tasks", 0)),))),
+            ("POST", "cancel"): (RouteBinding(bind(CANCEL), (PathMember("id", (0,)),)),),
         },
     ),
-    Route("/{tenant:str}/tasks/{id:str}", {("GET", None): (Choice(bind(GET), (PathMember("tenant", (0,)), PathMember("id", (1,)))),)}),
-    Route("/tasks/{task:str}/hooks/{id:str}", {("GET", None): (Choice(bind(HOOK, "two"), (PathMember("name", ("tasks", 0, "hooks", 1)),)),)}),
+    Route("/{tenant:str}/tasks/{id:str}", {("GET", None): (RouteBinding(bind(GET), (PathMember("tenant", (0,)), PathMember("id", (1,)))),)}),
+    Route("/tasks/{task:str}/hooks/{id:str}", {("GET", None): (RouteBinding(bind(HOOK, "two"), (PathMember("name", ("tasks", 0, "hooks", 1)),)),)}),
 )
-ONE, TWO = Addresses("one", ROUTES), Addresses("two", ROUTES)
+ONE, TWO = PathBuilder("one", ROUTES), PathBuilder("two", ROUTES)
 
-REQUESTS: dict[str, tuple[Addresses, Operation, dict[str, object], Address]] = {
-    "member in the path": (ONE, GET, {"id": "t"}, Address("GET", "/tasks/t", (), None)),
-    "the path that says more": (ONE, GET, {"id": "t", "tenant": "a"}, Address("GET", "/a/tasks/t", (), None)),
-    "empty member": (ONE, GET, {"id": "t", "tenant": ""}, Address("GET", "/tasks/t", (("tenant", ""),), None)),
+REQUESTS: dict[str, tuple[PathBuilder, Operation, dict[str, object], RequestTarget]] = {
+    "member in the path": (ONE, GET, {"id": "t"}, RequestTarget("GET", "/tasks/t", (), None)),
+    "the path that says more": (ONE, GET, {"id": "t", "tenant": "a"}, RequestTarget("GET", "/a/tasks/t", (), None)),
+    "empty member": (ONE, GET, {"id": "t", "tenant": ""}, RequestTarget("GET", "/tasks/t", (("tenant", ""),), None)),
     "the rest in the query": (
         ONE,
         GET,
         {"id": "t", "deep": True, "limit": 3, "tags": ["a", "b&"]},
-        Address("GET", "/tasks/t", (("deep", "true"), ("limit", "3"), ("tags", "a"), ("tags", "b&")), None),
+        RequestTarget("GET", "/tasks/t", (("deep", "true"), ("limit", "3"), ("tags", "a"), ("tags", "b&")), None),
     ),
-    "everything in the body": (ONE, CANCEL, {"id": "t", "deep": True}, Address("POST", "/tasks/t:cancel", (), b'{"id":"t","deep":true}')),
-    "slash, colon and space in an id": (ONE, CANCEL, {"id": "a/b: c"}, Address("POST", "/tasks/a%2Fb%3A%20c:cancel", (), b'{"id":"a/b: c"}')),
-    "id of dots": (ONE, GET, {"id": ".."}, Address("GET", "/tasks/%2E%2E", (), None)),
-    "id that looks escaped": (ONE, GET, {"id": "%2F"}, Address("GET", "/tasks/%252F", (), None)),
-    "name of a resource": (TWO, GET, {"name": "tasks/t"}, Address("GET", "/tasks/t", (), None)),
-    "name with a slash in it": (TWO, GET, {"name": "tasks/a/b"}, Address("GET", "/tasks/a%2Fb", (), None)),
-    "name of two": (TWO, HOOK, {"name": "tasks/t/hooks/h"}, Address("GET", "/tasks/t/hooks/h", (), None)),
+    "everything in the body": (ONE, CANCEL, {"id": "t", "deep": True}, RequestTarget("POST", "/tasks/t:cancel", (), b'{"id":"t","deep":true}')),
+    "slash, colon and space in an id": (ONE, CANCEL, {"id": "a/b: c"}, RequestTarget("POST", "/tasks/a%2Fb%3A%20c:cancel", (), b'{"id":"a/b: c"}')),
+    "id of dots": (ONE, GET, {"id": ".."}, RequestTarget("GET", "/tasks/%2E%2E", (), None)),
+    "id that looks escaped": (ONE, GET, {"id": "%2F"}, RequestTarget("GET", "/tasks/%252F", (), None)),
+    "name of a resource": (TWO, GET, {"name": "tasks/t"}, RequestTarget("GET", "/tasks/t", (), None)),
+    "name with a slash in it": (TWO, GET, {"name": "tasks/a/b"}, RequestTarget("GET", "/tasks/a%2Fb", (), None)),
+    "name of two": (TWO, HOOK, {"name": "tasks/t/hooks/h"}, RequestTarget("GET", "/tasks/t/hooks/h", (), None)),
 }
 
 
 @pytest.mark.parametrize(("addresses", "operation", "said", "address"), REQUESTS.values(), ids=REQUESTS.keys())
-def test_requests_find_their_way(addresses: Addresses, operation: Operation, said: dict[str, object], address: Address) -> None:
+def test_requests_find_their_way(addresses: PathBuilder, operation: Operation, said: dict[str, object], address: RequestTarget) -> None:
     """What the path says stands there, and nothing in an id leads to another path."""
-    assert addresses.address(operation, said) == address
+    assert addresses.build(operation, said) == address
 
 
 @pytest.mark.parametrize(
     ("addresses", "said"), [(ONE, {}), (ONE, {"id": ""}), (TWO, {"name": "jobs/1"})], ids=["nothing", "empty id", "name of another form"]
 )
-def test_a_request_that_fits_no_path_is_refused(addresses: Addresses, said: dict[str, object]) -> None:
+def test_a_request_that_fits_no_path_is_refused(addresses: PathBuilder, said: dict[str, object]) -> None:
     """An empty id would ask for something else."""
     with pytest.raises(ValueError, match=r"path"):
-        addresses.address(GET, said)
+        addresses.build(GET, said)
 
 
 def test_each_dialect_has_its_operations() -> None:
     """An operation that a dialect has not over HTTP+JSON has no binding there."""
-    assert ONE.binding(GET) is not None
-    assert ONE.binding(HOOK) is None
-    assert TWO.binding(OTHER) is None
+    assert ONE.find_binding(GET) is not None
+    assert ONE.find_binding(HOOK) is None
+    assert TWO.find_binding(OTHER) is None

@@ -10,8 +10,8 @@ from pydantic_core import from_json
 from typing_extensions import TypeAliasType
 
 from a2a_gen.support.base import JsonObject, WireModel
-from a2a_gen.support.binding import Hearing
-from a2a_gen.support.jsonrpc import AnswerReader, Refusal, call_body, refusal
+from a2a_gen.support.binding import ResponseReader
+from a2a_gen.support.jsonrpc import ErrorObject, JsonRpcResponseParser, parse_error_object, serialize_call
 
 
 class Theirs(WireModel):
@@ -43,25 +43,25 @@ def read(theirs: Theirs | Other) -> Ours:
     return Ours(text=theirs.text if isinstance(theirs, Theirs) else str(theirs.number))
 
 
-READER = AnswerReader(Hearing(Either, read))
+READER = JsonRpcResponseParser(ResponseReader(Either, read))
 
 ANSWERS: dict[str, tuple[bytes, object]] = {
     "result": (b'{"jsonrpc": "2.0", "id": 1, "result": {"kind": "reply", "text": "a"}}', Ours(text="a")),
     "the other branch": (b'{"result": {"kind": "other", "number": 1}}', Ours(text="1")),
     "without its constant": (b'{"result": {"number": 2}}', Ours(text="2")),
     "result beside a null error": (b'{"error": null, "result": {"kind": "reply", "text": "a"}}', Ours(text="a")),
-    "error": (b'{"jsonrpc": "2.0", "id": null, "error": {"code": -1, "message": "m", "data": [1]}}', Refusal(-1, "m", [1])),
-    "error beside a null result": (b'{"error": {"code": -1, "message": "m"}, "result": null}', Refusal(-1, "m")),
-    "error that lacks everything": (b'{"error": {}}', Refusal(None, "")),
-    "error that is a text": (b'{"error": "no"}', Refusal(None, "no")),
-    "error with a code that is a text": (b'{"error": {"code": "-1", "message": 5}}', Refusal(None, '{"code":"-1","message":5}')),
+    "error": (b'{"jsonrpc": "2.0", "id": null, "error": {"code": -1, "message": "m", "data": [1]}}', ErrorObject(-1, "m", [1])),
+    "error beside a null result": (b'{"error": {"code": -1, "message": "m"}, "result": null}', ErrorObject(-1, "m")),
+    "error that lacks everything": (b'{"error": {}}', ErrorObject(None, "")),
+    "error that is a text": (b'{"error": "no"}', ErrorObject(None, "no")),
+    "error with a code that is a text": (b'{"error": {"code": "-1", "message": 5}}', ErrorObject(None, '{"code":"-1","message":5}')),
 }
 
 
 @pytest.mark.parametrize(("body", "wanted"), ANSWERS.values(), ids=ANSWERS.keys())
 def test_answers_in_an_envelope(body: bytes, wanted: object) -> None:
     """There is a result or an error, whatever else a peer writes or leaves out."""
-    assert READER.read_envelope(body) == wanted
+    assert READER.parse_envelope(body) == wanted
 
 
 UNREADABLE: dict[str, bytes] = {
@@ -80,39 +80,39 @@ UNREADABLE: dict[str, bytes] = {
 def test_what_is_no_answer_is_refused(body: bytes) -> None:
     """The reader never makes something up, and never bends a value."""
     with pytest.raises(ValueError, match=r".+"):
-        READER.read_envelope(body)
+        READER.parse_envelope(body)
 
 
 def test_an_answer_may_stand_alone() -> None:
     """Over HTTP+JSON there is no envelope; what is wrong is said about the document as it came."""
-    assert READER.read(b'{"kind": "reply", "text": "a"}') == Ours(text="a")
-    assert READER.read(b'{"number": 3}') == Ours(text="3")
+    assert READER.parse(b'{"kind": "reply", "text": "a"}') == Ours(text="a")
+    assert READER.parse(b'{"number": 3}') == Ours(text="3")
     with pytest.raises(ValidationError) as refused:
-        READER.read(b'{"text": 5}')
+        READER.parse(b'{"text": 5}')
     assert [each["type"] for each in refused.value.errors()] == ["union_tag_not_found"]
     with pytest.raises(ValidationError):
-        READER.read(b"<html>")
+        READER.parse(b"<html>")
 
 
 def test_nothing_is_heard_where_nothing_is_said() -> None:
     """An operation without an answer takes anything for one, but an error."""
-    reader: AnswerReader[Ours] = AnswerReader(None)
-    assert reader.read(b"") is None
-    assert reader.read_envelope(b'{"id": 1}') is None
-    assert reader.read_envelope(b'{"error": {"code": 1, "message": "m"}}') == Refusal(1, "m")
+    reader: JsonRpcResponseParser[Ours] = JsonRpcResponseParser(None)
+    assert reader.parse(b"") is None
+    assert reader.parse_envelope(b'{"id": 1}') is None
+    assert reader.parse_envelope(b'{"error": {"code": 1, "message": "m"}}') == ErrorObject(1, "m")
 
 
 def test_integers_survive_both_ways() -> None:
     """An integer of forty digits is neither rounded nor made a float."""
     digits = "1234567890" * 4
-    call = call_body("m", "1", {"n": int(digits)})
+    call = serialize_call("m", "1", {"n": int(digits)})
     assert from_json(call) == {"jsonrpc": "2.0", "id": "1", "method": "m", "params": {"n": int(digits)}}
-    class_reader = AnswerReader(Hearing(Theirs))
-    heard = class_reader.read_envelope(b'{"result": {"kind": "reply", "text": "", "data": {"n": %b}}}' % digits.encode())
+    class_reader = JsonRpcResponseParser(ResponseReader(Theirs))
+    heard = class_reader.parse_envelope(b'{"result": {"kind": "reply", "text": "", "data": {"n": %b}}}' % digits.encode())
     assert isinstance(heard, Theirs)
     assert heard.data == {"n": int(digits)}
 
 
 def test_an_error_can_be_anything() -> None:
     """What stands where an error should be is one."""
-    assert refusal(None) == Refusal(None, "null")
+    assert parse_error_object(None) == ErrorObject(None, "null")

@@ -9,8 +9,8 @@ import pytest
 from pydantic_core import to_json
 
 from a2a_gen.support.base import Base64, Encoded, WireModel
-from a2a_gen.support.binding import AnyBinding, Binding, Nothing, Operation, as_it_is, made, same
-from a2a_gen.support.jsonrpc import CallReader, Fault, ReadCall, UnreadableCallError
+from a2a_gen.support.binding import AnyBinding, Binding, Empty, Operation, build_default, identity, serialize_as_is
+from a2a_gen.support.jsonrpc import CallProblem, InvalidCallError, JsonRpcParser, ParsedCall
 
 
 class Send(WireModel):
@@ -46,7 +46,7 @@ class Empty(WireModel):
 def binding(dialect: str, request: type[WireModel], *, forgives: bool = False) -> AnyBinding:
     """Bind a made-up operation."""
     operation = Operation("Op", "op", streams=False, capability=None, calls={})
-    return Binding(operation, dialect, request, same, as_it_is, forgives_envelope=forgives)
+    return Binding(operation, dialect, request, identity, serialize_as_is, lenient_envelope=forgives)
 
 
 STRICT: Mapping[str, AnyBinding] = {
@@ -56,19 +56,19 @@ STRICT: Mapping[str, AnyBinding] = {
     "Many": binding("strict", Many),
 }
 FORGIVING: Mapping[str, AnyBinding] = {"get": binding("loose", GetElsewhere, forgives=True), "send": binding("loose", Empty, forgives=True)}
-BOTH = CallReader([STRICT, FORGIVING])
-ONE = CallReader([STRICT])
+BOTH = JsonRpcParser([STRICT, FORGIVING])
+ONE = JsonRpcParser([STRICT])
 
 
-def read(reader: CallReader, **members: object) -> ReadCall:
+def read(reader: JsonRpcParser, **members: object) -> ParsedCall:
     """Read a call that is right but for some members."""
-    return reader.read(json.dumps({"jsonrpc": "2.0", "id": 1, **members}).encode())
+    return reader.parse(json.dumps({"jsonrpc": "2.0", "id": 1, **members}).encode())
 
 
 def test_envelope_and_params_are_read_together() -> None:
     """The request is a model already, with bytes as bytes."""
     call = read(ONE, method="Send", params={"raw": "AP8="})
-    assert call == ReadCall(b"1", (STRICT["Send"],), (Send(raw=b"\x00\xff"),))
+    assert call == ParsedCall(b"1", (STRICT["Send"],), (Send(raw=b"\x00\xff"),))
 
 
 def test_a_shared_method_is_read_for_each_dialect() -> None:
@@ -82,17 +82,17 @@ def test_a_shared_method_is_read_for_each_dialect() -> None:
 def test_an_id_is_kept(call_id: str) -> None:
     """Texts, numbers of any size with all of their digits, and null are ids."""
     body = f'{{"method": "Card", "id": {call_id}, "jsonrpc": "2.0"}}'
-    assert ONE.read(body.encode()).call_id == call_id.encode()
+    assert ONE.parse(body.encode()).call_id == call_id.encode()
 
 
 def test_digits_are_kept_where_the_rest_is_forgiven() -> None:
     """What a forgiving dialect overlooks makes no difference to the id."""
-    assert BOTH.read(b'{"id": 1.50, "method": "send", "params": null}').call_id == b"1.50"
+    assert BOTH.parse(b'{"id": 1.50, "method": "send", "params": null}').call_id == b"1.50"
 
 
 def test_an_id_may_be_missing() -> None:
     """A call without an id has null for one."""
-    assert ONE.read(b'{"jsonrpc": "2.0", "method": "Card"}').call_id == b"null"
+    assert ONE.parse(b'{"jsonrpc": "2.0", "method": "Card"}').call_id == b"null"
 
 
 def test_params_may_be_missing_where_nothing_is_required() -> None:
@@ -112,62 +112,62 @@ PARAMS_PROBLEMS: dict[str, tuple[object, tuple[str, ...]]] = {
 @pytest.mark.parametrize(("params", "where"), PARAMS_PROBLEMS.values(), ids=PARAMS_PROBLEMS.keys())
 def test_wrong_params_name_every_place(params: object, where: tuple[str, ...]) -> None:
     """The places are those of the request, without the envelope."""
-    with pytest.raises(UnreadableCallError) as caught:
+    with pytest.raises(InvalidCallError) as caught:
         read(ONE, method="get", params=params)
-    assert (caught.value.fault, caught.value.call_id, caught.value.method) == (Fault.WRONG_PARAMS, b"1", "get")
+    assert (caught.value.problem, caught.value.call_id, caught.value.method) == (CallProblem.WRONG_PARAMS, b"1", "get")
     assert tuple(place for place, _ in caught.value.fields) == where
 
 
 def test_missing_params_name_the_missing_member() -> None:
     """A call without params lacks what it had to say in them."""
-    with pytest.raises(UnreadableCallError) as caught:
+    with pytest.raises(InvalidCallError) as caught:
         read(ONE, method="get")
-    assert (caught.value.fault, caught.value.fields) == (Fault.WRONG_PARAMS, (("id", "Field required"),))
+    assert (caught.value.problem, caught.value.fields) == (CallProblem.WRONG_PARAMS, (("id", "Field required"),))
 
 
 def test_a_place_is_named_once() -> None:
     """What is wrong for two dialects alike is one problem."""
-    with pytest.raises(UnreadableCallError) as caught:
+    with pytest.raises(InvalidCallError) as caught:
         read(BOTH, method="get", params={"id": 5})
     assert caught.value.fields == (("id", "Input should be a valid string"),)
 
 
-FAULTS: dict[str, tuple[bytes, Fault, object]] = {
-    "nothing": (b"", Fault.NOT_JSON, None),
-    "half": (b'{"jsonrpc": "2.0", "id": 1', Fault.NOT_JSON, None),
-    "not UTF-8": (b'{"jsonrpc": "2.0", "id": "\xff"}', Fault.NOT_JSON, None),
-    "too deep": (b"[" * 10_000, Fault.NOT_JSON, None),
-    "two values": (b"{} {}", Fault.NOT_JSON, None),
-    "batch": (b'[{"jsonrpc": "2.0", "id": 1, "method": "Card"}]', Fault.NOT_AN_OBJECT, None),
-    "text": (b'"Card"', Fault.NOT_AN_OBJECT, None),
-    "null": (b"null", Fault.NOT_AN_OBJECT, None),
-    "no method": (b'{"jsonrpc": "2.0", "id": 1}', Fault.NOT_A_CALL, 1),
-    "number as method": (b'{"jsonrpc": "2.0", "id": 1, "method": 5}', Fault.NOT_A_CALL, 1),
-    "null as method": (b'{"jsonrpc": "2.0", "id": 1, "method": null}', Fault.NOT_A_CALL, 1),
-    "no version": (b'{"id": "a", "method": "Card"}', Fault.NOT_A_CALL, "a"),
-    "other version": (b'{"jsonrpc": "1.0", "id": 1, "method": "Card"}', Fault.NOT_A_CALL, 1),
-    "endless number as id": (b'{"jsonrpc": "2.0", "id": 1e999, "method": "Card"}', Fault.NOT_A_CALL, None),
-    "no number as id": (b'{"jsonrpc": "2.0", "id": NaN, "method": "Card"}', Fault.NOT_A_CALL, None),
-    "list as id": (b'{"jsonrpc": "2.0", "id": [1], "method": "Card"}', Fault.NOT_A_CALL, None),
-    "fraction as id of an unknown method": (b'{"jsonrpc": "2.0", "id": 1.5, "method": "Other"}', Fault.UNKNOWN_METHOD, 1.5),
-    "boolean as id": (b'{"jsonrpc": "2.0", "id": true, "method": "Card"}', Fault.NOT_A_CALL, None),
-    "object as id": (b'{"jsonrpc": "2.0", "id": {}, "method": "Card"}', Fault.NOT_A_CALL, None),
-    "unknown method": (b'{"jsonrpc": "2.0", "id": 1, "method": "Other"}', Fault.UNKNOWN_METHOD, 1),
-    "method of another dialect": (b'{"jsonrpc": "2.0", "id": 1, "method": "send"}', Fault.UNKNOWN_METHOD, 1),
+FAULTS: dict[str, tuple[bytes, CallProblem, object]] = {
+    "nothing": (b"", CallProblem.NOT_JSON, None),
+    "half": (b'{"jsonrpc": "2.0", "id": 1', CallProblem.NOT_JSON, None),
+    "not UTF-8": (b'{"jsonrpc": "2.0", "id": "\xff"}', CallProblem.NOT_JSON, None),
+    "too deep": (b"[" * 10_000, CallProblem.NOT_JSON, None),
+    "two values": (b"{} {}", CallProblem.NOT_JSON, None),
+    "batch": (b'[{"jsonrpc": "2.0", "id": 1, "method": "Card"}]', CallProblem.NOT_AN_OBJECT, None),
+    "text": (b'"Card"', CallProblem.NOT_AN_OBJECT, None),
+    "null": (b"null", CallProblem.NOT_AN_OBJECT, None),
+    "no method": (b'{"jsonrpc": "2.0", "id": 1}', CallProblem.NOT_A_CALL, 1),
+    "number as method": (b'{"jsonrpc": "2.0", "id": 1, "method": 5}', CallProblem.NOT_A_CALL, 1),
+    "null as method": (b'{"jsonrpc": "2.0", "id": 1, "method": null}', CallProblem.NOT_A_CALL, 1),
+    "no version": (b'{"id": "a", "method": "Card"}', CallProblem.NOT_A_CALL, "a"),
+    "other version": (b'{"jsonrpc": "1.0", "id": 1, "method": "Card"}', CallProblem.NOT_A_CALL, 1),
+    "endless number as id": (b'{"jsonrpc": "2.0", "id": 1e999, "method": "Card"}', CallProblem.NOT_A_CALL, None),
+    "no number as id": (b'{"jsonrpc": "2.0", "id": NaN, "method": "Card"}', CallProblem.NOT_A_CALL, None),
+    "list as id": (b'{"jsonrpc": "2.0", "id": [1], "method": "Card"}', CallProblem.NOT_A_CALL, None),
+    "fraction as id of an unknown method": (b'{"jsonrpc": "2.0", "id": 1.5, "method": "Other"}', CallProblem.UNKNOWN_METHOD, 1.5),
+    "boolean as id": (b'{"jsonrpc": "2.0", "id": true, "method": "Card"}', CallProblem.NOT_A_CALL, None),
+    "object as id": (b'{"jsonrpc": "2.0", "id": {}, "method": "Card"}', CallProblem.NOT_A_CALL, None),
+    "unknown method": (b'{"jsonrpc": "2.0", "id": 1, "method": "Other"}', CallProblem.UNKNOWN_METHOD, 1),
+    "method of another dialect": (b'{"jsonrpc": "2.0", "id": 1, "method": "send"}', CallProblem.UNKNOWN_METHOD, 1),
 }
 
 
 @pytest.mark.parametrize(("body", "fault", "call_id"), FAULTS.values(), ids=FAULTS.keys())
-def test_faults_are_told_apart(body: bytes, fault: Fault, call_id: object) -> None:
+def test_faults_are_told_apart(body: bytes, fault: CallProblem, call_id: object) -> None:
     """Each kind of fault is its own, with the id of the call where one could be read."""
-    with pytest.raises(UnreadableCallError) as caught:
-        ONE.read(body)
-    assert (caught.value.fault, json.loads(caught.value.call_id)) == (fault, call_id)
+    with pytest.raises(InvalidCallError) as caught:
+        ONE.parse(body)
+    assert (caught.value.problem, json.loads(caught.value.call_id)) == (fault, call_id)
 
 
 def test_an_unknown_method_is_named() -> None:
     """Whoever answers may want to say which method it was."""
-    with pytest.raises(UnreadableCallError) as caught:
+    with pytest.raises(InvalidCallError) as caught:
         read(ONE, method="Other")
     assert caught.value.method == "Other"
 
@@ -186,20 +186,20 @@ FORGIVEN: dict[str, tuple[bytes, object]] = {
 @pytest.mark.parametrize(("body", "call_id"), FORGIVEN.values(), ids=FORGIVEN.keys())
 def test_a_forgiving_dialect_takes_an_incomplete_envelope(body: bytes, call_id: object) -> None:
     """Params that are no object count as empty ones, and any JSON is an id."""
-    assert BOTH.read(body) == ReadCall(to_json(call_id), (FORGIVING["send"],), (Empty(),))
+    assert BOTH.parse(body) == ParsedCall(to_json(call_id), (FORGIVING["send"],), (Empty(),))
 
 
 def test_a_binding_without_a_request_makes_one() -> None:
     """An operation that takes nothing in a dialect takes an empty canonical request."""
     operation = Operation("Op", "op", streams=False, capability=None, calls={})
-    card = Binding(operation, "strict", Nothing, made(Empty), as_it_is)
-    assert card.take(Nothing()) == Empty()
-    assert card.write is not None
-    assert card.write(Encoded.of(Empty())) == b"{}"
+    card = Binding(operation, "strict", Empty, build_default(Empty), serialize_as_is)
+    assert card.parse(Empty()) == Empty()
+    assert card.serialize is not None
+    assert card.serialize(Encoded.of(Empty())) == b"{}"
 
 
 def test_a_body_with_countless_faults_costs_no_more_than_it_weighs() -> None:
     """A hundred thousand wrong items are one fault with one place, not a hundred thousand."""
-    with pytest.raises(UnreadableCallError) as refused:
+    with pytest.raises(InvalidCallError) as refused:
         read(ONE, method="Many", params={"items": [None] * 100_000})
-    assert (refused.value.fault, refused.value.call_id, len(refused.value.fields)) == (Fault.WRONG_PARAMS, b"1", 1)
+    assert (refused.value.problem, refused.value.call_id, len(refused.value.fields)) == (CallProblem.WRONG_PARAMS, b"1", 1)

@@ -8,7 +8,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field, ValidationError
 
-from a2a_gen.support.base import Demand, OpenEnum, WireModel, demand
+from a2a_gen.support.base import OpenEnum, Requirement, WireModel, check_requirements
 
 
 class Role(OpenEnum):
@@ -43,10 +43,10 @@ class Request(WireModel):
 
 
 DEMANDS = (
-    Demand((), (), frozenset({"message", "count"})),
-    Demand(("message",), ("message",), frozenset({"message_id", "role", "parts"}), frozenset({"role"})),
-    Demand(("message", "parts"), ("message", "parts"), frozenset({"text"})),
-    Demand(("message", "named"), ("message", "named"), frozenset({"text"})),
+    Requirement((), (), frozenset({"message", "count"})),
+    Requirement(("message",), ("message",), frozenset({"message_id", "role", "parts"}), frozenset({"role"})),
+    Requirement(("message", "parts"), ("message", "parts"), frozenset({"text"})),
+    Requirement(("message", "named"), ("message", "named"), frozenset({"text"})),
 )
 
 GOOD = {"messageId": "1", "role": 1, "parts": [{"text": "a"}], "named": {"x": {"text": "b"}}}
@@ -70,9 +70,9 @@ def test_every_lack_is_told_at_its_place(request_: dict[str, object], places: li
     """All that is missing, empty or unknown is told at once, in names of the wire and in the order of the model."""
     request = Request.model_validate(request_)
     if not places:
-        demand(request, DEMANDS)
+        check_requirements(request, DEMANDS)
         return
     with pytest.raises(ValidationError) as caught:
-        demand(request, DEMANDS)
+        check_requirements(request, DEMANDS)
     assert [each["loc"] for each in caught.value.errors()] == places
     assert caught.value.title == "Request"

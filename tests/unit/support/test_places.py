@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from a2a_gen.support.base import WireModel
-from a2a_gen.support.field_paths import places
+from a2a_gen.support.field_paths import field_paths
 
 
 class Part(WireModel):
@@ -26,11 +26,11 @@ def test_every_place_is_named() -> None:
     """Members are joined by dots, and items of a list are in brackets."""
     with pytest.raises(ValidationError) as caught:
         Message.model_validate_json(b'{"parts": [{"text": "a"}, {"text": 1}, {}], "scopes": {"a b": "x"}}')
-    assert [place for place, _ in places(caught.value)] == ["parts[1].text", "parts[2].text", "scopes.a b"]
+    assert [place for place, _ in field_paths(caught.value)] == ["parts[1].text", "parts[2].text", "scopes.a b"]
 
 
 def test_outer_steps_can_be_left_out() -> None:
     """What surrounds the request is not the client's to know."""
     with pytest.raises(ValidationError) as caught:
         Message.model_validate_json(b"{}")
-    assert places(caught.value, skip=1) == (("", "Field required"),)
+    assert field_paths(caught.value, skip=1) == (("", "Field required"),)

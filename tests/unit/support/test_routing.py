@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from a2a_gen.support.base import Base64, WireModel
-from a2a_gen.support.binding import AnyBinding, Binding, Operation, as_it_is, same
-from a2a_gen.support.http import Choice, Match, PathMember, Route
+from a2a_gen.support.binding import AnyBinding, Binding, Operation, identity, serialize_as_is
+from a2a_gen.support.http import PathMember, Route, RouteBinding, RouteMatch
 
 
 class Request(WireModel):
@@ -24,15 +24,15 @@ class Request(WireModel):
 
 def bind(name: str) -> AnyBinding:
     """Bind a made-up operation to the request."""
-    return Binding(Operation(name, name, streams=False, capability=None, calls={}), "any", Request, same, as_it_is)
+    return Binding(Operation(name, name, streams=False, capability=None, calls={}), "any", Request, identity, serialize_as_is)
 
 
-GET, CANCEL, SUBSCRIBE = (Choice(bind(name), (PathMember("id", (0,)),)) for name in ("get", "cancel", "subscribe"))
+GET, CANCEL, SUBSCRIBE = (RouteBinding(bind(name), (PathMember("id", (0,)),)) for name in ("get", "cancel", "subscribe"))
 TASK = Route(
     "/tasks/{id:str}", {("GET", None): (GET,), ("POST", "cancel"): (CANCEL,), ("GET", "subscribe"): (SUBSCRIBE,), ("POST", "subscribe"): (SUBSCRIBE,)}
 )
 
-PATHS: dict[str, tuple[str, str, Choice | None, str]] = {
+PATHS: dict[str, tuple[str, str, RouteBinding | None, str]] = {
     "no verb": ("GET", "t-1", GET, "t-1"),
     "verb": ("POST", "t-1:cancel", CANCEL, "t-1"),
     "verb of two methods": ("POST", "t-1:subscribe", SUBSCRIBE, "t-1"),
@@ -51,9 +51,9 @@ PATHS: dict[str, tuple[str, str, Choice | None, str]] = {
 
 
 @pytest.mark.parametrize(("method", "path", "choice", "task"), PATHS.values(), ids=PATHS.keys())
-def test_only_a_verb_of_the_method_is_split_off(method: str, path: str, choice: Choice | None, task: str) -> None:
+def test_only_a_verb_of_the_method_is_split_off(method: str, path: str, choice: RouteBinding | None, task: str) -> None:
     """Ids may hold colons: the end of a path is a verb only where this HTTP method has it."""
-    assert TASK.match(method, (path,)) == (None if choice is None else Match((choice,), (task,)))
+    assert TASK.match(method, (path,)) == (None if choice is None else RouteMatch((choice,), (task,)))
 
 
 @pytest.mark.parametrize(("path", "methods"), [("t-1", ("GET",)), ("t-1:cancel", ("GET", "POST")), ("", ("GET",))], ids=["id", "verb", "nothing"])
@@ -65,14 +65,14 @@ def test_a_path_names_its_methods(path: str, methods: tuple[str, ...]) -> None:
 def test_a_path_without_parameters_has_its_methods() -> None:
     """Nothing is split off a path without parameters."""
     route = Route("/tasks", {("GET", None): (GET,)})
-    assert route.match("GET", ()) == Match((GET,), ())
+    assert route.match("GET", ()) == RouteMatch((GET,), ())
     assert route.match("POST", ()) is None
 
 
 def made(*, query: bytes = b"", body: bytes = b"", members: tuple[PathMember, ...] = (), parameters: tuple[str, ...] = ()) -> WireModel:
     """Make a request of its pieces."""
-    choice = Choice(bind("any"), members, lists=frozenset({"tags"}), flags=frozenset({"deep"}))
-    return Match((choice,), parameters).read(choice, query, body)
+    choice = RouteBinding(bind("any"), members, lists=frozenset({"tags"}), flags=frozenset({"deep"}))
+    return RouteMatch((choice,), parameters).parse(choice, query, body)
 
 
 QUERIES: dict[str, tuple[bytes, Request]] = {

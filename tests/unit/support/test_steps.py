@@ -8,8 +8,8 @@ import pytest
 from pydantic import AliasChoices, Field, ValidationError
 from typing_extensions import TypeAliasType
 
-from a2a_gen.support.base import JsonObject, Oneof, ToldApart, WireModel
-from a2a_gen.support.field_paths import places, steps
+from a2a_gen.support.base import JsonObject, Oneof, UnionByMember, WireModel
+from a2a_gen.support.field_paths import field_paths, parse_location
 
 
 class Text(WireModel):
@@ -36,7 +36,7 @@ class File(WireModel):
     """A part with a union inside."""
 
     kind: Literal["file"]
-    file: Annotated[Inline | Linked, ToldApart({"bytes": "Inline", "uri": "Linked"})]
+    file: Annotated[Inline | Linked, UnionByMember({"bytes": "Inline", "uri": "Linked"})]
 
 
 Part = TypeAliasType("Part", Annotated[Text | File, Field(discriminator="kind")])
@@ -82,23 +82,23 @@ def test_a_place_has_no_branches(message: object, place: tuple[str | int, ...]) 
     """Only steps that the document has are left, also where a branch is called like a member."""
     with pytest.raises(ValidationError) as caught:
         Choice.model_validate({"message": message})
-    assert [steps(Choice, each["loc"]) for each in caught.value.errors()] == [("message", *place)]
+    assert [parse_location(Choice, each["loc"]) for each in caught.value.errors()] == [("message", *place)]
 
 
 def test_branches_of_an_unmarked_union_share_a_place() -> None:
     """What fits no branch is wrong at the place of the union, whichever branch says so."""
     with pytest.raises(ValidationError) as caught:
         Message.model_validate({"plain": []})
-    assert {steps(Message, each["loc"]) for each in caught.value.errors()} == {("plain",)}
+    assert {parse_location(Message, each["loc"]) for each in caught.value.errors()} == {("plain",)}
 
 
 def test_steps_that_no_schema_has_are_kept() -> None:
     """A place that cannot be followed stays as it is."""
-    assert steps(Message, ("unknown", 1, "x")) == ("unknown", 1, "x")
+    assert parse_location(Message, ("unknown", 1, "x")) == ("unknown", 1, "x")
 
 
 def test_places_leave_out_branches() -> None:
     """People see the place as the document has it."""
     with pytest.raises(ValidationError) as caught:
         Message.model_validate({"parts": [TEXT]})
-    assert [place for place, _ in places(caught.value, of=Message)] == ["parts[0].text"]
+    assert [place for place, _ in field_paths(caught.value, of=Message)] == ["parts[0].text"]

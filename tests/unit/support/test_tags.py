@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter
 from typing_extensions import TypeAliasType
 
 from a2a_gen.support.base import WireModel
-from a2a_gen.support.unions import supplied
+from a2a_gen.support.unions import supply_tags
 
 
 class Text(WireModel):
@@ -61,4 +61,4 @@ DOCUMENTS: dict[str, tuple[object, object]] = {
 @pytest.mark.parametrize(("document", "wanted"), DOCUMENTS.values(), ids=DOCUMENTS.keys())
 def test_constants_are_supplied(document: object, wanted: object) -> None:
     """What is there stays, what is missing is seen from the members, and what fits nowhere is left to the model to refuse."""
-    assert supplied(TypeAdapter(Letter).core_schema, document) == wanted
+    assert supply_tags(TypeAdapter(Letter).core_schema, document) == wanted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_gen.support.project_rules import line_of
+from a2a_gen.support.project_rules import find_line
 
 TEXT = '''name = "x"
 "quoted key" = 1
@@ -49,4 +49,4 @@ PLACES = {
 @pytest.mark.parametrize(("path", "line"), PLACES.values(), ids=PLACES.keys())
 def test_a_setting_has_a_line(path: list[str | int], line: int) -> None:
     """Its own, or that of the nearest table around it."""
-    assert line_of(TEXT, path) == line
+    assert find_line(TEXT, path) == line

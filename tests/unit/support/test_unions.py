@@ -7,7 +7,7 @@ from typing import Annotated
 import pytest
 from pydantic import StrictInt, TypeAdapter, ValidationError
 
-from a2a_gen.support.base import AnyOf, JsonAny, JsonNull, ToldApart, WireModel
+from a2a_gen.support.base import AnyOf, JsonAny, JsonNull, UnionByMember, WireModel
 
 
 class Inline(WireModel):
@@ -39,12 +39,12 @@ class Failure(WireModel):
 class Holder(WireModel):
     """An object with such members."""
 
-    file: Annotated[Inline | Linked, ToldApart({"bytes": "Inline", "uri": "Linked"})]
-    other: Annotated[Inline | Linked | None, ToldApart({"bytes": "Inline", "uri": "Linked"})] = None
+    file: Annotated[Inline | Linked, UnionByMember({"bytes": "Inline", "uri": "Linked"})]
+    other: Annotated[Inline | Linked | None, UnionByMember({"bytes": "Inline", "uri": "Linked"})] = None
     id: Annotated[str | StrictInt | JsonNull | None, AnyOf("string or integer or null")] = None
 
 
-ANSWER = TypeAdapter(Annotated[Result | Failure, ToldApart({"result": "Result", "error": "Failure"}, ("result",))])
+ANSWER = TypeAdapter(Annotated[Result | Failure, UnionByMember({"result": "Result", "error": "Failure"}, ("result",))])
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_value_of_no_type_of_a_union_is_one_error(value: object) -> None:
     assert [(each["loc"], each["msg"]) for each in caught.value.errors()] == [(("id",), "Input should be of type string or integer or null")]
 
 
-@pytest.mark.parametrize("mark", [AnyOf("text"), ToldApart({})], ids=["any-of", "told-apart"])
+@pytest.mark.parametrize("mark", [AnyOf("text"), UnionByMember({})], ids=["any-of", "told-apart"])
 def test_only_unions_have_branches(mark: object) -> None:
     """A mark on anything else is a mistake of the generator, and is told when the model is made."""
     with pytest.raises(TypeError):

@@ -10,12 +10,12 @@ from a2a_gen.diff.report import Report
 
 FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
     {
-        "text": text.write,
-        "json": json_report.write,
-        "markdown": markdown.write,
-        "github": github.write,
-        "sarif": sarif.write,
-        "junit": junit.write,
-        "singleline": singleline.write,
+        "text": text.render,
+        "json": json_report.render,
+        "markdown": markdown.render,
+        "github": github.render,
+        "sarif": sarif.render,
+        "junit": junit.render,
+        "singleline": singleline.render,
     }
 )

@@ -6,29 +6,29 @@ import json
 from collections.abc import Iterable, Iterator
 
 from a2a_gen.diff.finding import Finding
-from a2a_gen.diff.report import Report, verdict
-from a2a_gen.diff.rules.rule import Level
+from a2a_gen.diff.report import Report, render_verdict
+from a2a_gen.diff.rules.rule import ChangeLevel
 from a2a_gen.problems import Place
 from a2a_gen.source.json_text import Json
 
 VERSION = 1
 
 
-def write(report: Report) -> str:
+def render(report: Report) -> str:
     """Write a report as JSON."""
     levels = [finding.level for finding in report.findings]
     data: dict[str, Json] = {
         "version": VERSION,
         "baseline": report.baseline,
-        "verdict": verdict(report),
-        "compared": report.compared,
-        "counts": {str(level): levels.count(level) for level in (Level.ERROR, Level.WARNING, Level.INFO)},
-        "findings": [_finding(finding) for finding in report.findings],
+        "verdict": render_verdict(report),
+        "compared": report.compared_count,
+        "counts": {str(level): levels.count(level) for level in (ChangeLevel.ERROR, ChangeLevel.WARNING, ChangeLevel.INFO)},
+        "findings": [_finding_to_json(finding) for finding in report.findings],
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def _finding(finding: Finding) -> dict[str, Json]:
+def _finding_to_json(finding: Finding) -> dict[str, Json]:
     return {
         "rule": finding.rule.id,
         "code": finding.rule.code,
@@ -37,29 +37,29 @@ def _finding(finding: Finding) -> dict[str, Json]:
         "text": finding.text,
         "cure": finding.rule.cure,
         "definition": finding.definition,
-        "old": _place(finding.old),
-        "new": _place(finding.new),
-        "roles": _texts(sorted(role.value for role in finding.roles)),
-        "users": _texts(finding.users),
+        "old": _place_to_json(finding.old),
+        "new": _place_to_json(finding.new),
+        "roles": _strings_to_json(sorted(role.value for role in finding.usages)),
+        "users": _strings_to_json(finding.users),
         "fingerprint": finding.fingerprint,
-        "breaks": _texts(_breaks(finding)),
+        "breaks": _strings_to_json(_list_breaks(finding)),
         "witnesses": [
-            {"document": witness.document, "definition": witness.definition, "accepted_by": "old" if witness.was_taken else "new"}
+            {"document": witness.document, "definition": witness.definition, "accepted_by": "old" if witness.is_newly_refused else "new"}
             for witness in finding.witnesses
         ],
     }
 
 
-def _breaks(finding: Finding) -> Iterator[str]:
+def _list_breaks(finding: Finding) -> Iterator[str]:
     if finding.breaks_reading:
         yield "reading"
     if finding.breaks_writing:
         yield "writing"
 
 
-def _texts(words: Iterable[str]) -> Json:
-    return [*words]
+def _strings_to_json(arguments: Iterable[str]) -> Json:
+    return [*arguments]
 
 
-def _place(place: Place) -> Json:
+def _place_to_json(place: Place) -> Json:
     return {"file": place.file, "line": place.line, "pointer": place.pointer} if place.file else None

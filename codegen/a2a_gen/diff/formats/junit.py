@@ -5,34 +5,36 @@ from __future__ import annotations
 from xml.sax.saxutils import escape, quoteattr
 
 from a2a_gen.diff.finding import Finding
-from a2a_gen.diff.formats.text import told
-from a2a_gen.diff.report import Report, verdict
-from a2a_gen.diff.rules.rule import Level
+from a2a_gen.diff.formats.text import render_witness
+from a2a_gen.diff.report import Report, render_verdict
+from a2a_gen.diff.rules.rule import ChangeLevel
 
 
-def write(report: Report) -> str:
+def render(report: Report) -> str:
     """Write a report as JUnit XML."""
-    failures = len(report.at_least(Level.ERROR))
-    cases = [_case(finding) for finding in report.findings] or ['    <testcase classname="a2a-gen.diff" name="nothing changed"/>']
+    failures = len(report.findings_at_least(ChangeLevel.ERROR))
+    cases = [_render_case(finding) for finding in report.findings] or ['    <testcase classname="a2a-gen.diff" name="nothing changed"/>']
     head = f'<testsuite name="a2a-gen diff" tests="{len(cases)}" failures="{failures}" errors="0" skipped="0">'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", f"  {head}"]
-    return "\n".join([*lines, *cases, f"    <system-out>{_clean(verdict(report))}</system-out>", "  </testsuite>", "</testsuites>", ""])
+    return "\n".join([*lines, *cases, f"    <system-out>{_escape(render_verdict(report))}</system-out>", "  </testsuite>", "</testsuites>", ""])
 
 
-def _case(finding: Finding) -> str:
-    name = quoteattr(_printable(f"{finding.rule.id} {finding.new.file}#{finding.new.pointer} {finding.fingerprint}"))
+def _render_case(finding: Finding) -> str:
+    name = quoteattr(_drop_unprintable(f"{finding.rule.id} {finding.new.file}#{finding.new.pointer} {finding.fingerprint}"))
     head = f'    <testcase classname="a2a-gen.diff.{finding.rule.area}" name={name}'
-    body = _clean("\n".join((str(finding.new), *map(told, finding.witnesses), f"fix: {finding.rule.cure}")))
-    if finding.level is Level.ERROR:
-        return f'{head}>\n      <failure type="{finding.rule.id}" message={quoteattr(_printable(finding.text))}>{body}</failure>\n    </testcase>'
-    return f"{head}>\n      <system-out>{_clean(f'{finding.level}: {finding.text}')}\n{body}</system-out>\n    </testcase>"
+    body = _escape("\n".join((str(finding.new), *map(render_witness, finding.witnesses), f"fix: {finding.rule.cure}")))
+    if finding.level is ChangeLevel.ERROR:
+        return (
+            f'{head}>\n      <failure type="{finding.rule.id}" message={quoteattr(_drop_unprintable(finding.text))}>{body}</failure>\n    </testcase>'
+        )
+    return f"{head}>\n      <system-out>{_escape(f'{finding.level}: {finding.text}')}\n{body}</system-out>\n    </testcase>"
 
 
-def _clean(text: str) -> str:
-    return escape(_printable(text))
+def _escape(text: str) -> str:
+    return escape(_drop_unprintable(text))
 
 
-def _printable(text: str) -> str:
+def _drop_unprintable(text: str) -> str:
     """Leave out what XML cannot hold at all."""
     return "".join(
         character if character in "\t\n\r" or " " <= character <= "\ud7ff" or "\ue000" <= character <= "\ufffd" or character > "\uffff" else "�"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from a2a_gen.diff.report import Report
 
 
-def write(report: Report) -> str:
+def render(report: Report) -> str:
     """Write a report line by line."""
     return "".join(
         f"{each.new.file}:{each.new.line or 1}: {each.level}: {' '.join(each.text.split())} [{each.rule.code} {each.rule.id}]"

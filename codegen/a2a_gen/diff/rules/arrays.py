@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff.change import Found, Scene
-from a2a_gen.diff.schema_node import Node, Spot, Tree, node
+from a2a_gen.diff.change import ComparisonItem, RuleContext
+from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, build_node
 
 
-def compare_items(scene: Scene) -> Iterator[Found]:
+def compare_items(context: RuleContext) -> Iterator[ComparisonItem]:
     """Compare items, those that stand first one by one."""
-    first = max(_first(scene.old.node), _first(scene.new.node))
+    first = max(_count_prefix_items(context.old.node), _count_prefix_items(context.new.node))
     for index in range(first):
-        old, new = (item(tree, atom.node, index) for tree, atom in zip(scene.trees, (scene.old, scene.new), strict=True))
-        yield scene.child(old, new, ("item", index), "prefixItems", str(index))
-    old, new = (item(tree, atom.node, first) for tree, atom in zip(scene.trees, (scene.old, scene.new), strict=True))
-    yield scene.child(old, new, ("item", first), "items")
+        old, new = (build_item_node(tree, atom.node, index) for tree, atom in zip(context.trees, (context.old, context.new), strict=True))
+        yield context.build_child(old, new, ("item", index), "prefixItems", str(index))
+    old, new = (build_item_node(tree, atom.node, first) for tree, atom in zip(context.trees, (context.old, context.new), strict=True))
+    yield context.build_child(old, new, ("item", first), "items")
 
 
-def item(tree: Tree, whole: Node, index: int) -> Node:
+def build_item_node(tree: SchemaTree, node: SchemaNode, index: int) -> SchemaNode:
     """Gather what must hold for the item at a position."""
-    return node(tree, _item(whole, index))
+    return build_node(tree, _iter_item_schemas(node, index))
 
 
-def _item(whole: Node, index: int) -> Iterator[Spot]:
-    for spot in whole.spots:
+def _iter_item_schemas(node: SchemaNode, index: int) -> Iterator[SchemaLocation]:
+    for spot in node.schemas:
         older = isinstance(spot.members.get("items"), list)
         listed, rest = ("items", "additionalItems") if older else ("prefixItems", "items")
-        below = spot.below(listed, index) or spot.below(rest)
+        below = spot.descend(listed, index) or spot.descend(rest)
         if below is not None:
             yield below
 
 
-def _first(whole: Node) -> int:
-    lists = [value for keyword in ("prefixItems", "items") for value in whole.values(keyword) if isinstance(value, list)]
+def _count_prefix_items(node: SchemaNode) -> int:
+    lists = [value for keyword in ("prefixItems", "items") for value in node.values(keyword) if isinstance(value, list)]
     return max(map(len, lists), default=0)

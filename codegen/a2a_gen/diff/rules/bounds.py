@@ -6,70 +6,72 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from a2a_gen.diff import value_set
-from a2a_gen.diff.change import Change, Scene
-from a2a_gen.diff.rules.rule import rule
+from a2a_gen.diff.change import RuleContext, SchemaChange
+from a2a_gen.diff.rules.rule import define_rule
 from a2a_gen.diff.rules.types import compare_integers
 
-TIGHTENED = rule("A2A060 bound-tightened", "bound narrows E I I", "{name} went from {old} to {new}", mirror="bound-loosened")
-LOOSENED = rule("A2A061 bound-loosened", "bound widens I E I", "{name} went from {old} to {new}", mirror="bound-tightened")
-SET = rule("A2A062 bound-set", "bound narrows W I I", "there was no {name}, and it is {new} now", mirror="bound-lifted")
-LIFTED = rule("A2A065 bound-lifted", "bound widens I E I", "{name} was {old}, and is gone", mirror="bound-set")
-MULTIPLE_CHANGED = rule("A2A066 multiple-changed", "bound both E E I", "multiples of {old} became multiples of {new}", mirror="multiple-changed")
-UNIQUE_ON = rule("A2A064 unique-items-on", "bound narrows E I I", "items may no longer repeat", mirror="unique-items-off")
-UNIQUE_OFF = rule("A2A067 unique-items-off", "bound widens I E I", "items may repeat now", mirror="unique-items-on")
+TIGHTENED = define_rule("A2A060 bound-tightened", "bound narrows E I I", "{name} went from {old} to {new}", mirror="bound-loosened")
+LOOSENED = define_rule("A2A061 bound-loosened", "bound widens I E I", "{name} went from {old} to {new}", mirror="bound-tightened")
+SET = define_rule("A2A062 bound-set", "bound narrows W I I", "there was no {name}, and it is {new} now", mirror="bound-lifted")
+LIFTED = define_rule("A2A065 bound-lifted", "bound widens I E I", "{name} was {old}, and is gone", mirror="bound-set")
+MULTIPLE_CHANGED = define_rule(
+    "A2A066 multiple-changed", "bound both E E I", "multiples of {old} became multiples of {new}", mirror="multiple-changed"
+)
+UNIQUE_ON = define_rule("A2A064 unique-items-on", "bound narrows E I I", "items may no longer repeat", mirror="unique-items-off")
+UNIQUE_OFF = define_rule("A2A067 unique-items-off", "bound widens I E I", "items may repeat now", mirror="unique-items-on")
 
 RULES = (TIGHTENED, LOOSENED, SET, LIFTED, MULTIPLE_CHANGED, UNIQUE_ON, UNIQUE_OFF)
 
 
-def compare_number(scene: Scene) -> Iterator[Change]:
+def compare_number(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare the bounds of a number."""
-    old, new = scene.old.node, scene.new.node
-    yield from compare_integers(scene)
-    yield from _bound(scene, "minimum", value_set.low(old), value_set.low(new), rising_narrows=True)
-    yield from _bound(scene, "maximum", value_set.high(old), value_set.high(new), rising_narrows=False)
-    before, after = value_set.step(old), value_set.step(new)
-    if value_set.is_integer(old) == value_set.is_integer(new) or not _is_told_by_type(before, after):
-        yield from _multiple(scene, before, after)
+    old, new = context.old.node, context.new.node
+    yield from compare_integers(context)
+    yield from _compare_bound(context, "minimum", value_set.get_lower_bound(old), value_set.get_lower_bound(new), is_minimum=True)
+    yield from _compare_bound(context, "maximum", value_set.get_upper_bound(old), value_set.get_upper_bound(new), is_minimum=False)
+    before, after = value_set.get_multiple(old), value_set.get_multiple(new)
+    if value_set.is_integer(old) == value_set.is_integer(new) or not _is_covered_by_type(before, after):
+        yield from _compare_multiple(context, before, after)
 
 
-def _is_told_by_type(old: Fraction | None, new: Fraction | None) -> bool:
+def _is_covered_by_type(old: Fraction | None, new: Fraction | None) -> bool:
     """Whether the step to or from whole numbers is all there is to say."""
     whole, other = (old, new) if old == 1 else (new, old)
     return whole == 1 and (other is None or (1 / other).denominator == 1)
 
 
-def compare_size(scene: Scene) -> Iterator[Change]:
+def compare_size(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare the bounds of a size."""
-    kind = scene.old.kind
+    kind = context.old.kind
     least, most = value_set.SIZES[kind]
-    old, new = scene.old.node, scene.new.node
-    lower = [(Fraction(size), False) if size else None for size in (value_set.smallest(old, kind), value_set.smallest(new, kind))]
-    sizes = (value_set.largest(old, kind), value_set.largest(new, kind))
+    old, new = context.old.node, context.new.node
+    lower = [(Fraction(size), False) if size else None for size in (value_set.get_min_size(old, kind), value_set.get_min_size(new, kind))]
+    sizes = (value_set.get_max_size(old, kind), value_set.get_max_size(new, kind))
     upper = [None if size is None else (Fraction(size), False) for size in sizes]
-    yield from _bound(scene, least, lower[0], lower[1], rising_narrows=True)
-    yield from _bound(scene, most, upper[0], upper[1], rising_narrows=False)
+    yield from _compare_bound(context, least, lower[0], lower[1], is_minimum=True)
+    yield from _compare_bound(context, most, upper[0], upper[1], is_minimum=False)
 
 
-def compare_unique(scene: Scene) -> Iterator[Change]:
+def compare_unique(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare whether items may repeat."""
-    old, new = (any(value is True for value in atom.node.values("uniqueItems")) for atom in (scene.old, scene.new))
+    old, new = (any(value is True for value in atom.node.values("uniqueItems")) for atom in (context.old, context.new))
     if old != new:
-        yield scene.change(UNIQUE_ON if new else UNIQUE_OFF, "uniqueItems")
+        yield context.build_change(UNIQUE_ON if new else UNIQUE_OFF, "uniqueItems")
 
 
-def _bound(
-    scene: Scene, name: str, old: tuple[Fraction, bool] | None, new: tuple[Fraction, bool] | None, *, rising_narrows: bool
-) -> Iterator[Change]:
+def _compare_bound(
+    context: RuleContext, name: str, old: tuple[Fraction, bool] | None, new: tuple[Fraction, bool] | None, *, is_minimum: bool
+) -> Iterator[SchemaChange]:
     if old == new:
         return
     if old is None or new is None:
-        yield scene.change(SET if old is None else LIFTED, name, name=name, old=_told(old), new=_told(new))
+        yield context.build_change(SET if old is None else LIFTED, name, name=name, old=_render_bound(old), new=_render_bound(new))
         return
-    rose = new[0] > old[0] or (new[0] == old[0] and new[1] == rising_narrows)
-    yield scene.change(TIGHTENED if rose == rising_narrows else LOOSENED, name, name=name, old=_told(old), new=_told(new))
+    rose = new[0] > old[0] or (new[0] == old[0] and new[1] == is_minimum)
+    yield context.build_change(TIGHTENED if rose == is_minimum else LOOSENED, name, name=name, old=_render_bound(old), new=_render_bound(new))
 
 
-def _multiple(scene: Scene, old: Fraction | None, new: Fraction | None) -> Iterator[Change]:
+def _compare_multiple(context: RuleContext, old: Fraction | None, new: Fraction | None) -> Iterator[SchemaChange]:
     if old == new:
         return
     before, after = (None if step is None else (step, False) for step in (old, new))
@@ -81,10 +83,10 @@ def _multiple(scene: Scene, old: Fraction | None, new: Fraction | None) -> Itera
         found = LOOSENED
     else:
         found = MULTIPLE_CHANGED
-    yield scene.change(found, "multipleOf", name="multipleOf", old=_told(before), new=_told(after))
+    yield context.build_change(found, "multipleOf", name="multipleOf", old=_render_bound(before), new=_render_bound(after))
 
 
-def _told(bound: tuple[Fraction, bool] | None) -> str:
+def _render_bound(bound: tuple[Fraction, bool] | None) -> str:
     if bound is None:
         return "nothing"
     value, is_out = bound

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from a2a_gen.diff.rules.rule import SAME, rule
+from a2a_gen.diff.rules.rule import ITSELF, define_rule
 
-REMOVED = rule(
+REMOVED = define_rule(
     "A2A010 definition-removed",
     "definition none I I E",
     "{name} was removed",
     "keep it, deprecated, as long as somebody imports it",
     mirror="definition-added",
 )
-RENAMED = rule("A2A011 definition-renamed", "definition none - - E", "{old} is called {new} now, and is what it was", mirror=SAME)
-MOVED = rule("A2A012 module-moved", "definition none - - W", "{name} moved from {old} to {new}; the package still has it", mirror=SAME)
-ADDED = rule("A2A013 definition-added", "definition none I I I", "{name} was added", mirror="definition-removed")
+RENAMED = define_rule("A2A011 definition-renamed", "definition none - - E", "{old} is called {new} now, and is what it was", mirror=ITSELF)
+MOVED = define_rule("A2A012 module-moved", "definition none - - W", "{name} moved from {old} to {new}; the package still has it", mirror=ITSELF)
+ADDED = define_rule("A2A013 definition-added", "definition none I I I", "{name} was added", mirror="definition-removed")
 
 RULES = (REMOVED, RENAMED, MOVED, ADDED)

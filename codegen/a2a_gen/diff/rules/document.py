@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from a2a_gen.diff.rules.rule import Rule
+from a2a_gen.diff.rules.rule import ChangeRule
 from a2a_gen.diff.rules.table import TABLE
 
 _HEAD = """# The rules of the gate
@@ -18,21 +18,21 @@ This page is written from the table in `codegen/a2a_gen/diff/rules`; each rule h
 """
 
 
-def document() -> str:
+def render_document() -> str:
     """Write the page."""
     lines = [_HEAD, "| code | id | area | effect | R | W | S | says | mirror |", "|---|---|---|---|---|---|---|---|---|"]
-    lines += [_row(rule) for rule in TABLE.values()]
+    lines += [_render_row(rule) for rule in TABLE.values()]
     waived = [f"- `{rule.id}`: {rule.waiver}." for rule in TABLE.values() if rule.waiver]
     cures = [f"- `{rule.id}`: {rule.cure}." for rule in TABLE.values()]
     return "\n".join([*lines, "", "## Rules without a mirror", "", *waived, "", "## What to do", "", *cures, ""])
 
 
-def _row(rule: Rule) -> str:
+def _render_row(rule: ChangeRule) -> str:
     letters = " | ".join(rule.levels.letters.split())
-    says = rule.says.replace("{", "*").replace("}", "*").replace("|", "\\|")
+    says = rule.message.replace("{", "*").replace("}", "*").replace("|", "\\|")
     mirror = "itself" if rule.mirror == rule.id else f"`{rule.mirror}`" if rule.mirror else "none"
     return f"| {rule.code} | `{rule.id}` | {rule.area} | {rule.effect.value} | {letters} | {says} | {mirror} |"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(document())
+    sys.stdout.write(render_document())

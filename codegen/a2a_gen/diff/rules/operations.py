@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from a2a_gen.diff.change import Change
-from a2a_gen.diff.rules.rule import SAME, Levels, Rule, rule
+from a2a_gen.diff.change import SchemaChange
+from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, ChangeRule, define_rule
 from a2a_gen.ir.model import Call, Contract, ErrorRow, Operation, State
 from a2a_gen.problems import Place
 
-OPERATION_REMOVED = rule("A2A002 operation-removed", "operation narrows E E E", "{name} was removed", mirror="operation-added")
-OPERATION_ADDED = rule("A2A009 operation-added", "operation none I I I", "{name} was added", mirror="operation-removed")
-PATH_CHANGED = rule("A2A003 operation-path-changed", "operation both E E E", "{name} no longer answers at {old}; it has {new}", mirror=SAME)
-METHOD_CHANGED = rule("A2A004 method-name-changed", "operation both E E E", "{name} is no longer called as {old}; it has {new}", mirror=SAME)
-STREAMING_CHANGED = rule("A2A005 streaming-changed", "operation both E E E", "{name} {new}", mirror=SAME)
-STATUS_CHANGED = rule("A2A006 status-code-changed", "operation both E E E", "{name}: {old} became {new}", mirror=SAME)
-REQUEST_REPLACED = rule("A2A007 request-type-replaced", "operation both E - E", "{name} takes {new} instead of {old}", mirror=SAME)
-RESPONSE_REPLACED = rule("A2A008 response-type-replaced", "operation both - E E", "{name} gives {new} instead of {old}", mirror=SAME)
-ERROR_REMOVED = rule("A2A014 error-removed", "operation none - W E", "the error {name} was removed", mirror="error-added")
-ERROR_ADDED = rule("A2A015 error-added", "operation none - I I", "the error {name} was added", mirror="error-removed")
-STEP_REMOVED = rule("A2A016 state-step-removed", "state narrows W I I", "a task in {old} can no longer become {new}", mirror="state-step-added")
-STEP_ADDED = rule("A2A017 state-step-added", "state widens I W I", "a task in {old} can become {new} now", mirror="state-step-removed")
-STATE_CHANGED = rule("A2A018 state-kind-changed", "state both E E E", "{name} was {old}, and is {new} now", mirror=SAME)
+OPERATION_REMOVED = define_rule("A2A002 operation-removed", "operation narrows E E E", "{name} was removed", mirror="operation-added")
+OPERATION_ADDED = define_rule("A2A009 operation-added", "operation none I I I", "{name} was added", mirror="operation-removed")
+PATH_CHANGED = define_rule("A2A003 operation-path-changed", "operation both E E E", "{name} no longer answers at {old}; it has {new}", mirror=ITSELF)
+METHOD_CHANGED = define_rule("A2A004 method-name-changed", "operation both E E E", "{name} is no longer called as {old}; it has {new}", mirror=ITSELF)
+STREAMING_CHANGED = define_rule("A2A005 streaming-changed", "operation both E E E", "{name} {new}", mirror=ITSELF)
+STATUS_CHANGED = define_rule("A2A006 status-code-changed", "operation both E E E", "{name}: {old} became {new}", mirror=ITSELF)
+REQUEST_REPLACED = define_rule("A2A007 request-type-replaced", "operation both E - E", "{name} takes {new} instead of {old}", mirror=ITSELF)
+RESPONSE_REPLACED = define_rule("A2A008 response-type-replaced", "operation both - E E", "{name} gives {new} instead of {old}", mirror=ITSELF)
+ERROR_REMOVED = define_rule("A2A014 error-removed", "operation none - W E", "the error {name} was removed", mirror="error-added")
+ERROR_ADDED = define_rule("A2A015 error-added", "operation none - I I", "the error {name} was added", mirror="error-removed")
+STEP_REMOVED = define_rule(
+    "A2A016 state-step-removed", "state narrows W I I", "a task in {old} can no longer become {new}", mirror="state-step-added"
+)
+STEP_ADDED = define_rule("A2A017 state-step-added", "state widens I W I", "a task in {old} can become {new} now", mirror="state-step-removed")
+STATE_CHANGED = define_rule("A2A018 state-kind-changed", "state both E E E", "{name} was {old}, and is {new} now", mirror=ITSELF)
 
 RULES = (
     OPERATION_REMOVED, OPERATION_ADDED, PATH_CHANGED, METHOD_CHANGED, STREAMING_CHANGED, STATUS_CHANGED, REQUEST_REPLACED, RESPONSE_REPLACED,
@@ -32,111 +34,115 @@ RULES = (
 _COLUMNS = ("code", "http", "grpc", "reason", "jsonrpc_status")
 
 
-class _Row(Protocol):
+class _TableRow(Protocol):
     @property
     def name(self) -> str: ...
     @property
     def place(self) -> Place: ...
 
 
-_R = TypeVar("_R", bound=_Row)
+_R = TypeVar("_R", bound=_TableRow)
 
 
-def compare_tables(old: Contract, new: Contract, is_same: Callable[[str, str, str], bool]) -> Iterator[Change]:
+def compare_tables(old: Contract, new: Contract, is_same: Callable[[str, str, str], bool]) -> Iterator[SchemaChange]:
     """Compare the tables of two contracts; ``is_same`` tells whether two types of a dialect are one."""
-    yield from _rows(old.operations, new.operations, (OPERATION_REMOVED, OPERATION_ADDED))
-    for before, after in _both(old.operations, new.operations):
-        yield from _operation(before, after, is_same)
-    yield from _rows(old.errors, new.errors, (ERROR_REMOVED, ERROR_ADDED))
-    yield from (change for rows in _both(old.errors, new.errors) for change in _error(*rows))
-    yield from (change for rows in _both(old.states, new.states) for change in _state(*rows))
+    yield from _compare_rows(old.operations, new.operations, (OPERATION_REMOVED, OPERATION_ADDED))
+    for before, after in _pair_rows(old.operations, new.operations):
+        yield from _compare_operation(before, after, is_same)
+    yield from _compare_rows(old.errors, new.errors, (ERROR_REMOVED, ERROR_ADDED))
+    yield from (change for rows in _pair_rows(old.errors, new.errors) for change in _compare_error(*rows))
+    yield from (change for rows in _pair_rows(old.states, new.states) for change in _compare_state(*rows))
 
 
-def _operation(old: Operation, new: Operation, is_same: Callable[[str, str, str], bool]) -> Iterator[Change]:
+def _compare_operation(old: Operation, new: Operation, is_same: Callable[[str, str, str], bool]) -> Iterator[SchemaChange]:
     if old.streams != new.streams:
-        yield _change(STREAMING_CHANGED, old, new, name=new.name, new="streams now" if new.streams else "no longer streams")
+        yield _build_change(STREAMING_CHANGED, old, new, name=new.name, new="streams now" if new.streams else "no longer streams")
     for call in old.calls:
         other = new.call(call.dialect)
         label = f"{new.name} in {call.dialect}"
         if other is None:
-            yield _change(OPERATION_REMOVED, old, new, name=label)
+            yield _build_change(OPERATION_REMOVED, old, new, name=label)
         else:
-            yield from _call(label, call, other, is_same)
+            yield from _compare_call(label, call, other, is_same)
     for call in new.calls:
         if old.call(call.dialect) is None:
-            yield _change(OPERATION_ADDED, old, new, name=f"{new.name} in {call.dialect}")
+            yield _build_change(OPERATION_ADDED, old, new, name=f"{new.name} in {call.dialect}")
 
 
-def _call(label: str, old: Call, new: Call, is_same: Callable[[str, str, str], bool]) -> Iterator[Change]:
+def _compare_call(label: str, old: Call, new: Call, is_same: Callable[[str, str, str], bool]) -> Iterator[SchemaChange]:
     places = ((old.place.file, old.place.pointer), (new.place.file, new.place.pointer))
     spoken = {new.method, *new.aliases}
     for method in (each for each in (old.method, *old.aliases) if each and each not in spoken):
-        yield Change(METHOD_CHANGED, *places, _words(name=label, old=method, new=_or_none(new.method)))
+        yield SchemaChange(METHOD_CHANGED, *places, _build_arguments(name=label, old=method, new=_or_nothing(new.method)))
     if old.grpc and old.grpc != new.grpc:
-        yield Change(METHOD_CHANGED, *places, _words(name=label, old=old.grpc, new=_or_none(new.grpc)))
+        yield SchemaChange(METHOD_CHANGED, *places, _build_arguments(name=label, old=old.grpc, new=_or_nothing(new.grpc)))
     routes = {(path.method, path.segments, path.verb): f"{path.method} {path.path}" for path in old.http}
     kept = {(path.method, path.segments, path.verb): f"{path.method} {path.path}" for path in new.http}
     for route in routes.keys() - kept.keys():
-        yield Change(PATH_CHANGED, *places, _words(name=label, old=routes[route], new=", ".join(kept.values()) or "no path"))
+        yield SchemaChange(PATH_CHANGED, *places, _build_arguments(name=label, old=routes[route], new=", ".join(kept.values()) or "no path"))
     for found, before, after in ((REQUEST_REPLACED, old.request, new.request), (RESPONSE_REPLACED, old.result, new.result)):
         if before != after and not (before and after and is_same(old.dialect, before, after)):
-            yield Change(found, *places, _words(name=label, old=_or_none(before), new=_or_none(after)))
+            yield SchemaChange(found, *places, _build_arguments(name=label, old=_or_nothing(before), new=_or_nothing(after)))
 
 
-def _error(old: ErrorRow, new: ErrorRow) -> Iterator[Change]:
+def _compare_error(old: ErrorRow, new: ErrorRow) -> Iterator[SchemaChange]:
     for dialect, columns in old.columns.items():
         for column in _COLUMNS:
             before, after = columns.get(column), new.columns.get(dialect, {}).get(column)
             if before is not None and before != after and dialect in new.columns:
-                yield _change(STATUS_CHANGED, old, new, name=f"{column} of {new.name} in {dialect}", old=str(before), new=str(after))
+                yield _build_change(STATUS_CHANGED, old, new, name=f"{column} of {new.name} in {dialect}", old=str(before), new=str(after))
 
 
-def _state(old: State, new: State) -> Iterator[Change]:
+def _compare_state(old: State, new: State) -> Iterator[SchemaChange]:
     if old.kind != new.kind:
-        yield _change(STATE_CHANGED, old, new, name=new.name, old=old.kind, new=new.kind)
+        yield _build_change(STATE_CHANGED, old, new, name=new.name, old=old.kind, new=new.kind)
     for gone in sorted(set(old.next) - set(new.next)):
-        yield _change(STEP_REMOVED, old, new, old=new.name, new=gone)
+        yield _build_change(STEP_REMOVED, old, new, old=new.name, new=gone)
     for added in sorted(set(new.next) - set(old.next)):
-        yield _change(STEP_ADDED, old, new, old=new.name, new=added)
+        yield _build_change(STEP_ADDED, old, new, old=new.name, new=added)
     for fact, words in (("accepts_messages", "open to messages"), ("cancelable", "cancelable")):
-        before, after = (fact in flags for flags in (_flags(old), _flags(new)))
+        before, after = (fact in flags for flags in (_list_flags(old), _list_flags(new)))
         if before != after:
             said = [words if each else f"not {words}" for each in (before, after)]
-            levels = None if before else Levels.of("I W I")
-            yield _change(STATE_CHANGED, old, new, name=new.name, old=said[0], new=said[1], levels=levels)
+            levels = None if before else ChangeLevels.parse("I W I")
+            yield _build_change(STATE_CHANGED, old, new, name=new.name, old=said[0], new=said[1], levels=levels)
 
 
-def _flags(state: State) -> set[str]:
+def _list_flags(state: State) -> set[str]:
     return {name for name, value in (("accepts_messages", state.accepts_messages), ("cancelable", state.cancelable)) if value}
 
 
-def _rows(old: Sequence[_R], new: Sequence[_R], rules: tuple[Rule, Rule]) -> Iterator[Change]:
-    before, after = _by_name(old), _by_name(new)
+def _compare_rows(old: Sequence[_R], new: Sequence[_R], rules: tuple[ChangeRule, ChangeRule]) -> Iterator[SchemaChange]:
+    before, after = _index_by_name(old), _index_by_name(new)
     ends = ("", "")
     for name in before.keys() - after.keys():
         row = before[name]
-        yield Change(rules[0], (row.place.file, row.place.pointer), (row.place.file, row.place.pointer.rpartition("/")[0]), _words(name=name))
+        yield SchemaChange(
+            rules[0], (row.place.file, row.place.pointer), (row.place.file, row.place.pointer.rpartition("/")[0]), _build_arguments(name=name)
+        )
     for name in after.keys() - before.keys():
         row = after[name]
-        yield Change(rules[1], ends, (row.place.file, row.place.pointer), _words(name=name))
+        yield SchemaChange(rules[1], ends, (row.place.file, row.place.pointer), _build_arguments(name=name))
 
 
-def _both(old: Sequence[_R], new: Sequence[_R]) -> Iterable[tuple[_R, _R]]:
-    before = _by_name(old)
-    return ((before[name], row) for name, row in _by_name(new).items() if name in before)
+def _pair_rows(old: Sequence[_R], new: Sequence[_R]) -> Iterable[tuple[_R, _R]]:
+    before = _index_by_name(old)
+    return ((before[name], row) for name, row in _index_by_name(new).items() if name in before)
 
 
-def _by_name(rows: Sequence[_R]) -> Mapping[str, _R]:
+def _index_by_name(rows: Sequence[_R]) -> Mapping[str, _R]:
     return {row.name: row for row in rows}
 
 
-def _change(found: Rule, old: _Row, new: _Row, /, *, levels: Levels | None = None, **words: str) -> Change:
-    return Change(found, (old.place.file, old.place.pointer), (new.place.file, new.place.pointer), _words(**words), adjusted=levels)
+def _build_change(rule: ChangeRule, old: _TableRow, new: _TableRow, /, *, levels: ChangeLevels | None = None, **arguments: str) -> SchemaChange:
+    return SchemaChange(
+        rule, (old.place.file, old.place.pointer), (new.place.file, new.place.pointer), _build_arguments(**arguments), level_override=levels
+    )
 
 
-def _words(**words: str) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(words.items()))
+def _build_arguments(**arguments: str) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(arguments.items()))
 
 
-def _or_none(text: str | None) -> str:
+def _or_nothing(text: str | None) -> str:
     return text or "nothing"

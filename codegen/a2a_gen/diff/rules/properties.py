@@ -5,43 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from a2a_gen.diff import members
-from a2a_gen.diff.change import Change, Focus, Found, Scene
-from a2a_gen.diff.rules.rule import SAME, Level, Levels, rule
+from a2a_gen.diff.change import ComparisonItem, Focus, RuleContext, SchemaChange
+from a2a_gen.diff.rules.rule import ITSELF, ChangeLevel, ChangeLevels, define_rule
 
-ADDED_OPTIONAL = rule(
+ADDED_OPTIONAL = define_rule(
     "A2A020 property-added-optional", "property none I I I", "{name} was added, and may be missing", mirror="property-removed-optional"
 )
-ADDED_TO_CLOSED = rule(
+ADDED_TO_CLOSED = define_rule(
     "A2A021 property-added-optional-to-closed", "property widens I E I", "{name} was added, and readers that know all members refuse it",
     mirror="property-removed-from-closed",
 )  # fmt: skip
-ADDED_REQUIRED = rule(
+ADDED_REQUIRED = define_rule(
     "A2A022 property-added-required", "property narrows E I E", "{name} was added, and must be there",
     "make it optional, or say what a reader puts in its place", mirror="property-removed-required",
 )  # fmt: skip
-ADDED_WITH_DEFAULT = rule(
+ADDED_WITH_DEFAULT = define_rule(
     "A2A023 property-added-required-with-default", "property narrows W I W", "{name} was added; readers fill it in where it is missing",
     "nothing, where readers are lenient; requests are read strictly", mirror="property-removed-required",
 )  # fmt: skip
-REMOVED_OPTIONAL = rule(
+REMOVED_OPTIONAL = define_rule(
     "A2A024 property-removed-optional", "property none W W E", "{name} was removed; it is ignored when it is sent",
     'mark it "deprecated" first, and reserve its name and number', mirror="property-added-optional",
 )  # fmt: skip
-REMOVED_REQUIRED = rule(
+REMOVED_REQUIRED = define_rule(
     "A2A025 property-removed-required", "property widens I E E", "{name} was removed, and was always there", mirror="property-added-required"
 )
-REMOVED_FROM_CLOSED = rule(
+REMOVED_FROM_CLOSED = define_rule(
     "A2A026 property-removed-from-closed", "property narrows E W E", "{name} was removed, and is refused now",
     mirror="property-added-optional-to-closed",
 )  # fmt: skip
-RENAMED = rule("A2A027 property-renamed", "property both E E E", "{old} is called {new} now", 'keep the old name in "x-a2a-aliases"', mirror=SAME)
-RENAMED_ALIAS = rule("A2A028 property-renamed-alias-kept", "property both I E E", "{old} is called {new} now; readers take both names", mirror=SAME)
-SHAPED = rule(
+RENAMED = define_rule(
+    "A2A027 property-renamed", "property both E E E", "{old} is called {new} now", 'keep the old name in "x-a2a-aliases"', mirror=ITSELF
+)
+RENAMED_ALIAS = define_rule(
+    "A2A028 property-renamed-alias-kept", "property both I E E", "{old} is called {new} now; readers take both names", mirror=ITSELF
+)
+SHAPED = define_rule(
     "A2A029 free-object-shaped", "property narrows E I W", "{name} was added to an object that was free, so it may have held something else",
     waiver="an object whose last named member goes takes more than before, which property-removed-optional says",
 )  # fmt: skip
-BECAME_REQUIRED = rule("A2A030 became-required", "property narrows E I E", "{name} must be there now", mirror="became-optional")
-BECAME_OPTIONAL = rule("A2A031 became-optional", "property widens I E E", "{name} may be missing now", mirror="became-required")
+BECAME_REQUIRED = define_rule("A2A030 became-required", "property narrows E I E", "{name} must be there now", mirror="became-optional")
+BECAME_OPTIONAL = define_rule("A2A031 became-optional", "property widens I E E", "{name} may be missing now", mirror="became-required")
 
 RULES = (
     ADDED_OPTIONAL, ADDED_TO_CLOSED, ADDED_REQUIRED, ADDED_WITH_DEFAULT, REMOVED_OPTIONAL, REMOVED_REQUIRED,
@@ -49,144 +53,159 @@ RULES = (
 )  # fmt: skip
 
 
-def compare_members(scene: Scene) -> Iterator[Found]:
+def compare_members(context: RuleContext) -> Iterator[ComparisonItem]:
     """Compare the members that are named on either side."""
-    old, new = scene.old.node, scene.new.node
-    renamed = _renamed(scene)
-    for name in dict.fromkeys((*members.names(old), *members.names(new))):
+    old, new = context.old.node, context.new.node
+    renamed = _find_renamed(context)
+    for name in dict.fromkeys((*members.list_names(old), *members.list_names(new))):
         if name in renamed or name in renamed.values():
             continue
-        before, after = members.spot_of(old, name), members.spot_of(new, name)
+        before, after = members.find_member(old, name), members.find_member(new, name)
         if before and after:
-            yield _descend(scene, name)
+            yield _build_child(context, name)
         elif after:
-            yield from _added(scene, name)
+            yield from _compare_added(context, name)
         else:
-            yield from _removed(scene, name)
+            yield from _compare_removed(context, name)
     for name, now in renamed.items():
-        kept = now in members.names(new) and name in _aliases(scene, now)
-        yield scene.change(
-            RENAMED_ALIAS if kept else RENAMED, "properties", now, focus=Focus(having=(name, now), without=(now, name)), old=name, new=now
+        kept = now in members.list_names(new) and name in _list_aliases(context, now)
+        yield context.build_change(
+            RENAMED_ALIAS if kept else RENAMED,
+            "properties",
+            now,
+            focus=Focus(present_members=(name, now), missing_members=(now, name)),
+            old=name,
+            new=now,
         )
-    yield from _required(scene, renamed)
+    yield from _compare_required(context, renamed)
 
 
-def _required(scene: Scene, renamed: Mapping[str, str]) -> Iterator[Change]:
-    old, new = scene.old.node, scene.new.node
-    both = {*members.names(old)} & {*members.names(new)}
-    nameless = (members.required(old) ^ members.required(new)) - {*members.names(old)} - {*members.names(new)}
+def _compare_required(context: RuleContext, renamed: Mapping[str, str]) -> Iterator[SchemaChange]:
+    old, new = context.old.node, context.new.node
+    both = {*members.list_names(old)} & {*members.list_names(new)}
+    nameless = (members.list_required(old) ^ members.list_required(new)) - {*members.list_names(old)} - {*members.list_names(new)}
     for name in sorted((both | nameless) - renamed.keys() - set(renamed.values())):
-        was, must = name in members.required(old), name in members.required(new)
+        was, must = name in members.list_required(old), name in members.list_required(new)
         if must and not was:
-            filled = members.fact(new, "x-a2a-read", name)
-            yield scene.change(BECAME_REQUIRED, "required", name=name, levels=Levels.of("W I W") if filled else None, focus=_lacking(name))
+            filled = members.has_entry(new, "x-a2a-read", name)
+            yield context.build_change(
+                BECAME_REQUIRED, "required", name=name, levels=ChangeLevels.parse("W I W") if filled else None, focus=_focus_without(name)
+            )
         elif was and not must:
-            filled = members.fact(old, "x-a2a-read", name)
-            yield scene.change(BECAME_OPTIONAL, "required", name=name, levels=Levels.of("I W W") if filled else None, focus=_lacking(name))
+            filled = members.has_entry(old, "x-a2a-read", name)
+            yield context.build_change(
+                BECAME_OPTIONAL, "required", name=name, levels=ChangeLevels.parse("I W W") if filled else None, focus=_focus_without(name)
+            )
 
 
-def _descend(scene: Scene, name: str) -> Found:
-    old = members.member(scene.trees[0], scene.old.node, name)
-    new = members.member(scene.trees[1], scene.new.node, name)
-    return scene.child(old, new, ("member", name), "properties", name)
+def _build_child(context: RuleContext, name: str) -> ComparisonItem:
+    old = members.build_member_node(context.trees[0], context.old.node, name)
+    new = members.build_member_node(context.trees[1], context.new.node, name)
+    return context.build_child(old, new, ("member", name), "properties", name)
 
 
-def _added(scene: Scene, name: str) -> Iterator[Found]:
-    before = members.member(scene.trees[0], scene.old.node, name)
-    must, knew = name in members.required(scene.new.node), name in members.required(scene.old.node)
+def _compare_added(context: RuleContext, name: str) -> Iterator[ComparisonItem]:
+    before = members.build_member_node(context.trees[0], context.old.node, name)
+    must, knew = name in members.list_required(context.new.node), name in members.list_required(context.old.node)
     if must and not knew:
-        filled = members.fact(scene.new.node, "x-a2a-read", name)
-        yield scene.change(ADDED_WITH_DEFAULT if filled else ADDED_REQUIRED, "properties", name, name=name, focus=_lacking(name))
+        filled = members.has_entry(context.new.node, "x-a2a-read", name)
+        yield context.build_change(ADDED_WITH_DEFAULT if filled else ADDED_REQUIRED, "properties", name, name=name, focus=_focus_without(name))
     if knew and not must:
-        yield scene.change(BECAME_OPTIONAL, "required", name=name, focus=_lacking(name))
+        yield context.build_change(BECAME_OPTIONAL, "required", name=name, focus=_focus_without(name))
     if before.is_impossible:
-        yield scene.change(ADDED_TO_CLOSED, "properties", name, name=name, focus=_holding(name))
-    elif not before.is_anything:
-        yield _descend(scene, name)
-    elif not members.names(scene.old.node):
-        yield from _shaped(scene, name)
+        yield context.build_change(ADDED_TO_CLOSED, "properties", name, name=name, focus=_focus_with(name))
+    elif not before.is_unconstrained:
+        yield _build_child(context, name)
+    elif not members.list_names(context.old.node):
+        yield from _compare_shaped(context, name)
     elif not must:
-        yield scene.change(ADDED_OPTIONAL, "properties", name, name=name)
+        yield context.build_change(ADDED_OPTIONAL, "properties", name, name=name)
 
 
-def _shaped(scene: Scene, name: str) -> Iterator[Change]:
-    if not members.member(scene.trees[1], scene.new.node, name).is_anything:
-        yield scene.change(SHAPED, "properties", name, name=name, focus=_holding(name))
+def _compare_shaped(context: RuleContext, name: str) -> Iterator[SchemaChange]:
+    if not members.build_member_node(context.trees[1], context.new.node, name).is_unconstrained:
+        yield context.build_change(SHAPED, "properties", name, name=name, focus=_focus_with(name))
 
 
-def _removed(scene: Scene, name: str) -> Iterator[Found]:
-    after = members.member(scene.trees[1], scene.new.node, name)
-    was, must = name in members.required(scene.old.node), name in members.required(scene.new.node)
-    softer = _softened(scene, name)
+def _compare_removed(context: RuleContext, name: str) -> Iterator[ComparisonItem]:
+    after = members.build_member_node(context.trees[1], context.new.node, name)
+    was, must = name in members.list_required(context.old.node), name in members.list_required(context.new.node)
+    softer = _soften_levels(context, name)
     if must and not was:
-        yield scene.change(BECAME_REQUIRED, "required", name=name, focus=_lacking(name))
+        yield context.build_change(BECAME_REQUIRED, "required", name=name, focus=_focus_without(name))
     if after.is_impossible:
-        levels = Levels(Level.ERROR, Level.ERROR if was else Level.WARNING, Level.ERROR)
-        yield scene.change(REMOVED_FROM_CLOSED, "properties", name, name=name, levels=softer or levels, focus=_holding(name))
+        levels = ChangeLevels(ChangeLevel.ERROR, ChangeLevel.ERROR if was else ChangeLevel.WARNING, ChangeLevel.ERROR)
+        yield context.build_change(REMOVED_FROM_CLOSED, "properties", name, name=name, levels=softer or levels, focus=_focus_with(name))
         if was:
-            yield scene.change(REMOVED_REQUIRED, "properties", name, name=name, levels=softer, focus=_lacking(name))
+            yield context.build_change(REMOVED_REQUIRED, "properties", name, name=name, levels=softer, focus=_focus_without(name))
     elif was and not must:
-        filled = members.fact(scene.old.node, "x-a2a-read", name)
-        yield scene.change(
+        filled = members.has_entry(context.old.node, "x-a2a-read", name)
+        yield context.build_change(
             REMOVED_REQUIRED,
             "properties",
             name,
             name=name,
-            levels=softer or (Levels.of("I W E") if filled else None),
-            focus=_lacking(name),
+            levels=softer or (ChangeLevels.parse("I W E") if filled else None),
+            focus=_focus_without(name),
         )
-    elif after.is_anything and not must:
-        yield scene.change(REMOVED_OPTIONAL, "properties", name, name=name, levels=softer)
-    if not after.is_impossible and not after.is_anything:
-        yield _descend(scene, name)
-    elif after.is_anything and not members.names(scene.new.node) and not members.member(scene.trees[0], scene.old.node, name).is_anything:
-        yield scene.change(REMOVED_OPTIONAL, "properties", name, name=name, levels=Levels.of("W E E"))
+    elif after.is_unconstrained and not must:
+        yield context.build_change(REMOVED_OPTIONAL, "properties", name, name=name, levels=softer)
+    if not after.is_impossible and not after.is_unconstrained:
+        yield _build_child(context, name)
+    elif (
+        after.is_unconstrained
+        and not members.list_names(context.new.node)
+        and not members.build_member_node(context.trees[0], context.old.node, name).is_unconstrained
+    ):
+        yield context.build_change(REMOVED_OPTIONAL, "properties", name, name=name, levels=ChangeLevels.parse("W E E"))
 
 
-def _lacking(name: str) -> Focus:
-    return Focus(without=(name, name))
+def _focus_without(name: str) -> Focus:
+    return Focus(missing_members=(name, name))
 
 
-def _holding(name: str) -> Focus:
-    return Focus(having=(name, name))
+def _focus_with(name: str) -> Focus:
+    return Focus(present_members=(name, name))
 
 
-def _softened(scene: Scene, name: str) -> Levels | None:
+def _soften_levels(context: RuleContext, name: str) -> ChangeLevels | None:
     """Whether the contract says that the name is given up for good."""
-    reserved = (value.get("properties") for value in scene.new.node.values("x-reserved") if isinstance(value, dict))
-    return Levels.of("I I E") if any(isinstance(each, list) and name in each for each in reserved) else None
+    reserved = (value.get("properties") for value in context.new.node.values("x-reserved") if isinstance(value, dict))
+    return ChangeLevels.parse("I I E") if any(isinstance(each, list) and name in each for each in reserved) else None
 
 
-def _aliases(scene: Scene, name: str) -> list[str]:
-    listed = members.member_fact(scene.new.node, name, "x-a2a-aliases")
+def _list_aliases(context: RuleContext, name: str) -> list[str]:
+    listed = members.get_member_keyword(context.new.node, name, "x-a2a-aliases")
     return [str(each) for each in listed] if isinstance(listed, list) else []
 
 
-def _renamed(scene: Scene) -> dict[str, str]:
+def _find_renamed(context: RuleContext) -> dict[str, str]:
     """Find members that have another name and are the same: by what the new one says, or by their number."""
-    old, new = scene.old.node, scene.new.node
-    gone = [name for name in members.names(old) if members.spot_of(new, name) is None]
-    added = [name for name in members.names(new) if members.spot_of(old, name) is None]
+    old, new = context.old.node, context.new.node
+    gone = [name for name in members.list_names(old) if members.find_member(new, name) is None]
+    added = [name for name in members.list_names(new) if members.find_member(old, name) is None]
     found: dict[str, str] = {}
     for name in added:
-        said = members.member_fact(new, name, "x-renamed-from")
-        before = [each for each in gone if each == said or each in _aliases(scene, name)]
-        number = proto_number(scene, 1, name)
-        before += [each for each in gone if number is not None and proto_number(scene, 0, each) == number and _is_same(scene, each, name)]
+        said = members.get_member_keyword(new, name, "x-renamed-from")
+        before = [each for each in gone if each == said or each in _list_aliases(context, name)]
+        number = get_proto_number(context, 1, name)
+        before += [
+            each for each in gone if number is not None and get_proto_number(context, 0, each) == number and _is_same_type(context, each, name)
+        ]
         if before and before[0] not in found:
             found[before[0]] = name
     return found
 
 
-def _is_same(scene: Scene, before: str, after: str) -> bool:
+def _is_same_type(context: RuleContext, before: str, after: str) -> bool:
     """Whether two members of one number have kinds in common: a number that means something else is taken again, not renamed."""
-    spots = members.spot_of(scene.old.node, before), members.spot_of(scene.new.node, after)
+    spots = members.find_member(context.old.node, before), members.find_member(context.new.node, after)
     said = [spot.members.get("type", spot.members.get("$ref")) for spot in spots if spot]
     return len(said) == 2 and said[0] == said[1]  # noqa: PLR2004 - both are there
 
 
-def proto_number(scene: Scene, side: int, name: str) -> int | None:
+def get_proto_number(context: RuleContext, side: int, name: str) -> int | None:
     """Read the number that a member has in the protocol buffer."""
-    said = members.member_fact((scene.old.node, scene.new.node)[side], name, "x-proto")
+    said = members.get_member_keyword((context.old.node, context.new.node)[side], name, "x-proto")
     number = said.get("number") if isinstance(said, dict) else None
     return number if isinstance(number, int) else None

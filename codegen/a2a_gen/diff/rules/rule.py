@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 
-class Level(IntEnum):
+class ChangeLevel(IntEnum):
     """How bad a finding is, the worst being the greatest."""
 
     NONE = 0
@@ -27,29 +27,29 @@ class Effect(Enum):
     BOTH = "both"
 
     @property
-    def narrows(self) -> bool:
+    def is_narrowing(self) -> bool:
         """Whether documents that were taken may now be refused."""
         return self in {Effect.NARROWS, Effect.BOTH}
 
     @property
-    def widens(self) -> bool:
+    def is_widening(self) -> bool:
         """Whether documents that were refused may now be taken."""
         return self in {Effect.WIDENS, Effect.BOTH}
 
 
-_LETTERS = {"E": Level.ERROR, "W": Level.WARNING, "I": Level.INFO, "-": Level.NONE}
+_LETTERS = {"E": ChangeLevel.ERROR, "W": ChangeLevel.WARNING, "I": ChangeLevel.INFO, "-": ChangeLevel.NONE}
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class ChangeLevels:
     """How bad a change is for those who read, those who write, and Python that is generated from it."""
 
-    read: Level
-    write: Level
-    source: Level
+    read: ChangeLevel
+    write: ChangeLevel
+    source: ChangeLevel
 
     @classmethod
-    def of(cls, letters: str) -> Levels:
+    def parse(cls, letters: str) -> ChangeLevels:
         """Read the three letters of the table, as in ``"E I W"``."""
         return cls(*(_LETTERS[letter] for letter in letters.split()))
 
@@ -61,7 +61,7 @@ class Levels:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ChangeRule:
     """One kind of change; ``mirror`` is the rule for the way back, or ``waiver`` says why there is none.
 
     ``says`` is told with the words of a change put in: ``{name}``, ``{old}``, ``{new}``.
@@ -71,29 +71,33 @@ class Rule:
     id: str
     area: str
     effect: Effect
-    levels: Levels
-    says: str
+    levels: ChangeLevels
+    message: str
     cure: str
     mirror: str = ""
     waiver: str = ""
 
 
-SAME = "itself"
+ITSELF = "itself"
 """As a mirror: the rule for the way back is the same rule."""
 
 
-def rule(label: str, facts: str, says: str, cure: str = "", *, mirror: str = "", waiver: str = "") -> Rule:
+def define_rule(label: str, facts: str, message: str, cure: str = "", *, mirror: str = "", waiver: str = "") -> ChangeRule:
     """Write a rule down: its code and id, and its area, its effect and its three letters, as in ``"property narrows E I E"``."""
     code, identity = label.split()
     area, effect, letters = facts.split(" ", 2)
-    mirror = identity if mirror == SAME else mirror
-    levels = Levels.of(letters)
-    usual = _KEPT if Effect(effect) is Effect.NONE and max(levels.read, levels.write, levels.source) > Level.INFO else _CURES[Effect(effect)]
-    return Rule(code, identity, area, Effect(effect), levels, says, cure or usual, mirror, waiver)
+    mirror = identity if mirror == ITSELF else mirror
+    levels = ChangeLevels.parse(letters)
+    usual = (
+        _DEFAULT_CURE
+        if Effect(effect) is Effect.NONE and max(levels.read, levels.write, levels.source) > ChangeLevel.INFO
+        else _CURES_BY_EFFECT[Effect(effect)]
+    )
+    return ChangeRule(code, identity, area, Effect(effect), levels, message, cure or usual, mirror, waiver)
 
 
-_KEPT = "keep it as it was, or make a new version of the contract"
-_CURES = {
+_DEFAULT_CURE = "keep it as it was, or make a new version of the contract"
+_CURES_BY_EFFECT = {
     Effect.NONE: "nothing needs to be done",
     Effect.NARROWS: "keep taking what was taken, or make a new version of the contract",
     Effect.WIDENS: "keep to what was promised, or make a new version of the contract",

@@ -16,7 +16,7 @@ from a2a_gen.diff.rules.operations import RULES as OPERATIONS
 from a2a_gen.diff.rules.presence import RULES as PRESENCE
 from a2a_gen.diff.rules.properties import RULES as PROPERTIES
 from a2a_gen.diff.rules.python import RULES as PYTHON
-from a2a_gen.diff.rules.rule import Rule
+from a2a_gen.diff.rules.rule import ChangeRule
 from a2a_gen.diff.rules.texts import RULES as TEXTS
 from a2a_gen.diff.rules.types import RULES as TYPES
 from a2a_gen.diff.rules.unions import RULES as UNIONS
@@ -25,6 +25,6 @@ _FAMILIES = (
     AGENTS, OPERATIONS, DEFINITIONS, PROPERTIES, TYPES, TEXTS, ENUMS, BOUNDS, UNIONS, PRESENCE, CLOSED, APPLICATORS, ANNOTATIONS, PYTHON,
 )  # fmt: skip
 
-TABLE: Mapping[str, Rule] = MappingProxyType(
+TABLE: Mapping[str, ChangeRule] = MappingProxyType(
     {rule.id: rule for rule in sorted((each for family in _FAMILIES for each in family), key=lambda each: each.code)}
 )

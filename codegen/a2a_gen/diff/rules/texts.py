@@ -5,44 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from a2a_gen.diff import value_set
-from a2a_gen.diff.change import Change, Scene
-from a2a_gen.diff.rules.rule import SAME, Levels, rule
+from a2a_gen.diff.change import RuleContext, SchemaChange
+from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, define_rule
 
-PATTERN_ADDED = rule("A2A063 pattern-added", "text narrows E I I", "texts must match {new} now", mirror="pattern-removed")
-PATTERN_REMOVED = rule("A2A068 pattern-removed", "text widens I E I", "texts need not match {old} any more", mirror="pattern-added")
-PATTERN_CHANGED = rule(
+PATTERN_ADDED = define_rule("A2A063 pattern-added", "text narrows E I I", "texts must match {new} now", mirror="pattern-removed")
+PATTERN_REMOVED = define_rule("A2A068 pattern-removed", "text widens I E I", "texts need not match {old} any more", mirror="pattern-added")
+PATTERN_CHANGED = define_rule(
     "A2A069 pattern-changed",
     "text both E E I",
     "the pattern {old} became {new}; whether one takes what the other takes is not decided",
-    mirror=SAME,
+    mirror=ITSELF,
 )
-FORMAT_CHANGED = rule("A2A043 format-changed", "text both W W W", "the format {old} became {new}", mirror=SAME)
-ENCODING_CHANGED = rule("A2A044 content-encoding-changed", "text both E E E", "the encoding {old} became {new}", mirror=SAME)
+FORMAT_CHANGED = define_rule("A2A043 format-changed", "text both W W W", "the format {old} became {new}", mirror=ITSELF)
+ENCODING_CHANGED = define_rule("A2A044 content-encoding-changed", "text both E E E", "the encoding {old} became {new}", mirror=ITSELF)
 
 RULES = (PATTERN_ADDED, PATTERN_REMOVED, PATTERN_CHANGED, FORMAT_CHANGED, ENCODING_CHANGED)
 
-_AS_PYTHON_TYPE = frozenset({"date-time", "date", "time", "duration", "uuid", "byte", "binary"})
+_PYTHON_TYPE_FORMATS = frozenset({"date-time", "date", "time", "duration", "uuid", "byte", "binary"})
 
 
-def compare_text(scene: Scene) -> Iterator[Change]:
+def compare_text(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare what texts must look like."""
-    old, new = (value_set.patterns(atom.node) for atom in (scene.old, scene.new))
+    old, new = (value_set.get_patterns(atom.node) for atom in (context.old, context.new))
     gone, added = ", ".join(sorted(old - new)), ", ".join(sorted(new - old))
     if gone and added:
-        yield scene.change(PATTERN_CHANGED, "pattern", old=gone, new=added)
+        yield context.build_change(PATTERN_CHANGED, "pattern", old=gone, new=added)
     elif added:
-        yield scene.change(PATTERN_ADDED, "pattern", new=added)
+        yield context.build_change(PATTERN_ADDED, "pattern", new=added)
     elif gone:
-        yield scene.change(PATTERN_REMOVED, "pattern", old=gone)
-    formats = _said(scene, "format")
+        yield context.build_change(PATTERN_REMOVED, "pattern", old=gone)
+    formats = _get_keyword_texts(context, "format")
     if formats[0] != formats[1]:
-        levels = Levels.of("E E E") if _AS_PYTHON_TYPE & set(", ".join(formats).split(", ")) else None
-        yield scene.change(FORMAT_CHANGED, "format", old=formats[0], new=formats[1], levels=levels)
-    encodings = _said(scene, "contentEncoding")
+        levels = ChangeLevels.parse("E E E") if _PYTHON_TYPE_FORMATS & set(", ".join(formats).split(", ")) else None
+        yield context.build_change(FORMAT_CHANGED, "format", old=formats[0], new=formats[1], levels=levels)
+    encodings = _get_keyword_texts(context, "contentEncoding")
     if encodings[0] != encodings[1]:
-        yield scene.change(ENCODING_CHANGED, "contentEncoding", old=encodings[0], new=encodings[1])
+        yield context.build_change(ENCODING_CHANGED, "contentEncoding", old=encodings[0], new=encodings[1])
 
 
-def _said(scene: Scene, keyword: str) -> tuple[str, str]:
-    old, new = (", ".join(sorted({str(value) for value in atom.node.values(keyword)})) or "none" for atom in (scene.old, scene.new))
+def _get_keyword_texts(context: RuleContext, keyword: str) -> tuple[str, str]:
+    old, new = (", ".join(sorted({str(value) for value in atom.node.values(keyword)})) or "none" for atom in (context.old, context.new))
     return old, new

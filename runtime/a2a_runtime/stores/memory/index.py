@@ -17,11 +17,11 @@ from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Artifact, Task
 from a2a_runtime import lifecycle
-from a2a_runtime.caller import Scope
-from a2a_runtime.clock import Clock, moment
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.clock import Clock, to_datetime
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.changes import ChunkRow
-from a2a_runtime.stores.fragments import NO_MEMBERS, Chunk, Pieces
+from a2a_runtime.stores.fragments import EMPTY_OBJECT, Chunk, TaskFragments
 from a2a_runtime.stores.models import LoggedEvent, NewTask, StoredTask
 
 # A task in memory.
@@ -30,11 +30,11 @@ from a2a_runtime.stores.models import LoggedEvent, NewTask, StoredTask
 # many tasks that are over are tuples of plain values, at which the garbage collector soon stops to look.
 #
 
-Said: TypeAlias = tuple[int, bytes]
+TimedMessage: TypeAlias = tuple[int, bytes]
 """A message, and before it when it came."""
 
 
-class Row:
+class MemoryTask:
     """One task. ``older`` and ``newer`` are its neighbours in its conversation.
 
     ``moved`` is the number of its last change of state among those of all tasks: negative when a newer task has its wire id, 0 when the task is gone.
@@ -51,9 +51,9 @@ class Row:
         "key",
         "last_seq",
         "metadata",
-        "moved",
         "newer",
         "older",
+        "position",
         "process",
         "scope",
         "skill",
@@ -64,41 +64,41 @@ class Row:
         "wire_id",
     )
 
-    def __init__(self, scope: Scope, key: str, wire_id: str, new: NewTask) -> None:
+    def __init__(self, scope: TaskScope, key: str, wire_id: str, new: NewTask) -> None:
         self.scope, self.key, self.wire_id = scope, key, wire_id
         self.context_id, self.skill, self.dialect = new.context_id, new.skill, new.dialect
         self.state: State = INITIAL
-        self.status_at = self.moved = 0
-        self.older: Row | None = None
-        self.newer: Row | None = None
+        self.status_at = self.position = 0
+        self.older: MemoryTask | None = None
+        self.newer: MemoryTask | None = None
         self.version = self.last_seq = 1
         self.process = new.process
         self.epoch = 0 if new.process is None else 1
         self.cancel_requested = False
         self.events: list[LoggedEvent] | None = []  # None: no longer kept
-        self.status, self.metadata = b"", NO_MEMBERS
-        self.history: tuple[Said, ...] = ()
+        self.status, self.metadata = b"", EMPTY_OBJECT
+        self.history: tuple[TimedMessage, ...] = ()
         self.artifacts: dict[str, list[Chunk]] | tuple[bytes, ...] = {}  # packed: each of them whole
 
-    def write(self, chunk: ChunkRow) -> None:
+    def write_chunk(self, chunk: ChunkRow) -> None:
         """Put a chunk where it belongs; an artifact that is replaced keeps its place."""
         artifacts = self.artifacts
         if isinstance(artifacts, tuple):
-            artifacts = self.artifacts = dict(map(_unpacked, artifacts))
+            artifacts = self.artifacts = dict(map(_unpack_artifact, artifacts))
         if chunk.replaces:
             artifacts[chunk.artifact_id] = [chunk.chunk]
         else:
             artifacts.setdefault(chunk.artifact_id, []).append(chunk.chunk)
 
-    def pack(self) -> None:
+    def pack_artifacts(self) -> None:
         """Make the content small: it will hardly change any more."""
-        self.artifacts = tuple(self._whole_artifacts())
+        self.artifacts = tuple(self._encode_artifacts())
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Let go of the content."""
         self.history, self.artifacts, self.events = (), (), None
 
-    def view(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
+    def to_stored_task(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Show the task as it is now."""
         return StoredTask(
             key=self.key,
@@ -113,23 +113,25 @@ class Row:
             epoch=self.epoch,
             process=self.process,
             cancel_requested=self.cancel_requested,
-            updated_at=moment(self.status_at),
-            task=Encoded.raw(Task, self._body(history_length, include_artifacts=include_artifacts)),
+            updated_at=to_datetime(self.status_at),
+            task=Encoded.raw(Task, self._encode_task(history_length, include_artifacts=include_artifacts)),
         )
 
-    def _body(self, history_length: int | None, *, include_artifacts: bool) -> bytes:
-        history = fragments.newest([body for _, body in self.history], history_length)
-        artifacts = self._whole_artifacts() if include_artifacts else ()
-        return fragments.task(fragments.ids(self.wire_id, self.context_id), Pieces(self.status, artifacts, history, self.metadata))
+    def _encode_task(self, history_length: int | None, *, include_artifacts: bool) -> bytes:
+        history = fragments.select_newest([body for _, body in self.history], history_length)
+        artifacts = self._encode_artifacts() if include_artifacts else ()
+        return fragments.encode_task(
+            fragments.encode_ids(self.wire_id, self.context_id), TaskFragments(self.status, artifacts, history, self.metadata)
+        )
 
-    def _whole_artifacts(self) -> Sequence[bytes]:
+    def _encode_artifacts(self) -> Sequence[bytes]:
         artifacts = self.artifacts
-        return artifacts if isinstance(artifacts, tuple) else [fragments.artifact(name, chunks) for name, chunks in artifacts.items()]
+        return artifacts if isinstance(artifacts, tuple) else [fragments.encode_artifact(name, chunks) for name, chunks in artifacts.items()]
 
 
-def _unpacked(whole: bytes) -> tuple[str, list[Chunk]]:
+def _unpack_artifact(whole: bytes) -> tuple[str, list[Chunk]]:
     artifact = Artifact.model_validate_json(whole)
-    return artifact.artifact_id, [fragments.chunk(artifact)]
+    return artifact.artifact_id, [fragments.encode_chunk(artifact)]
 
 
 # Tasks in the order of their last change of state, for lists that begin with the newest.
@@ -139,63 +141,63 @@ def _unpacked(whole: bytes) -> tuple[str, list[Chunk]]:
 # So a change costs one append, a page costs its own length, and an entry costs sixteen bytes.
 #
 
-_SLACK = 64
+_MAX_STALE_SLACK = 64
 
 
 class Timeline:
     """Rows by the numbers of their last moves."""
 
-    __slots__ = ("_left", "_moves", "_rows", "size")
+    __slots__ = ("_positions", "_stale_count", "_tasks", "size")
 
     def __init__(self) -> None:
-        self._moves = array("q")
-        self._rows: list[Row] = []
-        self._left = 0
+        self._positions = array("q")
+        self._tasks: list[MemoryTask] = []
+        self._stale_count = 0
         self.size = 0
 
-    def add(self, row: Row) -> None:
+    def add(self, row: MemoryTask) -> None:
         """Put a row to the end."""
-        if self._left > self.size + _SLACK:
-            self._throw_out()
-        self._moves.append(row.moved)
-        self._rows.append(row)
+        if self._stale_count > self.size + _MAX_STALE_SLACK:
+            self._compact()
+        self._positions.append(row.position)
+        self._tasks.append(row)
         self.size += 1
 
-    def leave(self) -> None:
+    def mark_stale(self) -> None:
         """Note that a row has got another number, and its entry here counts no more."""
         self.size -= 1
-        self._left += 1
+        self._stale_count += 1
 
-    def newest_first(self, before: int | None = None) -> Iterator[Row]:
+    def iter_newest_first(self, before: int | None = None) -> Iterator[MemoryTask]:
         """Go through the rows, from the end or from before a number."""
-        at = len(self._moves) if before is None else bisect_left(self._moves, before)
+        at = len(self._positions) if before is None else bisect_left(self._positions, before)
         for index in range(at - 1, -1, -1):
-            row = self._rows[index]
-            if row.moved == self._moves[index]:
+            row = self._tasks[index]
+            if row.position == self._positions[index]:
                 yield row
 
-    def _throw_out(self) -> None:
-        rows = [row for moved, row in zip(self._moves, self._rows, strict=True) if row.moved == moved]
-        self._rows, self._left = rows, 0
-        self._moves = array("q", [row.moved for row in rows])
+    def _compact(self) -> None:
+        rows = [row for moved, row in zip(self._positions, self._tasks, strict=True) if row.position == moved]
+        self._tasks, self._stale_count = rows, 0
+        self._positions = array("q", [row.position for row in rows])
 
 
 _KEY_BITS = 60  # four less than a key has room for, which no process counts through
 
 
-class Room:
+class ScopeIndex:
     """The tasks of one scope."""
 
     __slots__ = ("by_context", "by_state", "by_wire_id", "scope", "timeline")
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: TaskScope) -> None:
         self.scope = scope
-        self.by_wire_id: dict[str, Row] = {}
-        self.by_context: dict[str, Row] = {}  # the newest task; the others follow from it
+        self.by_wire_id: dict[str, MemoryTask] = {}
+        self.by_context: dict[str, MemoryTask] = {}  # the newest task; the others follow from it
         self.by_state: dict[State, Timeline] = {}
         self.timeline = Timeline()
 
-    def of_state(self, state: State) -> Timeline:
+    def get_timeline(self, state: State) -> Timeline:
         """Find the tasks in one state."""
         timeline = self.by_state.get(state)
         if timeline is None:
@@ -203,21 +205,21 @@ class Room:
         return timeline
 
 
-class Shelf:
+class TaskIndex:
     """The tasks of all scopes."""
 
     def __init__(self, clock: Clock, *, finished_logs: int) -> None:
-        self.rows: dict[str, Row] = {}
-        self.rooms: dict[Scope, Room] = {}
-        self.active: dict[str, Row] = {}
-        self._ended: deque[Row] = deque()
-        self._logs: deque[Row] = deque()
-        self._finished_logs = finished_logs
+        self.tasks: dict[str, MemoryTask] = {}
+        self.scopes: dict[TaskScope, ScopeIndex] = {}
+        self.active: dict[str, MemoryTask] = {}
+        self._ended: deque[MemoryTask] = deque()
+        self._logs: deque[MemoryTask] = deque()
+        self._max_finished_logs = finished_logs
         self._clock = clock
         self._now = 0
-        self._moves, self._keys = count(1), count(randbits(_KEY_BITS))
+        self._positions, self._keys = count(1), count(randbits(_KEY_BITS))
 
-    def now(self) -> int:
+    def now_millis(self) -> int:
         """Say what time it is, and never an earlier one than before: the order of moves is the order of times."""
         self._now = max(self._now, self._clock.millis())
         return self._now
@@ -226,80 +228,80 @@ class Shelf:
         """Make the key of a new task: it sorts by age, and is not one of an earlier life of this process."""
         return f"{next(self._keys):016x}"
 
-    def find(self, scope: Scope, wire_id: str) -> Row | None:
+    def find(self, scope: TaskScope, wire_id: str) -> MemoryTask | None:
         """Find a task by what its client calls it."""
-        room = self.rooms.get(scope)
+        room = self.scopes.get(scope)
         return None if room is None else room.by_wire_id.get(wire_id)
 
-    def in_context(self, scope: Scope, context_id: str) -> list[Row]:
+    def find_in_context(self, scope: TaskScope, context_id: str) -> list[MemoryTask]:
         """Find the tasks of a conversation, oldest first."""
-        room = self.rooms.get(scope)
+        room = self.scopes.get(scope)
         row = None if room is None else room.by_context.get(context_id)
-        found: list[Row] = []
+        found: list[MemoryTask] = []
         while row is not None:
             found.append(row)
             row = row.older
         found.reverse()
         return found
 
-    def add(self, row: Row, at: int) -> None:
+    def add(self, row: MemoryTask, at: int) -> None:
         """Put a new task on the shelf; one that had its wire id before is found by its key only."""
-        room = self.rooms.get(row.scope)
+        room = self.scopes.get(row.scope)
         if room is None:
-            room = self.rooms[row.scope] = Room(row.scope)
+            room = self.scopes[row.scope] = ScopeIndex(row.scope)
         row.scope = room.scope  # one object for all of its tasks
         before = room.by_wire_id.get(row.wire_id)
         if before is not None:
-            self._leave_lists(room, before)
-            before.moved = -before.moved
-        self.rows[row.key] = row
+            self._mark_stale(room, before)
+            before.position = -before.position
+        self.tasks[row.key] = row
         room.by_wire_id[row.wire_id] = row
         row.older = room.by_context.get(row.context_id)
         if row.older is not None:
             row.older.newer = row
         room.by_context[row.context_id] = row
         self.active[row.key] = row
-        row.moved, row.status_at = next(self._moves), at
+        row.position, row.status_at = next(self._positions), at
         room.timeline.add(row)
-        room.of_state(row.state).add(row)
+        room.get_timeline(row.state).add(row)
 
-    def move(self, row: Row, state: State, at: int) -> None:
+    def change_state(self, row: MemoryTask, state: State, at: int) -> None:
         """Take note that a task has come into a state."""
-        room = self.rooms[row.scope]
-        self._leave_lists(room, row)
-        row.moved, row.status_at, row.state = next(self._moves), at, state
+        room = self.scopes[row.scope]
+        self._mark_stale(room, row)
+        row.position, row.status_at, row.state = next(self._positions), at, state
         room.timeline.add(row)
-        room.of_state(state).add(row)
+        room.get_timeline(state).add(row)
         if state in lifecycle.ACTIVE:
             self.active[row.key] = row
         else:
             self.active.pop(row.key, None)
         if state in lifecycle.TERMINAL:
             self._ended.append(row)
-            self._keep_log(row)
+            self._retain_log(row)
 
-    def _keep_log(self, row: Row) -> None:
+    def _retain_log(self, row: MemoryTask) -> None:
         self._logs.append(row)
-        if len(self._logs) > self._finished_logs:
+        if len(self._logs) > self._max_finished_logs:
             self._logs.popleft().events = None
 
-    def remove(self, row: Row) -> None:
+    def remove(self, row: MemoryTask) -> None:
         """Take a task off the shelf."""
-        room = self.rooms[row.scope]
-        del self.rows[row.key]
+        room = self.scopes[row.scope]
+        del self.tasks[row.key]
         self.active.pop(row.key, None)
         if room.by_wire_id.get(row.wire_id) is row:
             del room.by_wire_id[row.wire_id]
-        self._leave_context(room, row)
-        if row.moved > 0:
-            self._leave_lists(room, row)
-        row.moved = 0
-        row.forget()
+        self._unlink_from_context(room, row)
+        if row.position > 0:
+            self._mark_stale(room, row)
+        row.position = 0
+        row.clear()
         if not room.by_context:
-            del self.rooms[row.scope]
+            del self.scopes[row.scope]
 
     @staticmethod
-    def _leave_context(room: Room, row: Row) -> None:
+    def _unlink_from_context(room: ScopeIndex, row: MemoryTask) -> None:
         older, newer = row.older, row.newer
         row.older = row.newer = None
         if older is not None:
@@ -312,22 +314,22 @@ class Shelf:
             del room.by_context[row.context_id]
 
     @staticmethod
-    def _leave_lists(room: Room, row: Row) -> None:
-        room.timeline.leave()
-        room.by_state[row.state].leave()
+    def _mark_stale(room: ScopeIndex, row: MemoryTask) -> None:
+        room.timeline.mark_stale()
+        room.by_state[row.state].mark_stale()
 
-    def take_ended(self, latest: int | None, may_go: Callable[[Row], bool]) -> Row | None:
+    def pop_ended(self, ended_by_millis: int | None, can_delete: Callable[[MemoryTask], bool]) -> MemoryTask | None:
         """Find the task that ended longest ago, of those that ended by then and may go; it stays on the shelf, but is not found here again."""
-        stays: list[Row] = []
+        stays: list[MemoryTask] = []
         found = None
         while self._ended and found is None:
             row = self._ended.popleft()
-            if not row.moved:
+            if not row.position:
                 continue
-            if latest is not None and row.status_at > latest:
+            if ended_by_millis is not None and row.status_at > ended_by_millis:
                 stays.append(row)
                 break
-            if may_go(row):
+            if can_delete(row):
                 found = row
             else:
                 stays.append(row)

@@ -9,25 +9,25 @@ from operator import itemgetter
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.caller import Scope
-from a2a_runtime.counters import Counts
-from a2a_runtime.ids import Ids
-from a2a_runtime.stores.base import DEFAULTS, StoreOptions
-from a2a_runtime.stores.memory.index import Row, Said, Shelf
-from a2a_runtime.stores.models import Idempotency, LoggedEvent, PushFailure, Record, RecordKind
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.counters import MemoryCounter
+from a2a_runtime.ids import IdGenerator
+from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
+from a2a_runtime.stores.memory.index import MemoryTask, TaskIndex, TimedMessage
+from a2a_runtime.stores.models import IdempotencyKey, LoggedEvent, PushFailure, RecordKind, ReplayRecord
 
 
 @dataclass(slots=True)
-class Mailbox:
+class PushQueue:
     """A push configuration, and the events that wait for it; attempts and time are those of the first one."""
 
-    row: Row
+    task: MemoryTask
     config: TaskPushNotificationConfig
     dialect: str
     failure: PushFailure | None = None
-    waiting: deque[tuple[int, LoggedEvent]] = field(default_factory=deque)
+    pending: deque[tuple[int, LoggedEvent]] = field(default_factory=deque)
     attempts: int = 0
-    next_at: int = 0
+    due_at_millis: int = 0
 
 
 @dataclass(slots=True)
@@ -35,91 +35,91 @@ class Conversation:
     """What a conversation has beside its tasks: data, and messages that outlived their tasks."""
 
     data: bytes | None = None
-    updated_at: int = 0
-    turns: list[Said] = field(default_factory=list)
+    updated_at_millis: int = 0
+    messages: list[TimedMessage] = field(default_factory=list)
 
 
-Promise = tuple[Scope, str, str]
+ScopedKey = tuple[TaskScope, str, str]
 
-when = itemgetter(0)
+message_time = itemgetter(0)
 """When a message came: what a conversation is sorted by."""
 
 
 class MemoryBase:
     """The state of a memory store. Calls never wait for anything, so the event loop itself makes each of them atomic."""
 
-    def __init__(self, options: StoreOptions = DEFAULTS) -> None:
+    def __init__(self, options: StoreOptions = DEFAULT_OPTIONS) -> None:
         self._options = options
-        self._ids = Ids(options.clock)
-        self._shelf = Shelf(options.clock, finished_logs=options.finished_logs)
-        self._promises: dict[Promise, tuple[Row, bytes]] = {}
-        self._promises_of: dict[str, list[Promise]] = {}
-        self._records: dict[str, dict[tuple[RecordKind, str], Record]] = {}
-        self._mailboxes: dict[str, dict[str, Mailbox]] = {}
-        self._waiting: dict[tuple[str, str], Mailbox] = {}
-        self._deliveries = 0
-        self._conversations: dict[tuple[Scope, str], Conversation] = {}
+        self._ids = IdGenerator(options.clock)
+        self._index = TaskIndex(options.clock, finished_logs=options.max_finished_logs)
+        self._idempotency_keys: dict[ScopedKey, tuple[MemoryTask, bytes]] = {}
+        self._idempotency_keys_by_task: dict[str, list[ScopedKey]] = {}
+        self._records: dict[str, dict[tuple[RecordKind, str], ReplayRecord]] = {}
+        self._push_queues: dict[str, dict[str, PushQueue]] = {}
+        self._pending_queues: dict[tuple[str, str], PushQueue] = {}
+        self._last_delivery_id = 0
+        self._conversations: dict[tuple[TaskScope, str], Conversation] = {}
         self._processes: dict[str, int] = {}
-        self._cancels: dict[str, Row] = {}
-        self._counts = Counts(options.clock)
+        self._cancels: dict[str, MemoryTask] = {}
+        self._counts = MemoryCounter(options.clock)
 
-    def _need(self, scope: Scope, wire_id: str) -> Row:
-        row = self._shelf.find(scope, wire_id)
+    def _require_task(self, scope: TaskScope, wire_id: str) -> MemoryTask:
+        row = self._index.find(scope, wire_id)
         if row is None:
             raise TaskNotFoundError(details={"task_id": wire_id})
         return row
 
-    def _promised(self, scope: Scope, promise: Idempotency) -> tuple[Row, bytes] | None:
-        return self._promises.get((scope, promise.context_id, promise.key))
+    def _find_idempotency_key(self, scope: TaskScope, promise: IdempotencyKey) -> tuple[MemoryTask, bytes] | None:
+        return self._idempotency_keys.get((scope, promise.context_id, promise.key))
 
-    def _promise(self, row: Row, promise: Idempotency) -> None:
+    def _add_idempotency_key(self, row: MemoryTask, promise: IdempotencyKey) -> None:
         name = (row.scope, promise.context_id, promise.key)
-        self._promises[name] = (row, promise.request_hash)
-        self._promises_of.setdefault(row.key, []).append(name)
+        self._idempotency_keys[name] = (row, promise.request_hash)
+        self._idempotency_keys_by_task.setdefault(row.key, []).append(name)
 
-    def _post(self, row: Row, events: Sequence[LoggedEvent]) -> None:
+    def _enqueue_events(self, row: MemoryTask, events: Sequence[LoggedEvent]) -> None:
         if not events:  # who is in `_waiting` has something that waits
             return
-        for config_id, mailbox in self._mailboxes.get(row.key, {}).items():
+        for config_id, mailbox in self._push_queues.get(row.key, {}).items():
             if mailbox.failure is not None:
                 continue
             for event in events:
-                self._deliveries += 1
-                mailbox.waiting.append((self._deliveries, event))
-            self._waiting[row.key, config_id] = mailbox
+                self._last_delivery_id += 1
+                mailbox.pending.append((self._last_delivery_id, event))
+            self._pending_queues[row.key, config_id] = mailbox
 
-    def _subscribe(self, row: Row, wanted: TaskPushNotificationConfig, dialect: str) -> TaskPushNotificationConfig:
+    def _put_config(self, row: MemoryTask, wanted: TaskPushNotificationConfig, dialect: str) -> TaskPushNotificationConfig:
         config_id = wanted.id or self._ids.new()
         config = wanted.model_copy(update={"id": config_id, "task_id": row.wire_id})
-        mailbox = self._mailboxes.setdefault(row.key, {}).setdefault(config_id, Mailbox(row, config, dialect))
+        mailbox = self._push_queues.setdefault(row.key, {}).setdefault(config_id, PushQueue(row, config, dialect))
         mailbox.config, mailbox.dialect, mailbox.failure = config, dialect, None
         return config
 
-    def _is_delivered(self, row: Row) -> bool:
-        return not any(mailbox.waiting for mailbox in self._mailboxes.get(row.key, {}).values())
+    def _is_delivered(self, row: MemoryTask) -> bool:
+        return not any(mailbox.pending for mailbox in self._push_queues.get(row.key, {}).values())
 
-    def _drop(self, row: Row) -> None:
-        for name in self._promises_of.pop(row.key, ()):
-            del self._promises[name]
-        for config_id in self._mailboxes.pop(row.key, {}):
-            self._waiting.pop((row.key, config_id), None)
+    def _delete(self, row: MemoryTask) -> None:
+        for name in self._idempotency_keys_by_task.pop(row.key, ()):
+            del self._idempotency_keys[name]
+        for config_id in self._push_queues.pop(row.key, {}):
+            self._pending_queues.pop((row.key, config_id), None)
         self._records.pop(row.key, None)
         self._cancels.pop(row.key, None)
-        self._shelf.remove(row)
+        self._index.remove(row)
 
-    def _outlive(self, row: Row) -> None:
+    def _expire(self, row: MemoryTask) -> None:
         """Let a task go, but keep those of its messages that its conversation still needs."""
-        recent = self._options.expired(self._options.conversation)
+        recent = self._options.cutoff_millis(self._options.conversation_retention_seconds)
         kept = [(at, body) for at, body in row.history if at > recent]
         if kept:
-            conversation = self._touched(row.scope, row.context_id)
-            conversation.turns = sorted([*conversation.turns, *kept], key=when)[-self._options.conversation_limit :]
-        self._drop(row)
+            conversation = self._touch_conversation(row.scope, row.context_id)
+            conversation.messages = sorted([*conversation.messages, *kept], key=message_time)[-self._options.max_conversation_messages :]
+        self._delete(row)
 
-    def _touched(self, scope: Scope, context_id: str) -> Conversation:
+    def _touch_conversation(self, scope: TaskScope, context_id: str) -> Conversation:
         """Get what a conversation has beside its tasks; of too many conversations, the one that was not touched for longest goes."""
         conversation = self._conversations.pop((scope, context_id), None) or Conversation()
         self._conversations[scope, context_id] = conversation
-        if len(self._conversations) > self._options.capacity:
+        if len(self._conversations) > self._options.max_tasks:
             del self._conversations[next(iter(self._conversations))]
         return conversation

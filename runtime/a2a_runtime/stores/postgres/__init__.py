@@ -1,8 +1,8 @@
 """The store in Postgres, its doorbell, and the upgrade of its schema."""
 
-from a2a_runtime.stores.postgres.notifier import PostgresDoorbell
+from a2a_runtime.stores.postgres.notifier import PostgresNotifier
 from a2a_runtime.stores.postgres.pool import PoolSettings
 from a2a_runtime.stores.postgres.schema import upgrade
 from a2a_runtime.stores.postgres.store import PostgresStore
 
-__all__ = ["PoolSettings", "PostgresDoorbell", "PostgresStore", "upgrade"]
+__all__ = ["PoolSettings", "PostgresNotifier", "PostgresStore", "upgrade"]

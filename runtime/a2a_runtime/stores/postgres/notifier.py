@@ -15,20 +15,20 @@ from contextlib import suppress
 
 import asyncpg
 
-from a2a_runtime.streams.notifier import Hearer
+from a2a_runtime.streams.notifier import NotificationListener
 
 CHANNEL = "a2a_doorbell"
-_EVERYTHING = "*"
-_LARGEST_PAYLOAD = 7_900  # the server refuses 8,000 bytes and more
-_MOST_KEYS = 2_000  # beyond that, looking everywhere is cheaper than naming tasks
+_ALL_KEYS = "*"
+_MAX_PAYLOAD_BYTES = 7_900  # the server refuses 8,000 bytes and more
+_MAX_PENDING_KEYS = 2_000  # beyond that, looking everywhere is cheaper than naming tasks
 
 # The last one is how the driver says that the server's farewell has come, but not yet the end of the stream.
-_BROKEN = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+_CONNECTION_ERRORS = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 _log = logging.getLogger(__name__)
 
 
-class PostgresDoorbell:
+class PostgresNotifier:
     """Rings in every other process that listens on the same database."""
 
     def __init__(self, dsn: str, *, check_seconds: float = 5.0, retry_seconds: float = 0.2) -> None:
@@ -36,36 +36,36 @@ class PostgresDoorbell:
         self._check_seconds = check_seconds
         self._retry_seconds = retry_seconds
         self._pending: set[str] = set()
-        self._rung = asyncio.Event()
+        self._wake_up = asyncio.Event()
 
-    def ring(self, keys: Iterable[str]) -> None:
+    def notify(self, keys: Iterable[str]) -> None:
         """Note the keys for the next notification."""
         self._pending.update(keys)
-        if len(self._pending) > _MOST_KEYS:
-            self._pending = {_EVERYTHING}
-        self._rung.set()
+        if len(self._pending) > _MAX_PENDING_KEYS:
+            self._pending = {_ALL_KEYS}
+        self._wake_up.set()
 
-    async def listen(self, hearer: Hearer) -> None:
+    async def listen(self, listener: NotificationListener) -> None:
         """Ring and hear until cancelled; after every loss of the connection all tasks count as changed."""
         while True:
             try:
-                await self._session(hearer)
-            except _BROKEN as error:
+                await self._session(listener)
+            except _CONNECTION_ERRORS as error:
                 _log.warning("the doorbell lost its connection, readers look by themselves until it is back: %s", error)
             await asyncio.sleep(self._retry_seconds)
 
-    async def _session(self, hearer: Hearer) -> None:
+    async def _session(self, listener: NotificationListener) -> None:
         connection = await asyncpg.connect(self._dsn, timeout=self._check_seconds, command_timeout=self._check_seconds)
         try:
             own = connection.get_server_pid()
 
             def heard(_: object, pid: int, __: str, payload: object) -> None:
                 if pid != own:
-                    _pass_on(str(payload), hearer)
+                    _dispatch(str(payload), listener)
 
             await connection.add_listener(CHANNEL, heard)
-            connection.add_termination_listener(lambda _: self._rung.set())
-            hearer.ring_all()
+            connection.add_termination_listener(lambda _: self._wake_up.set())
+            listener.on_reconnect()
             while not connection.is_closed():
                 await self._wait()
                 await self._send(connection)
@@ -75,8 +75,8 @@ class PostgresDoorbell:
     async def _wait(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._check_seconds):
-                await self._rung.wait()
-        self._rung.clear()
+                await self._wake_up.wait()
+        self._wake_up.clear()
 
     async def _send(self, connection: asyncpg.Connection) -> None:
         """Send what is pending; nothing pending, ask for a sign of life, since a half-open connection never says that it is dead."""
@@ -84,18 +84,18 @@ class PostgresDoorbell:
         try:
             if not unsent:
                 await connection.execute("SELECT 1")
-            for payload in _payloads(unsent):
+            for payload in _split_payloads(unsent):
                 await connection.execute("SELECT pg_notify($1, $2)", CHANNEL, payload)
             unsent = set[str]()
         finally:
             self._pending |= unsent
 
 
-def _payloads(keys: Iterable[str]) -> Iterator[str]:
+def _split_payloads(keys: Iterable[str]) -> Iterator[str]:
     """Join keys into as few payloads as the server takes."""
     payload = ""
     for key in keys:
-        if len(payload) + len(key) >= _LARGEST_PAYLOAD:
+        if len(payload) + len(key) >= _MAX_PAYLOAD_BYTES:
             yield payload
             payload = ""
         payload = f"{payload},{key}" if payload else key
@@ -103,9 +103,9 @@ def _payloads(keys: Iterable[str]) -> Iterator[str]:
         yield payload
 
 
-def _pass_on(payload: str, hearer: Hearer) -> None:
+def _dispatch(payload: str, listener: NotificationListener) -> None:
     keys = payload.split(",")
-    if _EVERYTHING in keys:
-        hearer.ring_all()
+    if _ALL_KEYS in keys:
+        listener.on_reconnect()
     else:
-        hearer.ring(keys)
+        listener.on_notification(keys)

@@ -25,116 +25,116 @@ from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.base import FailPoint, no_fault
 from a2a_runtime.stores.postgres.pool import Pool
 
-_SPARE = 2  # pipelines beside a lane that is stuck
-_PATIENCE = 0.05  # seconds, until a lane counts as stuck
-_MOST = 256  # callers in one pipeline
-_FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # of a value: found by the server, or by the driver
+_MAX_EXTRA_PIPELINES = 2  # pipelines beside a lane that is stuck
+_STUCK_SECONDS = 0.05  # seconds, until a lane counts as stuck
+_MAX_BATCH_CALLS = 256  # callers in one pipeline
+_STATEMENT_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # of a value: found by the server, or by the driver
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _QueuedStatement:
     arguments: Sequence[object]
-    row: asyncio.Future[asyncpg.Record]
+    future: asyncio.Future[asyncpg.Record]
 
-    def succeed(self, row: asyncpg.Record) -> None:
-        if not self.row.done():  # else its caller has gone
-            self.row.set_result(row)
+    def set_result(self, row: asyncpg.Record) -> None:
+        if not self.future.done():  # else its caller has gone
+            self.future.set_result(row)
 
-    def fail(self, error: Exception) -> None:
-        if not self.row.done():
-            self.row.set_exception(error)
+    def set_error(self, error: Exception) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
 
 
-class Lane:
+class StatementPipeline:
     """Runs a statement that returns exactly one row; ``width`` is for how many at once, for one that only reads."""
 
-    def __init__(self, pool: Pool, statement: str, fault: FailPoint = no_fault, *, width: int = 1) -> None:
-        self._pool, self._statement, self._fault, self._width = pool, statement, fault, width
-        self._under_way = 0
-        self._begun = 0.0
+    def __init__(self, pool: Pool, statement: str, fail_point: FailPoint = no_fault, *, width: int = 1) -> None:
+        self._pool, self._statement, self._fail_point, self._width = pool, statement, fail_point, width
+        self._running_count = 0
+        self._started_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._waiting: list[_Call] = []
-        self._pipelines: set[asyncio.Task[None]] = set()
+        self._queue: list[_QueuedStatement] = []
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def row(self, *arguments: object) -> asyncpg.Record:
+    async def fetchrow(self, *arguments: object) -> asyncpg.Record:
         """Run the statement, alone or together with others, and return its row once it is committed."""
         loop = asyncio.get_running_loop()
-        if self._under_way < self._width and not self._waiting:
-            self._under_way += 1
-            self._begun = loop.time()
+        if self._running_count < self._width and not self._queue:
+            self._running_count += 1
+            self._started_at = loop.time()
             try:
-                return await self._alone(arguments)
+                return await self._run_alone(arguments)
             finally:
-                self._leave()
-        call = _Call(arguments, loop.create_future())
-        self._waiting.append(call)
+                self._release_slot()
+        call = _QueuedStatement(arguments, loop.create_future())
+        self._queue.append(call)
         if self._timer is None:
-            self._timer = loop.call_later(_PATIENCE, self._relieve)
-        return await call.row
+            self._timer = loop.call_later(_STUCK_SECONDS, self._start_extra)
+        return await call.future
 
     async def close(self) -> None:
         """Wait until everything that was queued has run."""
-        while self._pipelines:
-            await asyncio.wait(self._pipelines)
+        while self._tasks:
+            await asyncio.wait(self._tasks)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _relieve(self) -> None:
+    def _start_extra(self) -> None:
         """Let another pipeline set out if none has for a while."""
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(_PATIENCE, self._relieve) if self._waiting else None
-        if self._waiting and self._under_way < self._width + _SPARE and loop.time() - self._begun >= _PATIENCE:
-            self._set_out()
+        self._timer = loop.call_later(_STUCK_SECONDS, self._start_extra) if self._queue else None
+        if self._queue and self._running_count < self._width + _MAX_EXTRA_PIPELINES and loop.time() - self._started_at >= _STUCK_SECONDS:
+            self._start()
 
-    def _leave(self) -> None:
+    def _release_slot(self) -> None:
         """Hand the place over to those who wait."""
-        self._under_way -= 1
-        if self._waiting:
-            self._set_out()
+        self._running_count -= 1
+        if self._queue:
+            self._start()
 
-    def _set_out(self) -> None:
-        self._under_way += 1
+    def _start(self) -> None:
+        self._running_count += 1
         pipeline = asyncio.create_task(self._drain())
-        self._pipelines.add(pipeline)
-        pipeline.add_done_callback(self._pipelines.discard)
+        self._tasks.add(pipeline)
+        pipeline.add_done_callback(self._tasks.discard)
 
     async def _drain(self) -> None:
         try:
-            while self._waiting:
-                self._begun = asyncio.get_running_loop().time()
-                calls, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
-                await self._together([call for call in calls if not call.row.done()])
+            while self._queue:
+                self._started_at = asyncio.get_running_loop().time()
+                calls, self._queue = self._queue[:_MAX_BATCH_CALLS], self._queue[_MAX_BATCH_CALLS:]
+                await self._run_batch([call for call in calls if not call.future.done()])
         finally:
-            self._leave()
+            self._release_slot()
 
-    async def _together(self, calls: Sequence[_Call]) -> None:
+    async def _run_batch(self, calls: Sequence[_QueuedStatement]) -> None:
         try:
-            self._fault("before commit")
-            rows = await self._pool.pipeline(self._statement, [call.arguments for call in calls])
-            self._fault("after commit")
+            self._fail_point("before commit")
+            rows = await self._pool.fetchmany(self._statement, [call.arguments for call in calls])
+            self._fail_point("after commit")
         except StoreUnavailableError as error:
             for call in calls:
-                call.fail(error)
-        except _FAULTS:
+                call.set_error(error)
+        except _STATEMENT_ERRORS:
             for call in calls:
-                await self._again(call)
+                await self._retry_alone(call)
         else:
             for call, row in zip(calls, rows, strict=True):
-                call.succeed(row)
+                call.set_result(row)
         finally:
             for call in calls:
-                if not call.row.done():  # whatever happened, nobody waits for ever
-                    call.fail(StoreUnavailableError("the store was stopped while it wrote"))
+                if not call.future.done():  # whatever happened, nobody waits for ever
+                    call.set_error(StoreUnavailableError("the store was stopped while it wrote"))
 
-    async def _again(self, call: _Call) -> None:
+    async def _retry_alone(self, call: _QueuedStatement) -> None:
         try:
-            call.succeed(await self._alone(call.arguments))
-        except (*_FAULTS, StoreUnavailableError) as error:
-            call.fail(error)
+            call.set_result(await self._run_alone(call.arguments))
+        except (*_STATEMENT_ERRORS, StoreUnavailableError) as error:
+            call.set_error(error)
 
-    async def _alone(self, arguments: Sequence[object]) -> asyncpg.Record:
-        self._fault("before commit")
-        (row,) = await self._pool.rows(self._statement, *arguments)
-        self._fault("after commit")
+    async def _run_alone(self, arguments: Sequence[object]) -> asyncpg.Record:
+        self._fail_point("before commit")
+        (row,) = await self._pool.fetch(self._statement, *arguments)
+        self._fail_point("after commit")
         return row

@@ -24,7 +24,7 @@ from a2a_runtime.stores.base import FailPoint, no_fault
 
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"  # generic for type checkers only
 
-_NOT_NOW = (
+_UNAVAILABLE_ERRORS = (
     OSError,  # refused, reset, timed out
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,  # shutting down, crashed, starting up
@@ -43,7 +43,7 @@ class PoolSettings:
     acquire_seconds: float = 5.0  # for a free connection
     connect_seconds: float = 5.0  # for a new one
     statement_seconds: float = 30.0  # for a statement
-    statement_cache: int = (
+    statement_cache_size: int = (
         256  # 0 behind PgBouncer in transaction mode: prepared statements live in a server connection that the next call may not get
     )
 
@@ -51,25 +51,25 @@ class PoolSettings:
 class Pool:
     """A pool of connections to one database."""
 
-    def __init__(self, dsn: str, settings: PoolSettings | None = None, fault: FailPoint = no_fault) -> None:
+    def __init__(self, dsn: str, settings: PoolSettings | None = None, fail_point: FailPoint = no_fault) -> None:
         self.dsn = dsn
         self._settings = settings or PoolSettings()
-        self.fault = fault
+        self.fail_point = fail_point
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
     async def open(self) -> None:
         """Connect once, so that a wrong address is known at start."""
         settings = self._settings
-        with self._explained():
+        with self._translate_errors():
             self._pool = await asyncpg.create_pool(
                 self.dsn,
                 min_size=0,
                 max_size=settings.size,
                 timeout=settings.connect_seconds,
                 command_timeout=settings.statement_seconds,
-                statement_cache_size=settings.statement_cache,
+                statement_cache_size=settings.statement_cache_size,
                 max_inactive_connection_lifetime=300.0,
-                reset=_leave_as_it_is,
+                reset=_skip_reset,
             )
         try:
             async with self.connection():
@@ -84,20 +84,20 @@ class Pool:
             pool, self._pool = self._pool, None
             try:
                 await asyncio.wait_for(pool.close(), self._settings.statement_seconds)
-            except (TimeoutError, *_NOT_NOW):
+            except (TimeoutError, *_UNAVAILABLE_ERRORS):
                 pool.terminate()
 
-    async def rows(self, statement: str, *arguments: object) -> list[asyncpg.Record]:
+    async def fetch(self, statement: str, *arguments: object) -> list[asyncpg.Record]:
         """Run one statement and return its rows."""
         async with self.connection() as connection:
             return await connection.fetch(statement, *arguments)
 
-    async def row(self, statement: str, *arguments: object) -> asyncpg.Record | None:
+    async def fetchrow(self, statement: str, *arguments: object) -> asyncpg.Record | None:
         """Run one statement and return its first row."""
         async with self.connection() as connection:
             return await connection.fetchrow(statement, *arguments)
 
-    async def pipeline(self, statement: str, arguments: Sequence[Sequence[object]]) -> list[asyncpg.Record]:
+    async def fetchmany(self, statement: str, arguments: Sequence[Sequence[object]]) -> list[asyncpg.Record]:
         """Run one statement for each set of arguments, in order, in one round trip and one commit, and return all rows."""
         async with self.connection() as connection:
             return await connection.fetchmany(statement, arguments)
@@ -108,25 +108,25 @@ class Pool:
         async with self.connection() as connection:
             async with connection.transaction():
                 yield connection
-                self.fault("before commit")
-            self.fault("after commit")
+                self.fail_point("before commit")
+            self.fail_point("after commit")
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Connection]:
         """Lend a connection."""
-        pool = self._opened()
-        with self._explained():
+        pool = self._require_open()
+        with self._translate_errors():
             connection = await self._acquire(pool)
             try:
                 yield connection
-            except (*_NOT_NOW, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+            except (*_UNAVAILABLE_ERRORS, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
                 # Nothing resets a connection here, so one that may be broken must not go back. Some are, and do not know it yet: the server's
                 # farewell has come, but not the end of the stream.
-                if not _is_gone(connection):
+                if not _is_closed(connection):
                     connection.terminate()
                     if isinstance(error, asyncpg.InterfaceError):
                         raise  # the driver was used in a wrong way: a mistake of ours
-                raise self._unavailable(error) from error
+                raise self._to_unavailable_error(error) from error
             finally:
                 await pool.release(connection)
 
@@ -136,41 +136,43 @@ class Pool:
             # With a free one no timer is needed.
             return await pool.acquire(timeout=None if pool.get_idle_size() else settings.acquire_seconds)
         except asyncpg.InterfaceError as error:
-            raise self._unavailable(error) from error  # closed meanwhile
+            raise self._to_unavailable_error(error) from error  # closed meanwhile
         except TimeoutError as error:
             raise StoreUnavailableError(
-                f"no connection to {self.place} became free within {settings.acquire_seconds:g} s: raise the pool's size "
+                f"no connection to {self.address} became free within {settings.acquire_seconds:g} s: raise the pool's size "
                 f"(now {settings.size}) or find out what keeps its statements waiting"
             ) from error
 
-    def _opened(self) -> asyncpg.Pool[asyncpg.Record]:
+    def _require_open(self) -> asyncpg.Pool[asyncpg.Record]:
         if self._pool is None:
-            raise StoreUnavailableError(f"the store at {self.place} is not open: call open() before the first and close() after the last call")
+            raise StoreUnavailableError(f"the store at {self.address} is not open: call open() before the first and close() after the last call")
         return self._pool
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         """The server and the database, without the password."""
         address = urlsplit(self.dsn)
         return f"postgresql://{address.hostname or 'localhost'}:{address.port or 5432}{address.path}"
 
     @contextmanager
-    def _explained(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         try:
             yield
-        except _NOT_NOW as error:
-            raise self._unavailable(error) from error
+        except _UNAVAILABLE_ERRORS as error:
+            raise self._to_unavailable_error(error) from error
 
-    def _unavailable(self, error: Exception) -> StoreUnavailableError:
+    def _to_unavailable_error(self, error: Exception) -> StoreUnavailableError:
         reason = str(error) or type(error).__name__
-        return StoreUnavailableError(f"{self.place} cannot be used now ({reason}): see that the server runs, takes connections and is not overloaded")
+        return StoreUnavailableError(
+            f"{self.address} cannot be used now ({reason}): see that the server runs, takes connections and is not overloaded"
+        )
 
 
-async def _leave_as_it_is(_: object) -> None:
+async def _skip_reset(_: object) -> None:
     """Reset nothing."""
 
 
-def _is_gone(connection: Connection) -> bool:
+def _is_closed(connection: Connection) -> bool:
     try:
         return connection.is_closed()
     except asyncpg.InterfaceError:

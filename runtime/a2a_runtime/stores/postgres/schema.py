@@ -15,20 +15,20 @@ from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.stores import sql
 from a2a_runtime.stores.postgres.pool import Pool, PoolSettings
 
-COMMAND = "a2a-gen db upgrade"
+UPGRADE_COMMAND = "a2a-gen db upgrade"
 
 _SQL = sql.load(__package__ or "", "schema.sql")
 _FILE = re.compile(r"(\d{4})_\w+\.sql")
 
 
-def _migrations() -> dict[int, str]:
+def _load_migrations() -> dict[int, str]:
     """Read the migrations by their version."""
     found = ((_FILE.fullmatch(file.name), file) for file in files(f"{__package__}.migrations").iterdir())
     return {int(match[1]): file.read_text(encoding="utf-8") for match, file in sorted(found, key=lambda pair: pair[1].name) if match}
 
 
-MIGRATIONS = _migrations()
-NEEDED = max(MIGRATIONS)
+MIGRATIONS = _load_migrations()
+REQUIRED_VERSION = max(MIGRATIONS)
 
 
 async def upgrade(dsn: str) -> list[int]:
@@ -52,12 +52,14 @@ async def upgrade(dsn: str) -> list[int]:
         await pool.close()
 
 
-async def check(pool: Pool) -> None:
+async def check_version(pool: Pool) -> None:
     """Refuse a schema that is older than this code."""
     try:
-        row = await pool.row(_SQL["version"])
+        row = await pool.fetchrow(_SQL["version"])
     except asyncpg.UndefinedTableError:
         row = None
     version: int = row["version"] if row else 0
-    if version < NEEDED:
-        raise UnsupportedStoreError(f"the schema of {pool.place} is at version {version} and this release needs {NEEDED}: run `{COMMAND}`")
+    if version < REQUIRED_VERSION:
+        raise UnsupportedStoreError(
+            f"the schema of {pool.address} is at version {version} and this release needs {REQUIRED_VERSION}: run `{UPGRADE_COMMAND}`"
+        )

@@ -15,11 +15,11 @@ from a2a_runtime.stores import sql
 
 SQL: Final = sql.load("a2a_runtime.stores.sqlite", "connection.sql", "tasks.sql", "lists.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
 
-_OLDEST = (3, 37)  # STRICT tables
-_BUSY_SECONDS = 10.0
-_STATEMENTS = 256
+_MIN_SQLITE_VERSION = (3, 37)  # STRICT tables
+_BUSY_TIMEOUT_SECONDS = 10.0
+_MAX_CACHED_STATEMENTS = 256
 
-_CURES: Mapping[str, str] = {
+_FIXES: Mapping[str, str] = {
     "SQLITE_FULL": "The disk is full, or the file has reached its limit. Make room; nothing that was acknowledged is lost",
     "SQLITE_NOTADB": "This is not an SQLite database. Name another file, or put a backup in its place",
     "SQLITE_CORRUPT": "The file is damaged. Stop the process, keep a copy, put a backup in its place or use `.recover` of the sqlite3 shell",
@@ -32,26 +32,28 @@ _CURES: Mapping[str, str] = {
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """Open a connection for one thread; transactions are begun and ended by whoever uses it."""
-    if sqlite3.sqlite_version_info < _OLDEST:
-        raise UnsupportedStoreError(f"SQLite {sqlite3.sqlite_version} is too old: {'.'.join(map(str, _OLDEST))} is needed")
+    if sqlite3.sqlite_version_info < _MIN_SQLITE_VERSION:
+        raise UnsupportedStoreError(f"SQLite {sqlite3.sqlite_version} is too old: {'.'.join(map(str, _MIN_SQLITE_VERSION))} is needed")
     try:
-        connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=_STATEMENTS)
+        connection = sqlite3.connect(
+            path, timeout=_BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=_MAX_CACHED_STATEMENTS
+        )
     except sqlite3.Error as error:
-        raise unavailable(path, error) from error
+        raise to_unavailable_error(path, error) from error
     connection.row_factory = sqlite3.Row
     try:
         for setting in ("journal_mode", "synchronous", "foreign_keys", *(["read_only"] if read_only else [])):
             connection.execute(SQL[setting])
     except sqlite3.Error as error:
         connection.close()
-        raise unavailable(path, error) from error
+        raise to_unavailable_error(path, error) from error
     return connection
 
 
-def unavailable(path: Path, error: sqlite3.Error) -> StoreUnavailableError:
+def to_unavailable_error(path: Path, error: sqlite3.Error) -> StoreUnavailableError:
     """Say where the store failed and what can be done about it."""
     name = getattr(error, "sqlite_errorname", None) or "SQLITE_ERROR"
-    cure = next((cure for prefix, cure in _CURES.items() if name.startswith(prefix)), "Look into the log")
+    cure = next((cure for prefix, cure in _FIXES.items() if name.startswith(prefix)), "Look into the log")
     return StoreUnavailableError(f"{path}: {error} ({name}). {cure}")
 
 
@@ -80,7 +82,7 @@ class FileLock:
         self._database = database
         self._file: int | None = None
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """Take the lock or say who has it."""
         path = self._database.with_name(f"{self._database.name}.lock")
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -107,21 +109,21 @@ class FileLock:
 #
 
 
-class Step(NamedTuple):
+class Migration(NamedTuple):
     """One migration: the version that it leads to, and its statements."""
 
     version: int
     statements: Sequence[str]
 
 
-def steps() -> list[Step]:
+def load_migrations() -> list[Migration]:
     """Read every migration, in order."""
     folder = files("a2a_runtime.stores.sqlite").joinpath("migrations")
     found = sorted((entry.name, entry.read_text(encoding="utf-8")) for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [Step(int(name.partition("_")[0]), list(_statements(text))) for name, text in found]
+    return [Migration(int(name.partition("_")[0]), list(_split_statements(text))) for name, text in found]
 
 
-def _statements(text: str) -> Iterator[str]:
+def _split_statements(text: str) -> Iterator[str]:
     statement = ""
     for line in text.splitlines(keepends=True):
         statement += line
@@ -130,28 +132,30 @@ def _statements(text: str) -> Iterator[str]:
             statement = ""
 
 
-def upgrade(connection: sqlite3.Connection, path: Path, known: Sequence[Step] = ()) -> int:
+def upgrade(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = ()) -> int:
     """Bring the schema up to date; returns its version. Several processes may try at once: one does it, the others wait and find it done."""
     try:
         connection.execute(SQL["begin_write"])
         try:
-            version = _upgrade(connection, path, known or steps())
+            version = _apply_migrations(connection, path, migrations or load_migrations())
         except BaseException:
             connection.execute(SQL["roll_back"])
             raise
         connection.execute(SQL["commit"])
     except sqlite3.Error as error:
-        raise unavailable(path, error) from error
+        raise to_unavailable_error(path, error) from error
     return version
 
 
-def _upgrade(connection: sqlite3.Connection, path: Path, known: Sequence[Step]) -> int:
+def _apply_migrations(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration]) -> int:
     version = int(connection.execute(SQL["schema_version"]).fetchone()[0])
-    if version > known[-1].version:
-        raise UnsupportedStoreError(f"{path} was written by a newer release (schema {version}, this one knows {known[-1].version}). Upgrade this one")
+    if version > migrations[-1].version:
+        raise UnsupportedStoreError(
+            f"{path} was written by a newer release (schema {version}, this one knows {migrations[-1].version}). Upgrade this one"
+        )
     if version == 0 and connection.execute(SQL["holds_tables"]).fetchone()[0]:
         raise UnsupportedStoreError(f"{path} is the database of something else. Name another file")
-    for step in known:
+    for step in migrations:
         if step.version > version:
             for statement in step.statements:
                 connection.execute(statement)

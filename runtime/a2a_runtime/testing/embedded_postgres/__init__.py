@@ -4,7 +4,7 @@ Nothing is installed, no user is created, no permission of a parent folder is to
 """
 
 from a2a_runtime.testing.embedded_postgres.binaries import PostgresMissingError
-from a2a_runtime.testing.embedded_postgres.databases import Databases
+from a2a_runtime.testing.embedded_postgres.databases import DatabaseFactory
 from a2a_runtime.testing.embedded_postgres.server import PostgresServer
 
-__all__ = ["Databases", "PostgresMissingError", "PostgresServer"]
+__all__ = ["DatabaseFactory", "PostgresMissingError", "PostgresServer"]

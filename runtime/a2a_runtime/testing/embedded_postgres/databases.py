@@ -9,36 +9,36 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 
-class Databases:
+class DatabaseFactory:
     """The databases of one test run; ``remove`` drops them all and leaves the server as it was."""
 
     def __init__(self, admin_url: str, prepare: Callable[[str], Awaitable[object]]) -> None:
         self._admin_url = admin_url
         self._prepare = prepare
-        self._run = f"a2a_test_{secrets.token_hex(4)}"
+        self._prefix = f"a2a_test_{secrets.token_hex(4)}"
         self._count = 0
-        self._prepared = False
+        self._is_prepared = False
 
     @property
     def _template(self) -> str:
-        return f"{self._run}_template"
+        return f"{self._prefix}_template"
 
     async def create(self) -> str:
         """Make a prepared database and return its URL."""
-        if not self._prepared:
+        if not self._is_prepared:
             await self._prepare(await self.create_empty(self._template))
-            self._prepared = True
+            self._is_prepared = True
         return await self._create(f'TEMPLATE "{self._template}"')
 
     async def create_empty(self, name: str | None = None) -> str:
         """Make a database without tables and return its URL."""
         return await self._create("", name)
 
-    async def remove(self) -> None:
+    async def drop_all(self) -> None:
         """Drop what this run created, whoever is still connected."""
         connection = await asyncpg.connect(self._admin_url)
         try:
-            rows = await connection.fetch("SELECT datname FROM pg_database WHERE starts_with(datname, $1)", self._run)
+            rows = await connection.fetch("SELECT datname FROM pg_database WHERE starts_with(datname, $1)", self._prefix)
             for row in rows:
                 await connection.execute(f'DROP DATABASE IF EXISTS "{row["datname"]}" WITH (FORCE)')
         finally:
@@ -46,7 +46,7 @@ class Databases:
 
     async def _create(self, options: str, name: str | None = None) -> str:
         self._count += 1
-        name = name or f"{self._run}_{self._count}"
+        name = name or f"{self._prefix}_{self._count}"
         connection = await asyncpg.connect(self._admin_url)
         try:
             await connection.execute(f'CREATE DATABASE "{name}" {options}')

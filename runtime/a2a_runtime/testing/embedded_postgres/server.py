@@ -21,13 +21,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from a2a_runtime.testing.embedded_postgres.binaries import PostgresMissingError, find_programs, unprivileged_user
+from a2a_runtime.testing.embedded_postgres.binaries import PostgresMissingError, find_programs, find_unprivileged_user
 
-_START_SECONDS = 30.0
-_STOP_SECONDS = 15.0
+_START_TIMEOUT_SECONDS = 30.0
+_STOP_TIMEOUT_SECONDS = 15.0
 _PR_SET_PDEATHSIG = 1
 _PREFIX = "a2a-pg-"
-_LEFT_BEHIND_SECONDS = 3600.0
+_STALE_SECONDS = 3600.0
 _SETTINGS = {"max_connections": "200", "shared_buffers": "64MB", "log_min_messages": "warning"}
 
 
@@ -37,15 +37,15 @@ class PostgresServer:
     def __init__(self, settings: Mapping[str, str] | None = None) -> None:
         self._settings = _SETTINGS | dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
-        self._user = unprivileged_user()
-        room = _open_to(self._user)
-        clear_up(Path(room))
+        self._user = find_unprivileged_user()
+        room = _find_temporary_folder(self._user)
+        remove_stale_folders(Path(room))
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=room))
         if self._user is not None:
             shutil.chown(self.folder, self._user)
         self._programs = find_programs(self.folder, self._user)
         self._data = self.folder / "data"
-        self.port = _free_port()
+        self.port = _find_free_port()
 
     @property
     def url(self) -> str:
@@ -55,7 +55,7 @@ class PostgresServer:
     @property
     def pid(self) -> int:
         """The process id of the postmaster."""
-        return self._running().pid
+        return self._require_process().pid
 
     def __enter__(self) -> Self:
         self.start()
@@ -68,14 +68,14 @@ class PostgresServer:
         """Start it and wait until it answers; the data of an earlier start are still there."""
         if not self._data.exists():
             self._run("initdb", "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "-D", str(self._data))
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + _START_TIMEOUT_SECONDS
         while True:
             self._process = self._spawn()
-            if self._answers(deadline):
+            if self._wait_ready(deadline):
                 return
             # After a kill -9 the orphaned backends hold the shared memory for a moment; a port can be taken between choosing and binding it.
             if time.monotonic() > deadline:
-                raise PostgresMissingError(f"PostgreSQL did not start: {self.log()[-2000:]}")
+                raise PostgresMissingError(f"PostgreSQL did not start: {self.read_log()[-2000:]}")
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -107,12 +107,12 @@ class PostgresServer:
             self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def log(self) -> str:
+    def read_log(self) -> str:
         """Return what the server wrote to its log."""
         path = self.folder / "log"
         return path.read_text(errors="replace") if path.exists() else ""
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _require_process(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             raise PostgresMissingError("the server is not running: call start() first")
         return self._process
@@ -137,13 +137,13 @@ class PostgresServer:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=_dies_with(os.getpid()),  # noqa: PLW1509  # one system call, no lock taken, no Python state touched
+                preexec_fn=_kill_with_parent(os.getpid()),  # noqa: PLW1509  # one system call, no lock taken, no Python state touched
             )
 
-    def _answers(self, deadline: float) -> bool:
+    def _wait_ready(self, deadline: float) -> bool:
         """Whether it accepts sessions before the deadline; a frozen or starting one says so in its pid file."""
         status = self._data / "postmaster.pid"
-        process = self._running()
+        process = self._require_process()
         while process.poll() is None and time.monotonic() < deadline:
             lines = status.read_text().splitlines() if status.exists() else []
             if lines and lines[0].strip() == str(process.pid) and lines[-1].strip() == "ready":
@@ -152,13 +152,13 @@ class PostgresServer:
         return False
 
     def _end(self, how: signal.Signals) -> None:
-        process = self._running()
+        process = self._require_process()
         process.send_signal(how)
         try:
-            process.wait(_STOP_SECONDS)
+            process.wait(_STOP_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(_STOP_SECONDS)
+            process.wait(_STOP_TIMEOUT_SECONDS)
         self._process = None
 
     def _pids(self) -> Iterator[int]:
@@ -175,7 +175,7 @@ def _signal(pid: int, how: signal.Signals) -> None:
         os.kill(pid, how)
 
 
-def _dies_with(parent: int) -> Callable[[], None] | None:
+def _kill_with_parent(parent: int) -> Callable[[], None] | None:
     """Make what the child does before it becomes the server: ask the kernel to be killed when its parent dies, however that happens."""
     if sys.platform != "linux":
         return None
@@ -189,13 +189,13 @@ def _dies_with(parent: int) -> Callable[[], None] | None:
     return ask
 
 
-def clear_up(room: Path) -> None:
+def remove_stale_folders(parent: Path) -> None:
     """Remove the folders of servers whose test run was killed; they ended with it, but nobody was left to remove what they had."""
-    for folder in room.glob(f"{_PREFIX}*"):
+    for folder in parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if folder.stat().st_uid == os.geteuid() or os.geteuid() == 0:
                 last_used = max(path.stat().st_mtime for path in (folder, *folder.glob("data/pg_wal"), *folder.glob("data/postmaster.pid")))
-                if time.time() - last_used > _LEFT_BEHIND_SECONDS and not _is_alive(folder):
+                if time.time() - last_used > _STALE_SECONDS and not _is_alive(folder):
                     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -213,7 +213,7 @@ def _is_alive(folder: Path) -> bool:
     return True
 
 
-def _open_to(user: str | None) -> str:
+def _find_temporary_folder(user: str | None) -> str:
     """Find a folder for temporary files that ``user`` can get into."""
     for folder in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")):  # noqa: S108  # only as homes of mkdtemp
         command = ["/bin/ls", folder]
@@ -222,7 +222,7 @@ def _open_to(user: str | None) -> str:
     raise PostgresMissingError(f"user {user!r} can enter no folder for temporary files: set TMPDIR to one that it can")
 
 
-def _free_port() -> int:
+def _find_free_port() -> int:
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -12,15 +12,15 @@ from a2a_contract.base import Encoded
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskPushNotificationConfig
-from a2a_runtime.caller import Scope
-from a2a_runtime.stores.base import ArtifactWrite, Change, Idempotency, NewTask, Store, StoredTask, StoreOptions
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.stores.base import ArtifactWrite, IdempotencyKey, NewTask, Store, StoredTask, StoreOptions, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 
-SCOPE = Scope("/agent", "acme", "ada")
+SCOPE = TaskScope("/agent", "acme", "ada")
 _EMPTY = Encoded.raw(Task, b"{}")
-HOUR = 3600.0
-LEASE = 10.0
-REUSE = 300.0
+HOUR_SECONDS = 3600.0
+LEASE_SECONDS = 10.0
+REUSE_SECONDS = 300.0
 
 
 class StoreCase:
@@ -41,7 +41,14 @@ class StoreCase:
     @pytest.fixture
     def options(self, clock: FakeClock) -> StoreOptions:
         """Say what the store is to be made with."""
-        return StoreOptions(clock=clock, retention=HOUR, conversation=2 * HOUR, conversation_limit=5, lease=LEASE, wire_id_reuse=REUSE)
+        return StoreOptions(
+            clock=clock,
+            retention_seconds=HOUR_SECONDS,
+            conversation_retention_seconds=2 * HOUR_SECONDS,
+            max_conversation_messages=5,
+            lease_seconds=LEASE_SECONDS,
+            wire_id_reuse_seconds=REUSE_SECONDS,
+        )
 
     @pytest.fixture
     def store(self) -> Store:
@@ -49,68 +56,70 @@ class StoreCase:
         raise NotImplementedError("Subclasses of StoreContract hand in their store with a fixture `store`")
 
 
-def message(text: str = "hello", message_id: str = "m-1", **members: object) -> Message:
+def build_message(text: str = "hello", message_id: str = "m-1", **members: object) -> Message:
     """Say something."""
     return Message.model_validate({"message_id": message_id, "role": Role.USER, "parts": [Part(text=text)], **members})
 
 
-def said(task: StoredTask, text: str) -> Message:
+def build_reply(task: StoredTask, text: str) -> Message:
     """Say something about a task."""
-    return message(text, f"m-{text}", task_id=task.wire_id, context_id=task.context_id)
+    return build_message(text, f"m-{text}", task_id=task.wire_id, context_id=task.context_id)
 
 
-def artifact(artifact_id: str, *texts: str, **members: object) -> Artifact:
+def build_artifact(artifact_id: str, *texts: str, **members: object) -> Artifact:
     """Make an artifact of texts."""
     return Artifact.model_validate({"artifact_id": artifact_id, "parts": [Part(text=text) for text in texts], **members})
 
 
-def replacing(artifact_id: str, *texts: str) -> ArtifactWrite:
+def replace_artifact(artifact_id: str, *texts: str) -> ArtifactWrite:
     """Put texts in the place of an artifact."""
-    return ArtifactWrite(artifact(artifact_id, *texts))
+    return ArtifactWrite(build_artifact(artifact_id, *texts))
 
 
-def appending(artifact_id: str, *texts: str) -> ArtifactWrite:
+def append_artifact(artifact_id: str, *texts: str) -> ArtifactWrite:
     """Append texts to an artifact."""
-    return ArtifactWrite(artifact(artifact_id, *texts), append=True)
+    return ArtifactWrite(build_artifact(artifact_id, *texts), append=True)
 
 
-def new_task(
+def build_new_task(
     *,
     context_id: str = "c-1",
     text: str = "hello",
     wire_id: str | None = None,
-    idempotency: Idempotency | None = None,
+    idempotency_key: IdempotencyKey | None = None,
     process: str | None = None,
-    push: TaskPushNotificationConfig | None = None,
+    push_config: TaskPushNotificationConfig | None = None,
 ) -> NewTask:
     """Ask for a task."""
-    said_first = message(text)
-    return NewTask(context_id, said_first, "echo", CANONICAL.name, wire_id=wire_id, idempotency=idempotency, process=process, push=push)
+    said_first = build_message(text)
+    return NewTask(
+        context_id, said_first, "echo", CANONICAL.name, wire_id=wire_id, idempotency_key=idempotency_key, process=process, push_config=push_config
+    )
 
 
-async def created(store: Store, new: NewTask | None = None, scope: Scope = SCOPE) -> StoredTask:
+async def create_task(store: Store, new: NewTask | None = None, scope: TaskScope = SCOPE) -> StoredTask:
     """Create a task."""
-    return (await store.create_task(scope, new or new_task())).stored
+    return (await store.create_task(scope, new or build_new_task())).stored
 
 
-async def loaded(store: Store, task: StoredTask) -> StoredTask:
+async def load_task(store: Store, task: StoredTask) -> StoredTask:
     """Load a task that is there."""
     found = await store.load_task(task.scope, task.wire_id)
     assert found is not None
     return found
 
 
-async def ended(store: Store, task: StoredTask, state: State = State.COMPLETED) -> StoredTask:
+async def end_task(store: Store, task: StoredTask, state: State = State.COMPLETED) -> StoredTask:
     """End a task."""
-    await store.update_task(task.scope, task.key, Change(state=state))
-    return await loaded(store, task)
+    await store.update_task(task.scope, task.key, TaskChange(state=state))
+    return await load_task(store, task)
 
 
-def texts_of(task: StoredTask) -> dict[str, list[str | None]]:
+def get_artifact_texts(task: StoredTask) -> dict[str, list[str | None]]:
     """Show the artifacts of a task as texts."""
     return {each.artifact_id: [part.text for part in each.parts] for each in task.task.model.artifacts or []}
 
 
-def whole(task: StoredTask) -> tuple[StoredTask, bytes]:
+def to_comparable(task: StoredTask) -> tuple[StoredTask, bytes]:
     """Show a task so that it can be compared: what the protocol does not show, and what it does."""
     return replace(task, task=_EMPTY), task.task.json

@@ -13,33 +13,35 @@ import pytest
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import StreamResponse
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
-from a2a_runtime.stores.base import ArtifactWrite, Change, Store, StoredTask
+from a2a_runtime.stores.base import ArtifactWrite, Store, StoredTask, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,
     StoreCase,
-    appending,
-    artifact,
-    created,
-    ended,
-    loaded,
-    message,
-    new_task,
-    replacing,
-    said,
-    texts_of,
-    whole,
+    append_artifact,
+    build_artifact,
+    build_message,
+    build_new_task,
+    build_reply,
+    create_task,
+    end_task,
+    get_artifact_texts,
+    load_task,
+    replace_artifact,
+    to_comparable,
 )
 
-_LAST: Mapping[str, Callable[[StoredTask], Change]] = {
-    "nothing-to-say": lambda _: Change(state=State.COMPLETED),
-    "artifacts": lambda _: Change(state=State.COMPLETED, artifacts=[replacing("b", "1"), appending("a", "2"), appending("b", "3")]),
-    "messages": lambda task: Change(state=State.COMPLETED, status_message=said(task, "so"), messages=[said(task, "so")]),
-    "failure": lambda task: Change(state=State.FAILED, status_message=said(task, "no"), event_metadata={"n": 1}),
-    "metadata": lambda _: Change(state=State.CANCELED, metadata={"c": 3}),
-    "question": lambda task: Change(state=State.INPUT_REQUIRED, status_message=said(task, "what?"), release=True),
+_FINAL_CHANGES: Mapping[str, Callable[[StoredTask], TaskChange]] = {
+    "nothing-to-say": lambda _: TaskChange(state=State.COMPLETED),
+    "artifacts": lambda _: TaskChange(
+        state=State.COMPLETED, artifacts=[replace_artifact("b", "1"), append_artifact("a", "2"), append_artifact("b", "3")]
+    ),
+    "messages": lambda task: TaskChange(state=State.COMPLETED, status_message=build_reply(task, "so"), messages=[build_reply(task, "so")]),
+    "failure": lambda task: TaskChange(state=State.FAILED, status_message=build_reply(task, "no"), event_metadata={"n": 1}),
+    "metadata": lambda _: TaskChange(state=State.CANCELED, metadata={"c": 3}),
+    "question": lambda task: TaskChange(state=State.INPUT_REQUIRED, status_message=build_reply(task, "what?"), release_claim=True),
 }
-LAST_CHANGES = [pytest.param(change, id=name) for name, change in _LAST.items()]
+FINAL_CHANGES = [pytest.param(change, id=name) for name, change in _FINAL_CHANGES.items()]
 """Those after which whoever waits for the task goes to read it."""
 
 
@@ -48,10 +50,10 @@ class ChangeRules(StoreCase):
 
     async def test_a_change_of_state_is_an_event(self, store: Store, clock: FakeClock) -> None:
         """The version grows, the status has the time of the change, and the event says the same."""
-        task = await created(store)
+        task = await create_task(store)
         clock.advance(1.5)
-        written = await store.update_task(SCOPE, task.key, Change(state=State.WORKING, status_message=said(task, "at it")))
-        now = await loaded(store, task)
+        written = await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, status_message=build_reply(task, "at it")))
+        now = await load_task(store, task)
         event = written.events[0]
         update = StreamResponse.model_validate_json(event.body).status_update
         assert (written.version, written.state, event.seq, event.state) == (2, State.WORKING, 2, State.WORKING)
@@ -64,26 +66,26 @@ class ChangeRules(StoreCase):
 
     async def test_without_a_state_the_status_stays(self, store: Store, clock: FakeClock) -> None:
         """Messages and metadata change the version, not the status, and are no event."""
-        task = await created(store)
+        task = await create_task(store)
         clock.advance(5)
-        change = Change(messages=[said(task, "more")], metadata={"k": 1}, status_message=said(task, "ignored"))
+        change = TaskChange(messages=[build_reply(task, "more")], metadata={"k": 1}, status_message=build_reply(task, "ignored"))
         written = await store.update_task(SCOPE, task.key, change)
-        now = await loaded(store, task)
+        now = await load_task(store, task)
         assert (written.version, written.state, list(written.events)) == (2, State.SUBMITTED, [])
         assert now.task.model.status == task.task.model.status
         assert [each.message_id for each in now.task.model.history or []] == ["m-1", "m-more"]
 
     async def test_a_status_is_never_older_than_the_one_before(self, store: Store, clock: FakeClock) -> None:
         """When the clock steps back, the status keeps its time."""
-        task = await created(store)
+        task = await create_task(store)
         clock.set_back(60)
-        now = await ended(store, task)
+        now = await end_task(store, task)
         assert now.updated_at == task.updated_at
 
     async def test_the_events_of_a_call_are_numbered_on(self, store: Store) -> None:
         """One event for each artifact, with the state before, and the state last."""
-        task = await created(store)
-        change = Change(state=State.COMPLETED, artifacts=[replacing("a", "1"), appending("b", "2")], event_metadata={"n": 1})
+        task = await create_task(store)
+        change = TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "1"), append_artifact("b", "2")], event_metadata={"n": 1})
         written = await store.update_task(SCOPE, task.key, change)
         assert [(event.seq, event.state) for event in written.events] == [(2, State.SUBMITTED), (3, State.SUBMITTED), (4, State.COMPLETED)]
         assert list(written.events) == list(await store.read_events(task.key, 1))
@@ -92,24 +94,24 @@ class ChangeRules(StoreCase):
         assert [each.status_update.metadata for each in shown if each.status_update] == [{"n": 1}]
 
     @pytest.mark.parametrize("changed_before", [False, True], ids=["first-change", "later-change"])
-    @pytest.mark.parametrize("last", LAST_CHANGES)
+    @pytest.mark.parametrize("last", FINAL_CHANGES)
     async def test_an_event_that_brings_its_task_brings_it_as_it_is(
-        self, store: Store, clock: FakeClock, last: Callable[[StoredTask], Change], *, changed_before: bool
+        self, store: Store, clock: FakeClock, last: Callable[[StoredTask], TaskChange], *, changed_before: bool
     ) -> None:
         """A store need not give a task with its last event, but if it does, it is what a reader finds."""
-        task = (await store.create_task(SCOPE, replace(new_task(), metadata={"b": 1, "a": 2}, process="p-1"))).stored
+        task = (await store.create_task(SCOPE, replace(build_new_task(), metadata={"b": 1, "a": 2}, process="p-1"))).stored
         if changed_before:
-            await store.update_task(SCOPE, task.key, Change(messages=[said(task, "more")], artifacts=[replacing("0", "zero")]))
+            await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "more")], artifacts=[replace_artifact("0", "zero")]))
         clock.advance(1.5)
         written = await store.update_task(SCOPE, task.key, replace(last(task), epoch=1))
         brought = written.events[-1].stored
-        assert brought is None or whole(brought) == whole(await loaded(store, task))
+        assert brought is None or to_comparable(brought) == to_comparable(await load_task(store, task))
 
     async def test_events_are_read_by_cursor(self, store: Store) -> None:
         """A page begins after the cursor and holds as many as asked for; at the end there is nothing."""
-        task = await created(store)
+        task = await create_task(store)
         for n in range(9):
-            await store.update_task(SCOPE, task.key, Change(artifacts=[appending("a", str(n))]))
+            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))]))
         assert [event.seq for event in await store.read_events(task.key, 0, 4)] == [1, 2, 3, 4]
         assert [event.seq for event in await store.read_events(task.key, 4, 4)] == [5, 6, 7, 8]
         assert [event.seq for event in await store.read_events(task.key, 8)] == [9, 10]
@@ -118,98 +120,106 @@ class ChangeRules(StoreCase):
     @pytest.mark.parametrize("end", sorted(TERMINAL))
     async def test_nothing_follows_the_end(self, store: Store, end: State) -> None:
         """Every change of state after the end is refused, and leaves nothing of what came with it."""
-        task = await ended(store, await created(store), end)
+        task = await end_task(store, await create_task(store), end)
         for state in State:
             with pytest.raises(TaskTerminalError):
-                await store.update_task(SCOPE, task.key, Change(state=state, messages=[said(task, "late")], artifacts=[replacing("a", "late")]))
-        now = await loaded(store, task)
+                await store.update_task(
+                    SCOPE, task.key, TaskChange(state=state, messages=[build_reply(task, "late")], artifacts=[replace_artifact("a", "late")])
+                )
+        now = await load_task(store, task)
         assert (now.version, now.task.json) == (task.version, task.task.json)
 
     async def test_what_comes_after_the_end_is_kept_without_an_event(self, store: Store) -> None:
         """Messages, artifacts and metadata may still be appended; streams have ended."""
-        task = await created(store)
-        await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED, artifacts=[replacing("a", "1")]))
-        change = Change(artifacts=[appending("a", "2"), replacing("b", "3")], messages=[said(task, "late")], metadata={"late": True})
+        task = await create_task(store)
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "1")]))
+        change = TaskChange(
+            artifacts=[append_artifact("a", "2"), replace_artifact("b", "3")], messages=[build_reply(task, "late")], metadata={"late": True}
+        )
         written = await store.update_task(SCOPE, task.key, change)
-        now = await loaded(store, task)
+        now = await load_task(store, task)
         assert (written.version, list(written.events), now.last_seq) == (3, [], 3)
-        assert texts_of(now) == {"a": ["1", "2"], "b": ["3"]}
+        assert get_artifact_texts(now) == {"a": ["1", "2"], "b": ["3"]}
         assert now.task.model.metadata == {"late": True}
         assert [each.message_id for each in now.task.model.history or []] == ["m-1", "m-late"]
 
     async def test_a_state_that_may_not_follow_is_refused(self, store: Store) -> None:
         """The table of states is kept by the store."""
-        task = await created(store)
-        await store.update_task(SCOPE, task.key, Change(state=State.WORKING))
+        task = await create_task(store)
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
         with pytest.raises(TaskStateError):
-            await store.update_task(SCOPE, task.key, Change(state=State.SUBMITTED))
+            await store.update_task(SCOPE, task.key, TaskChange(state=State.SUBMITTED))
 
     async def test_an_expected_version_must_fit(self, store: Store) -> None:
         """A writer that has not seen the last change is refused."""
-        task = await created(store)
-        written = await store.update_task(SCOPE, task.key, Change(metadata={"n": 1}, expected_version=1))
+        task = await create_task(store)
+        written = await store.update_task(SCOPE, task.key, TaskChange(metadata={"n": 1}, expected_version=1))
         with pytest.raises(ConcurrencyError):
-            await store.update_task(SCOPE, task.key, Change(metadata={"n": 2}, expected_version=1))
-        assert (await loaded(store, task)).task.model.metadata == {"n": 1}
-        await store.update_task(SCOPE, task.key, Change(metadata={"n": 3}, expected_version=written.version))
+            await store.update_task(SCOPE, task.key, TaskChange(metadata={"n": 2}, expected_version=1))
+        assert (await load_task(store, task)).task.model.metadata == {"n": 1}
+        await store.update_task(SCOPE, task.key, TaskChange(metadata={"n": 3}, expected_version=written.version))
 
     async def test_an_expected_state_must_fit(self, store: Store) -> None:
         """A writer that takes the task for parked is refused when it is not."""
-        task = await created(store)
+        task = await create_task(store)
         parked = frozenset({State.INPUT_REQUIRED})
         with pytest.raises(ConcurrencyError):
-            await store.update_task(SCOPE, task.key, Change(state=State.WORKING, expected_states=parked))
+            await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, expected_states=parked))
         with pytest.raises(ConcurrencyError):
-            await store.update_task(SCOPE, task.key, Change(messages=[said(task, "x")], expected_states=parked))
-        await store.update_task(SCOPE, task.key, Change(state=State.INPUT_REQUIRED))
-        assert (await store.update_task(SCOPE, task.key, Change(state=State.WORKING, expected_states=parked))).state is State.WORKING
+            await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "x")], expected_states=parked))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.INPUT_REQUIRED))
+        assert (await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, expected_states=parked))).state is State.WORKING
 
     async def test_an_old_run_is_refused(self, store: Store, clock: FakeClock) -> None:
         """After a takeover, the writes of the run before leave nothing."""
         await store.register("p-1")
-        task = await created(store, new_task(process="p-1"))
-        await store.update_task(SCOPE, task.key, Change(state=State.WORKING, epoch=1))
+        task = await create_task(store, build_new_task(process="p-1"))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, epoch=1))
         clock.advance(60)
         await store.register("p-2")
         assert await store.claim(task.key, "p-2") is not None
-        for change in (Change(state=State.COMPLETED, epoch=1), Change(artifacts=[replacing("a", "late")], epoch=1)):
+        for change in (TaskChange(state=State.COMPLETED, epoch=1), TaskChange(artifacts=[replace_artifact("a", "late")], epoch=1)):
             with pytest.raises(FencedError):
                 await store.update_task(SCOPE, task.key, change)
-        assert (await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED, epoch=2))).state is State.COMPLETED
+        assert (await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, epoch=2))).state is State.COMPLETED
 
     @pytest.mark.parametrize(
-        "over", [Change(state=State.CANCELED), Change(state=State.INPUT_REQUIRED, epoch=1, release=True)], ids=["ended", "parked"]
+        "over", [TaskChange(state=State.CANCELED), TaskChange(state=State.INPUT_REQUIRED, epoch=1, release_claim=True)], ids=["ended", "parked"]
     )
-    async def test_a_run_that_is_over_writes_no_more(self, store: Store, over: Change) -> None:
+    async def test_a_run_that_is_over_writes_no_more(self, store: Store, over: TaskChange) -> None:
         """A handler that does not stop when its task was ended or given up cannot add to it."""
         await store.register("p-1")
-        task = await created(store, new_task(process="p-1"))
+        task = await create_task(store, build_new_task(process="p-1"))
         await store.update_task(SCOPE, task.key, over)
         with pytest.raises(FencedError):
-            await store.update_task(SCOPE, task.key, Change(artifacts=[replacing("a", "late")], epoch=1))
-        assert (await loaded(store, task)).process is None
+            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "late")], epoch=1))
+        assert (await load_task(store, task)).process is None
 
     async def test_a_call_that_fails_in_its_last_part_leaves_nothing(self, store: Store) -> None:
         """Whatever cannot be written takes the whole call with it, whichever part it is."""
-        task = await created(store)
+        task = await create_task(store)
         broken: dict[str, object] = {"not JSON": object()}
         for change in (
-            Change(messages=[said(task, "x")], artifacts=[replacing("a", "x")], state=State.WORKING, metadata=broken),
-            Change(messages=[said(task, "x")], artifacts=[replacing("a", "x")], state=State.COMPLETED, event_metadata=broken),
-            Change(artifacts=[replacing("a", "x"), ArtifactWrite(artifact("b").model_copy(update={"parts": [object()]}))]),
+            TaskChange(messages=[build_reply(task, "x")], artifacts=[replace_artifact("a", "x")], state=State.WORKING, metadata=broken),
+            TaskChange(messages=[build_reply(task, "x")], artifacts=[replace_artifact("a", "x")], state=State.COMPLETED, event_metadata=broken),
+            TaskChange(artifacts=[replace_artifact("a", "x"), ArtifactWrite(build_artifact("b").model_copy(update={"parts": [object()]}))]),
         ):
             with pytest.raises((TypeError, AttributeError)):
                 await store.update_task(SCOPE, task.key, change)
-        now = await loaded(store, task)
+        now = await load_task(store, task)
         assert (now.version, now.last_seq, now.task.json) == (1, 1, task.task.json)
         assert len(await store.read_events(task.key, 0)) == 1
 
     async def test_models_passed_in_are_not_changed(self, store: Store) -> None:
         """The store writes copies."""
-        first, second, made = message("hi"), message("there", "m-2", task_id="t", context_id="c-1"), artifact("a", "x", name="n", metadata={"k": 1})
+        first, second, made = (
+            build_message("hi"),
+            build_message("there", "m-2", task_id="t", context_id="c-1"),
+            build_artifact("a", "x", name="n", metadata={"k": 1}),
+        )
         before = [each.model_dump_json() for each in (first, second, made)]
-        task = await created(store)
-        change = Change(
+        task = await create_task(store)
+        change = TaskChange(
             state=State.WORKING, status_message=second, messages=[second], artifacts=[ArtifactWrite(made), ArtifactWrite(made, append=True)]
         )
         await store.update_task(SCOPE, task.key, change)

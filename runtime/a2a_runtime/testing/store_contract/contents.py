@@ -11,8 +11,20 @@ import pytest
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
-from a2a_runtime.stores.base import ArtifactWrite, Change, NewTask, Store, StoredTask
-from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, appending, artifact, created, ended, loaded, new_task, replacing, said, texts_of
+from a2a_runtime.stores.base import ArtifactWrite, NewTask, Store, StoredTask, TaskChange
+from a2a_runtime.testing.store_contract.case import (
+    SCOPE,
+    StoreCase,
+    append_artifact,
+    build_artifact,
+    build_new_task,
+    build_reply,
+    create_task,
+    end_task,
+    get_artifact_texts,
+    load_task,
+    replace_artifact,
+)
 
 ODD: dict[str, object] = {
     "zulu": 2**53 + 1,
@@ -32,14 +44,14 @@ class ContentRules(StoreCase):
         part = Part.model_validate({"data": ODD, "metadata": ODD})
         first = Message.model_validate({"message_id": "m", "role": Role.USER, "parts": [part], "metadata": ODD})
         task = (await store.create_task(SCOPE, NewTask("c-1", first, "echo", CANONICAL.name, metadata=ODD))).stored
-        made = artifact("a").model_copy(update={"name": ODD["text"], "parts": [part], "metadata": ODD})
+        made = build_artifact("a").model_copy(update={"name": ODD["text"], "parts": [part], "metadata": ODD})
         reply = first.model_copy(update={"task_id": task.wire_id, "context_id": "c-1"})
-        change = Change(
+        change = TaskChange(
             state=State.COMPLETED, status_message=reply, messages=[reply], artifacts=[ArtifactWrite(made)], metadata={"zulu": 1, "new": ODD}
         )
         await store.update_task(SCOPE, task.key, change)
         await store.update_context(SCOPE, "c-1", ODD)
-        model = (await loaded(store, task)).task.model
+        model = (await load_task(store, task)).task.model
         history, artifacts = model.history or [], model.artifacts or []
         assert model.status.message is not None
         values: list[object] = [model.status.message.metadata, artifacts[0].metadata, await store.load_context(SCOPE, "c-1")]
@@ -52,65 +64,74 @@ class ContentRules(StoreCase):
 
     async def test_a_null_in_a_data_part_stays_a_null(self, store: Store) -> None:
         """A part whose data is null is not a part without content."""
-        task = await created(store)
-        made = artifact("a").model_copy(update={"parts": [Part.model_validate({"data": None})]})
-        await store.update_task(SCOPE, task.key, Change(artifacts=[ArtifactWrite(made)]))
-        body = json.loads((await loaded(store, task)).task.json)
+        task = await create_task(store)
+        made = build_artifact("a").model_copy(update={"parts": [Part.model_validate({"data": None})]})
+        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[ArtifactWrite(made)]))
+        body = json.loads((await load_task(store, task)).task.json)
         assert body["artifacts"][0]["parts"] == [{"data": None}]
 
     async def test_a_task_is_written_as_its_model_would_be(self, store: Store) -> None:
         """Joined from pieces or written by the model, it is the same to the byte."""
-        task = await created(store)
-        rich = artifact("b", "2", name="n", description="d", metadata={"k": [1]}, extensions=["urn:x"])
-        change = Change(artifacts=[replacing("a", "1"), ArtifactWrite(rich), ArtifactWrite(artifact("empty"))], metadata={"m": None})
+        task = await create_task(store)
+        rich = build_artifact("b", "2", name="n", description="d", metadata={"k": [1]}, extensions=["urn:x"])
+        change = TaskChange(artifacts=[replace_artifact("a", "1"), ArtifactWrite(rich), ArtifactWrite(build_artifact("empty"))], metadata={"m": None})
         await store.update_task(SCOPE, task.key, change)
-        now = await ended(store, task)
+        now = await end_task(store, task)
         assert Task.model_validate_json(now.task.json).to_json() == now.task.json
 
     async def test_metadata_is_merged_key_by_key(self, store: Store) -> None:
         """A key takes the new value whole, a null included; keys that are not named stay in their places."""
-        task = await created(store)
-        await store.update_task(SCOPE, task.key, Change(metadata={"b": {"x": 1}, "a": 1}))
-        await store.update_task(SCOPE, task.key, Change(metadata={"c": 3, "b": {"y": 2}, "a": None}))
-        assert json.dumps((await loaded(store, task)).task.model.metadata) == '{"b": {"y": 2}, "a": null, "c": 3}'
+        task = await create_task(store)
+        await store.update_task(SCOPE, task.key, TaskChange(metadata={"b": {"x": 1}, "a": 1}))
+        await store.update_task(SCOPE, task.key, TaskChange(metadata={"c": 3, "b": {"y": 2}, "a": None}))
+        assert json.dumps((await load_task(store, task)).task.model.metadata) == '{"b": {"y": 2}, "a": null, "c": 3}'
 
     async def test_chunks_are_appended_and_replaced(self, store: Store) -> None:
         """Appending continues an artifact, replacing begins it anew at its old place."""
-        task = await created(store)
+        task = await create_task(store)
         for write in (
-            replacing("a", "1"),
-            replacing("b", "2"),
-            appending("a", "3", "4"),
-            replacing("a", "5"),
-            appending("a", "6"),
-            appending("c", "7"),
+            replace_artifact("a", "1"),
+            replace_artifact("b", "2"),
+            append_artifact("a", "3", "4"),
+            replace_artifact("a", "5"),
+            append_artifact("a", "6"),
+            append_artifact("c", "7"),
         ):
-            await store.update_task(SCOPE, task.key, Change(artifacts=[write]))
+            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[write]))
         expected = {"a": ["5", "6"], "b": ["2"], "c": ["7"]}
-        for now in (await loaded(store, task), await ended(store, task)):
-            assert texts_of(now) == expected
-            assert list(texts_of(now)) == ["a", "b", "c"]
+        for now in (await load_task(store, task), await end_task(store, task)):
+            assert get_artifact_texts(now) == expected
+            assert list(get_artifact_texts(now)) == ["a", "b", "c"]
 
     async def test_one_call_mixes_appending_and_replacing(self, store: Store) -> None:
         """Several writes to one artifact in one call become one, in their order."""
-        task = await created(store)
-        await store.update_task(SCOPE, task.key, Change(artifacts=[replacing("a", "1"), replacing("b", "2"), replacing("c", "3")]))
-        writes = [appending("a", "x"), replacing("b", "4"), replacing("a", "5"), appending("b", "6"), appending("a", "7"), appending("c", "8")]
-        written = await store.update_task(SCOPE, task.key, Change(artifacts=writes))
-        assert texts_of(await loaded(store, task)) == {"a": ["5", "7"], "b": ["4", "6"], "c": ["3", "8"]}
+        task = await create_task(store)
+        await store.update_task(
+            SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "1"), replace_artifact("b", "2"), replace_artifact("c", "3")])
+        )
+        writes = [
+            append_artifact("a", "x"),
+            replace_artifact("b", "4"),
+            replace_artifact("a", "5"),
+            append_artifact("b", "6"),
+            append_artifact("a", "7"),
+            append_artifact("c", "8"),
+        ]
+        written = await store.update_task(SCOPE, task.key, TaskChange(artifacts=writes))
+        assert get_artifact_texts(await load_task(store, task)) == {"a": ["5", "7"], "b": ["4", "6"], "c": ["3", "8"]}
         assert len(written.events) == 3
 
     async def test_what_later_chunks_say_about_an_artifact_counts(self, store: Store) -> None:
         """A name, metadata and extensions may come with any chunk; metadata is merged."""
-        task = await created(store)
+        task = await create_task(store)
         chunks = [
-            artifact("a", "1", name="draft", metadata={"p": 1, "q": 1}),
-            artifact("a", "2"),
-            artifact("a", "3", name="final", metadata={"q": 2, "r": 3}, extensions=["urn:x"]),
+            build_artifact("a", "1", name="draft", metadata={"p": 1, "q": 1}),
+            build_artifact("a", "2"),
+            build_artifact("a", "3", name="final", metadata={"q": 2, "r": 3}, extensions=["urn:x"]),
         ]
         for n, chunk in enumerate(chunks):
-            await store.update_task(SCOPE, task.key, Change(artifacts=[ArtifactWrite(chunk, append=n > 0)]))
-        for now in (await loaded(store, task), await ended(store, task)):
+            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[ArtifactWrite(chunk, append=n > 0)]))
+        for now in (await load_task(store, task), await end_task(store, task)):
             (whole,) = now.task.model.artifacts or []
             assert (whole.name, whole.metadata, whole.extensions) == ("final", {"p": 1, "q": 2, "r": 3}, ["urn:x"])
             assert [part.text for part in whole.parts] == ["1", "2", "3"]
@@ -121,7 +142,7 @@ class ContentRules(StoreCase):
     @pytest.mark.parametrize("over", [False, True], ids=["living", "ended"])
     async def test_a_history_is_read_from_its_end(self, store: Store, length: int | None, expected: list[str], *, over: bool) -> None:
         """Without a length all messages come, with one the last ones, with 0 none."""
-        task = await _talkative(store, over=over)
+        task = await _create_with_content(store, over=over)
         found = await store.load_task(SCOPE, task.wire_id, length)
         assert found is not None
         assert [said.message_id for said in found.task.model.history or []] == expected
@@ -130,15 +151,15 @@ class ContentRules(StoreCase):
     @pytest.mark.parametrize("over", [False, True], ids=["living", "ended"])
     async def test_artifacts_can_be_left_out(self, store: Store, *, over: bool) -> None:
         """A reader that does not want the artifacts does not get them."""
-        task = await _talkative(store, over=over)
+        task = await _create_with_content(store, over=over)
         found = await store.load_task(SCOPE, task.wire_id, include_artifacts=False)
         assert found is not None
         assert found.task.model.artifacts is None
-        assert texts_of(await loaded(store, task)) == {"a": ["1"]}
+        assert get_artifact_texts(await load_task(store, task)) == {"a": ["1"]}
 
 
-async def _talkative(store: Store, *, over: bool) -> StoredTask:
-    task = await created(store, new_task())
-    await store.update_task(SCOPE, task.key, Change(messages=[said(task, "a")], artifacts=[replacing("a", "1")]))
-    await store.update_task(SCOPE, task.key, Change(messages=[said(task, "b")]))
-    return await ended(store, task) if over else task
+async def _create_with_content(store: Store, *, over: bool) -> StoredTask:
+    task = await create_task(store, build_new_task())
+    await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "a")], artifacts=[replace_artifact("a", "1")]))
+    await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "b")]))
+    return await end_task(store, task) if over else task

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from a2a_contract.lifecycle import State
-from a2a_runtime.stores.base import Change, Store
+from a2a_runtime.stores.base import Store, TaskChange
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, created, ended, loaded, new_task, said
+from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, build_new_task, build_reply, create_task, end_task, load_task
 
 
 class ContextRules(StoreCase):
@@ -22,47 +22,47 @@ class ContextRules(StoreCase):
 
     async def test_a_conversation_is_the_messages_of_all_its_tasks(self, store: Store, clock: FakeClock) -> None:
         """Messages come in the order in which they were said, whichever task they belong to."""
-        one = await created(store, new_task(text="1"))
+        one = await create_task(store, build_new_task(text="1"))
         clock.advance(1)
-        two = await created(store, new_task(text="2"))
+        two = await create_task(store, build_new_task(text="2"))
         clock.advance(1)
-        await store.update_task(SCOPE, one.key, Change(messages=[said(one, "3"), said(one, "4")]))
+        await store.update_task(SCOPE, one.key, TaskChange(messages=[build_reply(one, "3"), build_reply(one, "4")]))
         clock.advance(1)
-        await store.update_task(SCOPE, two.key, Change(state=State.COMPLETED, messages=[said(two, "5")]))
+        await store.update_task(SCOPE, two.key, TaskChange(state=State.COMPLETED, messages=[build_reply(two, "5")]))
         assert await _texts(store) == ["1", "2", "3", "4", "5"]
         assert await _texts(store, 2) == ["4", "5"]
         assert await _texts(store, 0) == []
 
     async def test_a_conversation_has_a_hundred_messages_if_nothing_else_is_said(self, store: Store, clock: FakeClock) -> None:
         """The oldest ones are left out first."""
-        task = await created(store, new_task(text="first"))
+        task = await create_task(store, build_new_task(text="first"))
         for n in range(12):
             clock.advance(1)
-            await store.update_task(SCOPE, task.key, Change(messages=[said(task, f"{n}-{i}") for i in range(10)]))
+            await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, f"{n}-{i}") for i in range(10)]))
         texts = await _texts(store)
         assert (len(texts), texts[0], texts[-1]) == (100, "2-0", "11-9")
-        assert len((await loaded(store, task)).task.model.history or []) == 121
+        assert len((await load_task(store, task)).task.model.history or []) == 121
 
     async def test_deleting_a_conversation_deletes_its_tasks(self, store: Store) -> None:
         """All of them go, running ones too, and nothing of other conversations."""
-        running, done = await created(store), await ended(store, await created(store))
-        other = await created(store, new_task(context_id="c-2"))
+        running, done = await create_task(store), await end_task(store, await create_task(store))
+        other = await create_task(store, build_new_task(context_id="c-2"))
         await store.update_context(SCOPE, "c-1", {"k": 1})
         assert await store.delete_context(SCOPE, "c-1") == 2
         assert await store.delete_context(SCOPE, "c-1") == 0
         assert [await store.load_task(SCOPE, task.wire_id) for task in (running, done)] == [None, None]
         assert await store.load_context(SCOPE, "c-1") is None
         assert await _texts(store) == []
-        assert (await loaded(store, other)).key == other.key
+        assert (await load_task(store, other)).key == other.key
 
     async def test_a_deleted_task_takes_its_messages_along(self, store: Store) -> None:
         """Deleting on request leaves no words behind."""
-        task = await created(store, new_task(text="secret"))
-        await created(store, new_task(text="other"))
+        task = await create_task(store, build_new_task(text="secret"))
+        await create_task(store, build_new_task(text="other"))
         await store.delete_task(SCOPE, task.wire_id)
         assert await _texts(store) == ["other"]
 
 
 async def _texts(store: Store, limit: int | None = None) -> list[str | None]:
-    messages = await store.conversation(SCOPE, "c-1") if limit is None else await store.conversation(SCOPE, "c-1", limit)
+    messages = await store.load_conversation(SCOPE, "c-1") if limit is None else await store.load_conversation(SCOPE, "c-1", limit)
     return [each.parts[0].text for each in messages]

@@ -9,11 +9,20 @@ import pytest
 from a2a_contract.errors import IdempotencyConflictError, TaskIdInUseError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import StreamResponse
-from a2a_runtime.stores.base import Change, Idempotency, Store
+from a2a_runtime.stores.base import IdempotencyKey, Store, TaskChange
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import REUSE, SCOPE, StoreCase, created, ended, loaded, new_task, replacing
+from a2a_runtime.testing.store_contract.case import (
+    REUSE_SECONDS,
+    SCOPE,
+    StoreCase,
+    build_new_task,
+    create_task,
+    end_task,
+    load_task,
+    replace_artifact,
+)
 
-ONCE = Idempotency("key-1", b"hash-1", "c-1")
+ONCE = IdempotencyKey("key-1", b"hash-1", "c-1")
 
 
 class CreationRules(StoreCase):
@@ -21,16 +30,16 @@ class CreationRules(StoreCase):
 
     async def test_a_new_task_is_submitted_and_holds_its_message(self, store: Store) -> None:
         """A new task is in the first state, at version 1, with the message bound to its ids."""
-        task = await created(store)
+        task = await create_task(store)
         model = task.task.model
         assert (task.state, task.version, task.last_seq, task.epoch, task.process) == (State.SUBMITTED, 1, 1, 0, None)
         assert (model.id, model.context_id) == (task.wire_id, "c-1")
         assert [(said.task_id, said.context_id) for said in model.history or []] == [(task.wire_id, "c-1")]
-        assert (await loaded(store, task)) == task or (await loaded(store, task)).task.json == task.task.json
+        assert (await load_task(store, task)) == task or (await load_task(store, task)).task.json == task.task.json
 
     async def test_the_first_event_is_the_task_itself(self, store: Store) -> None:
         """A reader from the start gets the task as it was created first."""
-        made = await store.create_task(SCOPE, new_task())
+        made = await store.create_task(SCOPE, build_new_task())
         event = (await store.read_events(made.stored.key, 0))[0]
         assert list(made.events) == [event]
         assert event.seq == 1
@@ -40,52 +49,52 @@ class CreationRules(StoreCase):
     async def test_a_task_created_by_a_process_is_in_its_first_run(self, store: Store) -> None:
         """Creating and claiming is one call, so that nobody else can come between."""
         await store.register("p-1")
-        task = await created(store, new_task(process="p-1"))
+        task = await create_task(store, build_new_task(process="p-1"))
         assert (task.process, task.epoch) == ("p-1", 1)
         assert await store.claim(task.key, "p-2") is None
 
     async def test_ids_made_by_the_store_differ(self, store: Store) -> None:
         """No two tasks share a key or a wire id, and a key is never on the wire."""
-        tasks = [await created(store) for _ in range(20)]
+        tasks = [await create_task(store) for _ in range(20)]
         ids = [task.key for task in tasks] + [task.wire_id for task in tasks]
         assert len(set(ids)) == 40
 
     async def test_an_idempotency_key_gives_the_same_task(self, store: Store) -> None:
         """The same key with the same request finds the task, in whatever state it is by then."""
-        first = await created(store, new_task(idempotency=ONCE))
-        await ended(store, first)
-        again = await store.create_task(SCOPE, new_task(idempotency=ONCE))
+        first = await create_task(store, build_new_task(idempotency_key=ONCE))
+        await end_task(store, first)
+        again = await store.create_task(SCOPE, build_new_task(idempotency_key=ONCE))
         assert (again.is_new, again.stored.key, again.stored.state, list(again.events)) == (False, first.key, State.COMPLETED, [])
 
     async def test_an_idempotency_key_with_another_request_is_a_conflict(self, store: Store) -> None:
         """A key cannot stand for two different requests, and the second one leaves nothing."""
-        first = await created(store, new_task(idempotency=ONCE))
+        first = await create_task(store, build_new_task(idempotency_key=ONCE))
         with pytest.raises(IdempotencyConflictError):
-            await store.create_task(SCOPE, new_task(idempotency=Idempotency("key-1", b"hash-2", "c-1"), wire_id="other"))
+            await store.create_task(SCOPE, build_new_task(idempotency_key=IdempotencyKey("key-1", b"hash-2", "c-1"), wire_id="other"))
         assert await store.load_task(SCOPE, "other") is None
-        assert (await loaded(store, first)).version == 1
+        assert (await load_task(store, first)).version == 1
 
     async def test_an_idempotency_key_belongs_to_the_conversation_that_was_named(self, store: Store) -> None:
         """The same key in two conversations, or without one, stands for different tasks."""
         tasks = {
-            (await created(store, new_task(context_id=f"c-{n}", idempotency=Idempotency("key-1", b"hash", named)))).key
+            (await create_task(store, build_new_task(context_id=f"c-{n}", idempotency_key=IdempotencyKey("key-1", b"hash", named)))).key
             for n, named in enumerate(("c-1", "c-2", ""))
         }
         assert len(tasks) == 3
 
     async def test_without_a_named_conversation_the_key_is_the_callers(self, store: Store) -> None:
         """A client that names no conversation gets a fresh one each time, and still the same task for its key."""
-        promise = Idempotency("key-1", b"hash")
-        first = await created(store, new_task(context_id="fresh-1", idempotency=promise))
-        again = await created(store, new_task(context_id="fresh-2", idempotency=promise))
+        promise = IdempotencyKey("key-1", b"hash")
+        first = await create_task(store, build_new_task(context_id="fresh-1", idempotency_key=promise))
+        again = await create_task(store, build_new_task(context_id="fresh-2", idempotency_key=promise))
         assert (again.key, again.context_id) == (first.key, "fresh-1")
 
     async def test_a_repeated_change_is_not_made_again(self, store: Store) -> None:
         """A change under an idempotency key is made once, and repeating it is no error even after the end."""
-        task = await created(store)
-        change = Change(artifacts=[replacing("a", "x")], idempotency=ONCE)
+        task = await create_task(store)
+        change = TaskChange(artifacts=[replace_artifact("a", "x")], idempotency_key=ONCE)
         first = await store.update_task(SCOPE, task.key, change)
-        await ended(store, task)
+        await end_task(store, task)
         again = await store.update_task(SCOPE, task.key, change)
         assert (first.is_new, len(first.events)) == (True, 1)
         assert (again.is_new, list(again.events), again.state) == (False, [], State.COMPLETED)
@@ -93,38 +102,38 @@ class CreationRules(StoreCase):
 
     async def test_a_repeated_change_with_another_request_is_a_conflict(self, store: Store) -> None:
         """A key that a change has used cannot be used for another request."""
-        task = await created(store, new_task(idempotency=ONCE))
+        task = await create_task(store, build_new_task(idempotency_key=ONCE))
         with pytest.raises(IdempotencyConflictError):
-            await store.update_task(SCOPE, task.key, Change(idempotency=Idempotency("key-1", b"hash-2", "c-1")))
+            await store.update_task(SCOPE, task.key, TaskChange(idempotency_key=IdempotencyKey("key-1", b"hash-2", "c-1")))
 
     async def test_a_chosen_id_is_kept(self, store: Store) -> None:
         """A client that chooses the id of its task finds it by that id."""
-        task = await created(store, new_task(wire_id="job 7/é"))
+        task = await create_task(store, build_new_task(wire_id="job 7/é"))
         assert task.wire_id == "job 7/é"
-        assert (await loaded(store, task)).task.model.id == "job 7/é"
+        assert (await load_task(store, task)).task.model.id == "job 7/é"
 
     @pytest.mark.parametrize("state", [None, State.INPUT_REQUIRED, State.COMPLETED], ids=["running", "parked", "just ended"])
     async def test_a_chosen_id_in_use_is_refused(self, store: Store, state: State | None) -> None:
         """The id of a task that lives, or ended a moment ago, cannot be chosen again."""
-        task = await created(store, new_task(wire_id="job-7"))
+        task = await create_task(store, build_new_task(wire_id="job-7"))
         if state is not None:
-            await store.update_task(SCOPE, task.key, Change(state=state))
+            await store.update_task(SCOPE, task.key, TaskChange(state=state))
         with pytest.raises(TaskIdInUseError) as caught:
-            await created(store, new_task(wire_id="job-7"))
+            await create_task(store, build_new_task(wire_id="job-7"))
         assert caught.value.details == {"task_id": "job-7"}
 
     async def test_a_chosen_id_can_be_used_again_some_time_after_the_end(self, store: Store, clock: FakeClock) -> None:
         """The new task has the id; the old one is found by its key only, so that its streams come to their end."""
-        old = await ended(store, await created(store, new_task(wire_id="job-7")))
-        clock.advance(REUSE - 0.001)
+        old = await end_task(store, await create_task(store, build_new_task(wire_id="job-7")))
+        clock.advance(REUSE_SECONDS - 0.001)
         with pytest.raises(TaskIdInUseError):
-            await created(store, new_task(wire_id="job-7"))
+            await create_task(store, build_new_task(wire_id="job-7"))
         clock.advance(0.001)
-        new = await created(store, new_task(wire_id="job-7"))
+        new = await create_task(store, build_new_task(wire_id="job-7"))
         assert new.key != old.key
-        assert (await loaded(store, old)).key == new.key
+        assert (await load_task(store, old)).key == new.key
         assert [event.seq for event in await store.read_events(old.key, 0)] == [1, 2]
-        assert (await ended(store, new)).key == new.key
+        assert (await end_task(store, new)).key == new.key
 
     async def test_a_task_that_is_not_there_is_not_found(self, store: Store) -> None:
         """Reading says so by nothing, changing by an error."""
@@ -132,15 +141,15 @@ class CreationRules(StoreCase):
         assert await store.get_version(SCOPE, "nobody") is None
         assert not await store.delete_task(SCOPE, "nobody")
         with pytest.raises(TaskNotFoundError):
-            await store.update_task(SCOPE, "01a1ee28-4a05-7001-a8e0-3165da43c045", Change())
+            await store.update_task(SCOPE, "01a1ee28-4a05-7001-a8e0-3165da43c045", TaskChange())
 
     async def test_a_deleted_task_is_gone_with_all_that_hangs_on_it(self, store: Store) -> None:
         """After deletion its key, its events, its idempotency key and its id are free."""
-        task = await created(store, new_task(wire_id="job-7", idempotency=ONCE))
+        task = await create_task(store, build_new_task(wire_id="job-7", idempotency_key=ONCE))
         assert await store.delete_task(SCOPE, "job-7")
         assert not await store.delete_task(SCOPE, "job-7")
         with pytest.raises(TaskNotFoundError):
             await store.read_events(task.key, 0)
-        again = await store.create_task(SCOPE, new_task(wire_id="job-7", idempotency=ONCE))
+        again = await store.create_task(SCOPE, build_new_task(wire_id="job-7", idempotency_key=ONCE))
         assert again.is_new
         assert again.stored.key != task.key

@@ -8,10 +8,10 @@ import pytest
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
-from a2a_runtime.stores.base import Change, Store
+from a2a_runtime.stores.base import Store, TaskChange
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import HOUR, SCOPE, StoreCase, created, ended, loaded, new_task, said
-from a2a_runtime.testing.store_contract.outbox import hook
+from a2a_runtime.testing.store_contract.case import HOUR_SECONDS, SCOPE, StoreCase, build_new_task, build_reply, create_task, end_task, load_task
+from a2a_runtime.testing.store_contract.outbox import build_config
 
 
 class ExpiryRules(StoreCase):
@@ -19,14 +19,14 @@ class ExpiryRules(StoreCase):
 
     async def test_a_task_is_kept_for_its_time_after_the_end(self, store: Store, clock: FakeClock) -> None:
         """The time counts from the end; appending later does not prolong it."""
-        task = await created(store)
-        clock.advance(HOUR * 5)
-        await ended(store, task)
-        clock.advance(HOUR - 1)
-        await store.update_task(SCOPE, task.key, Change(metadata={"late": True}))
-        assert await store.sweep() == 0
+        task = await create_task(store)
+        clock.advance(HOUR_SECONDS * 5)
+        await end_task(store, task)
+        clock.advance(HOUR_SECONDS - 1)
+        await store.update_task(SCOPE, task.key, TaskChange(metadata={"late": True}))
+        assert await store.delete_expired() == 0
         clock.advance(1)
-        assert await store.sweep() == 1
+        assert await store.delete_expired() == 1
         assert await store.load_task(SCOPE, task.wire_id) is None
         with pytest.raises(TaskNotFoundError):
             await store.read_events(task.key, 0)
@@ -34,79 +34,79 @@ class ExpiryRules(StoreCase):
     @pytest.mark.parametrize("state", [State.WORKING, State.INPUT_REQUIRED])
     async def test_a_task_that_has_not_ended_is_never_forgotten(self, store: Store, clock: FakeClock, state: State) -> None:
         """However long it runs or waits."""
-        task = await created(store)
-        await store.update_task(SCOPE, task.key, Change(state=state))
-        clock.advance(HOUR * 1000)
-        assert await store.sweep() == 0
-        assert (await loaded(store, task)).state is state
+        task = await create_task(store)
+        await store.update_task(SCOPE, task.key, TaskChange(state=state))
+        clock.advance(HOUR_SECONDS * 1000)
+        assert await store.delete_expired() == 0
+        assert (await load_task(store, task)).state is state
 
     async def test_a_sweep_waits_for_deliveries(self, store: Store, clock: FakeClock) -> None:
         """A task whose webhooks have not all been called stays, and holds nobody else up."""
-        task = await created(store, new_task(push=hook("a")))
-        await ended(store, task)
-        other = await ended(store, await created(store))
-        clock.advance(HOUR)
-        assert await store.sweep() == 1
+        task = await create_task(store, build_new_task(push_config=build_config("a")))
+        await end_task(store, task)
+        other = await end_task(store, await create_task(store))
+        clock.advance(HOUR_SECONDS)
+        assert await store.delete_expired() == 1
         assert await store.load_task(SCOPE, other.wire_id) is None
         for _ in range(2):
-            for delivery in await store.due(30):
-                await store.settle(delivery)
-        assert await store.sweep() == 1
+            for delivery in await store.claim_due(30):
+                await store.mark_delivered(delivery)
+        assert await store.delete_expired() == 1
         assert await store.load_task(SCOPE, task.wire_id) is None
 
     async def test_a_sweep_takes_no_more_than_its_share(self, store: Store, clock: FakeClock) -> None:
         """Many expired tasks go in several steps."""
         for _ in range(7):
-            await ended(store, await created(store))
-        clock.advance(HOUR)
-        assert [await store.sweep(3) for _ in range(4)] == [3, 3, 1, 0]
+            await end_task(store, await create_task(store))
+        clock.advance(HOUR_SECONDS)
+        assert [await store.delete_expired(3) for _ in range(4)] == [3, 3, 1, 0]
 
     async def test_old_generations_expire_too(self, store: Store, clock: FakeClock) -> None:
         """A task whose id was taken over by another goes when its time has come, and the other stays."""
-        old = await ended(store, await created(store, new_task(wire_id="job")))
-        clock.advance(HOUR / 2)
-        new = await created(store, new_task(wire_id="job"))
-        clock.advance(HOUR / 2)
-        assert await store.sweep() == 1
+        old = await end_task(store, await create_task(store, build_new_task(wire_id="job")))
+        clock.advance(HOUR_SECONDS / 2)
+        new = await create_task(store, build_new_task(wire_id="job"))
+        clock.advance(HOUR_SECONDS / 2)
+        assert await store.delete_expired() == 1
         with pytest.raises(TaskNotFoundError):
             await store.read_events(old.key, 0)
-        assert (await loaded(store, new)).key == new.key
+        assert (await load_task(store, new)).key == new.key
 
     async def test_a_conversation_outlives_its_tasks(self, store: Store, clock: FakeClock) -> None:
         """Of messages whose tasks have expired, the newest few stay for the time of the conversation."""
         for n in range(4):
             clock.advance(1)
-            task = await created(store, new_task(text=f"{n}"))
-            await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED, messages=[said(task, f"{n}-reply")]))
+            task = await create_task(store, build_new_task(text=f"{n}"))
+            await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, messages=[build_reply(task, f"{n}-reply")]))
         await store.update_context(SCOPE, "c-1", {"k": 1})
-        clock.advance(HOUR)
-        assert await store.sweep() == 4
+        clock.advance(HOUR_SECONDS)
+        assert await store.delete_expired() == 4
         assert await _texts(store) == ["1-reply", "2", "2-reply", "3", "3-reply"]
         clock.advance(1)
-        await created(store, new_task(text="new"))
+        await create_task(store, build_new_task(text="new"))
         assert (await _texts(store))[-2:] == ["3-reply", "new"]
         assert await store.load_context(SCOPE, "c-1") == {"k": 1}
 
     async def test_a_conversation_ends_by_its_own_time(self, store: Store, clock: FakeClock) -> None:
         """A message leaves it some time after it was said, with or without its task; the data goes when nobody has touched it for as long."""
-        task = await created(store, new_task(text="old"))
+        task = await create_task(store, build_new_task(text="old"))
         await store.update_context(SCOPE, "c-1", {"k": 1})
         await store.update_context(SCOPE, "c-2", {"k": 2})
-        clock.advance(HOUR)
-        await store.update_task(SCOPE, task.key, Change(messages=[said(task, "young")]))
-        clock.advance(HOUR)
-        await store.sweep()
+        clock.advance(HOUR_SECONDS)
+        await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "young")]))
+        clock.advance(HOUR_SECONDS)
+        await store.delete_expired()
         assert await _texts(store) == ["young"]
-        assert len((await loaded(store, task)).task.model.history or []) == 2
+        assert len((await load_task(store, task)).task.model.history or []) == 2
         assert await store.load_context(SCOPE, "c-1") == {"k": 1}
         assert await store.load_context(SCOPE, "c-2") is None
-        await ended(store, task)
-        clock.advance(HOUR)
-        await store.sweep()
+        await end_task(store, task)
+        clock.advance(HOUR_SECONDS)
+        await store.delete_expired()
         assert await _texts(store) == []
         assert await store.load_context(SCOPE, "c-1") is None
-        assert list(await store.scopes()) == []
+        assert list(await store.list_scopes()) == []
 
 
 async def _texts(store: Store) -> list[str | None]:
-    return [each.parts[0].text for each in await store.conversation(SCOPE, "c-1")]
+    return [each.parts[0].text for each in await store.load_conversation(SCOPE, "c-1")]

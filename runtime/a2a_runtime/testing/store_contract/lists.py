@@ -10,10 +10,19 @@ import pytest
 
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import Scope
-from a2a_runtime.stores.base import Change, Store, StoredTask, TaskQuery
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.stores.base import Store, StoredTask, TaskChange, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import REUSE, SCOPE, StoreCase, created, ended, new_task, replacing, said
+from a2a_runtime.testing.store_contract.case import (
+    REUSE_SECONDS,
+    SCOPE,
+    StoreCase,
+    build_new_task,
+    build_reply,
+    create_task,
+    end_task,
+    replace_artifact,
+)
 
 
 class ListRules(StoreCase):
@@ -21,20 +30,20 @@ class ListRules(StoreCase):
 
     async def test_the_newest_status_comes_first(self, store: Store, clock: FakeClock) -> None:
         """A task that changes moves to the front; appending to it does not move it."""
-        one, two, three = [await _after(store, clock, 1) for _ in range(3)]
+        one, two, three = [await _create_after(store, clock, 1) for _ in range(3)]
         clock.advance(1)
-        await store.update_task(SCOPE, one.key, Change(state=State.WORKING))
+        await store.update_task(SCOPE, one.key, TaskChange(state=State.WORKING))
         clock.advance(1)
-        await store.update_task(SCOPE, two.key, Change(artifacts=[replacing("a", "x")]))
+        await store.update_task(SCOPE, two.key, TaskChange(artifacts=[replace_artifact("a", "x")]))
         page = await store.list_tasks(SCOPE, TaskQuery())
         assert [task.key for task in page.tasks] == [one.key, three.key, two.key]
         assert (page.total_size, page.next_page_token) == (3, "")
 
     async def test_pages_hold_every_task_once_also_with_ties(self, store: Store, clock: FakeClock) -> None:
         """Many tasks of one millisecond are listed in a stable order without a gap or a repetition."""
-        expected = {(await created(store)).key for _ in range(17)}
+        expected = {(await create_task(store)).key for _ in range(17)}
         clock.advance(1)
-        expected |= {(await created(store)).key for _ in range(6)}
+        expected |= {(await create_task(store)).key for _ in range(6)}
         seen: list[str] = []
         token = ""
         while True:
@@ -51,17 +60,17 @@ class ListRules(StoreCase):
     async def test_a_full_last_page_has_no_next_one(self, store: Store) -> None:
         """A token is given only if something follows."""
         for _ in range(4):
-            await created(store)
+            await create_task(store)
         first = await store.list_tasks(SCOPE, TaskQuery(page_size=2))
         last = await store.list_tasks(SCOPE, TaskQuery(page_size=2, page_token=first.next_page_token))
         assert (len(first.tasks), bool(first.next_page_token), len(last.tasks), last.next_page_token) == (2, True, 2, "")
 
     async def test_filters_narrow_the_list_and_its_size(self, store: Store, clock: FakeClock) -> None:
         """By conversation, by state, by time of the status (included), and by all of them."""
-        old = await created(store, new_task(context_id="c-1"))
+        old = await create_task(store, build_new_task(context_id="c-1"))
         clock.advance(10)
-        done = await ended(store, await created(store, new_task(context_id="c-1")))
-        other = await ended(store, await created(store, new_task(context_id="c-2")))
+        done = await end_task(store, await create_task(store, build_new_task(context_id="c-1")))
+        other = await end_task(store, await create_task(store, build_new_task(context_id="c-2")))
         queries: dict[TaskQuery, set[str]] = {
             TaskQuery(context_id="c-1"): {old.key, done.key},
             TaskQuery(state=State.COMPLETED): {done.key, other.key},
@@ -77,9 +86,9 @@ class ListRules(StoreCase):
 
     async def test_filtered_lists_have_pages(self, store: Store, clock: FakeClock) -> None:
         """A filter goes on in the next page, and the size is that of the whole list."""
-        start = (await created(store)).updated_at
+        start = (await create_task(store)).updated_at
         clock.advance(1)
-        tasks = [await ended(store, await created(store, new_task(context_id=f"c-{n % 2}"))) for n in range(8)]
+        tasks = [await end_task(store, await create_task(store, build_new_task(context_id=f"c-{n % 2}"))) for n in range(8)]
         for query, size in ((TaskQuery(context_id="c-1", page_size=3), 5), (TaskQuery(state=State.COMPLETED, page_size=3), 8)):
             late = TaskQuery(query.context_id, query.state, start + timedelta(milliseconds=1), page_size=3)
             assert len(await _all_pages(store, query)) == size
@@ -87,8 +96,8 @@ class ListRules(StoreCase):
 
     async def test_a_list_leaves_out_what_is_not_asked_for(self, store: Store) -> None:
         """Artifacts come on demand, histories as long as wanted."""
-        task = await created(store)
-        await store.update_task(SCOPE, task.key, Change(artifacts=[replacing("a", "x")], messages=[said(task, "b")]))
+        task = await create_task(store)
+        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "x")], messages=[build_reply(task, "b")]))
         plain = (await store.list_tasks(SCOPE, TaskQuery())).tasks[0].task.model
         short = (await store.list_tasks(SCOPE, TaskQuery(history_length=1, include_artifacts=True))).tasks[0].task.model
         assert (plain.artifacts, len(plain.history or [])) == (None, 2)
@@ -115,18 +124,18 @@ class ListRules(StoreCase):
     async def test_a_token_is_bound_to_its_filter(self, store: Store) -> None:
         """A token of one list cannot be used for another."""
         for _ in range(3):
-            await created(store)
+            await create_task(store)
         token = (await store.list_tasks(SCOPE, TaskQuery(page_size=1))).next_page_token
         with pytest.raises(InvalidParamsError):
             await store.list_tasks(SCOPE, TaskQuery(context_id="c-1", page_size=1, page_token=token))
-        assert len((await store.list_tasks(Scope("other"), TaskQuery(page_token=token))).tasks) == 0
+        assert len((await store.list_tasks(TaskScope("other"), TaskQuery(page_token=token))).tasks) == 0
 
     async def test_deleted_tasks_and_old_generations_are_not_listed(self, store: Store, clock: FakeClock) -> None:
         """A list shows a wire id once, and nothing that is gone."""
-        await ended(store, await created(store, new_task(wire_id="job")))
-        gone = await created(store)
-        clock.advance(REUSE)
-        new = await created(store, new_task(wire_id="job"))
+        await end_task(store, await create_task(store, build_new_task(wire_id="job")))
+        gone = await create_task(store)
+        clock.advance(REUSE_SECONDS)
+        new = await create_task(store, build_new_task(wire_id="job"))
         await store.delete_task(SCOPE, gone.wire_id)
         for query in (TaskQuery(), TaskQuery(context_id="c-1"), TaskQuery(state=State.SUBMITTED)):
             page = await store.list_tasks(SCOPE, query)
@@ -134,9 +143,9 @@ class ListRules(StoreCase):
         assert (await store.list_tasks(SCOPE, TaskQuery(state=State.COMPLETED))).total_size == 0
 
 
-async def _after(store: Store, clock: FakeClock, seconds: float) -> StoredTask:
+async def _create_after(store: Store, clock: FakeClock, seconds: float) -> StoredTask:
     clock.advance(seconds)
-    return await created(store)
+    return await create_task(store)
 
 
 async def _all_pages(store: Store, query: TaskQuery) -> set[str]:

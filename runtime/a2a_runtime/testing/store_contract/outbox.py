@@ -9,14 +9,14 @@ import asyncio
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.caller import Scope
-from a2a_runtime.clock import millis_of
-from a2a_runtime.stores.base import Change, Delivery, Store, StoredTask
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.clock import to_millis
+from a2a_runtime.stores.base import Delivery, Store, StoredTask, TaskChange
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import HOUR, SCOPE, StoreCase, appending, created, ended, new_task
+from a2a_runtime.testing.store_contract.case import HOUR_SECONDS, SCOPE, StoreCase, append_artifact, build_new_task, create_task, end_task
 
 
-def hook(name: str) -> TaskPushNotificationConfig:
+def build_config(name: str) -> TaskPushNotificationConfig:
     """Make a configuration."""
     return TaskPushNotificationConfig(id=name, url=f"https://example.org/{name}")
 
@@ -26,159 +26,165 @@ class OutboxRules(StoreCase):
 
     async def test_every_event_is_due_for_every_configuration(self, store: Store) -> None:
         """Each configuration hears every event once, in order, one at a time."""
-        task = await created(store, new_task(push=hook("a")))
-        await store.put_push_config(SCOPE, task.wire_id, hook("b"))
-        await store.update_task(SCOPE, task.key, Change(state=State.WORKING))
-        await store.update_task(SCOPE, task.key, Change(state=State.COMPLETED, artifacts=[appending("r", "x")]))
+        task = await create_task(store, build_new_task(push_config=build_config("a")))
+        await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[append_artifact("r", "x")]))
         heard = await _drain(store)
         assert heard == {"a": [1, 2, 3, 4], "b": [2, 3, 4]}
 
     async def test_a_delivery_has_all_that_is_needed_to_make_it(self, store: Store) -> None:
         """The event as it is in the log, the configuration, and the task as it is now."""
-        task = await created(store, new_task(push=hook("a")))
-        await ended(store, task)
-        (delivery,) = await store.due(30)
+        task = await create_task(store, build_new_task(push_config=build_config("a")))
+        await end_task(store, task)
+        (delivery,) = await store.claim_due(30)
         assert delivery.event == (await store.read_events(task.key, 0))[0]
-        assert delivery.config == hook("a").model_copy(update={"task_id": task.wire_id})
+        assert delivery.config == build_config("a").model_copy(update={"task_id": task.wire_id})
         assert (delivery.attempts, delivery.stored.key, delivery.stored.state) == (1, task.key, State.COMPLETED)
 
     async def test_deliveries_of_other_surfaces_are_left_to_others(self, store: Store) -> None:
         """Agents that share a store each call the webhooks of their own tasks, with their own keys."""
-        await created(store, new_task(push=hook("a")))
-        await created(store, new_task(push=hook("b")), Scope('/their "own" ü', "acme", "ada"))
-        assert list(await store.due(30, surfaces=[])) == []
-        assert [delivery.config.id for delivery in await store.due(30, surfaces=["/x", SCOPE.surface])] == ["a"]
-        assert [delivery.config.id for delivery in await store.due(30)] == ["b"]
+        await create_task(store, build_new_task(push_config=build_config("a")))
+        await create_task(store, build_new_task(push_config=build_config("b")), TaskScope('/their "own" ü', "acme", "ada"))
+        assert list(await store.claim_due(30, surfaces=[])) == []
+        assert [delivery.config.id for delivery in await store.claim_due(30, surfaces=["/x", SCOPE.surface])] == ["a"]
+        assert [delivery.config.id for delivery in await store.claim_due(30)] == ["b"]
 
     async def test_nobody_else_gets_a_delivery_that_is_taken(self, store: Store, clock: FakeClock) -> None:
         """It is due again when its time has run out; then only the second taker's answer counts."""
-        await created(store, new_task(push=hook("a")))
-        (first,) = await store.due(30)
-        assert list(await store.due(30)) == []
+        await create_task(store, build_new_task(push_config=build_config("a")))
+        (first,) = await store.claim_due(30)
+        assert list(await store.claim_due(30)) == []
         clock.advance(30)
-        (second,) = await store.due(30)
+        (second,) = await store.claim_due(30)
         assert (second.id, second.attempts) == (first.id, 2)
-        assert not await store.settle(first)
+        assert not await store.mark_delivered(first)
         assert not await store.retry(first, 1)
-        assert await store.settle(second)
-        assert not await store.settle(second)
-        clock.advance(HOUR)
-        assert list(await store.due(30)) == []
+        assert await store.mark_delivered(second)
+        assert not await store.mark_delivered(second)
+        clock.advance(HOUR_SECONDS)
+        assert list(await store.claim_due(30)) == []
 
     async def test_a_delivery_that_failed_is_due_later(self, store: Store, clock: FakeClock) -> None:
         """What comes after it for the same configuration waits; other configurations do not."""
-        task = await created(store, new_task(push=hook("a")))
-        await store.put_push_config(SCOPE, task.wire_id, hook("b"))
-        await ended(store, task)
-        taken = {delivery.config.id: delivery for delivery in await store.due(30)}
+        task = await create_task(store, build_new_task(push_config=build_config("a")))
+        await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
+        await end_task(store, task)
+        taken = {delivery.config.id: delivery for delivery in await store.claim_due(30)}
         assert await store.retry(taken["a"], 60)
-        assert await store.settle(taken["b"])
+        assert await store.mark_delivered(taken["b"])
         clock.advance(59)
-        assert list(await store.due(30)) == []
+        assert list(await store.claim_due(30)) == []
         clock.advance(1)
-        assert [(each.config.id, each.event.seq, each.attempts) for each in await store.due(30)] == [("a", 1, 2)]
+        assert [(each.config.id, each.event.seq, each.attempts) for each in await store.claim_due(30)] == [("a", 1, 2)]
 
     async def test_deliverers_never_take_the_same(self, store: Store) -> None:
         """Many deliverers at once share the work."""
         for _ in range(20):
-            await created(store, new_task(push=hook("a")))
-        batches = await asyncio.gather(*[store.due(30, 4) for _ in range(8)])
+            await create_task(store, build_new_task(push_config=build_config("a")))
+        batches = await asyncio.gather(*[store.claim_due(30, 4) for _ in range(8)])
         ids = [delivery.id for batch in batches for delivery in batch]
         assert len(ids) == len(set(ids)) == 20
 
     async def test_a_configuration_that_is_gone_hears_nothing(self, store: Store) -> None:
         """Deleting it, or its task, deletes what was due for it."""
-        task, other = await created(store, new_task(push=hook("a"))), await created(store, new_task(push=hook("b")))
-        (taken, *_) = sorted(await store.due(30), key=lambda each: str(each.config.id))
+        task, other = (
+            await create_task(store, build_new_task(push_config=build_config("a"))),
+            await create_task(store, build_new_task(push_config=build_config("b"))),
+        )
+        (taken, *_) = sorted(await store.claim_due(30), key=lambda each: str(each.config.id))
         await store.delete_push_config(SCOPE, task.wire_id, "a")
         await store.delete_task(SCOPE, other.wire_id)
-        assert not await store.settle(taken)
+        assert not await store.mark_delivered(taken)
         assert await _drain(store) == {}
 
     async def test_a_changed_configuration_is_used_for_what_is_due(self, store: Store) -> None:
         """What was due before the change goes to the new address."""
-        task = await created(store, new_task(push=hook("a")))
-        await store.put_push_config(SCOPE, task.wire_id, hook("a").model_copy(update={"url": "https://example.org/new"}))
-        assert [delivery.config.url for delivery in await store.due(30)] == ["https://example.org/new"]
+        task = await create_task(store, build_new_task(push_config=build_config("a")))
+        await store.put_push_config(SCOPE, task.wire_id, build_config("a").model_copy(update={"url": "https://example.org/new"}))
+        assert [delivery.config.url for delivery in await store.claim_due(30)] == ["https://example.org/new"]
 
     async def test_a_configuration_hears_in_the_dialect_in_which_it_was_made(self, store: Store) -> None:
         """That of the task when it came with it, else its own; putting it again changes it."""
-        task = await created(store, new_task(push=hook("a")))
-        await store.put_push_config(SCOPE, task.wire_id, hook("b"), V0_3.name)
-        await ended(store, task)
-        assert {each.config.id: each.dialect for each in await store.due(0)} == {"a": CANONICAL.name, "b": V0_3.name}
-        await store.put_push_config(SCOPE, task.wire_id, hook("b"))
-        assert {each.config.id: each.dialect for each in await store.due(0)} == {"a": CANONICAL.name, "b": CANONICAL.name}
+        task = await create_task(store, build_new_task(push_config=build_config("a")))
+        await store.put_push_config(SCOPE, task.wire_id, build_config("b"), V0_3.name)
+        await end_task(store, task)
+        assert {each.config.id: each.dialect for each in await store.claim_due(0)} == {"a": CANONICAL.name, "b": V0_3.name}
+        await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
+        assert {each.config.id: each.dialect for each in await store.claim_due(0)} == {"a": CANONICAL.name, "b": CANONICAL.name}
 
     async def test_a_configuration_that_was_given_up_hears_nothing(self, store: Store, clock: FakeClock) -> None:
         """What waits for it is dropped, what happens later is not due, and it says since when and why; others hear all."""
-        task = await created(store, new_task(push=hook("a")))
-        await store.put_push_config(SCOPE, task.wire_id, hook("b"))
-        await store.update_task(SCOPE, task.key, Change(state=State.WORKING))
-        taken = {delivery.config.id: delivery for delivery in await store.due(0)}
-        assert await store.give_up(taken["a"], "it said 410")
-        assert not await store.give_up(taken["a"], "once is enough")
-        await ended(store, task)
-        clock.advance(HOUR)
+        task = await create_task(store, build_new_task(push_config=build_config("a")))
+        await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
+        taken = {delivery.config.id: delivery for delivery in await store.claim_due(0)}
+        assert await store.mark_failed(taken["a"], "it said 410")
+        assert not await store.mark_failed(taken["a"], "once is enough")
+        await end_task(store, task)
+        clock.advance(HOUR_SECONDS)
         assert await _drain(store) == {"b": [2, 3]}
-        failures = await store.push_failures(SCOPE, task.wire_id)
-        assert {name: (millis_of(failure.at), failure.reason) for name, failure in failures.items()} == {
+        failures = await store.list_push_failures(SCOPE, task.wire_id)
+        assert {name: (to_millis(failure.at), failure.reason) for name, failure in failures.items()} == {
             "a": (clock.millis() - 3_600_000, "it said 410")
         }
         assert await store.get_push_config(SCOPE, task.wire_id, "a") is not None
 
     async def test_only_the_last_taker_may_give_up(self, store: Store) -> None:
         """Whose time has run out has no say."""
-        await created(store, new_task(push=hook("a")))
-        (first,) = await store.due(0)
-        (second,) = await store.due(30)
-        assert not await store.give_up(first, "too late")
-        assert await store.settle(second)
+        await create_task(store, build_new_task(push_config=build_config("a")))
+        (first,) = await store.claim_due(0)
+        (second,) = await store.claim_due(30)
+        assert not await store.mark_failed(first, "too late")
+        assert await store.mark_delivered(second)
 
     async def test_a_failed_configuration_that_is_put_again_hears_again(self, store: Store) -> None:
         """What happens from then on, not what it has missed."""
-        task = await created(store, new_task(push=hook("a")))
-        (taken,) = await store.due(30)
-        await store.give_up(taken, "gone")
-        await store.update_task(SCOPE, task.key, Change(state=State.WORKING))
-        await store.put_push_config(SCOPE, task.wire_id, hook("a"))
-        assert await store.push_failures(SCOPE, task.wire_id) == {}
-        await ended(store, task)
+        task = await create_task(store, build_new_task(push_config=build_config("a")))
+        (taken,) = await store.claim_due(30)
+        await store.mark_failed(taken, "gone")
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
+        await store.put_push_config(SCOPE, task.wire_id, build_config("a"))
+        assert await store.list_push_failures(SCOPE, task.wire_id) == {}
+        await end_task(store, task)
         assert await _drain(store) == {"a": [3]}
 
     async def test_a_change_that_makes_no_event_leaves_nothing_due(self, store: Store) -> None:
         """Data and messages are no news: of a working task, of one that has ended, and beside others that are due."""
-        working, over = await created(store, new_task(push=hook("a"))), await created(store, new_task(push=hook("b")))
-        await ended(store, over)
+        working, over = (
+            await create_task(store, build_new_task(push_config=build_config("a"))),
+            await create_task(store, build_new_task(push_config=build_config("b"))),
+        )
+        await end_task(store, over)
         assert await _drain(store) == {"a": [1], "b": [1, 2]}
         for task in (working, over):
-            await store.update_task(SCOPE, task.key, Change(metadata={"note": 1}))
-        await store.update_task(SCOPE, working.key, Change(messages=[new_task().message]))
-        assert list(await store.due(0)) == []
-        await created(store, new_task(push=hook("c")))
+            await store.update_task(SCOPE, task.key, TaskChange(metadata={"note": 1}))
+        await store.update_task(SCOPE, working.key, TaskChange(messages=[build_new_task().message]))
+        assert list(await store.claim_due(0)) == []
+        await create_task(store, build_new_task(push_config=build_config("c")))
         assert await _drain(store) == {"c": [1]}
 
     async def test_nothing_after_the_end_is_delivered(self, store: Store) -> None:
         """What is appended to a finished task is no event, and no delivery."""
-        task = await created(store, new_task(push=hook("a")))
-        await ended(store, task)
-        await _late(store, task)
+        task = await create_task(store, build_new_task(push_config=build_config("a")))
+        await end_task(store, task)
+        await _append_late(store, task)
         assert await _drain(store) == {"a": [1, 2]}
 
 
-async def _late(store: Store, task: StoredTask) -> None:
-    await store.update_task(SCOPE, task.key, Change(artifacts=[appending("r", "late")]))
+async def _append_late(store: Store, task: StoredTask) -> None:
+    await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("r", "late")]))
 
 
 async def _drain(store: Store) -> dict[str | None, list[int]]:
     heard: dict[str | None, list[int]] = {}
-    while batch := await store.due(30):
-        assert len({_line(delivery) for delivery in batch}) == len(batch)
+    while batch := await store.claim_due(30):
+        assert len({_queue_key(delivery) for delivery in batch}) == len(batch)
         for delivery in batch:
             heard.setdefault(delivery.config.id, []).append(delivery.event.seq)
-            assert await store.settle(delivery)
+            assert await store.mark_delivered(delivery)
     return heard
 
 
-def _line(delivery: Delivery) -> tuple[str, str | None]:
+def _queue_key(delivery: Delivery) -> tuple[str, str | None]:
     return delivery.stored.key, delivery.config.id

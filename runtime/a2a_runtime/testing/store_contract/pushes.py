@@ -11,7 +11,7 @@ import pytest
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
 from a2a_runtime.stores.base import Store
-from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, created, new_task
+from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, build_new_task, create_task
 
 SENDER = AuthenticationInfo(scheme="Bearer", credentials="c")
 FULL = TaskPushNotificationConfig(id="hook", tenant="acme", url="https://example.org/1", token="t-1", authentication=SENDER)  # noqa: S106 - a sample
@@ -22,7 +22,7 @@ class PushRules(StoreCase):
 
     async def test_a_configuration_comes_back_with_the_id_of_its_task(self, store: Store) -> None:
         """Everything that the client said is kept."""
-        task = await created(store)
+        task = await create_task(store)
         put = await store.put_push_config(SCOPE, task.wire_id, FULL)
         assert put == FULL.model_copy(update={"task_id": task.wire_id})
         assert await store.get_push_config(SCOPE, task.wire_id, "hook") == put
@@ -30,14 +30,14 @@ class PushRules(StoreCase):
 
     async def test_a_configuration_without_an_id_gets_one(self, store: Store) -> None:
         """Two without an id are two."""
-        task = await created(store)
+        task = await create_task(store)
         puts = [await store.put_push_config(SCOPE, task.wire_id, TaskPushNotificationConfig(url="https://example.org")) for _ in range(2)]
         assert len({put.id for put in puts}) == 2
         assert all(put.id for put in puts)
 
     async def test_a_configuration_of_the_same_id_takes_its_place(self, store: Store) -> None:
         """Putting twice changes the first."""
-        task = await created(store)
+        task = await create_task(store)
         await store.put_push_config(SCOPE, task.wire_id, FULL)
         await store.put_push_config(SCOPE, task.wire_id, FULL.model_copy(update={"url": "https://example.org/2"}))
         configs, token = await store.list_push_configs(SCOPE, task.wire_id)
@@ -45,12 +45,12 @@ class PushRules(StoreCase):
 
     async def test_a_configuration_can_come_with_the_task(self, store: Store) -> None:
         """It is there from the first event on."""
-        task = await created(store, new_task(push=FULL))
+        task = await create_task(store, build_new_task(push_config=FULL))
         assert await store.get_push_config(SCOPE, task.wire_id, "hook") == FULL.model_copy(update={"task_id": task.wire_id})
 
     async def test_configurations_are_listed_by_pages(self, store: Store) -> None:
         """Every one comes once, in the order of the ids; a token of another task is refused."""
-        task, other = await created(store), await created(store)
+        task, other = await create_task(store), await create_task(store)
         for n in range(7):
             await store.put_push_config(SCOPE, task.wire_id, FULL.model_copy(update={"id": f"h-{n}"}))
         seen: list[str | None] = []
@@ -69,7 +69,7 @@ class PushRules(StoreCase):
 
     async def test_a_configuration_is_deleted_once(self, store: Store) -> None:
         """Deleting says whether there was one."""
-        task = await created(store)
+        task = await create_task(store)
         await store.put_push_config(SCOPE, task.wire_id, FULL)
         assert await store.delete_push_config(SCOPE, task.wire_id, "hook")
         assert not await store.delete_push_config(SCOPE, task.wire_id, "hook")
@@ -77,16 +77,16 @@ class PushRules(StoreCase):
 
     async def test_a_task_has_so_many_and_no_more(self, store: Store) -> None:
         """Also when all are put at once; changing one is no new one, and one that is deleted makes room."""
-        task = await created(store, new_task(push=FULL))
+        task = await create_task(store, build_new_task(push_config=FULL))
         hooks = [FULL.model_copy(update={"id": f"h-{n}"}) for n in range(8)]
-        puts = await asyncio.gather(*(store.put_push_config(SCOPE, task.wire_id, each, most=4) for each in hooks), return_exceptions=True)
+        puts = await asyncio.gather(*(store.put_push_config(SCOPE, task.wire_id, each, max_configs=4) for each in hooks), return_exceptions=True)
         refused = [each for each in puts if isinstance(each, BaseException)]
         assert [(type(each), "at most 4" in str(each)) for each in refused] == [(InvalidParamsError, True)] * 5
         kept = (await store.list_push_configs(SCOPE, task.wire_id))[0]
         assert len(kept) == 4
-        await store.put_push_config(SCOPE, task.wire_id, kept[0], most=4)
+        await store.put_push_config(SCOPE, task.wire_id, kept[0], max_configs=4)
         await store.delete_push_config(SCOPE, task.wire_id, kept[0].id or "")
-        await store.put_push_config(SCOPE, task.wire_id, FULL.model_copy(update={"id": "new"}), most=4)
+        await store.put_push_config(SCOPE, task.wire_id, FULL.model_copy(update={"id": "new"}), max_configs=4)
 
     async def test_an_unknown_task_has_none(self, store: Store) -> None:
         """For a task that does not exist every call says so."""

@@ -8,8 +8,8 @@ import asyncio
 
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.errors import ConcurrencyError, TaskTerminalError
-from a2a_runtime.stores.base import Change, Idempotency, Store, Written
-from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, appending, created, loaded, new_task, texts_of
+from a2a_runtime.stores.base import ChangeResult, IdempotencyKey, Store, TaskChange
+from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, append_artifact, build_new_task, create_task, get_artifact_texts, load_task
 
 
 class RaceRules(StoreCase):
@@ -17,22 +17,22 @@ class RaceRules(StoreCase):
 
     async def test_many_racers_on_one_idempotency_key_make_one_task(self, store: Store) -> None:
         """Sixty-four callers with one key get one task, which one of them has created."""
-        promise = Idempotency("key", b"hash")
-        made = await asyncio.gather(*[store.create_task(SCOPE, new_task(context_id=f"c-{n}", idempotency=promise)) for n in range(64)])
+        promise = IdempotencyKey("key", b"hash")
+        made = await asyncio.gather(*[store.create_task(SCOPE, build_new_task(context_id=f"c-{n}", idempotency_key=promise)) for n in range(64)])
         assert len({each.stored.key for each in made}) == 1
         assert sum(each.is_new for each in made) == 1
         assert len(await store.read_events(made[0].stored.key, 0)) == 1
 
     async def test_many_racers_on_one_chosen_id_make_one_task(self, store: Store) -> None:
         """Of many tasks that want one id, one gets it."""
-        made = await asyncio.gather(*[store.create_task(SCOPE, new_task(wire_id="job")) for _ in range(32)], return_exceptions=True)
+        made = await asyncio.gather(*[store.create_task(SCOPE, build_new_task(wire_id="job")) for _ in range(32)], return_exceptions=True)
         assert sum(not isinstance(each, BaseException) for each in made) == 1
 
     async def test_a_task_ends_once(self, store: Store) -> None:
         """Of several writers that want to end a task one succeeds, the others are told, and there is one last event."""
         for _ in range(20):
-            task = await created(store)
-            changes = [Change(state=state) for state in (State.COMPLETED, State.CANCELED, State.FAILED)]
+            task = await create_task(store)
+            changes = [TaskChange(state=state) for state in (State.COMPLETED, State.CANCELED, State.FAILED)]
             results = await asyncio.gather(*[store.update_task(SCOPE, task.key, change) for change in changes], return_exceptions=True)
             assert sorted(isinstance(each, TaskTerminalError) for each in results) == [False, True, True]
             events = await store.read_events(task.key, 0)
@@ -40,30 +40,30 @@ class RaceRules(StoreCase):
 
     async def test_optimistic_writers_lose_no_update(self, store: Store) -> None:
         """Sixty writers that load, change and try again until they fit all leave their mark."""
-        task = await created(store)
+        task = await create_task(store)
 
         async def add(n: int) -> None:
             while True:
                 version = await store.get_version(SCOPE, task.wire_id)
                 try:
-                    await store.update_task(SCOPE, task.key, Change(metadata={f"k{n}": n}, expected_version=version))
+                    await store.update_task(SCOPE, task.key, TaskChange(metadata={f"k{n}": n}, expected_version=version))
                 except ConcurrencyError:
                     continue
                 return
 
         await asyncio.gather(*[add(n) for n in range(60)])
-        now = await loaded(store, task)
+        now = await load_task(store, task)
         assert now.version == 61
         assert sorted((now.task.model.metadata or {}).values(), key=str) == sorted(range(60), key=str)
 
     async def test_events_have_no_holes_when_some_calls_fail(self, store: Store) -> None:
         """Of four hundred calls at once every fifth fails in its last part: the others are numbered without a hole, and nothing of it is left."""
-        task = await created(store)
+        task = await create_task(store)
 
-        async def append(n: int) -> Written:
+        async def append(n: int) -> ChangeResult:
             bad: dict[str, object] = {"n": object()}
             metadata = bad if n % 5 == 0 else {f"k{n}": n}
-            return await store.update_task(SCOPE, task.key, Change(artifacts=[appending("a", str(n))], metadata=metadata))
+            return await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))], metadata=metadata))
 
         results = await asyncio.gather(*[append(n) for n in range(400)], return_exceptions=True)
         written = [each for each in results if not isinstance(each, BaseException)]
@@ -72,13 +72,13 @@ class RaceRules(StoreCase):
         events = [*await store.read_events(task.key, 0), *await store.read_events(task.key, 256)]
         assert [event.seq for event in events] == list(range(1, 322))
         assert sorted(event.seq for each in written for event in each.events) == list(range(2, 322))
-        now = await loaded(store, task)
+        now = await load_task(store, task)
         assert (now.version, now.last_seq, len(now.task.model.metadata or {})) == (321, 321, 320)
-        assert sorted(texts_of(now)["a"], key=str) == sorted((str(n) for n in range(400) if n % 5), key=str)
+        assert sorted(get_artifact_texts(now)["a"], key=str) == sorted((str(n) for n in range(400) if n % 5), key=str)
 
     async def test_claims_meet_and_one_wins(self, store: Store) -> None:
         """Of many processes that want to run an orphan one gets it."""
-        task = await created(store)
+        task = await create_task(store)
         processes = [f"p-{n}" for n in range(16)]
         for process in processes:
             await store.register(process)

@@ -10,10 +10,10 @@ import pytest
 
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import Scope
-from a2a_runtime.stores.base import Change, Record, RecordKind, Store
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.stores.base import RecordKind, ReplayRecord, Store, TaskChange
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import LEASE, SCOPE, StoreCase, created, ended, loaded, new_task
+from a2a_runtime.testing.store_contract.case import LEASE_SECONDS, SCOPE, StoreCase, build_new_task, create_task, end_task, load_task
 
 
 class RunRules(StoreCase):
@@ -21,33 +21,33 @@ class RunRules(StoreCase):
 
     async def test_a_task_that_nobody_runs_is_an_orphan(self, store: Store) -> None:
         """It can be claimed once; then it is run."""
-        task = await created(store)
+        task = await create_task(store)
         await store.register("p-1")
-        assert list(await store.orphans()) == [task.key]
+        assert list(await store.find_orphans()) == [task.key]
         run = await store.claim(task.key, "p-1")
         assert run is not None
         assert (run.attempt, run.stored.process, run.stored.epoch, run.stored.key) == (1, "p-1", 1, task.key)
         assert run.stored.task.json == task.task.json
-        assert list(await store.orphans()) == []
+        assert list(await store.find_orphans()) == []
         assert await store.claim(task.key, "p-1") is None
 
     async def test_the_tasks_of_a_live_process_are_left_alone(self, store: Store, clock: FakeClock) -> None:
         """As long as a process beats, nobody takes its tasks, however long they run."""
         await store.register("p-1")
-        task = await created(store, new_task(process="p-1"))
+        task = await create_task(store, build_new_task(process="p-1"))
         for _ in range(5):
-            clock.advance(LEASE - 1)
-            await store.beat("p-1")
+            clock.advance(LEASE_SECONDS - 1)
+            await store.renew_lease("p-1")
             assert await store.claim(task.key, "p-2") is None
-            assert list(await store.orphans()) == []
+            assert list(await store.find_orphans()) == []
 
     async def test_the_tasks_of_a_dead_process_are_taken_over(self, store: Store, clock: FakeClock) -> None:
         """When the lease has run out, another process claims the task, and the epoch grows."""
         await store.register("p-1")
-        task = await created(store, new_task(process="p-1"))
-        clock.advance(LEASE)
+        task = await create_task(store, build_new_task(process="p-1"))
+        clock.advance(LEASE_SECONDS)
         await store.register("p-2")
-        assert list(await store.orphans()) == [task.key]
+        assert list(await store.find_orphans()) == [task.key]
         run = await store.claim(task.key, "p-2")
         assert run is not None
         assert (run.attempt, run.stored.process) == (2, "p-2")
@@ -55,73 +55,73 @@ class RunRules(StoreCase):
     async def test_a_late_beat_begins_a_new_lease(self, store: Store, clock: FakeClock) -> None:
         """A process that was only slow keeps what nobody has taken meanwhile."""
         await store.register("p-1")
-        await created(store, new_task(process="p-1"))
-        clock.advance(LEASE * 3)
-        await store.sweep()
-        await store.beat("p-1")
-        assert list(await store.orphans()) == []
+        await create_task(store, build_new_task(process="p-1"))
+        clock.advance(LEASE_SECONDS * 3)
+        await store.delete_expired()
+        await store.renew_lease("p-1")
+        assert list(await store.find_orphans()) == []
 
     async def test_a_process_that_leaves_hands_its_tasks_over_at_once(self, store: Store) -> None:
         """After unregistering, or releasing a task, nobody has to wait for the lease to run out."""
         await store.register("p-1")
         await store.register("p-2")
-        left, released = await created(store, new_task(process="p-1")), await created(store, new_task(process="p-2"))
-        await store.update_task(SCOPE, released.key, Change(epoch=1, release=True))
+        left, released = await create_task(store, build_new_task(process="p-1")), await create_task(store, build_new_task(process="p-2"))
+        await store.update_task(SCOPE, released.key, TaskChange(epoch=1, release_claim=True))
         await store.unregister("p-1")
-        assert list(await store.orphans()) == sorted([left.key, released.key])
+        assert list(await store.find_orphans()) == sorted([left.key, released.key])
         assert await store.claim(released.key, "p-2") is not None
 
     @pytest.mark.parametrize("state", [State.INPUT_REQUIRED, State.AUTH_REQUIRED, State.COMPLETED, State.CANCELED])
     async def test_parked_and_ended_tasks_are_nobodys_work(self, store: Store, clock: FakeClock, state: State) -> None:
         """They are no orphans and cannot be claimed, also when their process has died."""
         await store.register("p-1")
-        task = await created(store, new_task(process="p-1"))
-        await store.update_task(SCOPE, task.key, Change(state=state, epoch=1, release=True))
-        clock.advance(LEASE * 100)
-        assert list(await store.orphans()) == []
+        task = await create_task(store, build_new_task(process="p-1"))
+        await store.update_task(SCOPE, task.key, TaskChange(state=state, epoch=1, release_claim=True))
+        clock.advance(LEASE_SECONDS * 100)
+        assert list(await store.find_orphans()) == []
         assert await store.claim(task.key, "p-1") is None
 
     async def test_a_parked_task_that_was_answered_is_work_again(self, store: Store) -> None:
         """Once it is active again, it can be claimed for its second run."""
         await store.register("p-1")
-        task = await created(store, new_task(process="p-1"))
-        await store.update_task(SCOPE, task.key, Change(state=State.INPUT_REQUIRED, epoch=1, release=True))
-        await store.update_task(SCOPE, task.key, Change(state=State.WORKING))
-        assert list(await store.orphans()) == [task.key]
+        task = await create_task(store, build_new_task(process="p-1"))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.INPUT_REQUIRED, epoch=1, release_claim=True))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
+        assert list(await store.find_orphans()) == [task.key]
         run = await store.claim(task.key, "p-1")
         assert run is not None
         assert run.attempt == 2
 
     async def test_what_is_gone_cannot_be_claimed(self, store: Store) -> None:
         """A key that leads nowhere is no error for a runner."""
-        task = await created(store)
+        task = await create_task(store)
         await store.delete_task(SCOPE, task.wire_id)
         assert await store.claim(task.key, "p-1") is None
 
     async def test_orphans_come_oldest_first_and_not_too_many(self, store: Store) -> None:
         """A process takes over a few at a time."""
-        keys = [(await created(store)).key for _ in range(5)]
-        assert list(await store.orphans(3)) == keys[:3]
+        keys = [(await create_task(store)).key for _ in range(5)]
+        assert list(await store.find_orphans(3)) == keys[:3]
 
     async def test_orphans_of_other_surfaces_are_left_to_others(self, store: Store) -> None:
         """Agents that share a store each go on with their own: a process names the surfaces that it has."""
-        mine = await created(store)
-        theirs = (await store.create_task(Scope('/their "own" ü', "acme", "ada"), new_task())).stored
-        assert list(await store.orphans(surfaces=["/x", SCOPE.surface])) == [mine.key]
-        assert list(await store.orphans(surfaces=[theirs.scope.surface])) == [theirs.key]
-        assert list(await store.orphans(surfaces=[])) == []
-        assert list(await store.orphans()) == sorted([mine.key, theirs.key])
+        mine = await create_task(store)
+        theirs = (await store.create_task(TaskScope('/their "own" ü', "acme", "ada"), build_new_task())).stored
+        assert list(await store.find_orphans(surfaces=["/x", SCOPE.surface])) == [mine.key]
+        assert list(await store.find_orphans(surfaces=[theirs.scope.surface])) == [theirs.key]
+        assert list(await store.find_orphans(surfaces=[])) == []
+        assert list(await store.find_orphans()) == sorted([mine.key, theirs.key])
 
     async def test_every_run_finds_what_the_task_was_created_with(self, store: Store) -> None:
         """Before all that runs record, whoever claims the task, and not on other tasks."""
         await store.register("p-1")
-        said, done = Record(RecordKind.REQUEST, "", b'{"n":1.10}'), Record(RecordKind.ONCE, "", b"2")
-        task = await created(store, replace(new_task(), record=said))
-        await created(store)
+        said, done = ReplayRecord(RecordKind.REQUEST, "", b'{"n":1.10}'), ReplayRecord(RecordKind.ONCE, "", b"2")
+        task = await create_task(store, replace(build_new_task(), record=said))
+        await create_task(store)
         run = await store.claim(task.key, "p-1")
         assert run is not None
         assert list(run.records) == [said]
-        await store.update_task(SCOPE, task.key, Change(records=(done,), epoch=1, release=True))
+        await store.update_task(SCOPE, task.key, TaskChange(records=(done,), epoch=1, release_claim=True))
         run = await store.claim(task.key, "p-1")
         assert run is not None
         assert list(run.records) == [said, done]
@@ -129,13 +129,13 @@ class RunRules(StoreCase):
     async def test_a_run_finds_what_earlier_ones_recorded(self, store: Store) -> None:
         """Records come oldest first; one of the same kind and key takes the place of the one before."""
         await store.register("p-1")
-        task = await created(store, new_task(process="p-1"))
-        question = Record(RecordKind.QUESTION, "1", b'{"q":1}', "schema-1")
-        once, other = Record(RecordKind.ONCE, "1", b"[1]"), Record(RecordKind.ONCE, "2", b"null")
-        answer = Record(RecordKind.ANSWER, "1", b'{"a":%d}' % (10**39), "schema-1")
-        await store.update_task(SCOPE, task.key, Change(records=[Record(RecordKind.ONCE, "1", b"[0]"), question], epoch=1))
-        await store.update_task(SCOPE, task.key, Change(records=[answer, once], epoch=1))
-        await store.update_task(SCOPE, task.key, Change(records=[other], epoch=1, release=True))
+        task = await create_task(store, build_new_task(process="p-1"))
+        question = ReplayRecord(RecordKind.QUESTION, "1", b'{"q":1}', "schema-1")
+        once, other = ReplayRecord(RecordKind.ONCE, "1", b"[1]"), ReplayRecord(RecordKind.ONCE, "2", b"null")
+        answer = ReplayRecord(RecordKind.ANSWER, "1", b'{"a":%d}' % (10**39), "schema-1")
+        await store.update_task(SCOPE, task.key, TaskChange(records=[ReplayRecord(RecordKind.ONCE, "1", b"[0]"), question], epoch=1))
+        await store.update_task(SCOPE, task.key, TaskChange(records=[answer, once], epoch=1))
+        await store.update_task(SCOPE, task.key, TaskChange(records=[other], epoch=1, release_claim=True))
         run = await store.claim(task.key, "p-1")
         assert run is not None
         assert sorted(run.records, key=str) == sorted([once, question, answer, other], key=str)
@@ -144,18 +144,18 @@ class RunRules(StoreCase):
     async def test_cancellation_is_heard_by_whoever_runs_the_task(self, store: Store) -> None:
         """The next beat of the process names the task, again and again until it has ended."""
         await store.register("p-1")
-        task, other = await created(store, new_task(process="p-1")), await created(store, new_task(process="p-2"))
-        assert list(await store.beat("p-1")) == []
+        task, other = await create_task(store, build_new_task(process="p-1")), await create_task(store, build_new_task(process="p-2"))
+        assert list(await store.renew_lease("p-1")) == []
         for wanted in (task, other):
             assert (await store.request_cancel(SCOPE, wanted.wire_id)).cancel_requested
         assert (await store.request_cancel(SCOPE, task.wire_id)).key == task.key
-        assert list(await store.beat("p-1")) == list(await store.beat("p-1")) == [task.key]
-        await ended(store, task, State.CANCELED)
-        assert list(await store.beat("p-1")) == []
+        assert list(await store.renew_lease("p-1")) == list(await store.renew_lease("p-1")) == [task.key]
+        await end_task(store, task, State.CANCELED)
+        assert list(await store.renew_lease("p-1")) == []
 
     async def test_a_run_begins_with_the_wish_to_cancel(self, store: Store) -> None:
         """Whoever takes a task over learns at once that it is not wanted any more."""
-        task = await created(store)
+        task = await create_task(store)
         await store.request_cancel(SCOPE, task.wire_id)
         run = await store.claim(task.key, "p-1")
         assert run is not None
@@ -163,9 +163,9 @@ class RunRules(StoreCase):
 
     async def test_what_has_ended_cannot_be_canceled(self, store: Store) -> None:
         """The error names the task; one that is not there is not found."""
-        task = await ended(store, await created(store))
+        task = await end_task(store, await create_task(store))
         with pytest.raises(TaskNotCancelableError):
             await store.request_cancel(SCOPE, task.wire_id)
         with pytest.raises(TaskNotFoundError):
             await store.request_cancel(SCOPE, "nobody")
-        assert not (await loaded(store, task)).cancel_requested
+        assert not (await load_task(store, task)).cancel_requested

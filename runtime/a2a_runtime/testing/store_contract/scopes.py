@@ -8,13 +8,13 @@ import pytest
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.caller import Scope
-from a2a_runtime.stores.base import Change, Idempotency, Store, TaskQuery
-from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, created, loaded, new_task
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.stores.base import IdempotencyKey, Store, TaskChange, TaskQuery
+from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, build_new_task, create_task, load_task
 
-STRANGERS = pytest.mark.parametrize(
+OTHER_SCOPES = pytest.mark.parametrize(
     "stranger",
-    [Scope("/other", "acme", "ada"), Scope("/agent", "other", "ada"), Scope("/agent", "acme", "eve"), Scope("/agent", "", "acmeada")],
+    [TaskScope("/other", "acme", "ada"), TaskScope("/agent", "other", "ada"), TaskScope("/agent", "acme", "eve"), TaskScope("/agent", "", "acmeada")],
     ids=["other surface", "other tenant", "other owner", "same letters"],
 )
 HOOK = TaskPushNotificationConfig(id="hook", url="https://example.org/hook")
@@ -23,37 +23,37 @@ HOOK = TaskPushNotificationConfig(id="hook", url="https://example.org/hook")
 class ScopeRules(StoreCase):
     """What holds for strangers."""
 
-    @STRANGERS
-    async def test_a_stranger_meets_no_task(self, store: Store, stranger: Scope) -> None:
+    @OTHER_SCOPES
+    async def test_a_stranger_meets_no_task(self, store: Store, stranger: TaskScope) -> None:
         """Reading, changing, listing, canceling and deleting are for the scope that the task was created in."""
-        task = await created(store)
+        task = await create_task(store)
         assert await store.load_task(stranger, task.wire_id) is None
         assert await store.get_version(stranger, task.wire_id) is None
         assert not await store.delete_task(stranger, task.wire_id)
         assert (await store.list_tasks(stranger, TaskQuery())).total_size == 0
         assert (await store.list_tasks(stranger, TaskQuery(context_id="c-1"))).total_size == 0
         with pytest.raises(TaskNotFoundError):
-            await store.update_task(stranger, task.key, Change(metadata={"k": 1}))
+            await store.update_task(stranger, task.key, TaskChange(metadata={"k": 1}))
         with pytest.raises(TaskNotFoundError):
             await store.request_cancel(stranger, task.wire_id)
-        assert (await loaded(store, task)).version == 1
+        assert (await load_task(store, task)).version == 1
 
-    @STRANGERS
-    async def test_a_stranger_meets_no_conversation(self, store: Store, stranger: Scope) -> None:
+    @OTHER_SCOPES
+    async def test_a_stranger_meets_no_conversation(self, store: Store, stranger: TaskScope) -> None:
         """Two callers may use the same id for their conversations and never meet."""
-        await created(store)
+        await create_task(store)
         await store.update_context(SCOPE, "c-1", {"k": 1})
         assert await store.load_context(stranger, "c-1") is None
-        assert list(await store.conversation(stranger, "c-1")) == []
+        assert list(await store.load_conversation(stranger, "c-1")) == []
         assert await store.delete_context(stranger, "c-1") == 0
         await store.update_context(stranger, "c-1", {"k": 2})
         assert await store.load_context(SCOPE, "c-1") == {"k": 1}
-        assert len(await store.conversation(SCOPE, "c-1")) == 1
+        assert len(await store.load_conversation(SCOPE, "c-1")) == 1
 
-    @STRANGERS
-    async def test_a_stranger_meets_no_push_configuration(self, store: Store, stranger: Scope) -> None:
+    @OTHER_SCOPES
+    async def test_a_stranger_meets_no_push_configuration(self, store: Store, stranger: TaskScope) -> None:
         """Where notifications go is for the owner of the task alone."""
-        task = await created(store)
+        task = await create_task(store)
         await store.put_push_config(SCOPE, task.wire_id, HOOK)
         with pytest.raises(TaskNotFoundError):
             await store.put_push_config(stranger, task.wire_id, HOOK)
@@ -65,24 +65,24 @@ class ScopeRules(StoreCase):
             await store.delete_push_config(stranger, task.wire_id, "hook")
         assert await store.get_push_config(SCOPE, task.wire_id, "hook") is not None
 
-    @STRANGERS
-    async def test_ids_and_idempotency_keys_of_others_are_no_obstacle(self, store: Store, stranger: Scope) -> None:
+    @OTHER_SCOPES
+    async def test_ids_and_idempotency_keys_of_others_are_no_obstacle(self, store: Store, stranger: TaskScope) -> None:
         """Two callers may choose the same id and the same idempotency key."""
-        promise = Idempotency("key", b"hash")
-        ours = await created(store, new_task(wire_id="job", idempotency=promise))
-        theirs = await created(store, new_task(wire_id="job", idempotency=Idempotency("key", b"other hash")), stranger)
+        promise = IdempotencyKey("key", b"hash")
+        ours = await create_task(store, build_new_task(wire_id="job", idempotency_key=promise))
+        theirs = await create_task(store, build_new_task(wire_id="job", idempotency_key=IdempotencyKey("key", b"other hash")), stranger)
         assert ours.key != theirs.key
-        assert (await loaded(store, theirs)).scope == stranger
+        assert (await load_task(store, theirs)).scope == stranger
 
     async def test_an_operator_sees_and_deletes_everybodys(self, store: Store) -> None:
         """Scopes are listed while anything of theirs is there; deleting one leaves the others."""
-        other = Scope("/other", "acme", "eve")
-        await created(store)
-        await created(store, new_task(context_id="c-2"))
-        kept = await created(store, scope=other)
+        other = TaskScope("/other", "acme", "eve")
+        await create_task(store)
+        await create_task(store, build_new_task(context_id="c-2"))
+        kept = await create_task(store, scope=other)
         await store.update_context(SCOPE, "c-3", {"k": 1})
-        assert set(await store.scopes()) == {SCOPE, other}
+        assert set(await store.list_scopes()) == {SCOPE, other}
         assert await store.delete_scope(SCOPE) == 2
-        assert list(await store.scopes()) == [other]
+        assert list(await store.list_scopes()) == [other]
         assert await store.load_context(SCOPE, "c-3") is None
-        assert (await loaded(store, kept)).key == kept.key
+        assert (await load_task(store, kept)).key == kept.key

@@ -13,7 +13,7 @@ from a2a_runtime.testing.store_contract.pushes import PushRules
 from a2a_runtime.testing.store_contract.races import RaceRules
 from a2a_runtime.testing.store_contract.runs import RunRules
 from a2a_runtime.testing.store_contract.scopes import ScopeRules
-from a2a_runtime.testing.store_contract.tallies import TallyRules
+from a2a_runtime.testing.store_contract.tallies import CounterRules
 
 
 class StoreContract(
@@ -28,6 +28,6 @@ class StoreContract(
     PushRules,
     OutboxRules,
     ExpiryRules,
-    TallyRules,
+    CounterRules,
 ):
     """Every rule that the runtime relies on; a store that passes may be used with it."""

@@ -11,7 +11,7 @@ from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import StoreCase
 
 
-class TallyRules(StoreCase):
+class CounterRules(StoreCase):
     """What holds for counts."""
 
     async def test_nobodys_count_is_lost(self, store: Store) -> None:
@@ -32,5 +32,5 @@ class TallyRules(StoreCase):
         await store.count("old", 10)
         await store.count("young", 100)
         clock.advance(11)
-        await store.sweep()
+        await store.delete_expired()
         assert [(await store.count(key, 60)).number for key in ("old", "young")] == [1, 2]

@@ -6,8 +6,8 @@ from typing import Final
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
-from a2a_runtime.project.surfaces import mounted
-from a2a_runtime.skills.handlers import Call, Stream
+from a2a_runtime.project.surfaces import build_surfaces
+from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler
 from a2a_runtime.surface import Surface
 
 from . import skills
@@ -26,7 +26,7 @@ def make_agent(service: ReportAgentService) -> Agent:
     )
     made.add(
         "summarize",
-        Call(skills.SUMMARIZE, service.summarize),
+        UnaryHandler(skills.SUMMARIZE, service.summarize),
         contract=skills.SUMMARIZE,
         name="Summarize",
         description="Sum a text up in a few sentences.",
@@ -34,7 +34,7 @@ def make_agent(service: ReportAgentService) -> Agent:
     )
     made.add(
         "write-report",
-        Stream(skills.WRITE_REPORT, service.write_report),
+        StreamingHandler(skills.WRITE_REPORT, service.write_report),
         contract=skills.WRITE_REPORT,
         name="Write a report",
         description="Write a report on a topic, and give each chapter as soon as it is done.",
@@ -42,7 +42,7 @@ def make_agent(service: ReportAgentService) -> Agent:
     )
     made.add(
         "publish",
-        Call(skills.PUBLISH, service.publish),
+        UnaryHandler(skills.PUBLISH, service.publish),
         contract=skills.PUBLISH,
         name="Publish a report",
         description="Publish a report once somebody has approved it.",
@@ -53,4 +53,4 @@ def make_agent(service: ReportAgentService) -> Agent:
 
 def make_surfaces(service: ReportAgentService, gates: Mapping[str, Gate] | None = None) -> tuple[Surface, ...]:
     """Make the surfaces, ready to be mounted, as a2a.toml says; ``gates`` guard them instead of what stands there under [auth]."""
-    return mounted(make_agent(service), _MOUNTED, __file__, gates)
+    return build_surfaces(make_agent(service), _MOUNTED, __file__, gates)

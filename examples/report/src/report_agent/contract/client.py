@@ -4,7 +4,7 @@
 from collections.abc import AsyncGenerator
 from typing import Unpack
 
-from a2a_runtime.typed_client import Asking, SkillClient
+from a2a_runtime.typed_client import CallOptions, SkillClient
 
 from . import skills
 from .types.publication import (
@@ -24,14 +24,14 @@ from .types.summary import (
 class ReportAgentClient(SkillClient):
     """Writes reports, chapter by chapter, and publishes what somebody has approved."""
 
-    async def summarize(self, request: SummaryRequest, **asking: Unpack[Asking]) -> Summary:
+    async def summarize(self, request: SummaryRequest, **options: Unpack[CallOptions]) -> Summary:
         """Sum a text up in a few sentences."""
-        return await self._call(skills.SUMMARIZE, request, asking)
+        return await self._call(skills.SUMMARIZE, request, options)
 
-    def write_report(self, request: ReportRequest, **asking: Unpack[Asking]) -> AsyncGenerator[Chapter, None]:
+    def write_report(self, request: ReportRequest, **options: Unpack[CallOptions]) -> AsyncGenerator[Chapter, None]:
         """Write a report on a topic, and give each chapter as soon as it is done."""
-        return self._stream(skills.WRITE_REPORT, request, asking)
+        return self._stream(skills.WRITE_REPORT, request, options)
 
-    async def publish(self, request: Report, **asking: Unpack[Asking]) -> Publication:
+    async def publish(self, request: Report, **options: Unpack[CallOptions]) -> Publication:
         """Publish a report once somebody has approved it."""
-        return await self._call(skills.PUBLISH, request, asking)
+        return await self._call(skills.PUBLISH, request, options)

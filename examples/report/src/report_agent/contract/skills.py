@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.schema import Form
+from a2a_runtime.skills.schema import TypedSchema
 
 from .types.approval import (
     Approval,
@@ -28,8 +28,8 @@ _SCHEMAS: Final = Path(__file__).with_name("schemas")
 
 SUMMARIZE: Final = SkillContract(
     id="summarize",
-    input=Form[SummaryRequest](SummaryRequest, _SCHEMAS / "summarize.input.json"),
-    output=Form[Summary](Summary, _SCHEMAS / "summarize.output.json"),
+    input=TypedSchema[SummaryRequest](SummaryRequest, _SCHEMAS / "summarize.input.json"),
+    output=TypedSchema[Summary](Summary, _SCHEMAS / "summarize.output.json"),
     streams=False,
     replies=(),
 )
@@ -37,18 +37,18 @@ SUMMARIZE: Final = SkillContract(
 
 WRITE_REPORT: Final = SkillContract(
     id="write-report",
-    input=Form[ReportRequest](ReportRequest, _SCHEMAS / "write-report.input.json"),
-    output=Form[Chapter](Chapter, _SCHEMAS / "write-report.output.json"),
+    input=TypedSchema[ReportRequest](ReportRequest, _SCHEMAS / "write-report.input.json"),
+    output=TypedSchema[Chapter](Chapter, _SCHEMAS / "write-report.output.json"),
     streams=True,
     replies=(),
 )
 """Write a report on a topic, and give each chapter as soon as it is done."""
 
-PUBLISH_ASKS_APPROVAL: Final = Form[Approval](Approval, _SCHEMAS / "publish.ask.approval.json")
+PUBLISH_ASKS_APPROVAL: Final = TypedSchema[Approval](Approval, _SCHEMAS / "publish.ask.approval.json")
 PUBLISH: Final = SkillContract(
     id="publish",
-    input=Form[Report](Report, _SCHEMAS / "publish.input.json"),
-    output=Form[Publication](Publication, _SCHEMAS / "publish.output.json"),
+    input=TypedSchema[Report](Report, _SCHEMAS / "publish.input.json"),
+    output=TypedSchema[Publication](Publication, _SCHEMAS / "publish.output.json"),
     streams=False,
     replies=(PUBLISH_ASKS_APPROVAL,),
 )
