@@ -18,15 +18,15 @@ def methods(code: bytes) -> list[ast.AsyncFunctionDef]:
     return [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.AsyncFunctionDef)]
 
 
-def test_a_handler_is_one_statement_into_the_exchange(contract: Contract) -> None:
-    """A controller decides nothing: below its docstring a handler only calls the exchange."""
+def test_a_handler_is_one_statement_into_the_endpoints(contract: Contract) -> None:
+    """A controller decides nothing: below its docstring a handler only calls the endpoints."""
     handlers = [handler for code in package.emit_controllers(contract).values() for handler in methods(code)]
     assert len(handlers) > 20
     for handler in handlers:
         docstring, statement = handler.body
         assert isinstance(docstring, ast.Expr)
         assert isinstance(statement, ast.Return | ast.Expr)
-        assert "self.exchange." in ast.unparse(statement)
+        assert "self.endpoints." in ast.unparse(statement)
 
 
 def test_no_generated_file_is_long(contract: Contract) -> None:
@@ -75,8 +75,8 @@ def test_a_request_must_have_what_its_type_requires(contract: Contract, dialect:
     assert wanted in demands(contract, dialect, request_type, ours)
 
 
-def test_a_forgiving_dialect_demands_nothing(contract: Contract) -> None:
+def test_a_lenient_dialect_requires_nothing(contract: Contract) -> None:
     """The dialect whose envelope may be incomplete takes whatever its models take."""
     code = bindings.emit(contract)["bindings/mesh.py"].decode()
-    assert "demands=" not in code
-    assert code.count("forgives_envelope=True") == code.count(" = Binding(")
+    assert "requirements=" not in code
+    assert code.count("lenient_envelope=True") == code.count(" = Binding(")

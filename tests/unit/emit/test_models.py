@@ -25,8 +25,8 @@ import hashlib, sys
 from pathlib import Path
 from a2a_gen.emit import models
 from a2a_gen.ir.build import build_contract
-from a2a_gen.source.documents import load_tree
-documents = load_tree(Path(sys.argv[1]))
+from a2a_gen.source.documents import load_documents
+documents = load_documents(Path(sys.argv[1]))
 files = models.emit(build_contract(documents), documents)
 print(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest())
 """

@@ -39,7 +39,7 @@ IMPORTS = {
     "nothing": ("", ""),
     "an error": ("; a2a_contract.TaskNotFoundError", ""),
     "a model": ("; a2a_contract.Task", "a2a_contract.v1_0 pydantic"),
-    "a protocol": ("; a2a_contract.Exchange", "a2a_contract.v1_0 pydantic"),
+    "a protocol": ("; a2a_contract.Endpoints", "a2a_contract.v1_0 pydantic"),
     "the methods": (".methods", "a2a_contract.v1_0 pydantic"),
 }
 
@@ -99,4 +99,4 @@ def test_the_package_has_every_canonical_type_and_every_error(contract: Contract
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
     types, errors = {named.name for named in contract.types("v1_0")}, {row.name for row in contract.errors}
-    assert {*types, *errors, "A2AError", "AgentService", "Exchange"} <= set(listed)
+    assert {*types, *errors, "A2AError", "AgentService", "Endpoints"} <= set(listed)

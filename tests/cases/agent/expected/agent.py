@@ -6,8 +6,8 @@ from typing import Final
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
-from a2a_runtime.project.surfaces import mounted
-from a2a_runtime.skills.handlers import Call, Stream
+from a2a_runtime.project.surfaces import build_surfaces
+from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler
 from a2a_runtime.surface import Surface
 
 from . import skills
@@ -26,14 +26,14 @@ def make_agent(service: GreeterService) -> Agent:
     )
     made.add(
         "greet",
-        Stream(skills.GREET, service.greet),
+        StreamingHandler(skills.GREET, service.greet),
         contract=skills.GREET,
         description="Greet somebody.",
         tags=("greeting",),
     )
     made.add(
         "echo",
-        Call(skills.ECHO, service.echo),
+        UnaryHandler(skills.ECHO, service.echo),
         contract=skills.ECHO,
         description="Say the same.",
         answers="message",
@@ -43,4 +43,4 @@ def make_agent(service: GreeterService) -> Agent:
 
 def make_surfaces(service: GreeterService, gates: Mapping[str, Gate] | None = None) -> tuple[Surface, ...]:
     """Make the surfaces, ready to be mounted, as a2a.toml says; ``gates`` guard them instead of what stands there under [auth]."""
-    return mounted(make_agent(service), _MOUNTED, __file__, gates)
+    return build_surfaces(make_agent(service), _MOUNTED, __file__, gates)

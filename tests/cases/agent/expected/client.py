@@ -4,7 +4,7 @@
 from collections.abc import AsyncGenerator
 from typing import Unpack
 
-from a2a_runtime.typed_client import Asking, SkillClient
+from a2a_runtime.typed_client import CallOptions, SkillClient
 
 from . import skills
 from .types.greeting import (
@@ -16,10 +16,10 @@ from .types.greeting import (
 class GreeterClient(SkillClient):
     """Greets people."""
 
-    def greet(self, request: GreetingRequest, **asking: Unpack[Asking]) -> AsyncGenerator[Greeting, None]:
+    def greet(self, request: GreetingRequest, **options: Unpack[CallOptions]) -> AsyncGenerator[Greeting, None]:
         """Greet somebody."""
-        return self._stream(skills.GREET, request, asking)
+        return self._stream(skills.GREET, request, options)
 
-    async def echo(self, request: str, **asking: Unpack[Asking]) -> str:
+    async def echo(self, request: str, **options: Unpack[CallOptions]) -> str:
         """Say the same."""
-        return await self._call(skills.ECHO, request, asking)
+        return await self._call(skills.ECHO, request, options)

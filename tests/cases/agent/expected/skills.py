@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.schema import TEXT, Form
+from a2a_runtime.skills.schema import TEXT, TypedSchema
 
 from .types.consent import (
     Consent,
@@ -18,11 +18,11 @@ from .types.greeting import (
 _SCHEMAS: Final = Path(__file__).with_name("schemas")
 
 
-GREET_ASKS_CONSENT: Final = Form[Consent](Consent, _SCHEMAS / "greet.ask.consent.json")
+GREET_ASKS_CONSENT: Final = TypedSchema[Consent](Consent, _SCHEMAS / "greet.ask.consent.json")
 GREET: Final = SkillContract(
     id="greet",
-    input=Form[GreetingRequest](GreetingRequest, _SCHEMAS / "greet.input.json"),
-    output=Form[Greeting](Greeting, _SCHEMAS / "greet.output.json"),
+    input=TypedSchema[GreetingRequest](GreetingRequest, _SCHEMAS / "greet.input.json"),
+    output=TypedSchema[Greeting](Greeting, _SCHEMAS / "greet.output.json"),
     streams=True,
     replies=(GREET_ASKS_CONSENT,),
 )

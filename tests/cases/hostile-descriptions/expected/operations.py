@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .binding import Call, HttpCall, Operation
+from .binding import DialectCall, HttpCall, Operation
 
 GET_TASK = Operation(
     name="GetTask",
@@ -12,7 +12,7 @@ GET_TASK = Operation(
     streams=False,
     capability=None,
     calls={
-        "v1_0": Call(method="GetTask", grpc="GetTask", http=(HttpCall("GET", "/tasks/{id}"),)),
+        "v1_0": DialectCall(method="GetTask", grpc="GetTask", http=(HttpCall("GET", "/tasks/{id}"),)),
     },
 )
 """Ends \"\"\" early\"\"\" import os; os.abort() {{ 7 * 7 }} {% raw %} {# gone #} \\ ' " \\u2028    tab \\x00 # noqa"""

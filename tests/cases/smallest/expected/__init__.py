@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     )
     from .service import (
         AgentService,
+        Endpoints,
         Event,
-        Exchange,
     )
     from .v1_0 import (
         GetTaskRequest,
@@ -46,8 +46,8 @@ _HOMES = {
     "State": "lifecycle",
     "OPERATIONS": "operations",
     "AgentService": "service",
+    "Endpoints": "service",
     "Event": "service",
-    "Exchange": "service",
     "GetTaskRequest": "v1_0",
     "Task": "v1_0",
     "TaskState": "v1_0",
@@ -61,8 +61,8 @@ __all__ = [
     "A2AError",
     "AgentService",
     "Encoded",
+    "Endpoints",
     "Event",
-    "Exchange",
     "GetTaskRequest",
     "State",
     "Task",

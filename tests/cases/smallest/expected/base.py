@@ -2,7 +2,7 @@
 """What generated code is made of, under one name."""
 
 from .model import Encoded, Oneof, OpenEnum, OpenModel, WireEnum, WireModel
-from .requirements import Demand, demand
+from .requirements import Requirement, check_requirements
 from .scalars import (
     JSON_NULL,
     Base64,
@@ -17,13 +17,12 @@ from .scalars import (
     timestamp_from_text,
     timestamp_text,
 )
-from .unions import AnyOf, ToldApart
+from .unions import AnyOf, UnionByMember
 
 __all__ = [
     "JSON_NULL",
     "AnyOf",
     "Base64",
-    "Demand",
     "Encoded",
     "Integer",
     "JsonAny",
@@ -34,12 +33,13 @@ __all__ = [
     "Oneof",
     "OpenEnum",
     "OpenModel",
+    "Requirement",
     "Timestamp",
-    "ToldApart",
+    "UnionByMember",
     "WireEnum",
     "WireModel",
     "base64_text",
-    "demand",
+    "check_requirements",
     "timestamp_from_text",
     "timestamp_text",
 ]

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from .base import Demand, Encoded, WireModel, demand
+from .base import Encoded, Requirement, WireModel, check_requirements
 
 # What an operation is, apart from any dialect, and how one dialect asks for it: the row types of ``operations.py``.
 
@@ -30,7 +30,7 @@ class HttpCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class DialectCall:
     """How one dialect asks for an operation; a binding that the dialect has not is ``None`` or empty."""
 
     method: str | None = None
@@ -47,7 +47,7 @@ class Operation:
     service_method: str
     streams: bool
     capability: str | None
-    calls: Mapping[str, Call]
+    calls: Mapping[str, DialectCall]
 
 
 Theirs = TypeVar("Theirs", bound=WireModel)
@@ -56,26 +56,26 @@ Answer = TypeVar("Answer", bound=WireModel)
 TypeForm: TypeAlias = Any  # a model, or an alias of a union or a list of them: Python has no type for all of these
 
 
-class Nothing(WireModel):
+class Empty(WireModel):
     """A request that says nothing but that it was made, or an answer that says nothing but that it was done."""
 
 
-def same(request: Ours) -> Ours:
+def identity(request: Ours) -> Ours:
     """Read a request, or an answer, that is canonical already."""
     return request
 
 
-def as_said(request: WireModel) -> dict[str, object]:
+def encode_as_is(request: WireModel) -> dict[str, object]:
     """Ask in canonical form."""
     return request.to_dict()
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing(Generic[Answer]):
+class ResponseReader(Generic[Answer]):
     """What a dialect answers: the type that its JSON has, and how to read that."""
 
     result: TypeForm
-    read: Callable[[Any], Answer] = same
+    read: Callable[[Any], Answer] = identity
 
     def adapter(self) -> TypeAdapter[Any]:
         """Make what reads the JSON; costly, so make it once."""
@@ -89,37 +89,37 @@ class Binding(Generic[Theirs, Ours, Answer]):
     operation: Operation
     dialect: str
     request: type[Theirs]
-    read: Callable[[Theirs], Ours]
-    write: Callable[[Encoded[Answer]], bytes] | None
-    demands: tuple[Demand, ...] = ()
-    forgives_envelope: bool = False
-    ask: Callable[[Ours], dict[str, object]] = as_said
-    hear: Hearing[Answer] | None = None
+    translate: Callable[[Theirs], Ours]
+    serialize: Callable[[Encoded[Answer]], bytes] | None
+    requirements: tuple[Requirement, ...] = ()
+    lenient_envelope: bool = False
+    encode_request: Callable[[Ours], dict[str, object]] = encode_as_is
+    response: ResponseReader[Answer] | None = None
 
-    def take(self, request: Theirs) -> Ours:
+    def parse(self, request: Theirs) -> Ours:
         """Turn a request into the canonical one, or refuse what it lacks with every place."""
-        demand(request, self.demands)
-        return self.read(request)
+        check_requirements(request, self.requirements)
+        return self.translate(request)
 
 
 AnyBinding: TypeAlias = "Binding[Any, Any, Any]"  # a table holds bindings of every type; each of its rows was checked on its own
 
 
-def as_it_is(answer: Encoded[Answer]) -> bytes:
+def serialize_as_is(answer: Encoded[Answer]) -> bytes:
     """Write an answer in canonical form."""
     return answer.json
 
 
-def made(model: type[Ours]) -> Callable[[Nothing], Ours]:
+def build_default(model: type[Ours]) -> Callable[[Empty], Ours]:
     """Read a request that says nothing as one without members."""
     return lambda _: model()
 
 
-def nothing_said(_: WireModel) -> dict[str, object]:
+def encode_empty(_: WireModel) -> dict[str, object]:
     """Ask where the dialect has nothing to say."""
     return {}
 
 
-def rewritten(write: Callable[[Answer], object]) -> Callable[[Encoded[Answer]], bytes]:
+def serialize_with(write: Callable[[Answer], object]) -> Callable[[Encoded[Answer]], bytes]:
     """Write an answer by a translation, which makes the dialect's JSON straight from the canonical model."""
     return lambda answer: to_json(write(answer.model))

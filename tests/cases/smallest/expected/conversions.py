@@ -9,7 +9,7 @@ from json import JSONEncoder
 from typing import Final, TypeAlias
 from uuid import uuid4
 
-from .json_types import is_list, is_object
+from .json_types import is_json_array, is_json_object
 
 JsonObject: TypeAlias = dict[str, object]
 
@@ -74,7 +74,7 @@ def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, .
 
 def wrap(value: object, metadata: JsonObject | None, key: str, mark: str) -> tuple[JsonObject, JsonObject | None]:
     """Put a value that is no object into one, and leave a mark of that in the metadata."""
-    if is_object(value):
+    if is_json_object(value):
         return value, metadata
     return {key: value}, {**(metadata or {}), mark: True}
 
@@ -130,7 +130,7 @@ def write_address(interfaces: list[JsonObject], *, transport: str) -> JsonObject
 def read_authentication(authentication: JsonObject) -> tuple[dict[str, JsonObject], list[JsonObject]]:
     """Name a scheme of the HTTP header for each word, any of which is enough."""
     words = authentication.get("schemes")
-    schemes = [word for word in words if isinstance(word, str)] if is_list(words) else []
+    schemes = [word for word in words if isinstance(word, str)] if is_json_array(words) else []
     named: dict[str, JsonObject] = {word: {"httpAuthSecurityScheme": {"scheme": word}} for word in schemes}
     return named, [{"schemes": {word: {"list": []}}} for word in schemes]
 
@@ -143,8 +143,8 @@ def write_authentication(schemes: dict[str, JsonObject] | None, requirements: li
 
 def _header_scheme(schemes: dict[str, JsonObject], requirement: JsonObject) -> str | None:
     required = requirement.get("schemes")
-    if not is_object(required) or len(required) != 1:
+    if not is_json_object(required) or len(required) != 1:
         return None
     header = schemes.get(next(iter(required)), {}).get("httpAuthSecurityScheme")
-    scheme = header.get("scheme") if is_object(header) else None
+    scheme = header.get("scheme") if is_json_object(header) else None
     return scheme.lower() if isinstance(scheme, str) else None

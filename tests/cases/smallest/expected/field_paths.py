@@ -19,7 +19,7 @@ Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic, whose dozens
 _NOTHING: Schema = {}
 
 
-def steps(of: type[BaseModel], loc: tuple[Step, ...]) -> tuple[Step, ...]:
+def parse_location(of: type[BaseModel], loc: tuple[Step, ...]) -> tuple[Step, ...]:
     """Leave out the names of branches."""
     return tuple(_followed(of.__pydantic_core_schema__, loc))
 
@@ -76,17 +76,17 @@ def _names(field: Schema) -> tuple[Step, ...]:
     return (alias,) if isinstance(alias, str) else tuple(path[0] for path in alias or ())
 
 
-MANY: Final = 1000
+MAX_FIELD_ERRORS: Final = 1000
 """So many wrong places are not listed one by one: a body can hold millions of them, and each costs more than the bytes that it came in."""
 
 
-def places(error: ValidationError, skip: int = 0, of: type[BaseModel] | None = None) -> tuple[tuple[str, str], ...]:
+def field_paths(error: ValidationError, skip: int = 0, of: type[BaseModel] | None = None) -> tuple[tuple[str, str], ...]:
     """List each place and what is wrong there, once; ``skip`` leaves out steps around the request, ``of`` (its type) the names of branches."""
-    if error.error_count() > MANY:
-        return (("", f"More than {MANY} values are wrong"),)
+    if error.error_count() > MAX_FIELD_ERRORS:
+        return (("", f"More than {MAX_FIELD_ERRORS} values are wrong"),)
     found = error.errors(include_url=False, include_context=False, include_input=False)
     where = ((each["loc"][skip:], each["msg"]) for each in found)
-    return tuple(dict.fromkeys((_path(loc if of is None else steps(of, loc)), text) for loc, text in where))
+    return tuple(dict.fromkeys((_path(loc if of is None else parse_location(of, loc)), text) for loc, text in where))
 
 
 def _path(steps: Sequence[str | int]) -> str:

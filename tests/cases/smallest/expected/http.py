@@ -17,7 +17,7 @@ from pydantic_core import from_json, to_json
 
 from .base import WireModel
 from .binding import AnyBinding, Operation
-from .json_types import is_list
+from .json_types import is_json_array
 
 _FLAGS = {"true": True, "false": False}
 
@@ -35,7 +35,7 @@ class PathMember:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RouteBinding:
     """One dialect's answer to a verb on a path; ``lists`` and ``flags`` are the members that are no plain text or number in a query."""
 
     binding: AnyBinding
@@ -45,24 +45,24 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class RouteMatch:
     """The dialects that answer a request, and the parameters of its path without the verb."""
 
-    choices: tuple[Choice, ...]
+    bindings: tuple[RouteBinding, ...]
     parameters: tuple[str, ...]
 
-    def read(self, choice: Choice, query: bytes, body: bytes) -> WireModel:
+    def parse(self, binding: RouteBinding, query: bytes, body: bytes) -> WireModel:
         """Make the dialect's request, or raise what Pydantic finds wrong with it; the path goes before the body, and the body before the query."""
-        model: type[WireModel] = choice.binding.request
-        if body and not (query or choice.members):
+        model: type[WireModel] = binding.binding.request
+        if body and not (query or binding.members):
             return model.model_validate_json(body)
-        return model.model_validate_json(to_json(self.said(choice, query, body)))
+        return model.model_validate_json(to_json(self.request_members(binding, query, body)))
 
-    def said(self, choice: Choice, query: bytes, body: bytes) -> dict[str, object]:
+    def request_members(self, binding: RouteBinding, query: bytes, body: bytes) -> dict[str, object]:
         """Put together what a request says in all of its places, or raise what Pydantic says of a body that is no object."""
-        members = {member.name: member.fill(self.parameters) for member in choice.members}
-        in_body = _object(body, choice.binding.request) if body else {}
-        return {**_query_members(query, choice), **in_body, **members}
+        members = {member.name: member.fill(self.parameters) for member in binding.members}
+        in_body = _object(body, binding.binding.request) if body else {}
+        return {**_query_members(query, binding), **in_body, **members}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +70,20 @@ class Route:
     """A path as Litestar matches it, and what each HTTP method and verb on it stands for."""
 
     path: str
-    choices: Mapping[tuple[str, str | None], tuple[Choice, ...]]
+    bindings: Mapping[tuple[str, str | None], tuple[RouteBinding, ...]]
 
-    def match(self, method: str, parameters: Sequence[str]) -> Match | None:
+    def match(self, method: str, parameters: Sequence[str]) -> RouteMatch | None:
         """Find who answers; the end of a path is a verb only where this method has that verb, and part of an id everywhere else."""
         if parameters:
             last, colon, verb = parameters[-1].rpartition(":")
-            if last and colon and (choices := self.choices.get((method, verb))):
-                return Match(choices, (*parameters[:-1], last))
-        plain = self.choices.get((method, None))
-        return None if plain is None else Match(plain, tuple(parameters))
+            if last and colon and (choices := self.bindings.get((method, verb))):
+                return RouteMatch(choices, (*parameters[:-1], last))
+        plain = self.bindings.get((method, None))
+        return None if plain is None else RouteMatch(plain, tuple(parameters))
 
     def methods(self, parameters: Sequence[str]) -> tuple[str, ...]:
         """List the HTTP methods that a path takes, for a client that came with another one."""
-        known = dict.fromkeys(method for method, _ in self.choices)
+        known = dict.fromkeys(method for method, _ in self.bindings)
         return tuple(method for method in known if self.match(method, parameters))
 
 
@@ -107,12 +107,12 @@ def _object(body: bytes, model: type[WireModel]) -> dict[str, object]:
     raise TypeError("a body that is no object was read as one")
 
 
-def _query_members(query: bytes, choice: Choice) -> dict[str, object]:
+def _query_members(query: bytes, choice: RouteBinding) -> dict[str, object]:
     said = parse_qs(query.decode("ascii", "replace"), keep_blank_values=True)
     return {name: _query_value(name, values, choice) for name, values in said.items()}
 
 
-def _query_value(name: str, values: list[str], choice: Choice) -> object:
+def _query_value(name: str, values: list[str], choice: RouteBinding) -> object:
     if name in choice.lists:
         return ",".join(values).split(",")
     return _FLAGS.get(values[-1], values[-1]) if name in choice.flags else values[-1]
@@ -124,7 +124,7 @@ _PARAMETER = re.compile(r"\{[^}]*\}")
 _WITHOUT_BODY = frozenset(("GET", "DELETE"))
 
 
-class Address(NamedTuple):
+class RequestTarget(NamedTuple):
     """Where and how something is asked; what has a body says everything in it, also what stands in the path."""
 
     method: str
@@ -134,53 +134,53 @@ class Address(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class HttpCandidate:
     """One path by which a dialect takes an operation, and the members of the request that stand in the path."""
 
     method: str
     path: str
     verb: str | None
-    choice: Choice
+    binding: RouteBinding
 
-    def fits(self, said: Mapping[str, object]) -> bool:
+    def is_match(self, members: Mapping[str, object]) -> bool:
         """Say whether a request has all that stands in the path."""
-        return all(said.get(member.name) for member in self.choice.members)
+        return all(members.get(member.name) for member in self.binding.members)
 
-    def address(self, said: Mapping[str, object]) -> Address:
+    def build_target(self, members: Mapping[str, object]) -> RequestTarget:
         """Put a request on its way."""
         values: dict[int, str] = {}
-        for member in self.choice.members:
-            values.update(_parameters(member, str(said[member.name])))
-        pieces = iter(_quoted(values[number]) for number in sorted(values))
+        for member in self.binding.members:
+            values.update(_parameters(member, str(members[member.name])))
+        pieces = iter(_quote(values[number]) for number in sorted(values))
         path = _PARAMETER.sub(lambda _: next(pieces), self.path) + (f":{self.verb}" if self.verb else "")
         if self.method not in _WITHOUT_BODY:
-            return Address(self.method, path, (), to_json(said))
-        inside = {member.name for member in self.choice.members}
-        return Address(self.method, path, tuple(_query((name, value) for name, value in said.items() if name not in inside)), None)
+            return RequestTarget(self.method, path, (), to_json(members))
+        inside = {member.name for member in self.binding.members}
+        return RequestTarget(self.method, path, tuple(_query((name, value) for name, value in members.items() if name not in inside)), None)
 
 
-class Addresses:
+class PathBuilder:
     """The ways of one dialect over HTTP+JSON."""
 
     def __init__(self, dialect: str, routes: Iterable[Route]) -> None:
-        self._ways: dict[str, list[Way]] = {}
+        self._ways: dict[str, list[HttpCandidate]] = {}
         for route in routes:
-            for (method, verb), choices in route.choices.items():
+            for (method, verb), choices in route.bindings.items():
                 for choice in choices:
                     if choice.binding.dialect == dialect:
-                        self._ways.setdefault(choice.binding.operation.name, []).append(Way(method, route.path, verb, choice))
+                        self._ways.setdefault(choice.binding.operation.name, []).append(HttpCandidate(method, route.path, verb, choice))
 
-    def binding(self, operation: Operation) -> AnyBinding | None:
+    def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Find the binding of an operation, if the dialect has it over HTTP+JSON."""
         ways = self._ways.get(operation.name)
-        return ways[0].choice.binding if ways else None
+        return ways[0].binding.binding if ways else None
 
-    def address(self, operation: Operation, said: Mapping[str, object]) -> Address:
+    def build(self, operation: Operation, members: Mapping[str, object]) -> RequestTarget:
         """Choose the way whose path says the most of a request, or raise ``ValueError`` if it lacks what every path says."""
-        fitting = [way for way in self._ways[operation.name] if way.fits(said)]
+        fitting = [way for way in self._ways[operation.name] if way.is_match(members)]
         if not fitting:
             raise ValueError(f"the request does not say what the path of {operation.name} needs")
-        return max(fitting, key=lambda way: len(way.choice.members)).address(said)
+        return max(fitting, key=lambda way: len(way.binding.members)).build_target(members)
 
 
 def _parameters(member: PathMember, value: str) -> dict[int, str]:
@@ -193,12 +193,12 @@ def _parameters(member: PathMember, value: str) -> dict[int, str]:
     return dict(zip(numbers, found.groups(), strict=True))
 
 
-def _quoted(piece: str) -> str:
+def _quote(piece: str) -> str:
     """Write one piece of a path; dots alone would lead somewhere else."""
     return "%2E" * len(piece) if set(piece) == {"."} else quote(piece, safe="")
 
 
 def _query(members: Iterable[tuple[str, object]]) -> Iterator[tuple[str, str]]:
     for name, value in members:
-        for each in value if is_list(value) else (value,):
+        for each in value if is_json_array(value) else (value,):
             yield name, each if isinstance(each, str) else to_json(each).decode().strip('"')

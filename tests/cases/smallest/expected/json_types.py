@@ -4,11 +4,11 @@
 from typing import TypeGuard
 
 
-def is_list(value: object) -> TypeGuard[list[object]]:
+def is_json_array(value: object) -> TypeGuard[list[object]]:
     """Tell whether a value is a list."""
     return isinstance(value, list)
 
 
-def is_object(value: object) -> TypeGuard[dict[str, object]]:
+def is_json_object(value: object) -> TypeGuard[dict[str, object]]:
     """Tell whether a value is an object, whose keys are text wherever it came from JSON."""
     return isinstance(value, dict)

@@ -8,14 +8,14 @@ from typing import TypeAlias
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from .json_types import is_list, is_object
+from .json_types import is_json_array, is_json_object
 from .model import OpenEnum, WireEnum, WireModel
 
 _Loc: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class Requirement:
     """What objects at one place of a request must have; members have their names in Python, lists and maps on the way are gone through."""
 
     path: tuple[str, ...]
@@ -28,7 +28,7 @@ class Demand:
     """Members whose words must be known."""
 
 
-def demand(request: WireModel, demands: Iterable[Demand]) -> None:
+def check_requirements(request: WireModel, demands: Iterable[Requirement]) -> None:
     """Refuse a request that lacks something, with every place at which it does."""
     for each in demands:
         if not _is_met(request, each):
@@ -40,7 +40,7 @@ def demand(request: WireModel, demands: Iterable[Demand]) -> None:
         raise ValidationError.from_exception_data(type(request).__name__, errors)
 
 
-def _is_met(request: WireModel, wanted: Demand) -> bool:
+def _is_met(request: WireModel, wanted: Requirement) -> bool:
     """Tell in few steps that nothing is lacking: every request passes here. What it does not see at once is left to the longer look."""
     node: object = request
     for name in wanted.path:
@@ -59,17 +59,17 @@ def _is_met(request: WireModel, wanted: Demand) -> bool:
     return True
 
 
-def _lacking(request: WireModel, wanted: Demand) -> Iterator[InitErrorDetails]:
+def _lacking(request: WireModel, wanted: Requirement) -> Iterator[InitErrorDetails]:
     for node, loc in _reach(request, (), tuple(zip(wanted.path, wanted.locs, strict=True))):
         if isinstance(node, WireModel):
             yield from _missing(node, loc, wanted)
 
 
 def _reach(node: object, loc: _Loc, steps: tuple[tuple[str, str], ...]) -> Iterator[tuple[object, _Loc]]:
-    if is_list(node):
+    if is_json_array(node):
         for index, item in enumerate(node):
             yield from _reach(item, (*loc, index), steps)
-    elif is_object(node):
+    elif is_json_object(node):
         for key, item in node.items():
             yield from _reach(item, (*loc, key), steps)
     elif not steps:
@@ -79,7 +79,7 @@ def _reach(node: object, loc: _Loc, steps: tuple[tuple[str, str], ...]) -> Itera
         yield from _reach(getattr(node, name), (*loc, wire), tuple(rest))
 
 
-def _missing(node: WireModel, loc: _Loc, wanted: Demand) -> Iterator[InitErrorDetails]:
+def _missing(node: WireModel, loc: _Loc, wanted: Requirement) -> Iterator[InitErrorDetails]:
     # In the order of the model: sets have none, and an error report should not differ from run to run.
     for name in type(node).model_fields:
         value: object = getattr(node, name)

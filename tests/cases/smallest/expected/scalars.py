@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, LiteralString, NamedTuple, Ty
 from pydantic import BeforeValidator, GetCoreSchemaHandler, GetPydanticSchema, PlainSerializer, ValidationError
 from pydantic_core import CoreConfig, CoreSchema, InitErrorDetails, PydanticCustomError, SchemaValidator, core_schema
 
-from .json_types import is_list, is_object
+from .json_types import is_json_array, is_json_object
 
 # --- numbers ---------------------------------------------------------------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ def _flaw(value: object, room: int) -> _Flaw | None:
             return None if fits else _Flaw((), "json_number", f"Integer has more than {_MAX_DIGITS} digits")
         case float():
             return None if isfinite(value) else _Flaw((), "json_number", "Number must be finite")
-        case _ if is_object(value) or is_list(value):
+        case _ if is_json_object(value) or is_json_array(value):
             return _flaw_inside(value, room) if room else _Flaw((), "json_depth", f"JSON is nested deeper than {MAX_DEPTH} levels")
         case _:
             return _Flaw((), "json_type", f"A value of type {type(value).__name__} is no JSON")

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from .json_types import is_list, is_object
+from .json_types import is_json_array, is_json_object
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class AnyOf:
 
 
 @dataclass(frozen=True)
-class ToldApart:
+class UnionByMember:
     """Reads an object as the branch that has its member: one error at one place, instead of those of every branch."""
 
     by: Mapping[str, str]
@@ -82,7 +82,7 @@ class ToldApart:
 Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic, whose dozens of forms have no common type
 
 
-def supplied(schema: Schema, document: object) -> object:
+def supply_tags(schema: Schema, document: object) -> object:
     """Give a document with the constants that it lacks; one that fits nowhere stays as it is."""
     return _supplied(schema, document, {})
 
@@ -90,12 +90,12 @@ def supplied(schema: Schema, document: object) -> object:
 def _supplied(schema: Schema, document: object, definitions: dict[str, Schema]) -> object:
     schema = _bare(schema, definitions)
     match schema.get("type"):
-        case "list" if is_list(document):
+        case "list" if is_json_array(document):
             return [_supplied(schema.get("items_schema", {}), item, definitions) for item in document]
-        case "tagged-union" if is_object(document):
+        case "tagged-union" if is_json_object(document):
             branch = _branch(schema, document, definitions)
             return document if branch is None else _supplied(branch, document, definitions)
-        case "model-fields" if is_object(document):
+        case "model-fields" if is_json_object(document):
             return _members(schema, document, definitions)
         case _:
             return document

@@ -6,19 +6,19 @@ from types import MappingProxyType
 
 from .. import operations
 from .. import v1_0 as ours
-from ..base import Demand
-from ..binding import AnyBinding, Binding, Hearing, as_it_is, same
+from ..base import Requirement
+from ..binding import AnyBinding, Binding, ResponseReader, identity, serialize_as_is
 
-_GET_TASK_REQUEST = (Demand((), (), required=frozenset({"id"})),)
+_GET_TASK_REQUEST = (Requirement((), (), required=frozenset({"id"})),)
 
 GET_TASK: Binding[ours.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
     dialect="v1_0",
     request=ours.GetTaskRequest,
-    read=same,
-    write=as_it_is,
-    demands=_GET_TASK_REQUEST,
-    hear=Hearing(ours.Task),
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_GET_TASK_REQUEST,
+    response=ResponseReader(ours.Task),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType(

@@ -14,4 +14,4 @@ class CardController(AgentController):
     @asgi("/.well-known/agent-card.json", copy_scope=False)
     async def agent_card_json(self, scope: Scope, receive: Receive, send: Send) -> None:
         """GET the card."""
-        await self.exchange.card(cards.AGENT_CARD_JSON)(scope, receive, send)
+        await self.endpoints.card(cards.AGENT_CARD_JSON)(scope, receive, send)

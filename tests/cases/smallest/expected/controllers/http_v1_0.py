@@ -14,4 +14,4 @@ class HttpV10Controller(AgentController):
     @route("/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
     async def tasks_id(self) -> ASGIApp:
         """GET GetTask."""
-        return self.exchange.http(routes.TASKS_ID)
+        return self.endpoints.http(routes.TASKS_ID)

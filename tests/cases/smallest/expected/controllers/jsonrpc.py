@@ -13,4 +13,4 @@ class JsonRpcController(AgentController):
     @asgi("/", copy_scope=False)
     async def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> None:
         """POST a call of any method."""
-        await self.exchange.jsonrpc(scope, receive, send)
+        await self.endpoints.jsonrpc(scope, receive, send)

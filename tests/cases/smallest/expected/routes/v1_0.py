@@ -6,13 +6,13 @@ from types import MappingProxyType
 from ..bindings import (
     v1_0,
 )
-from ..http import Choice, PathMember, Route
+from ..http import PathMember, Route, RouteBinding
 
 TASKS_ID = Route(
     "/tasks/{id:str}",
     MappingProxyType(
         {
-            ("GET", None): (Choice(v1_0.GET_TASK, (PathMember("id", (0,)),)),),
+            ("GET", None): (RouteBinding(v1_0.GET_TASK, (PathMember("id", (0,)),)),),
         }
     ),
 )
