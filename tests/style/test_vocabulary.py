@@ -1,0 +1,96 @@
+"""The words of the glossary: identifiers, prose and class names of the product keep to them."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from style.source_files import ROOT, Function, Source, sources
+
+PRODUCT = sources("codegen", "runtime")
+DOCUMENTS = [
+    ROOT / "README.md",
+    *sorted(path for folder in ("docs", "codegen", "runtime", "schema", "bench", "examples") for path in (ROOT / folder).rglob("*.md")),
+]
+WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text())
+QUESTION = re.compile(r"(What|Who|Whose|Whom|Whether|How|Where|When|Why|Which)\b")
+PROSE = re.compile(rf"\b({'|'.join(WORDS['prose'])})\b", re.IGNORECASE)
+STORED = frozenset({"a2a_doorbell"})
+"""Names that databases of users hold: they stay."""
+
+
+@pytest.mark.parametrize("source", PRODUCT, ids=str)
+def test_names_use_the_glossary(source: Source) -> None:
+    """No part of an identifier is a word that the glossary replaces."""
+    wrong = [(line, name, word) for line, name in names_defined_in(source) for word in forbidden_words(name)]
+    assert [f"{source}:{line}: {name}: write {WORDS['identifiers'][word]!r} for {word!r}" for line, name, word in wrong] == []
+
+
+@pytest.mark.parametrize("source", PRODUCT, ids=str)
+def test_prose_names_the_actor(source: Source) -> None:
+    """Docstrings, comments and messages name a client, a caller or a process, never a person."""
+    assert [f"{source}:{line}: {report}" for line, text in prose_of(source) for report in wrong_words(text)] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_documents_name_the_actor(document: Path) -> None:
+    """Documents keep to the words of the glossary; the glossary itself may name the words that it replaces."""
+    lines = enumerate(document.read_text(encoding="utf-8").splitlines(), 1) if document.name != "glossary.md" else ()
+    assert [f"{document.name}:{number}: {report}" for number, line in lines for report in wrong_words(line)] == []
+
+
+@pytest.mark.parametrize("source", PRODUCT, ids=str)
+def test_docstrings_are_statements(source: Source) -> None:
+    """A docstring begins with a noun phrase or an imperative, not with a question word."""
+    documented = [node for node in ast.walk(source.tree) if isinstance(node, ast.Module | ast.ClassDef | Function)]
+    asking = [(getattr(node, "lineno", 1), text) for node in documented if (text := ast.get_docstring(node)) and QUESTION.match(text)]
+    assert [f"{source}:{line}: begin with a noun phrase or an imperative: {text.splitlines()[0]}" for line, text in asking] == []
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """A public class name is defined once in the repository."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for source in PRODUCT:
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(f"{source}:{node.lineno}")
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def names_defined_in(source: Source) -> Iterator[tuple[int, str]]:
+    """Find the identifiers that a module defines, its own name included."""
+    yield 1, source.path.stem
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
+
+
+def forbidden_words(name: str) -> list[str]:
+    """Find the words of an identifier that the glossary replaces."""
+    if name in STORED:
+        return []
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)
+    snake = f"_{'_'.join(part.lower() for part in parts)}_"
+    return [word for word in WORDS["identifiers"] if f"_{word}_" in snake]
+
+
+def prose_of(source: Source) -> Iterator[tuple[int, str]]:
+    """Find the docstrings, comments and texts of a module, each with its line."""
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        if token.type in {tokenize.COMMENT, tokenize.STRING}:
+            yield token.start[0], token.string
+
+
+def wrong_words(text: str) -> list[str]:
+    """Report the words of a text that the glossary replaces."""
+    return [f"write {WORDS['prose'][word.lower()]!r} for {word!r}" for word in PROSE.findall(text)]
