@@ -164,7 +164,7 @@ def _generate_contract(project: Project, old: Lock | None, *, is_full_rebuild: b
 def _generate_agent(project: Project, old: Lock | None, *, is_full_rebuild: bool) -> tuple[Files, Lock, tuple[Problem, ...]]:
     """Make the same of an agent, always anew: a build of one agent is short."""
     del old, is_full_rebuild
-    found = agent.read(project)
+    found = agent.read_agent(project)
     return agent.emit(found.agent), _build_lock(project, found.inputs), _raise_on_errors(found.problems)
 
 

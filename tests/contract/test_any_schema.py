@@ -14,10 +14,10 @@ from contract.skill_cases import neighbours, same
 from hypothesis import given
 
 from a2a_gen.agent import models
-from a2a_gen.agent.catalog import Catalogue, bundle
-from a2a_gen.agent.models import modules_of
-from a2a_gen.agent.schemas import Library, Target
-from a2a_gen.agent.type_builder import Shaper
+from a2a_gen.agent.catalog import SchemaCatalog, bundle
+from a2a_gen.agent.models import assign_modules
+from a2a_gen.agent.schemas import Library, SchemaRef
+from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.source.json_text import Json
 from a2a_runtime.skills.schema import SchemaMismatchError, TypedSchema
 
@@ -38,12 +38,12 @@ def made(schema: dict[str, object]) -> TypedSchema[object]:
     with TemporaryDirectory() as folder:
         Path(folder, "made.json").write_text(json.dumps({**schema, "$ref": "#/$defs/Root"}))
         library = Library(Path(folder))
-        root = library.resolve("made.json", Target("made.json"))
+        root = library.resolve("made.json", SchemaRef("made.json"))
         assert root is not None
-        catalogue = Catalogue(library, {root: "Made"})
+        catalogue = SchemaCatalog(library, {root: "Made"})
     assert library.problems == {}
-    definitions = Shaper(catalogue).definitions
-    (code,) = models.emit(definitions, modules_of(definitions)).values()
+    definitions = TypeBuilder(catalogue).definitions
+    (code,) = models.emit(definitions, assign_modules(definitions)).values()
     module = ModuleType("any_schema_of_a_test")
     sys.modules[module.__name__] = module  # where Pydantic looks for names
     exec(code, vars(module))  # noqa: S102 - what was just generated

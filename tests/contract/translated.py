@@ -15,10 +15,10 @@ from pydantic_core import to_json
 
 from a2a_contract.conversions import UntranslatableError
 from a2a_gen.emit.translate.expressions import function_name
-from a2a_gen.emit.translate.links import Link, Linked
-from a2a_gen.emit.translate.members import Pair
-from a2a_gen.emit.translate.pairs import Pairs, Walk
-from a2a_gen.emit.translate.rules import Direction, Report
+from a2a_gen.emit.translate.links import Link, LinkedPair
+from a2a_gen.emit.translate.members import TypePair
+from a2a_gen.emit.translate.pairs import PairFinder, TypePairs
+from a2a_gen.emit.translate.rules import Direction, TranslationProblems
 from a2a_gen.ir.model import Enumeration, Loss, Record, Ref
 
 Step = tuple[str, str]
@@ -37,7 +37,7 @@ class Translated:
     """One pair of one dialect, in one direction: reading starts from theirs, writing from ours."""
 
     dialect: str
-    pair: Pair
+    pair: TypePair
     direction: Direction
 
     def __str__(self) -> str:
@@ -122,9 +122,9 @@ class Marks:
 
 
 @cache
-def pairs_of(dialect: str) -> Pairs:
+def pairs_of(dialect: str) -> TypePairs:
     """Find the pairs of a dialect."""
-    return Walk(CONTRACT, DIALECTS[dialect], Report()).pairs()
+    return PairFinder(CONTRACT, DIALECTS[dialect], TranslationProblems()).pairs()
 
 
 @cache
@@ -133,7 +133,7 @@ def marks_of(dialect: str, direction: Direction) -> Marks:
     loose, derived, made_up = set[Step](), set[Step](), set[Step]()
     loose |= set(DIALECTS[dialect].wrappers.items())
     for pair, found in pairs_of(dialect).found.items():
-        links = [link for link in found.links if link.sets(direction)] if isinstance(found, Linked) else []
+        links = [link for link in found.links if link.sets(direction)] if isinstance(found, LinkedPair) else []
         for link in links:
             steps = {(pair.theirs if direction is Direction.READ else pair.ours, leaf.name) for leaf in link.sources(direction)}
             above = {(name, path.rpartition(".")[0]) for name, path in steps}
@@ -157,7 +157,7 @@ def _has_rivals(link: Link, links: list[Link], direction: Direction) -> bool:
 
 
 def _fresh(dialect: str) -> set[Step]:
-    found = ((pair, each) for pair, each in pairs_of(dialect).found.items() if isinstance(each, Linked))
+    found = ((pair, each) for pair, each in pairs_of(dialect).found.items() if isinstance(each, LinkedPair))
     return {(pair.ours, leaf.name) for pair, each in found for link in each.links if link.kind == "fresh" for leaf in link.ours}
 
 

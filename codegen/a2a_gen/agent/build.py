@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import jsonschema_rs
 
 from a2a_gen.agent import models, modules, schemas
-from a2a_gen.agent.ir import AgentIR, Reached, make_contract, reach
-from a2a_gen.agent.schemas import Library, Schema, Target
+from a2a_gen.agent.ir import AgentIR, ReachableSchemas, build_agent_ir, collect_schemas
+from a2a_gen.agent.schemas import Library, Schema, SchemaRef
 from a2a_gen.agent.settings import read_settings
 from a2a_gen.problems import ContractError, Level, Problem
 from a2a_gen.source.json_text import Json, escape_key
@@ -18,7 +18,7 @@ from a2a_gen.source.project import Project
 
 # What is wrong with the schemas of skills, or works otherwise than it looks.
 
-DRAFTS = (
+SUPPORTED_DRAFTS = (
     "https://json-schema.org/draft/2020-12/schema",
     "https://json-schema.org/draft/2019-09/schema",
     "http://json-schema.org/draft-07/schema",
@@ -31,25 +31,25 @@ def check(library: Library) -> Iterator[Problem]:
     """Check every file that was read."""
     for path, document in library.files.items():
         if not document.path.endswith(".toml"):
-            yield from _unlawful(library, path, document.data)
-            yield from _untyped(library, Target(path), document.data)
-            yield from _slow(library, Target(path), document.data)
+            yield from _find_invalid_schemas(library, path, document.data)
+            yield from _find_untyped_objects(library, SchemaRef(path), document.data)
+            yield from _find_slow_patterns(library, SchemaRef(path), document.data)
 
 
-def _unlawful(library: Library, path: str, data: Json) -> Iterator[Problem]:
+def _find_invalid_schemas(library: Library, path: str, data: Json) -> Iterator[Problem]:
     """Find what is no JSON Schema at all."""
-    draft = data.get("$schema", DRAFTS[0]) if isinstance(data, dict) else DRAFTS[0]
-    if not isinstance(draft, str) or draft.rstrip("#") not in DRAFTS:
-        place = library.place(Target(path, "/$schema"))
-        yield Problem(place, "A2A-K06", f"{draft!r} is no draft of JSON Schema that is known", f"name one of them: {', '.join(DRAFTS)}")
+    draft = data.get("$schema", SUPPORTED_DRAFTS[0]) if isinstance(data, dict) else SUPPORTED_DRAFTS[0]
+    if not isinstance(draft, str) or draft.rstrip("#") not in SUPPORTED_DRAFTS:
+        place = library.place(SchemaRef(path, "/$schema"))
+        yield Problem(place, "A2A-K06", f"{draft!r} is no draft of JSON Schema that is known", f"name one of them: {', '.join(SUPPORTED_DRAFTS)}")
         return
     for error in jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, validate_formats=True, offline=True).iter_errors(data):
         pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
         text = f"this is no JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
-        yield Problem(library.place(Target(path, pointer)), "A2A-K06", text, "write what the draft named under $schema allows")
+        yield Problem(library.place(SchemaRef(path, pointer)), "A2A-K06", text, "write what the draft named under $schema allows")
 
 
-def _untyped(library: Library, place: Target, schema: Json) -> Iterator[Problem]:
+def _find_untyped_objects(library: Library, place: SchemaRef, schema: Json) -> Iterator[Problem]:
     """Find members of what may not be an object: the schema accepts any other value too, the model does not."""
     if not isinstance(schema, dict):
         return
@@ -58,10 +58,10 @@ def _untyped(library: Library, place: Target, schema: Json) -> Iterator[Problem]
         yield Problem(where, "A2A-K07", "this has properties and no type: other values than objects fit it", 'add "type": "object"', Level.WARNING)
     for inner, part in _within(place, schema):
         if inner.pointer.removeprefix(place.pointer).split("/")[1] not in {"if", "then", "else", "not", "dependentSchemas", "dependencies"}:
-            yield from _untyped(library, inner, part)
+            yield from _find_untyped_objects(library, inner, part)
 
 
-def _slow(library: Library, place: Target, schema: Json) -> Iterator[Problem]:
+def _find_slow_patterns(library: Library, place: SchemaRef, schema: Json) -> Iterator[Problem]:
     """Find patterns that a validator has to try in many ways: with them, a long text can keep an agent busy for seconds."""
     if not isinstance(schema, dict):
         return
@@ -69,18 +69,18 @@ def _slow(library: Library, place: Target, schema: Json) -> Iterator[Problem]:
     named |= {f"/patternProperties/{escape_key(name)}": name for name in schemas.members(schema, "patternProperties")}
     for pointer, pattern in named.items():
         if _TRIED.search(_LITERAL.sub("", pattern)):
-            where = library.place(Target(place.file, place.pointer + pointer))
+            where = library.place(SchemaRef(place.file, place.pointer + pointer))
             text = f"the pattern {pattern} looks around or back, and may take seconds for a long text"
             yield Problem(where, "A2A-K10", text, r"write it without (?=…), (?!…), (?<=…), (?<!…) and \1", Level.WARNING)
     for inner, part in _within(place, schema):
-        yield from _slow(library, inner, part)
+        yield from _find_slow_patterns(library, inner, part)
 
 
-def _within(place: Target, schema: Schema) -> Iterator[tuple[Target, Json]]:
+def _within(place: SchemaRef, schema: Schema) -> Iterator[tuple[SchemaRef, Json]]:
     """List the schemas that stand directly in another, definitions too."""
     named = {f"/{holder}/{escape_key(name)}": each for holder in schemas.HOLDERS for name, each in schemas.members(schema, holder).items()}
-    for pointer, part in (*schemas.parts(schema), *named.items()):
-        yield Target(place.file, place.pointer + pointer), part
+    for pointer, part in (*schemas.subschemas(schema), *named.items()):
+        yield SchemaRef(place.file, place.pointer + pointer), part
 
 
 _COMBINED = ("allOf", "anyOf", "oneOf")
@@ -89,7 +89,7 @@ _TRIED = re.compile(r"\(\?(?:<?[=!])|\\[1-9]|\\k<")
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class AgentBuild:
     """An agent as its project says it, beside the texts of every file that has a say in it, and what the rules object to."""
 
     agent: AgentIR
@@ -97,24 +97,24 @@ class Read:
     problems: tuple[Problem, ...]
 
 
-def read(project: Project) -> Read:
+def read_agent(project: Project) -> AgentBuild:
     """Read the agent of a project, or raise ``ContractError`` with everything that is wrong with its file and its schemas."""
-    found, reached, library = _found(project)
+    found, reached, library = _find_problems(project)
     if any(problem.level is Level.ERROR for problem in found):
         raise ContractError(found)
     inputs = {project.config.name: project.config.read_bytes(), **{path: document.text.encode() for path, document in library.files.items()}}
-    return Read(make_contract(reached), inputs, found)
+    return AgentBuild(build_agent_ir(reached), inputs, found)
 
 
 def problems(project: Project) -> tuple[Problem, ...]:
     """Find everything that is wrong with an agent, or works otherwise than it looks."""
-    return _found(project)[0]
+    return _find_problems(project)[0]
 
 
-def _found(project: Project) -> tuple[tuple[Problem, ...], Reached, Library]:
+def _find_problems(project: Project) -> tuple[tuple[Problem, ...], ReachableSchemas, Library]:
     settings = read_settings(project.config)
     library = Library(project.root, settings.document)
-    reached = reach(settings, library)
+    reached = collect_schemas(settings, library)
     return tuple(dict.fromkeys((*settings.problems, *library.problems, *check(library)))), reached, library
 
 

@@ -13,7 +13,7 @@ from keyword import iskeyword
 from pathlib import PurePosixPath
 
 from a2a_gen.agent import schemas
-from a2a_gen.agent.schemas import Library, Target
+from a2a_gen.agent.schemas import Library, SchemaRef
 from a2a_gen.source.json_text import Json, unescape_key
 from a2a_gen.source.references import PROTOCOL_PREFIX
 
@@ -28,20 +28,20 @@ _TAKEN = frozenset(
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
-class Catalogue:
+class SchemaCatalog:
     """The schemas that are reached from some roots."""
 
-    def __init__(self, library: Library, roots: Iterable[Target]) -> None:
+    def __init__(self, library: Library, roots: Iterable[SchemaRef]) -> None:
         self.library = library
-        self._references: dict[tuple[Target, str], Target | None] = {}
-        self.targets = sorted(self._reached(roots))
+        self._references: dict[tuple[SchemaRef, str], SchemaRef | None] = {}
+        self.targets = sorted(self._find_reachable(roots))
         self._taken: set[str] = set(_TAKEN)
         self._taken |= {pascal(target.pointer.rpartition("/")[2]) for target in self.targets if target.file.startswith(PROTOCOL_PREFIX)}
         self.names = {target: self._name(target) for target in self.targets if not target.file.startswith(PROTOCOL_PREFIX)}
 
-    def follow(self, origin: Target, text: str) -> Target | None:
+    def follow(self, origin: SchemaRef, text: str) -> SchemaRef | None:
         """Find what a reference means, as it was found before."""
-        return self._references.get((Target(origin.file), text)) or self.library.resolve(text, origin)
+        return self._references.get((SchemaRef(origin.file), text)) or self.library.resolve(text, origin)
 
     def unique(self, wanted: str, file: str) -> str:
         """Give a name that nothing else has."""
@@ -51,8 +51,8 @@ class Catalogue:
         self._taken.add(name)
         return name
 
-    def _reached(self, roots: Iterable[Target]) -> Iterator[Target]:
-        waiting, seen = list(roots), set[Target]()
+    def _find_reachable(self, roots: Iterable[SchemaRef]) -> Iterator[SchemaRef]:
+        waiting, seen = list(roots), set[SchemaRef]()
         while waiting:
             target = waiting.pop()
             if target in seen:
@@ -61,19 +61,19 @@ class Catalogue:
             yield target
             waiting.extend(self._references_in(target, self.library.value(target)))
 
-    def _references_in(self, place: Target, schema: Json) -> Iterator[Target]:
+    def _references_in(self, place: SchemaRef, schema: Json) -> Iterator[SchemaRef]:
         if not isinstance(schema, dict):
             return
         text = schemas.reference(schema)
         if text is not None:
             found = self.library.resolve(text, place)
-            self._references[Target(place.file), text] = found
+            self._references[SchemaRef(place.file), text] = found
             if found is not None:
                 yield found
-        for pointer, part in schemas.parts(schema):
-            yield from self._references_in(Target(place.file, place.pointer + pointer), part)
+        for pointer, part in schemas.subschemas(schema):
+            yield from self._references_in(SchemaRef(place.file, place.pointer + pointer), part)
 
-    def _name(self, target: Target) -> str:
+    def _name(self, target: SchemaRef) -> str:
         holder, _, tail = target.pointer.rpartition("/")
         title = pascal(schemas.text(self.library.value(target), "title"))
         stem = pascal(PurePosixPath(target.file).name.partition(".")[0])
@@ -104,18 +104,18 @@ _NAMES = frozenset({"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$sc
 _OLD = ("draft-07", "draft-06", "draft-04")
 
 
-def bundle(root: Target, catalogue: Catalogue, identifier: str) -> bytes:
+def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
     """Write the schema of a target."""
     library = catalogue.library
-    document = library.value(Target(root.file))
+    document = library.value(SchemaRef(root.file))
     draft = schemas.text(document, "$schema") or DRAFT
     holder = "definitions" if any(old in draft for old in _OLD) else "$defs"
-    used: dict[Target, str] = {}
-    schema = _inside(library.value(root), root, catalogue, (holder, used))
+    used: dict[SchemaRef, str] = {}
+    schema = _inline_references(library.value(root), root, catalogue, (holder, used))
     definitions: dict[str, Json] = {}
     while missing := [target for target in used if used[target] not in definitions]:
         for target in missing:
-            definitions[used[target]] = _inside(library.value(target), target, catalogue, (holder, used))
+            definitions[used[target]] = _inline_references(library.value(target), target, catalogue, (holder, used))
     own = schemas.text(library.value(root), "$id")
     head: dict[str, Json] = {"$schema": draft, "$id": own if "://" in own or own.startswith("urn:") else identifier}
     body: dict[str, Json] = schema if isinstance(schema, dict) else {"allOf": [schema]}
@@ -128,20 +128,20 @@ def bundle(root: Target, catalogue: Catalogue, identifier: str) -> bytes:
     return f"{json.dumps({**head, **body}, indent=2, ensure_ascii=False)}\n".encode()
 
 
-def _inside(value: Json, place: Target, catalogue: Catalogue, into: tuple[str, dict[Target, str]]) -> Json:
+def _inline_references(value: Json, place: SchemaRef, catalogue: SchemaCatalog, into: tuple[str, dict[SchemaRef, str]]) -> Json:
     """Copy a schema, with its references leading to definitions that are noted in ``used``."""
     if not isinstance(value, dict):
         return value
-    parts = dict(schemas.parts(value))
+    parts = dict(schemas.subschemas(value))
     made: dict[str, Json] = {}
     for keyword, each in value.items():
         if keyword in schemas.REFERENCES and isinstance(each, str):
-            made["$ref"] = _local(each, place, catalogue, into)
+            made["$ref"] = _to_local_reference(each, place, catalogue, into)
         elif keyword not in _NAMES and keyword not in schemas.HOLDERS:
             made[keyword] = each
     for pointer, part in parts.items():
         steps = pointer.split("/")[1:]
-        copied = _inside(part, Target(place.file, place.pointer + pointer), catalogue, into)
+        copied = _inline_references(part, SchemaRef(place.file, place.pointer + pointer), catalogue, into)
         _put(made, steps, copied)
     return made
 
@@ -157,7 +157,7 @@ def _put(made: dict[str, Json], steps: list[str], part: Json) -> None:
         made[keyword] = [part if index == int(key) else each for index, each in enumerate(holder)]
 
 
-def _local(text: str, place: Target, catalogue: Catalogue, into: tuple[str, dict[Target, str]]) -> str:
+def _to_local_reference(text: str, place: SchemaRef, catalogue: SchemaCatalog, into: tuple[str, dict[SchemaRef, str]]) -> str:
     holder, used = into
     target = catalogue.follow(place, text)
     if target is None:

@@ -8,18 +8,18 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 
 from a2a_gen.agent import schemas
-from a2a_gen.agent.catalog import Catalogue, bundle
-from a2a_gen.agent.models import Definitions, modules_of
-from a2a_gen.agent.schemas import Library, Target
+from a2a_gen.agent.catalog import SchemaCatalog, bundle
+from a2a_gen.agent.models import Definitions, assign_modules
+from a2a_gen.agent.schemas import Library, SchemaRef
 from a2a_gen.agent.settings import FILE, AgentSettings, SkillSettings
-from a2a_gen.agent.type_builder import Shaper
+from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.emit.render import BUILD, Code
 from a2a_gen.ir.names import skill_constant
 from a2a_gen.source.json_text import Json, escape_key
 
 
 @dataclass(frozen=True, slots=True)
-class FormIR:
+class TypedSchemaIR:
     """A schema of a skill: its type in Python, and the file that it is written to; plain text has no file."""
 
     type: str
@@ -32,7 +32,7 @@ class FormIR:
         return Code(f"TypedSchema[{self.type}]({self.type}, _SCHEMAS / {self.file!r})" if self.file else "TEXT")
 
 
-TEXT = FormIR("str")
+TEXT = TypedSchemaIR("str")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class SkillIR:
     method: str
     constant: str
     description: str
-    input: FormIR
-    output: FormIR
-    replies: Mapping[str, FormIR]
+    input: TypedSchemaIR
+    output: TypedSchemaIR
+    replies: Mapping[str, TypedSchemaIR]
     streams: bool
     handler: str | None
     facts: Mapping[str, Json]
@@ -78,41 +78,41 @@ _FACTS = ("name", "description", "tags", "examples", "input_modes", "output_mode
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachableSchemas:
     """The schemas that the skills of an agent lead to, by skill and use; what leads nowhere is a problem of the library."""
 
     settings: AgentSettings
-    roots: Mapping[tuple[str, str], Target | None]
-    catalogue: Catalogue
+    roots: Mapping[tuple[str, str], SchemaRef | None]
+    catalogue: SchemaCatalog
 
 
-def reach(settings: AgentSettings, library: Library) -> Reached:
+def collect_schemas(settings: AgentSettings, library: Library) -> ReachableSchemas:
     """Follow every reference."""
     roots = {
-        (skill.id, use): library.resolve(text, Target(FILE, f"/skills/{escape_key(skill.id)}/{use.replace('ask.', 'asks/')}"))
+        (skill.id, use): library.resolve(text, SchemaRef(FILE, f"/skills/{escape_key(skill.id)}/{use.replace('ask.', 'asks/')}"))
         for skill in settings.skills
         for use, text in skill.references.items()
     }
-    return Reached(settings, roots, Catalogue(library, {target: None for target in roots.values() if target}))
+    return ReachableSchemas(settings, roots, SchemaCatalog(library, {target: None for target in roots.values() if target}))
 
 
-def make_contract(reached: Reached) -> AgentIR:
+def build_agent_ir(reached: ReachableSchemas) -> AgentIR:
     """Decide everything about an agent with which nothing is wrong."""
     settings, roots, catalogue = reached.settings, reached.roots, reached.catalogue
-    definitions = Shaper(catalogue).definitions
+    definitions = TypeBuilder(catalogue).definitions
     agent = schemas.text(settings.agent, "name")
 
-    def form(skill: SkillSettings, use: str) -> FormIR:
+    def form(skill: SkillSettings, use: str) -> TypedSchemaIR:
         target = roots.get((skill.id, use))
         if target is None:
             return TEXT
-        return FormIR(catalogue.names[target], f"{skill.id}.{use}.json", bundle(target, catalogue, f"urn:a2a-gen:{agent}:{skill.id}:{use}"))
+        return TypedSchemaIR(catalogue.names[target], f"{skill.id}.{use}.json", bundle(target, catalogue, f"urn:a2a-gen:{agent}:{skill.id}:{use}"))
 
     skills = tuple(_skill(skill, {use: form(skill, use) for use in ("input", "output", *skill.references)}, settings) for skill in settings.skills)
-    return AgentIR(settings, skills, definitions, modules_of(definitions))
+    return AgentIR(settings, skills, definitions, assign_modules(definitions))
 
 
-def _skill(skill: SkillSettings, forms: Mapping[str, FormIR], settings: AgentSettings) -> SkillIR:
+def _skill(skill: SkillSettings, forms: Mapping[str, TypedSchemaIR], settings: AgentSettings) -> SkillIR:
     limits = schemas.members(settings.data, "limits")
     facts = {key: skill.facts[key] for key in _FACTS if key in skill.facts}
     if "timeout" not in facts and "timeout" in limits:
@@ -141,10 +141,10 @@ def to_json(agent: AgentIR) -> bytes:
         "skills": agent.skills,
         "types": {name: {"file": file, "module": agent.modules[name], "shape": shape} for name, (file, shape) in sorted(agent.definitions.items())},
     }
-    return json.dumps(shown, default=_shown, ensure_ascii=False, indent=2).encode() + b"\n"
+    return json.dumps(shown, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
-def _shown(value: object) -> object:
+def _to_json_value(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, bytes):

@@ -17,9 +17,24 @@ from typing import Final, TypeGuard
 from datamodel_code_generator import GenerateConfig
 from datamodel_code_generator.parser import LiteralType
 
-from a2a_gen.agent.types import Alias, Definition, Either, Foreign, ListOf, MapOf, Member, Named, Record, Scalar, Shape, Tuple, Words, is_nullable
+from a2a_gen.agent.types import (
+    AgentType,
+    AliasType,
+    ArrayType,
+    Definition,
+    DefinitionRef,
+    EnumType,
+    MapType,
+    ObjectType,
+    ProtocolRef,
+    ScalarType,
+    TupleType,
+    TypeMember,
+    UnionType,
+    is_nullable,
+)
 from a2a_gen.emit import models
-from a2a_gen.emit.render import BUILD, header, printable
+from a2a_gen.emit.render import BUILD, escape_unprintable, header
 from a2a_gen.ir.names import module_name
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.json_text import Json
@@ -29,13 +44,13 @@ from a2a_gen.source.json_text import Json
 Definitions = Mapping[str, tuple[str, Definition]]
 
 
-def modules_of(definitions: Definitions) -> Mapping[str, str]:
+def assign_modules(definitions: Definitions) -> Mapping[str, str]:
     """Name the module of every type."""
     files = sorted({file for file, _ in definitions.values()})
     uses: dict[str, set[str]] = {file: set() for file in files}
     for file, definition in definitions.values():
-        uses[file] |= {definitions[name][0] for name in names_in(definition)}
-    reached = {file: reached_from(file, uses) for file in files}
+        uses[file] |= {definitions[name][0] for name in find_names(definition)}
+    reached = {file: find_reachable(file, uses) for file in files}
     modules: dict[str, str] = {}
     for file in files:
         first = min(other for other in files if other == file or (other in reached[file] and file in reached[other]))
@@ -43,26 +58,26 @@ def modules_of(definitions: Definitions) -> Mapping[str, str]:
     return {name: modules[file] for name, (file, _) in definitions.items()}
 
 
-def names_in(definition: Definition) -> Iterator[str]:
+def find_names(definition: Definition) -> Iterator[str]:
     """List the types that a type is made of."""
-    for shape in (member.shape for member in definition.members) if isinstance(definition, Record) else (definition.shape,):
+    for shape in (member.shape for member in definition.members) if isinstance(definition, ObjectType) else (definition.shape,):
         yield from _names(shape)
 
 
-def _names(shape: Shape) -> Iterator[str]:
+def _names(shape: AgentType) -> Iterator[str]:
     match shape:
-        case Named(name):
+        case DefinitionRef(name):
             yield name
-        case ListOf(inner) | MapOf(inner):
+        case ArrayType(inner) | MapType(inner):
             yield from _names(inner)
-        case Either(several) | Tuple(several):
+        case UnionType(several) | TupleType(several):
             for each in several:
                 yield from _names(each)
         case _:
             return
 
 
-def reached_from(start: str, uses: Mapping[str, set[str]]) -> set[str]:
+def find_reachable(start: str, uses: Mapping[str, set[str]]) -> set[str]:
     """Follow what uses what; the start itself is reached only in a circle."""
     seen: set[str] = set()
     waiting = [*uses[start]]
@@ -90,13 +105,15 @@ def _unique(file: str, modules: Mapping[str, str]) -> str:
 #
 
 
-def circular(definitions: Definitions) -> frozenset[str]:
+def find_cycles(definitions: Definitions) -> frozenset[str]:
     """Name the aliases that lead back to themselves, directly or through other types."""
-    uses = {name: set(names_in(definition)) for name, (_, definition) in definitions.items()}
-    return frozenset(name for name, (_, definition) in definitions.items() if isinstance(definition, Alias) and name in reached_from(name, uses))
+    uses = {name: set(find_names(definition)) for name, (_, definition) in definitions.items()}
+    return frozenset(
+        name for name, (_, definition) in definitions.items() if isinstance(definition, AliasType) and name in find_reachable(name, uses)
+    )
 
 
-def ahead(body: str, names: Collection[str]) -> str:
+def find_forward_references(body: str, names: Collection[str]) -> str:
     """Put some aliases of a module before everything else that it makes."""
     nodes = ast.parse(body).body
     lines = body.splitlines(keepends=True)
@@ -137,16 +154,16 @@ class _Bare(ast.NodeTransformer):
 
 _BASES: Final = "a2a_runtime.skills.model"
 
-_SCALARS: Final[Mapping[Scalar, dict[str, Json]]] = {
-    Scalar.ANY: {"customTypePath": f"{_BASES}.Json"},
-    Scalar.NULL: {"type": "null"},
-    Scalar.BOOLEAN: {"type": "boolean"},
-    Scalar.INTEGER: {"type": "integer"},
-    Scalar.NUMBER: {"customTypePath": f"{_BASES}.Number"},
-    Scalar.STRING: {"type": "string"},
-    Scalar.MOMENT: {"type": "string", "format": "date-time"},
-    Scalar.DATE: {"type": "string", "format": "date"},
-    Scalar.OBJECT: {"type": "object"},
+_SCALARS: Final[Mapping[ScalarType, dict[str, Json]]] = {
+    ScalarType.ANY: {"customTypePath": f"{_BASES}.Json"},
+    ScalarType.NULL: {"type": "null"},
+    ScalarType.BOOLEAN: {"type": "boolean"},
+    ScalarType.INTEGER: {"type": "integer"},
+    ScalarType.NUMBER: {"customTypePath": f"{_BASES}.Number"},
+    ScalarType.STRING: {"type": "string"},
+    ScalarType.MOMENT: {"type": "string", "format": "date-time"},
+    ScalarType.DATE: {"type": "string", "format": "date"},
+    ScalarType.OBJECT: {"type": "object"},
 }
 
 
@@ -164,14 +181,14 @@ def emit(definitions: Definitions, modules: Mapping[str, str], source: str = "",
             Path(folder, f"{module}.json").write_text(json.dumps(schema), encoding="utf-8")
         bodies = models.bodies(Path(folder), _config())
     _compare(wanted, bodies)
-    rounds = circular(definitions)
-    bodies = {module: ahead(bodies[module], rounds & own.keys()) for module, own in wanted.items()}
+    rounds = find_cycles(definitions)
+    bodies = {module: find_forward_references(bodies[module], rounds & own.keys()) for module, own in wanted.items()}
     files = {module: [source] if source else sorted({definitions[name][0] for name in own}) for module, own in wanted.items()}
     return {f"types/{module}.py": _module(bodies[module], files[module], command) for module in sorted(wanted)}
 
 
 def _module(body: str, files: list[str], command: str) -> bytes:
-    return f'{header(files, command)}\n"""The types of {printable(", ".join(files))}."""\n\n{body.lstrip()}'.encode()
+    return f'{header(files, command)}\n"""The types of {escape_unprintable(", ".join(files))}."""\n\n{body.lstrip()}'.encode()
 
 
 def _config() -> GenerateConfig:
@@ -187,12 +204,12 @@ def _config() -> GenerateConfig:
 
 def _definition(definition: Definition, types: Mapping[str, Definition], at: tuple[str, Mapping[str, str]]) -> dict[str, Json]:
     module, modules = at
-    described: dict[str, Json] = {"description": printable(definition.description, keep="\n")} if definition.description else {}
-    if not isinstance(definition, Record):
-        return _written(definition.shape, module, modules) | described
+    described: dict[str, Json] = {"description": escape_unprintable(definition.description, keep="\n")} if definition.description else {}
+    if not isinstance(definition, ObjectType):
+        return _render_module(definition.shape, module, modules) | described
     nullable: list[Json] = [each.name for each in definition.members if not each.is_required and is_nullable(each.shape, types)]
     tags: list[Json] = [
-        each.name for each in definition.members if each.is_required and isinstance(each.shape, Words) and len(each.shape.values) == 1
+        each.name for each in definition.members if each.is_required and isinstance(each.shape, EnumType) and len(each.shape.values) == 1
     ]
     return {
         "type": "object",
@@ -205,34 +222,34 @@ def _definition(definition: Definition, types: Mapping[str, Definition], at: tup
     }
 
 
-def _member(member: Member, module: str, modules: Mapping[str, str]) -> dict[str, Json]:
-    schema = _written(member.shape, module, modules)
+def _member(member: TypeMember, module: str, modules: Mapping[str, str]) -> dict[str, Json]:
+    schema = _render_module(member.shape, module, modules)
     if member.description:
-        schema["description"] = printable(member.description, keep="\n")
+        schema["description"] = escape_unprintable(member.description, keep="\n")
     if member.default is not None:
         schema["default"] = member.default
     return schema
 
 
-def _written(shape: Shape, module: str, modules: Mapping[str, str]) -> dict[str, Json]:  # noqa: PLR0911 - one for each kind of shape
+def _render_module(shape: AgentType, module: str, modules: Mapping[str, str]) -> dict[str, Json]:  # noqa: PLR0911 - one for each kind of shape
     match shape:
-        case Scalar():
+        case ScalarType():
             return dict(_SCALARS[shape])
-        case Words(values):
+        case EnumType(values):
             return {"type": "string", "enum": list(values)}
-        case Named(name):
+        case DefinitionRef(name):
             return {"$ref": f"{'' if modules[name] == module else f'{modules[name]}.json'}#/$defs/{name}"}
-        case Foreign(path):
+        case ProtocolRef(path):
             return {"customTypePath": path}
-        case ListOf(item):
-            return {"type": "array", "items": _written(item, module, modules)}
-        case Tuple(items):
-            listed: list[Json] = [_written(each, module, modules) for each in items]
+        case ArrayType(item):
+            return {"type": "array", "items": _render_module(item, module, modules)}
+        case TupleType(items):
+            listed: list[Json] = [_render_module(each, module, modules) for each in items]
             return {"type": "array", "prefixItems": listed, "minItems": len(items), "maxItems": len(items), "items": False}
-        case MapOf(value):
-            return {"type": "object", "additionalProperties": _written(value, module, modules)}
-        case Either(options):
-            return {"anyOf": [_written(each, module, modules) for each in options]}
+        case MapType(value):
+            return {"type": "object", "additionalProperties": _render_module(value, module, modules)}
+        case UnionType(options):
+            return {"anyOf": [_render_module(each, module, modules) for each in options]}
 
 
 # --- comparing names -------------------------------------------------------------------------------------------------------------------------------
@@ -241,7 +258,7 @@ def _written(shape: Shape, module: str, modules: Mapping[str, str]) -> dict[str,
 def _compare(wanted: Mapping[str, Mapping[str, Definition]], bodies: Mapping[str, str]) -> None:
     problems: list[Problem] = []
     for module, types in wanted.items():
-        made = {name for node in ast.parse(bodies.get(module, "")).body for name in _declared(node)}
+        made = {name for node in ast.parse(bodies.get(module, "")).body for name in _declared_names(node)}
         for name in sorted(types.keys() ^ made):
             text = f"the type {name} gets another name in Python" if name in types else f"there is a type {name} that no schema has asked for"
             problems.append(Problem(Place(module), "A2A-K02", text, "give the type a name that is no word of Python or Pydantic"))
@@ -249,7 +266,7 @@ def _compare(wanted: Mapping[str, Mapping[str, Definition]], bodies: Mapping[str
         raise ContractError(problems)
 
 
-def _declared(node: ast.stmt) -> list[str]:
+def _declared_names(node: ast.stmt) -> list[str]:
     match node:
         case ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
             return [name]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from a2a_gen.agent import schemas
-from a2a_gen.agent.ir import AgentIR, FormIR, SkillIR
+from a2a_gen.agent.ir import AgentIR, SkillIR, TypedSchemaIR
 from a2a_gen.agent.settings import FILE
 from a2a_gen.emit.render import Code, docstring, literal, render
 from a2a_gen.ir.model import Json as Frozen
@@ -14,20 +14,20 @@ from a2a_gen.source.json_text import Json
 
 _AGENT = ("name", "description", "version", "url", "documentation_url", "icon_url")
 _MODES = {"input_modes": "default_input_modes", "output_modes": "default_output_modes"}
-_MOUNTED = ("dialects", "surfaces", "limits", "rates")
+_SURFACE_TABLES = ("dialects", "surfaces", "limits", "rates")
 _CAPABILITIES = {"streaming": "streaming", "push_notifications": "push_notifications", "extended_card": "extended_agent_card"}
 
 
 def emit(agent: AgentIR) -> dict[str, bytes]:
     """Write the modules, and the schemas as they are served, by path relative to the package."""
-    documents = {f"schemas/{form.file}": form.document for skill in agent.skills for form in _forms(skill) if form.file}
-    return {**documents, **client_side(agent), **_server_side(agent)}
+    documents = {f"schemas/{form.file}": form.document for skill in agent.skills for form in _emit_schemas(skill) if form.file}
+    return {**documents, **emit_client_modules(agent), **_emit_server_modules(agent)}
 
 
-def client_side(agent: AgentIR) -> dict[str, bytes]:
+def emit_client_modules(agent: AgentIR) -> dict[str, bytes]:
     """Write what a caller of the agent needs."""
     write = partial(render, sources=(agent.source,), command=agent.command)
-    used = {form.type for skill in agent.skills for form in _forms(skill) if form.file}
+    used = {form.type for skill in agent.skills for form in _emit_schemas(skill) if form.file}
     sent = {form.type for skill in agent.skills for form in (skill.input, skill.output) if form.file}
     said = schemas.text(agent.settings.agent, "description") or f"Calls the skills of {agent.class_name}."
     return {
@@ -38,7 +38,7 @@ def client_side(agent: AgentIR) -> dict[str, bytes]:
     }
 
 
-def _server_side(agent: AgentIR) -> dict[str, bytes]:
+def _emit_server_modules(agent: AgentIR) -> dict[str, bytes]:
     own = {form.type for skill in agent.own_skills for form in (skill.input, skill.output) if form.file}
     homes = {
         "agent": ["make_agent", "make_surfaces"],
@@ -48,7 +48,7 @@ def _server_side(agent: AgentIR) -> dict[str, bytes]:
     }
     names = sorted(name for listed in homes.values() for name in listed)
     facts = [(skill, {key: _code(value) for key, value in skill.facts.items()}) for skill in agent.skills]
-    mounted = _code({key: agent.settings.data[key] for key in _MOUNTED if key in agent.settings.data})
+    mounted = _code({key: agent.settings.data[key] for key in _SURFACE_TABLES if key in agent.settings.data})
     says = f"The contract of {agent.class_name}: its types, the service to subclass, the agent to mount, and a client."
     return {
         "__init__.py": render("package.py.jinja", sources=(FILE,), says=says, homes=[each for each in homes.items() if each[1]], names=names),
@@ -57,7 +57,7 @@ def _server_side(agent: AgentIR) -> dict[str, bytes]:
     }
 
 
-def _forms(skill: SkillIR) -> tuple[FormIR, ...]:
+def _emit_schemas(skill: SkillIR) -> tuple[TypedSchemaIR, ...]:
     return (skill.input, skill.output, *skill.replies.values())
 
 
@@ -69,15 +69,15 @@ def _imports(names: Iterable[str], agent: AgentIR, below: str = "types.") -> lis
 
 
 def _code(value: Json) -> Code:
-    return literal(_frozen(value))
+    return literal(_to_literal(value))
 
 
-def _frozen(value: Json) -> Frozen:
+def _to_literal(value: Json) -> Frozen:
     match value:
         case dict():
-            return {key: _frozen(each) for key, each in value.items()}
+            return {key: _to_literal(each) for key, each in value.items()}
         case list():
-            return tuple(map(_frozen, value))
+            return tuple(map(_to_literal, value))
         case _:
             return value
 

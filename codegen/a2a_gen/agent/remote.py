@@ -29,13 +29,13 @@ from a2a_gen.source.json_text import Json, parse
 # any, would read there for whoever wrote it.
 #
 
-_LARGEST = 4_000_000
-_SECONDS = 60
-_REDIRECTS = 5
+_MAX_BYTES = 4_000_000
+_TIMEOUT_SECONDS = 60
+_MAX_REDIRECTS = 5
 _SCHEMES = frozenset({"http", "https"})
 
 
-class Answer(NamedTuple):
+class FetchedDocument(NamedTuple):
     """What is at an address, and the address that it was found at in the end."""
 
     url: str
@@ -44,7 +44,7 @@ class Answer(NamedTuple):
     content: bytes
 
 
-def public(where: str) -> str:
+def strip_credentials(where: str) -> str:
     """Name where an agent is without the password that may stand in its URL."""
     return str(_url(where).copy_with(username=None, password=None)) if "://" in where else where
 
@@ -53,7 +53,7 @@ def origin(url: str) -> str:
     """Give scheme, host and port of an address."""
     read = _url(url)
     if read.scheme not in _SCHEMES or not read.netloc:
-        raise ProjectError(f"{public(url)!r} is no address of the Web", "give a URL that begins with https:// or http://")
+        raise ProjectError(f"{strip_credentials(url)!r} is no address of the Web", "give a URL that begins with https:// or http://")
     return f"{read.scheme}://{read.netloc.decode('ascii')}"
 
 
@@ -62,39 +62,40 @@ def joined(base: str, text: str) -> str:
     try:
         return urljoin(base, text)
     except ValueError:
-        raise _no_address(text) from None
+        raise _explain_invalid_url(text) from None
 
 
-def get(url: str, http: httpx.Client, origins: Collection[str]) -> Answer:
+def fetch(url: str, http: httpx.Client, origins: Collection[str]) -> FetchedDocument:
     """Fetch something from one of some origins; redirects are followed as long as they stay within those."""
-    for _ in range(_REDIRECTS):
+    for _ in range(_MAX_REDIRECTS):
         if origin(url) not in origins:
             raise ProjectError(
-                f"{public(url)} is not where the agent is, and nothing else is read unasked", f"if you trust it: --schemas-from {origin(url)}"
+                f"{strip_credentials(url)} is not where the agent is, and nothing else is read unasked",
+                f"if you trust it: --schemas-from {origin(url)}",
             )
         try:
-            answer = _get(url, http)
+            answer = _fetch_once(url, http)
         except httpx.HTTPError as error:
-            raise ProjectError(f"{public(url)} cannot be reached: {error}", "check the address, and that the agent runs") from None
+            raise ProjectError(f"{strip_credentials(url)} cannot be reached: {error}", "check the address, and that the agent runs") from None
         location = answer.headers.get("location")
         if not answer.is_redirect or location is None:
-            return Answer(url, answer.status_code, answer.headers.get("content-type", ""), answer.content)
+            return FetchedDocument(url, answer.status_code, answer.headers.get("content-type", ""), answer.content)
         url = joined(url, location)
-    raise ProjectError(f"{public(url)} leads on and on", "give the address where the agent really is")
+    raise ProjectError(f"{strip_credentials(url)} leads on and on", "give the address where the agent really is")
 
 
-def _get(url: str, http: httpx.Client) -> httpx.Response:
-    end = time.monotonic() + _SECONDS
+def _fetch_once(url: str, http: httpx.Client) -> httpx.Response:
+    end = time.monotonic() + _TIMEOUT_SECONDS
     with http.stream("GET", url, headers={"accept": "application/json", "accept-encoding": "identity"}) as answer:
         if answer.headers.get("content-encoding", "identity") != "identity":
-            raise ProjectError(f"{public(url)} answers packed, which was not asked for", "ask whoever runs the agent")
+            raise ProjectError(f"{strip_credentials(url)} answers packed, which was not asked for", "ask whoever runs the agent")
         content = bytearray()
         for piece in answer.iter_raw():
             content += piece
-            if len(content) > _LARGEST:
-                raise ProjectError(f"{public(url)} answers with more than {_LARGEST} bytes", "this is no card and no schema of one")
+            if len(content) > _MAX_BYTES:
+                raise ProjectError(f"{strip_credentials(url)} answers with more than {_MAX_BYTES} bytes", "this is no card and no schema of one")
             if time.monotonic() > end:
-                raise ProjectError(f"{public(url)} takes more than {_SECONDS} seconds to answer", "try again later")
+                raise ProjectError(f"{strip_credentials(url)} takes more than {_TIMEOUT_SECONDS} seconds to answer", "try again later")
         return httpx.Response(answer.status_code, headers=answer.headers, content=bytes(content))
 
 
@@ -103,11 +104,11 @@ def _url(text: str) -> httpx.URL:
         url = httpx.URL(text)
         _ = url.host  # which is read only now, and may be no name of a host
     except (httpx.InvalidURL, ValueError):
-        raise _no_address(text) from None
+        raise _explain_invalid_url(text) from None
     return url
 
 
-def _no_address(text: str) -> ProjectError:
+def _explain_invalid_url(text: str) -> ProjectError:
     return ProjectError(f"{text!r} is no address", "ask whoever runs the agent")
 
 
@@ -122,7 +123,7 @@ USES = ("input", "output")
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class PublishedSchema:
     """A schema as an agent serves it."""
 
     skill: str
@@ -142,16 +143,16 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
+class RemoteAgent:
     """An agent somewhere else."""
 
     card: Schema
-    schemas: tuple[Served, ...]
+    schemas: tuple[PublishedSchema, ...]
 
     @property
     def streaming(self) -> frozenset[str]:
         """Name the skills whose output comes in chunks."""
-        return frozenset(skill for skill, facts in described(self.card).items() if facts.get("streaming") is True)
+        return frozenset(skill for skill, facts in parse_card(self.card).items() if facts.get("streaming") is True)
 
     @property
     def skills(self) -> Iterator[tuple[str, Schema]]:
@@ -161,7 +162,7 @@ class Remote:
                 yield keywords.text(each, "id"), each
 
 
-def described(card: Schema) -> Mapping[str, Schema]:
+def parse_card(card: Schema) -> Mapping[str, Schema]:
     """Read what a card says about the schemas of its skills."""
     extensions = keywords.items(keywords.members(card, "capabilities"), "extensions")
     for each in extensions:
@@ -174,19 +175,19 @@ def described(card: Schema) -> Mapping[str, Schema]:
 _CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 
 
-def read_remote(where: str, schemas_from: Collection[str] = ()) -> Remote:
+def read_remote_agent(where: str, schemas_from: Collection[str] = ()) -> RemoteAgent:
     """Read an agent from its URL, from the URL of its card, or from a card in a file; schemas come from the origin of the card or those named."""
     with httpx.Client(timeout=15) as http:
         card, address = _card(where, http)
         origins = {*map(origin, schemas_from), *([origin(address)] if address else [])}
         schemas = [
-            _fetched((skill, use), said, get(joined(address, keywords.text(said, "url")), http, origins))
-            for skill, facts in described(card).items()
-            if skill in dict(Remote(card, ()).skills)
+            _fetch_schema((skill, use), said, fetch(joined(address, keywords.text(said, "url")), http, origins))
+            for skill, facts in parse_card(card).items()
+            if skill in dict(RemoteAgent(card, ()).skills)
             for use, said in facts.items()
             if use in USES
         ]
-    return Remote(card, (*schemas, *_inline(card)))
+    return RemoteAgent(card, (*schemas, *_inline(card)))
 
 
 def _card(where: str, http: httpx.Client) -> tuple[Schema, str]:
@@ -199,32 +200,37 @@ def _card(where: str, http: httpx.Client) -> tuple[Schema, str]:
     tried = [where, *(where.rstrip("/") + path for path in _CARDS)]
     origins = {origin(where), origin(where).replace("http://", "https://")}
     for url in tried:
-        answer = get(url, http, origins)
+        answer = fetch(url, http, origins)
         if answer.status == HTTPStatus.OK and "json" in answer.kind:
-            card = _object(answer.content, public(url))
+            card = _object(answer.content, strip_credentials(url))
             if "skills" in card:
                 return card, answer.url
-    raise ProjectError(f"there is no card at {public(where)}", f"tried {', '.join(map(public, tried))}; give the URL of the card itself")
+    raise ProjectError(
+        f"there is no card at {strip_credentials(where)}", f"tried {', '.join(map(strip_credentials, tried))}; give the URL of the card itself"
+    )
 
 
-def _fetched(key: tuple[str, str], said: Json, answer: Answer) -> Served:
+def _fetch_schema(key: tuple[str, str], said: Json, answer: FetchedDocument) -> PublishedSchema:
     skill, use = key
     expected = keywords.text(said, "sha256")
     if answer.status != HTTPStatus.OK:
-        raise ProjectError(f"{public(answer.url)} answers {answer.status}: the {use} of {skill!r} has no schema", "ask whoever runs the agent")
+        raise ProjectError(
+            f"{strip_credentials(answer.url)} answers {answer.status}: the {use} of {skill!r} has no schema", "ask whoever runs the agent"
+        )
     if expected and sha256(answer.content).hexdigest() != expected:
         raise ProjectError(
-            f"{public(answer.url)} is not the schema that the card names: its hash differs", "try again; the agent may just have been replaced"
+            f"{strip_credentials(answer.url)} is not the schema that the card names: its hash differs",
+            "try again; the agent may just have been replaced",
         )
-    _object(answer.content, public(answer.url))
-    return Served(skill, use, answer.content)
+    _object(answer.content, strip_credentials(answer.url))
+    return PublishedSchema(skill, use, answer.content)
 
 
-def _inline(card: Schema) -> Iterator[Served]:
-    for skill, facts in Remote(card, ()).skills:
+def _inline(card: Schema) -> Iterator[PublishedSchema]:
+    for skill, facts in RemoteAgent(card, ()).skills:
         schema = keywords.members(facts, "metadata").get("input_schema")
         if isinstance(schema, dict):
-            yield Served(skill, "input", f"{json.dumps(schema, indent=2, ensure_ascii=False)}\n".encode())
+            yield PublishedSchema(skill, "input", f"{json.dumps(schema, indent=2, ensure_ascii=False)}\n".encode())
 
 
 def _object(content: bytes, where: str) -> Schema:

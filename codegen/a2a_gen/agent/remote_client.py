@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 
 from a2a_gen.agent import build, models, modules, schemas
 from a2a_gen.agent import schemas as keywords
-from a2a_gen.agent.catalog import Catalogue, pascal
-from a2a_gen.agent.ir import TEXT, AgentIR, FormIR, SkillIR
-from a2a_gen.agent.models import modules_of
-from a2a_gen.agent.remote import Remote, Served
-from a2a_gen.agent.schemas import Library, Schema, Target
+from a2a_gen.agent.catalog import SchemaCatalog, pascal
+from a2a_gen.agent.ir import TEXT, AgentIR, SkillIR, TypedSchemaIR
+from a2a_gen.agent.models import assign_modules
+from a2a_gen.agent.remote import PublishedSchema, RemoteAgent
+from a2a_gen.agent.schemas import Library, Schema, SchemaRef
 from a2a_gen.agent.settings import AgentSettings
-from a2a_gen.agent.type_builder import Shaper
+from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.emit.render import render
 from a2a_gen.ir.names import skill_constant, skill_methods, skill_word
 from a2a_gen.problems import ContractError, Level, ProjectError
@@ -32,10 +32,10 @@ from a2a_gen.source.json_text import Json
 #
 
 
-class Merged:
+class MergedSchemas:
     """Files of definitions, one for each draft, and where each schema has gone."""
 
-    def __init__(self, schemas: Iterable[Served]) -> None:
+    def __init__(self, schemas: Iterable[PublishedSchema]) -> None:
         self._drafts: dict[str, dict[str, Json]] = {}
         self.references: dict[tuple[str, str], str] = {}
         for each in schemas:
@@ -49,7 +49,7 @@ class Merged:
             for index, (draft, definitions) in enumerate(self._drafts.items())
         }
 
-    def _add(self, served: Served) -> None:
+    def _add(self, served: PublishedSchema) -> None:
         schema = served.data
         draft = keywords.text(schema, "$schema") or "https://json-schema.org/draft/2020-12/schema"
         definitions = self._drafts.setdefault(draft, {})
@@ -59,20 +59,22 @@ class Merged:
         skill = pascal(skill_word(served.skill))
         root = pascal(keywords.text(schema, "title")) or f"{skill}{pascal(served.use)}"
         root = f"{root}Root" if root in own else root
-        wanted: Schema = {name: _untitled(name, each) for name, each in {**own, root: body}.items()}
+        wanted: Schema = {name: _without_title(name, each) for name, each in {**own, root: body}.items()}
         names = self._names(wanted, served, definitions, holder)
-        definitions |= {names[name]: _renamed(each, names, holder) for name, each in wanted.items()}
+        definitions |= {names[name]: _rename_references(each, names, holder) for name, each in wanted.items()}
         self.references[served.skill, served.use] = f"{_file(list(self._drafts).index(draft))}#/$defs/{names[root]}"
 
-    def _names(self, wanted: Schema, served: Served, taken: Schema, holder: str) -> Mapping[str, str]:
+    def _names(self, wanted: Schema, served: PublishedSchema, taken: Schema, holder: str) -> Mapping[str, str]:
         """Choose the names; a definition keeps its name when what is there under it says the same."""
         names = {name: name for name in wanted}
-        while clash := next((name for name, new in names.items() if new in taken and taken[new] != _renamed(wanted[name], names, holder)), None):
+        while clash := next(
+            (name for name, new in names.items() if new in taken and taken[new] != _rename_references(wanted[name], names, holder)), None
+        ):
             names[clash] = f"{pascal(skill_word(served.skill))}{names[clash]}"
         return names
 
 
-def _untitled(name: str, schema: Json) -> Json:
+def _without_title(name: str, schema: Json) -> Json:
     """Drop a title that only repeats the name: it is there in the schema that is served, and may not be where another refers to it."""
     if not isinstance(schema, dict) or pascal(keywords.text(schema, "title")) != name:
         return schema
@@ -83,13 +85,13 @@ def _file(index: int) -> str:
     return f"agent{index + 1 if index else ''}.json"
 
 
-def _renamed(value: Json, names: Mapping[str, str], holder: str) -> Json:
+def _rename_references(value: Json, names: Mapping[str, str], holder: str) -> Json:
     if isinstance(value, list):
-        return [_renamed(each, names, holder) for each in value]
+        return [_rename_references(each, names, holder) for each in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: _reference(each, names, holder) if key == "$ref" and isinstance(each, str) else _renamed(each, names, holder)
+        key: _reference(each, names, holder) if key == "$ref" and isinstance(each, str) else _rename_references(each, names, holder)
         for key, each in value.items()
     }
 
@@ -111,12 +113,12 @@ CARD = "card.json"
 SCHEMAS = "schemas"
 
 
-def files(remote: Remote) -> dict[str, bytes]:
+def files(remote: RemoteAgent) -> dict[str, bytes]:
     """Write what was seen, by path relative to the package."""
     return {CARD: _card(remote), **{f"{SCHEMAS}/{each.file}": each.document for each in remote.schemas}}
 
 
-def lock(remote: Remote, source: str, outputs: Mapping[str, bytes]) -> bytes:
+def lock(remote: RemoteAgent, source: str, outputs: Mapping[str, bytes]) -> bytes:
     """Write the lock: where the card is, what was seen, and every file of the package as it was made."""
     hashes: dict[str, dict[str, str]] = {}
     for each in remote.schemas:
@@ -126,7 +128,7 @@ def lock(remote: Remote, source: str, outputs: Mapping[str, bytes]) -> bytes:
     return f"{json.dumps(members, indent=2, sort_keys=True)}\n".encode()
 
 
-def left(folder: Path) -> Mapping[str, str]:
+def find_leftovers(folder: Path) -> Mapping[str, str]:
     """Give the hashes of the files of a package as they were made; none of a package that is not there."""
     try:
         outputs = schemas.members(json.loads((folder / LOCK).read_bytes()), "outputs")
@@ -135,9 +137,9 @@ def left(folder: Path) -> Mapping[str, str]:
     return {path: each for path, each in outputs.items() if isinstance(each, str)}
 
 
-def touched(folder: Path) -> Iterator[tuple[str, str]]:
+def find_edited(folder: Path) -> Iterator[tuple[str, str]]:
     """Name the files that are not as they were made, and why."""
-    for path, made in left(folder).items():
+    for path, made in find_leftovers(folder).items():
         file = folder / path
         if not file.is_file():
             yield path, "missing"
@@ -145,30 +147,30 @@ def touched(folder: Path) -> Iterator[tuple[str, str]]:
             yield path, "edited by hand"
 
 
-def read(folder: Path) -> Remote:
+def read_snapshot(folder: Path) -> RemoteAgent:
     """Read it, or say why it cannot be compared with (``BaselineError``)."""
     try:
         lock: dict[str, Json] = json.loads((folder / LOCK).read_bytes())
-        card: dict[str, Json] = json.loads(_unchanged(folder / CARD, schemas.text(lock, "card")))
-        return Remote(card, tuple(_schemas(folder, lock)))
+        card: dict[str, Json] = json.loads(_is_unchanged(folder / CARD, schemas.text(lock, "card")))
+        return RemoteAgent(card, tuple(_schemas(folder, lock)))
     except OSError as error:
         raise BaselineError(f"{folder} holds no client: {error.filename} cannot be read", "make it first: a2a-gen client URL -o …") from None
     except ValueError:
         raise BaselineError(f"{folder / LOCK} is no lock of a client", "make the client anew: a2a-gen client URL -o …") from None
 
 
-def _card(remote: Remote) -> bytes:
+def _card(remote: RemoteAgent) -> bytes:
     return f"{json.dumps(remote.card, indent=2, ensure_ascii=False)}\n".encode()
 
 
-def _schemas(folder: Path, lock: dict[str, Json]) -> Iterator[Served]:
+def _schemas(folder: Path, lock: dict[str, Json]) -> Iterator[PublishedSchema]:
     for skill, uses in schemas.members(lock, "schemas").items():
         for use, digest in uses.items() if isinstance(uses, dict) else ():
-            served = Served(skill, use, b"")
-            yield Served(skill, use, _unchanged(folder / SCHEMAS / served.file, digest))
+            served = PublishedSchema(skill, use, b"")
+            yield PublishedSchema(skill, use, _is_unchanged(folder / SCHEMAS / served.file, digest))
 
 
-def _unchanged(file: Path, digest: Json) -> bytes:
+def _is_unchanged(file: Path, digest: Json) -> bytes:
     content = file.read_bytes()
     if _hash(content) != digest:
         raise ProjectError(f"{file} is not what was seen: its hash differs from that in {LOCK}", "take back the edit, or make the client anew")
@@ -182,7 +184,7 @@ def _hash(content: bytes) -> str:
 _SOURCE = "the card of the agent"
 
 
-def emit(remote: Remote, command: str) -> dict[str, bytes]:
+def emit(remote: RemoteAgent, command: str) -> dict[str, bytes]:
     """Write the files of the package; ``command`` is what makes all of this again."""
     agent = _agent(remote, _methods(remote), command)
     name = f"{agent.class_name}Client"
@@ -191,13 +193,13 @@ def emit(remote: Remote, command: str) -> dict[str, bytes]:
     says = f"A typed client of {agent.class_name}, made from its card."
     return {
         **models.emit(agent.definitions, agent.modules, _SOURCE, command),
-        **modules.client_side(agent),
+        **modules.emit_client_modules(agent),
         "__init__.py": render("package.py.jinja", sources=(_SOURCE,), command=command, says=says, homes=homes, names=names),
         **files(remote),
     }
 
 
-def _methods(remote: Remote) -> Mapping[str, str]:
+def _methods(remote: RemoteAgent) -> Mapping[str, str]:
     """Name the method of each skill, or say that there is none to call, or no telling which."""
     counts = Counter(skill for skill, _ in remote.skills)
     if not counts:
@@ -207,23 +209,23 @@ def _methods(remote: Remote) -> Mapping[str, str]:
     return skill_methods(counts)
 
 
-def _agent(remote: Remote, methods: Mapping[str, str], command: str) -> AgentIR:
-    merged = Merged(remote.schemas)
+def _agent(remote: RemoteAgent, methods: Mapping[str, str], command: str) -> AgentIR:
+    merged = MergedSchemas(remote.schemas)
     with TemporaryDirectory(prefix="a2a-gen-") as folder:
         for name, content in merged.files.items():
             Path(folder, name).write_bytes(content)
         library = Library(Path(folder))
-        roots = {key: library.resolve(text, Target("card")) for key, text in merged.references.items()}
-        catalogue = Catalogue(library, {target: "" for target in roots.values() if target})
+        roots = {key: library.resolve(text, SchemaRef("card")) for key, text in merged.references.items()}
+        catalogue = SchemaCatalog(library, {target: "" for target in roots.values() if target})
         wrong = [*library.problems, *(each for each in build.check(library) if each.level is Level.ERROR)]
         if wrong:
             raise ContractError(wrong)
-        definitions = Shaper(catalogue).definitions
+        definitions = TypeBuilder(catalogue).definitions
     forms = {(each.skill, each.use): (roots[each.skill, each.use], each) for each in remote.schemas}
 
-    def form(skill: str, use: str) -> FormIR:
+    def form(skill: str, use: str) -> TypedSchemaIR:
         target, served = forms.get((skill, use), (None, None))
-        return TEXT if target is None or served is None else FormIR(catalogue.names[target], served.file, served.document)
+        return TEXT if target is None or served is None else TypedSchemaIR(catalogue.names[target], served.file, served.document)
 
     settings = AgentSettings({"agent": dict(remote.card)}, ())
     skills = tuple(
@@ -241,4 +243,4 @@ def _agent(remote: Remote, methods: Mapping[str, str], command: str) -> AgentIR:
         )
         for skill, facts in remote.skills
     )
-    return AgentIR(settings, skills, definitions, modules_of(definitions), _SOURCE, command)
+    return AgentIR(settings, skills, definitions, assign_modules(definitions), _SOURCE, command)

@@ -30,7 +30,7 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 _INDEX = re.compile("[0-9]{1,9}")
 
 
-class Target(NamedTuple):
+class SchemaRef(NamedTuple):
     """A schema: its file, and the JSON pointer to it."""
 
     file: str
@@ -58,18 +58,18 @@ class Library:
             self._read[path] = self._protocol(path, place) if path.startswith(PROTOCOL_PREFIX) else self._open(path, place)
         return self._read[path]
 
-    def value(self, target: Target) -> Json:
+    def value(self, target: SchemaRef) -> Json:
         """Give the schema at a target that was resolved."""
         document = self._read[target.file]
-        found, value = _at(document.data if document else True, target.pointer)
+        found, value = _resolve_pointer(document.data if document else True, target.pointer)
         return value if found else True
 
-    def place(self, target: Target) -> Place:
+    def place(self, target: SchemaRef) -> Place:
         """Say where a target stands."""
         document = self._read.get(target.file)
         return document.place_at(target.pointer) if document else Place(target.file, 0, target.pointer)
 
-    def resolve(self, text: str, origin: Target) -> Target | None:
+    def resolve(self, text: str, origin: SchemaRef) -> SchemaRef | None:
         """Find what a reference means that stands at a place; ``None``, and a problem, when it means nothing."""
         place = self.place(origin)
         name, fragment = urldefrag(text)
@@ -78,13 +78,13 @@ class Library:
             if "://" in name or name.startswith("urn:"):
                 self._problem(place, f"{text} is not in this project", "put the schema beside this file, with this $id; nothing is fetched")
                 return None
-            target = Target(self._path(name, origin.file), unquote(fragment))
+            target = SchemaRef(self._path(name, origin.file), unquote(fragment))
         document = self.document(target.file, place)
         if document is None:
             return None
         if fragment and not target.pointer.startswith("/"):
             return self._anchor(document, target.pointer, place)
-        if not _at(document.data, target.pointer)[0]:
+        if not _resolve_pointer(document.data, target.pointer)[0]:
             self._problem(place, f"{text} leads nowhere: {target.file} has no #{target.pointer}", "correct the reference")
             return None
         return target
@@ -94,7 +94,7 @@ class Library:
             return name or origin
         return posixpath.normpath(posixpath.join(posixpath.dirname(origin), name)) if not origin.startswith(PROTOCOL_PREFIX) else origin
 
-    def _by_id(self, name: str, fragment: str, origin: Target) -> Target | None:
+    def _by_id(self, name: str, fragment: str, origin: SchemaRef) -> SchemaRef | None:
         """Find a schema by its ``$id``: in the files that are read, then in those beside the one that refers to it."""
         for file in (*self._read, *(self._beside(origin.file) if "://" in name or name.startswith("urn:") else ())):
             document = self.document(file, self.place(origin))
@@ -104,7 +104,7 @@ class Library:
                 self._ids[file] = {each.rstrip("#"): pointer for pointer, each in _texts(document.data, "$id") if not each.startswith("#")}
             if name in self._ids[file]:
                 pointer = self._ids[file][name]
-                return Target(file, pointer if not fragment else pointer + unquote(fragment) if fragment.startswith("/") else unquote(fragment))
+                return SchemaRef(file, pointer if not fragment else pointer + unquote(fragment) if fragment.startswith("/") else unquote(fragment))
         return None
 
     def _beside(self, file: str) -> Iterator[str]:
@@ -113,11 +113,11 @@ class Library:
             if entry.suffix in _SUFFIXES and entry.is_file():
                 yield entry.relative_to(self._root).as_posix()
 
-    def _anchor(self, document: Document, name: str, place: Place) -> Target | None:
+    def _anchor(self, document: Document, name: str, place: Place) -> SchemaRef | None:
         for keyword, spelled in (("$anchor", name), ("$dynamicAnchor", name), ("$id", f"#{name}")):
             for pointer, text in _texts(document.data, keyword):
                 if text == spelled:
-                    return Target(document.path, pointer)
+                    return SchemaRef(document.path, pointer)
         self._problem(place, f"{document.path} has no anchor {name}", "correct the reference, or add the $anchor")
         return None
 
@@ -156,7 +156,7 @@ class Library:
         self.problems[Problem(place, "A2A-K01", text, cure)] = None
 
 
-def _at(data: Json, pointer: str) -> tuple[bool, Json]:
+def _resolve_pointer(data: Json, pointer: str) -> tuple[bool, Json]:
     for step in filter(None, pointer.split("/")[1:]) if pointer else ():
         key = unescape_key(step)
         match data:
@@ -207,7 +207,7 @@ _ABOUT_TYPES = frozenset(
 )
 
 
-def parts(schema: Schema) -> Iterator[tuple[str, Json]]:
+def subschemas(schema: Schema) -> Iterator[tuple[str, Json]]:
     """Yield each schema that stands directly in another, with the pointer from there; definitions are left out."""
     for keyword, value in schema.items():
         if keyword in _BY_NAME and isinstance(value, dict):
@@ -231,11 +231,11 @@ def is_about_types(schema: Json) -> bool:
     return (
         isinstance(schema, dict)
         and not _ABOUT_TYPES.isdisjoint(schema)
-        and any(_says_a_type(key, schema[key]) for key in _ABOUT_TYPES & schema.keys())
+        and any(_has_type_keyword(key, schema[key]) for key in _ABOUT_TYPES & schema.keys())
     )
 
 
-def _says_a_type(keyword: str, value: Json) -> bool:
+def _has_type_keyword(keyword: str, value: Json) -> bool:
     match keyword, value:
         case (("anyOf" | "oneOf" | "allOf"), list()):
             return any(map(is_about_types, value))

@@ -74,15 +74,15 @@ def read_settings(config: Path) -> AgentSettings:
     skills = tuple(
         SkillSettings(name, skill_method(name), facts) for name, facts in schemas.members(data, "skills").items() if isinstance(facts, dict)
     )
-    problems = [Problem(document.place_at(pointer), rule, text, cure) for pointer, rule, text, cure in (*_wrong(data), *_clashes(skills))]
-    return AgentSettings(data, skills, document, (*problems, *_misfits(document, data)))
+    problems = [Problem(document.place_at(pointer), rule, text, cure) for pointer, rule, text, cure in (*_invalid_value(data), *_check_names(skills))]
+    return AgentSettings(data, skills, document, (*problems, *_check_rules(document, data)))
 
 
-_Said: TypeAlias = tuple[str, str, str, str]
+_SettingsReader: TypeAlias = tuple[str, str, str, str]
 """A JSON pointer, a rule, what is wrong there, and what to do."""
 
 
-def _wrong(data: Json) -> Iterator[_Said]:
+def _invalid_value(data: Json) -> Iterator[_SettingsReader]:
     spec = find_spec("a2a_contract")
     form = Path(spec.origin or "").parent / "schemas" / "project.json" if spec else None
     if form is None or not form.is_file():
@@ -92,7 +92,7 @@ def _wrong(data: Json) -> Iterator[_Said]:
         pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
         match error.kind:
             case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=names):
-                known = ", ".join(sorted(_known(schema, error.schema_path)))
+                known = ", ".join(sorted(_check_keys(schema, error.schema_path)))
                 yield from ((f"{pointer}/{escape_key(name)}", "A2A-K03", f"there is no setting {name} here", f"use only {known}") for name in names)
             case jsonschema_rs.ValidationErrorKind.Required(property=name):
                 yield pointer, "A2A-K03", f"{name} is not here, and has to be", f"add {name} = …"
@@ -101,7 +101,7 @@ def _wrong(data: Json) -> Iterator[_Said]:
                 yield pointer, "A2A-K03", text, "write what schemas/project.json of a2a_contract describes"
 
 
-def _known(schema: Json, path: Sequence[str | int]) -> Iterable[str]:
+def _check_keys(schema: Json, path: Sequence[str | int]) -> Iterable[str]:
     """List the settings of the table that an error is about."""
     for step in path[:-1]:
         match schema, step:
@@ -114,7 +114,7 @@ def _known(schema: Json, path: Sequence[str | int]) -> Iterable[str]:
     return schemas.members(schema, "properties") if isinstance(schema, dict) else ()
 
 
-def _misfits(document: Document, data: Mapping[str, object]) -> Iterator[Problem]:
+def _check_rules(document: Document, data: Mapping[str, object]) -> Iterator[Problem]:
     """Find what ``a2a-gen serve`` would refuse; an app of one's own may still have somebody who does a skill."""
     for level, found in ((Level.ERROR, check_project(data)), (Level.WARNING, check_handlers(data))):
         for each in found:
@@ -122,7 +122,7 @@ def _misfits(document: Document, data: Mapping[str, object]) -> Iterator[Problem
             yield Problem(document.place_at(pointer), "A2A-K09", each.text, each.cure, level)
 
 
-def _clashes(skills: tuple[SkillSettings, ...]) -> Iterator[_Said]:
+def _check_names(skills: tuple[SkillSettings, ...]) -> Iterator[_SettingsReader]:
     seen: dict[str, str] = {}
     for skill in skills:
         pointer = f"/skills/{escape_key(skill.id)}"

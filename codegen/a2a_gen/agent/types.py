@@ -10,7 +10,7 @@ from typing import TypeAlias
 from a2a_gen.source.json_text import Json
 
 
-class Scalar(Enum):
+class ScalarType(Enum):
     """A type without parts."""
 
     ANY = "any"
@@ -25,58 +25,58 @@ class Scalar(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class EnumType:
     """One of some texts."""
 
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class DefinitionRef:
     """A type that is made by this build, by its name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ProtocolRef:
     """A type of the protocol, by its path in Python."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
+class ArrayType:
     """An array."""
 
-    item: Shape
+    item: AgentType
 
 
 @dataclass(frozen=True, slots=True)
-class Tuple:
+class TupleType:
     """An array of fixed length."""
 
-    items: tuple[Shape, ...]
+    items: tuple[AgentType, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class MapOf:
+class MapType:
     """An object whose members have any names."""
 
-    value: Shape
+    value: AgentType
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class UnionType:
     """One of several."""
 
-    options: tuple[Shape, ...]
+    options: tuple[AgentType, ...]
 
 
-Shape: TypeAlias = Scalar | Words | Named | Foreign | ListOf | Tuple | MapOf | Either
+AgentType: TypeAlias = ScalarType | EnumType | DefinitionRef | ProtocolRef | ArrayType | TupleType | MapType | UnionType
 
 
-class Extra(Enum):
+class ExtraMembers(Enum):
     """What becomes of members that a class does not have."""
 
     KEPT = "SkillModel"
@@ -84,61 +84,61 @@ class Extra(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class TypeMember:
     """A member of an object."""
 
     name: str
-    shape: Shape
+    shape: AgentType
     is_required: bool
     description: str = ""
     default: Json = None
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ObjectType:
     """A class."""
 
     name: str
-    members: tuple[Member, ...]
-    extra: Extra
+    members: tuple[TypeMember, ...]
+    extra: ExtraMembers
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Alias:
+class AliasType:
     """A name for a type that is no class."""
 
     name: str
-    shape: Shape
+    shape: AgentType
     description: str = ""
 
 
-Definition: TypeAlias = Record | Alias
+Definition: TypeAlias = ObjectType | AliasType
 
 
-def either(options: Sequence[Shape]) -> Shape:
+def make_union(options: Sequence[AgentType]) -> AgentType:
     """Unite types: what may be anything may be anything, and no type stands twice; null comes last."""
-    flat = [inner for each in options for inner in (each.options if isinstance(each, Either) else (each,))]
+    flat = [inner for each in options for inner in (each.options if isinstance(each, UnionType) else (each,))]
     unique = list(dict.fromkeys(flat))
-    if Scalar.ANY in unique or not unique:
-        return Scalar.ANY
-    words = [word for each in unique if isinstance(each, Words) for word in each.values]
-    first = next((each for each in unique if isinstance(each, Words)), None)
-    united = [Words(tuple(dict.fromkeys(words))) if each is first else each for each in unique if each is first or not isinstance(each, Words)]
-    if Scalar.STRING in united:
-        united = [each for each in united if not isinstance(each, Words)]
-    united.sort(key=lambda each: each is Scalar.NULL)
-    return united[0] if len(united) == 1 else Either(tuple(united))
+    if ScalarType.ANY in unique or not unique:
+        return ScalarType.ANY
+    words = [word for each in unique if isinstance(each, EnumType) for word in each.values]
+    first = next((each for each in unique if isinstance(each, EnumType)), None)
+    united = [EnumType(tuple(dict.fromkeys(words))) if each is first else each for each in unique if each is first or not isinstance(each, EnumType)]
+    if ScalarType.STRING in united:
+        united = [each for each in united if not isinstance(each, EnumType)]
+    united.sort(key=lambda each: each is ScalarType.NULL)
+    return united[0] if len(united) == 1 else UnionType(tuple(united))
 
 
-def is_nullable(shape: Shape, types: Mapping[str, Definition]) -> bool:
+def is_nullable(shape: AgentType, types: Mapping[str, Definition]) -> bool:
     """Whether null is a value of a type, also by way of the types that it names."""
-    return not {Scalar.NULL, Scalar.ANY}.isdisjoint(consists_of(shape, types))
+    return not {ScalarType.NULL, ScalarType.ANY}.isdisjoint(iter_parts(shape, types))
 
 
-def consists_of(shape: Shape, types: Mapping[str, Definition]) -> Iterator[Shape]:
+def iter_parts(shape: AgentType, types: Mapping[str, Definition]) -> Iterator[AgentType]:
     """Yield every shape that a value may be of, by way of the types that are named; each once, however they lead back to each other."""
-    waiting, seen = [shape], set[Shape]()
+    waiting, seen = [shape], set[AgentType]()
     while waiting:
         each = waiting.pop()
         if each in seen:
@@ -146,9 +146,9 @@ def consists_of(shape: Shape, types: Mapping[str, Definition]) -> Iterator[Shape
         seen.add(each)
         yield each
         match each:
-            case Named(name) if isinstance(named := types[name], Alias):
+            case DefinitionRef(name) if isinstance(named := types[name], AliasType):
                 waiting.append(named.shape)
-            case Either(options):
+            case UnionType(options):
                 waiting.extend(options)
             case _:
                 pass

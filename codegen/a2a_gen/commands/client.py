@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack
 import click
 
 from a2a_gen.agent import remote_client
-from a2a_gen.agent.remote import public, read_remote
+from a2a_gen.agent.remote import read_remote_agent, strip_credentials
 from a2a_gen.commands import console, diff
 from a2a_gen.diff import run
 from a2a_gen.diff.formats import FORMATS
@@ -63,25 +63,28 @@ def command(where: str, folder: Path, only_check: bool, **options: Unpack[_Optio
         raise ProjectError(f"{folder} is no client that was made by this command", "choose another folder, or empty this one")
     if why := explain_invalid_name(folder.name):
         raise click.BadParameter(f"{folder} cannot be imported: {why}", param_hint="--out")
-    remote = read_remote(where, options["schemas_from"])
+    remote = read_remote_agent(where, options["schemas_from"])
     with start_import_check() as waiting, stage(folder.absolute(), remote_client.emit(remote, again)) as staged:
         format_package(staged)
         waiting.run(staged)
         made = {file.relative_to(staged).as_posix(): file for file in sorted(staged.rglob("*")) if file.is_file()}
         files = {path: file.read_bytes() for path, file in made.items()}
-        plan = make_plan(folder.absolute(), files, remote_client.left(folder))
+        plan = make_plan(folder.absolute(), files, remote_client.find_leftovers(folder))
         if not options["force"]:
             refuse_edited(plan, again, "a subclass, or what calls it,")
-        publish(folder.absolute(), made, plan, (remote_client.LOCK, remote_client.lock(remote, public(where), files)))
+        publish(folder.absolute(), made, plan, (remote_client.LOCK, remote_client.lock(remote, strip_credentials(where), files)))
     console.show_progress(f"{folder}: a client with {len(list(remote.skills))} skills")
 
 
 def _check(where: str, folder: Path, again: str, options: _Options) -> bool:
     """Say what has changed at the agent and in the package, and whether that is too much."""
-    touched = [*remote_client.touched(folder)]
-    old, new = remote_client.read(folder), read_remote(where, options["schemas_from"])
+    touched = [*remote_client.find_edited(folder)]
+    old, new = remote_client.read_snapshot(folder), read_remote_agent(where, options["schemas_from"])
     outcome = compare_sides(
-        side_from_remote(old, folder.as_posix(), new), side_from_remote(new, public(where), old), CompareOptions("WIRE"), Path(run.IGNORE_FILE)
+        side_from_remote(old, folder.as_posix(), new),
+        side_from_remote(new, strip_credentials(where), old),
+        CompareOptions("WIRE"),
+        Path(run.IGNORE_FILE),
     )
     diff.show_outcome(outcome, options["form"])
     for path, why in touched:
@@ -96,5 +99,5 @@ def _check(where: str, folder: Path, again: str, options: _Options) -> bool:
 
 def _build_command_line(where: str, folder: Path, schemas_from: tuple[str, ...]) -> str:
     """Write the command as others can repeat it."""
-    words = ["a2a-gen client", public(where), "-o", folder.name if folder.is_absolute() else folder.as_posix()]
-    return " ".join([*words, *(f"--schemas-from {public(each)}" for each in schemas_from)])
+    words = ["a2a-gen client", strip_credentials(where), "-o", folder.name if folder.is_absolute() else folder.as_posix()]
+    return " ".join([*words, *(f"--schemas-from {strip_credentials(each)}" for each in schemas_from)])

@@ -29,7 +29,7 @@ def command(family: str | None) -> None:
     if project.kind == "agent":
         if family is not None:
             raise click.BadParameter("an agent has no such files; leave it out to see all of it", param_hint="--family")
-        click.echo(show_agent.to_json(agent.read(project).agent), nl=False)
+        click.echo(show_agent.to_json(agent.read_agent(project).agent), nl=False)
         return
     contract = pipeline.load(project).contract
     if family is None:

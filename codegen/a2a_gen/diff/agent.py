@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from a2a_gen.agent.remote import described
+from a2a_gen.agent.remote import parse_card
 from a2a_gen.diff.schema_node import Location
 from a2a_gen.source.json_text import Json, escape_key
 
@@ -71,7 +71,7 @@ def agent_from_card(file: str, card: dict[str, Json]) -> AgentDescription:
 
 
 def _parse_card_skills(file: str, card: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[SkillDescription]:
-    typed = described(card)
+    typed = parse_card(card)
     for index, each in enumerate(_as_list(card.get("skills"))):
         skill = _as_object(each)
         identity = str(skill.get("id") or skill.get("name") or index)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from a2a_gen.agent.remote import Remote
+from a2a_gen.agent.remote import RemoteAgent
 from a2a_gen.agent.remote_client import CARD, SCHEMAS
 from a2a_gen.diff.agent import AgentDescription, agent_from_card, agent_from_project
 from a2a_gen.diff.closure import select_reachable
@@ -228,7 +228,7 @@ _STRING_SCHEMA = '{"type": "string"}'
 _REMOTE_SURFACE = "its address"
 
 
-def side_from_remote(remote: Remote, label: str, other: Remote) -> ContractSide:
+def side_from_remote(remote: RemoteAgent, label: str, other: RemoteAgent) -> ContractSide:
     """Make a side of an agent that somebody else runs, to be compared with what was seen of it at another time."""
     served = {(each.skill, each.use): (each.file, each.document.decode("utf-8")) for each in remote.schemas}
     texts = {(each.skill, each.use): (each.file, _STRING_SCHEMA) for each in other.schemas if each.skill in dict(remote.skills)}

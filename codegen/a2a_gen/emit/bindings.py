@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from a2a_gen.emit import routes
-from a2a_gen.emit.call_styles import Way, ways
+from a2a_gen.emit.call_styles import CallStyle, call_styles
 from a2a_gen.emit.render import Code, literal, render
 from a2a_gen.emit.translate.expressions import function_name
-from a2a_gen.emit.translate.members import Pair
+from a2a_gen.emit.translate.members import TypePair
 from a2a_gen.emit.translate.rules import Direction
-from a2a_gen.ir.model import Call, Contract, Dialect, Enumeration, Field, ListOf, MapOf, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.model import Contract, Dialect, DialectCall, Enumeration, Field, ListOf, MapOf, Primitive, Record, Ref, TypeExpr
 from a2a_gen.ir.names import field_name
 
 # What a request must have beyond what its model forgives, found by walking the request's type.
@@ -20,7 +20,7 @@ _CAN_BE_EMPTY = (Primitive.STRING, Primitive.BYTES)
 
 
 @dataclass(frozen=True, slots=True)
-class Demanded:
+class RequiredMembers:
     """What the objects at one place must have, by names in Python; ``wire`` is the same way by names on the wire."""
 
     path: tuple[str, ...]
@@ -37,22 +37,22 @@ class _Pair:
     ours: str | None
 
 
-def demands(contract: Contract, dialect: str, request: str, ours: str) -> tuple[Demanded, ...]:
+def find_requirements(contract: Contract, dialect: str, request: str, ours: str) -> tuple[RequiredMembers, ...]:
     """List what a request of a dialect must have, place by place; a place inside itself is not entered again."""
     return tuple(_walk(contract, dialect, _Pair(request, ours), (), ()))
 
 
-def _walk(contract: Contract, dialect: str, pair: _Pair, way: tuple[Field, ...], seen: tuple[str, ...]) -> Iterator[Demanded]:
+def _walk(contract: Contract, dialect: str, pair: _Pair, way: tuple[Field, ...], seen: tuple[str, ...]) -> Iterator[RequiredMembers]:
     record = contract.type(dialect, pair.theirs)
     if not isinstance(record, Record) or pair.theirs in seen:
         return
-    becomes = {field.python: tuple(_becomes(contract, dialect, pair, field)) for field in record.fields}
+    becomes = {field.python: tuple(_find_translation(contract, dialect, pair, field)) for field in record.fields}
     required = tuple(
         field.python for field in record.fields if _is_required(field, becomes[field.python]) and _may_be_empty(contract, dialect, field.type)
     )
     known = tuple(field.python for field in record.fields if _is_open(contract, dialect, field.type))
     if required or known:
-        yield Demanded(tuple(field.python for field in way), tuple(field.wire for field in way), required, known)
+        yield RequiredMembers(tuple(field.python for field in way), tuple(field.wire for field in way), required, known)
     for field in record.fields:
         if isinstance(inner := _innermost(field.type), Ref):
             canonical = next((_innermost(each.type) for each in becomes[field.python]), None)
@@ -60,7 +60,7 @@ def _walk(contract: Contract, dialect: str, pair: _Pair, way: tuple[Field, ...],
             yield from _walk(contract, dialect, next_pair, (*way, field), (*seen, pair.theirs))
 
 
-def _becomes(contract: Contract, dialect: str, pair: _Pair, field: Field) -> Iterator[Field]:
+def _find_translation(contract: Contract, dialect: str, pair: _Pair, field: Field) -> Iterator[Field]:
     """Find the canonical members that a member becomes; those inside other members are not looked for."""
     record = contract.type(contract.canonical, pair.ours or "")
     table = contract.dialect(dialect)
@@ -102,7 +102,7 @@ def emit(contract: Contract) -> dict[str, bytes]:
     return {
         "bindings/__init__.py": render("bindings_package.py.jinja", sources=("operations.json",)),
         "methods.py": render("methods.py.jinja", sources=("operations.json",), dialects=methods),
-        "paths.py": render("paths.py.jinja", sources=("operations.json", "dialects.json"), surfaces=routes.surfaces(contract)),
+        "paths.py": render("paths.py.jinja", sources=("operations.json", "dialects.json"), surfaces=routes.build_route_tables(contract)),
         **modules,
         **routes.emit(contract),
     }
@@ -110,10 +110,10 @@ def emit(contract: Contract) -> dict[str, bytes]:
 
 def _module(contract: Contract, dialect: Dialect) -> bytes:
     calls = [(call, operation) for operation in contract.operations if (call := operation.call(dialect.name))]
-    carried = [way for call, operation in calls for way in ways(call, operation)]
-    forgives = _forgives_envelope(contract, dialect.name)
+    carried = [way for call, operation in calls for way in call_styles(call, operation)]
+    forgives = _is_lenient_envelope(contract, dialect.name)
     requests = {way.request: way.operation.request for way in carried if way.request}
-    wanted = {} if forgives else {name: found for name, ours in requests.items() if (found := demands(contract, dialect.name, name, ours))}
+    wanted = {} if forgives else {name: found for name, ours in requests.items() if (found := find_requirements(contract, dialect.name, name, ours))}
     return render(
         "bindings.py.jinja",
         sources=("operations.json", "dialects.json"),
@@ -123,18 +123,18 @@ def _module(contract: Contract, dialect: Dialect) -> bytes:
         is_canonical=dialect.name == contract.canonical,
         forgives=forgives,
         bindings=[_binding(contract, dialect.name, way, wanted) for way in carried],
-        demands=[{"constant": _demands_constant(name), "rows": list(map(_demand, found))} for name, found in wanted.items()],
+        demands=[{"constant": _requirements_constant(name), "rows": list(map(_emit_requirement, found))} for name, found in wanted.items()],
         methods=[(method, operation.python.upper()) for call, operation in calls for method in _methods(call)],
     )
 
 
-def _forgives_envelope(contract: Contract, dialect: str) -> bool:
+def _is_lenient_envelope(contract: Contract, dialect: str) -> bool:
     """Say whether the envelope of a dialect may be incomplete; such a dialect forgives all that its models do, and demands nothing more."""
     envelope = contract.type(dialect, _ENVELOPE)
     return isinstance(envelope, Record) and any(field.has_read_default for field in envelope.fields)
 
 
-def _binding(contract: Contract, dialect: str, way: Way, wanted: Mapping[str, object]) -> Mapping[str, object]:
+def _binding(contract: Contract, dialect: str, way: CallStyle, wanted: Mapping[str, object]) -> Mapping[str, object]:
     request = _request(contract, dialect, way)
     answer = f"ours.{way.operation.response}" if way.operation.response else "Empty"
     return {
@@ -143,57 +143,57 @@ def _binding(contract: Contract, dialect: str, way: Way, wanted: Mapping[str, ob
         "request": request,
         "ours": way.operation.request,
         "operation": way.operation.python.upper(),
-        "read": _read(contract, dialect, way),
-        "write": _write(contract, dialect, way),
-        "demands": _demands_constant(way.request) if way.request in wanted else None,
-        "ask": _ask(contract, dialect, way),
-        "hear": _hear(contract, dialect, way),
+        "read": _emit_translate(contract, dialect, way),
+        "write": _emit_serialize(contract, dialect, way),
+        "demands": _requirements_constant(way.request) if way.request in wanted else None,
+        "ask": _emit_encode_request(contract, dialect, way),
+        "hear": _emit_response(contract, dialect, way),
     }
 
 
-def _request(contract: Contract, dialect: str, way: Way) -> str:
+def _request(contract: Contract, dialect: str, way: CallStyle) -> str:
     side = "ours" if dialect == contract.canonical else "theirs"
     return "Empty" if way.request is None else f"{side}.{way.request}"
 
 
-def _read(contract: Contract, dialect: str, way: Way) -> Code:
+def _emit_translate(contract: Contract, dialect: str, way: CallStyle) -> Code:
     if way.request is None:
         return Code(f"build_default(ours.{way.operation.request})")
     if dialect == contract.canonical:
         return Code("identity")
-    return Code(f"translate.{function_name(Pair(way.request, way.operation.request), Direction.READ)}")
+    return Code(f"translate.{function_name(TypePair(way.request, way.operation.request), Direction.READ)}")
 
 
-def _write(contract: Contract, dialect: str, way: Way) -> Code:
+def _emit_serialize(contract: Contract, dialect: str, way: CallStyle) -> Code:
     if way.result is None or way.operation.response is None:
         return Code("None")
     if dialect == contract.canonical:
         return Code("serialize_as_is")
-    return Code(f"serialize_with(translate.{function_name(Pair(way.result, way.operation.response), Direction.WRITE)})")
+    return Code(f"serialize_with(translate.{function_name(TypePair(way.result, way.operation.response), Direction.WRITE)})")
 
 
-def _ask(contract: Contract, dialect: str, way: Way) -> Code | None:
+def _emit_encode_request(contract: Contract, dialect: str, way: CallStyle) -> Code | None:
     """Name what writes a request; what is canonical needs nothing, as does a request that says nothing."""
     if way.request is None:
         return Code("encode_empty")
     if dialect == contract.canonical:
         return None
-    return Code(f"translate.{function_name(Pair(way.request, way.operation.request), Direction.WRITE)}")
+    return Code(f"translate.{function_name(TypePair(way.request, way.operation.request), Direction.WRITE)}")
 
 
-def _hear(contract: Contract, dialect: str, way: Way) -> Code | None:
+def _emit_response(contract: Contract, dialect: str, way: CallStyle) -> Code | None:
     if way.result is None or way.operation.response is None:
         return None
     if dialect == contract.canonical:
         return Code(f"ResponseReader(ours.{way.result})")
-    return Code(f"ResponseReader(theirs.{way.result}, translate.{function_name(Pair(way.result, way.operation.response), Direction.READ)})")
+    return Code(f"ResponseReader(theirs.{way.result}, translate.{function_name(TypePair(way.result, way.operation.response), Direction.READ)})")
 
 
-def _demands_constant(request: str | None) -> str:
+def _requirements_constant(request: str | None) -> str:
     return f"_{field_name(request or '').upper()}"
 
 
-def _demand(found: Demanded) -> Code:
+def _emit_requirement(found: RequiredMembers) -> Code:
     sets = [
         f"{name}=frozenset({{{', '.join(map(repr, members))}}})"
         for name, members in (("required", found.required), ("known", found.known))
@@ -202,6 +202,6 @@ def _demand(found: Demanded) -> Code:
     return Code(", ".join((f"Requirement({literal(found.path)}, {literal(found.wire)}", *sets)) + ")")
 
 
-def _methods(call: Call) -> Iterator[str]:
+def _methods(call: DialectCall) -> Iterator[str]:
     if call.method is not None:
         yield from (call.method, *call.aliases)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from a2a_gen.ir.model import Call, Operation
+from a2a_gen.ir.model import DialectCall, Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CallStyle:
     """The types of one way, and the constant that its binding becomes."""
 
     constant: str
@@ -17,18 +17,18 @@ class Way:
     result: str | None
 
 
-def ways(call: Call, operation: Operation) -> tuple[Way, ...]:
+def call_styles(call: DialectCall, operation: Operation) -> tuple[CallStyle, ...]:
     """List the ways of an operation in one dialect."""
     return tuple(dict.fromkeys((*((_jsonrpc(call, operation),) if call.method else ()), *((over_http(call, operation),) if call.http else ()))))
 
 
-def over_http(call: Call, operation: Operation) -> Way:
+def over_http(call: DialectCall, operation: Operation) -> CallStyle:
     """Find the way that HTTP+JSON takes, which is mostly that of JSON-RPC."""
     jsonrpc = _jsonrpc(call, operation)
     if call.method is None or (call.request, call.result) == (call.http_request, call.http_result):
-        return Way(jsonrpc.constant, operation, call.http_request, call.http_result)
-    return Way(f"{jsonrpc.constant}_OVER_HTTP", operation, call.http_request, call.http_result)
+        return CallStyle(jsonrpc.constant, operation, call.http_request, call.http_result)
+    return CallStyle(f"{jsonrpc.constant}_OVER_HTTP", operation, call.http_request, call.http_result)
 
 
-def _jsonrpc(call: Call, operation: Operation) -> Way:
-    return Way(operation.python.upper(), operation, call.request, call.result)
+def _jsonrpc(call: DialectCall, operation: Operation) -> CallStyle:
+    return CallStyle(operation.python.upper(), operation, call.request, call.result)

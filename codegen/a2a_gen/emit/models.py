@@ -16,7 +16,7 @@ from datamodel_code_generator import GenerateConfig, InputFileType, PythonVersio
 from datamodel_code_generator.enums import DataModelType, NamingStrategy, StrictTypes, TargetPydanticVersion
 from datamodel_code_generator.parser import LiteralType
 
-from a2a_gen.emit.normalizer import BASE, imports, normalise
+from a2a_gen.emit.normalizer import BASE, imports, normalize
 from a2a_gen.emit.render import docstring, header
 from a2a_gen.ir.model import Contract
 from a2a_gen.ir.types import Enumeration, Family, NamedType, Record
@@ -100,7 +100,7 @@ def _generate(families: tuple[Family, ...], contract: Contract, documents: Mappi
     with TemporaryDirectory(prefix="a2a-gen-") as folder:
         # References from file to file need files.
         for family in families:
-            schema = json.dumps(normalise(family, documents[family.file].data, contract))
+            schema = json.dumps(normalize(family, documents[family.file].data, contract))
             Path(folder, PurePosixPath(family.file).name).write_text(schema, encoding="utf-8")
         return bodies(Path(folder), _config(families))
 
@@ -150,7 +150,7 @@ def _exports(dialect: str, families: tuple[Family, ...], contract: Contract) -> 
 
 def _differences(family: Family, body: str) -> Iterator[Problem]:
     """Find every name that is not the one that the rest of the generated code will use."""
-    made = {name: members for node in ast.parse(body).body for name, members in _declared(node)}
+    made = {name: members for node in ast.parse(body).body for name, members in _declared_names(node)}
     for named in family.types:
         if named.name not in made:
             yield _problem(named.place, f"the model of {named.name} has another name: the module has {', '.join(sorted(made))}")
@@ -160,7 +160,7 @@ def _differences(family: Family, body: str) -> Iterator[Problem]:
         yield _problem(Place(family.file), f"there is a model {name} that no type of the contract has asked for")
 
 
-def _declared(node: ast.stmt) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _declared_names(node: ast.stmt) -> Iterator[tuple[str, tuple[str, ...]]]:
     match node:
         case ast.ClassDef(name=name, body=body):
             names = [_target(each) for each in body]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from a2a_gen.emit.render import printable
+from a2a_gen.emit.render import escape_unprintable
 from a2a_gen.ir import build
 from a2a_gen.ir.model import Contract
 from a2a_gen.ir.types import Alias, Enumeration, Family, Field, ListOf, MapOf, NamedType, OneOf, Primitive, Record, Ref, TypeExpr
@@ -41,10 +41,10 @@ _CONSTRAINTS: Final = frozenset(
 )
 
 
-def normalise(family: Family, schema: Json, contract: Contract) -> Schema:
+def normalize(family: Family, schema: Json, contract: Contract) -> Schema:
     """Rewrite one file of types."""
     definitions = _object(_object(schema)["$defs"])
-    return {"$defs": {named.name: _named(named, _object(definitions[named.name]), family, contract) for named in family.types}}
+    return {"$defs": {named.name: _build_definition(named, _object(definitions[named.name]), family, contract) for named in family.types}}
 
 
 def imports(family: Family, contract: Contract) -> str:
@@ -56,7 +56,7 @@ def imports(family: Family, contract: Contract) -> str:
     return f"from types import MappingProxyType\nfrom typing import Annotated\n\nfrom pydantic import Field\n\n{base}"
 
 
-def _named(named: NamedType, schema: Schema, family: Family, contract: Contract) -> Schema:
+def _build_definition(named: NamedType, schema: Schema, family: Family, contract: Contract) -> Schema:
     types = _types(family, contract)
     match named:
         case Record():
@@ -64,7 +64,7 @@ def _named(named: NamedType, schema: Schema, family: Family, contract: Contract)
         case Enumeration():
             body = _enumeration(named, family, contract)
         case Alias():
-            body = _typed(named.type, schema, types) | {"x-a2a-reader": _reader(named.type, types)}
+            body = _with_type(named.type, schema, types) | {"x-a2a-reader": _reader(named.type, types)}
     return body | {"description": _text(named.description)}
 
 
@@ -102,7 +102,7 @@ def _record(record: Record, schema: Schema, types: Mapping[str, NamedType]) -> S
 
 
 def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, NamedType]) -> Schema:
-    body = _typed(field.type, schema, types)
+    body = _with_type(field.type, schema, types)
     if field.type is Primitive.ANY:
         # Not `| None`: Pydantic would then take every null for an absent member.
         is_choice = record.choice is not None and field.wire in record.choice.members
@@ -145,7 +145,7 @@ def _enum_base(named: Enumeration) -> str:
 # --- types -----------------------------------------------------------------------------------------------------------------------------------------
 
 
-def _typed(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
+def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
     """Write a type with the constraints that its schema puts on it."""
     kept: Schema = {keyword: value for keyword, value in schema.items() if keyword in _CONSTRAINTS}
     match of:
@@ -154,10 +154,10 @@ def _typed(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> Sche
             kept["customTypePath"] = _CUSTOM[of]
             return kept
         case ListOf(item):
-            kept["items"] = _typed(item, _object(schema["items"]), types)
+            kept["items"] = _with_type(item, _object(schema["items"]), types)
             return kept
         case MapOf(value):
-            kept["additionalProperties"] = _typed(value, _object(schema["additionalProperties"]), types)
+            kept["additionalProperties"] = _with_type(value, _object(schema["additionalProperties"]), types)
             return kept
         case OneOf():
             return _union(of, schema, types)
@@ -169,10 +169,10 @@ def _union(of: OneOf, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
     branches = _list(schema.get("oneOf", schema.get("anyOf", [{"type": name} for name in _list(schema.get("type"))])))
     # Beside a text, a number is a number: only a member that can be nothing else is also read from text.
     pairs = [(option, _object(branch)) for option, branch in zip(of.options, branches, strict=True)]
-    options = [branch if option in _NUMBERS else _typed(option, branch, types) for option, branch in pairs]
+    options = [branch if option in _NUMBERS else _with_type(option, branch, types) for option, branch in pairs]
     body: Schema = {"anyOf": list(options)}
     records = build.branches(of, types)
-    tag = build.tag_of(records) if records else None
+    tag = build.find_tag(records) if records else None
     if tag:
         body["discriminator"] = {"propertyName": tag}
     return body
@@ -185,7 +185,7 @@ def _reader(of: TypeExpr, types: Mapping[str, NamedType]) -> str:
     records = build.branches(of, types)
     if not records:
         return f"AnyOf({' or '.join(map(_kind, of.options))!r})"
-    if build.tag_of(records) or not build.are_told_apart(records):
+    if build.find_tag(records) or not build.are_distinguishable(records):
         return ""
     own = {_own_member(record, records): record for record in records}
     nullable = tuple(wire for wire, record in own.items() if (field := record.field(wire)) and _is_nullable(field.type))
@@ -216,7 +216,7 @@ def _own_member(record: Record, records: tuple[Record, ...]) -> str:
 
 def _text(description: str) -> str:
     # Quotes and backslashes are escaped where a docstring is written; here, only what a reader of the code could not see.
-    return printable(description, keep="\n")
+    return escape_unprintable(description, keep="\n")
 
 
 # --- narrowing -------------------------------------------------------------------------------------------------------------------------------------

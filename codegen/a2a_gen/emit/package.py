@@ -86,12 +86,12 @@ def emit_schemas(contract: Contract, documents: Mapping[str, Document]) -> dict[
     """Write the bundles, and the form of a user's project where the contract has one."""
     bundles = {f"schemas/{dialect.name}.json": _bundle(contract, dialect, documents) for dialect in contract.dialects}
     project = documents.get(_PROJECT)
-    return bundles if project is None else {**bundles, "schemas/project.json": _written(project.data)}
+    return bundles if project is None else {**bundles, "schemas/project.json": _serialize_schema(project.data)}
 
 
 def _bundle(contract: Contract, dialect: Dialect, documents: Mapping[str, Document]) -> bytes:
     files = sorted(family.file for family in contract.families if family.dialect == dialect.name)
-    definitions = {name: _inside(schema) for file in files for name, schema in _definitions(documents[file].data).items()}
+    definitions = {name: _inline_references(schema) for file in files for name, schema in _definitions(documents[file].data).items()}
     document: dict[str, Json] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$comment": header(files).removeprefix("# "),
@@ -99,10 +99,10 @@ def _bundle(contract: Contract, dialect: Dialect, documents: Mapping[str, Docume
         "description": dialect.description,
         "$defs": dict(sorted(definitions.items())),
     }
-    return _written(document)
+    return _serialize_schema(document)
 
 
-def _written(document: Json) -> bytes:
+def _serialize_schema(document: Json) -> bytes:
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 
@@ -111,13 +111,13 @@ def _definitions(data: Json) -> Mapping[str, Json]:
     return definitions if isinstance(definitions, dict) else {}
 
 
-def _inside(value: Json) -> Json:
+def _inline_references(value: Json) -> Json:
     """Make every reference to another file of the dialect one to the same document: names are unique within a dialect."""
     if isinstance(value, list):
-        return [_inside(each) for each in value]
+        return [_inline_references(each) for each in value]
     if not isinstance(value, dict):
         return value
-    return {key: f"#{each.partition('#')[2]}" if key == "$ref" and isinstance(each, str) else _inside(each) for key, each in value.items()}
+    return {key: f"#{each.partition('#')[2]}" if key == "$ref" and isinstance(each, str) else _inline_references(each) for key, each in value.items()}
 
 
 # Litestar controllers: one for JSON-RPC, one for cards, and one for each dialect that has HTTP+JSON paths of its own.
@@ -131,17 +131,17 @@ _SOURCES = ("operations.json", "dialects.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Http:
+class HttpController:
     """A controller of HTTP+JSON paths."""
 
     module: str
     name: str
-    surface: routes.Surface
+    surface: routes.RouteTable
 
 
 def emit_controllers(contract: Contract) -> dict[str, bytes]:
     """Write the controllers."""
-    http = tuple(_http(surface) for surface in routes.surfaces(contract))
+    http = tuple(_http(surface) for surface in routes.build_route_tables(contract))
     names = sorted(
         (("cards", "CardController"), ("jsonrpc", "JsonRpcController"), ("mount", "AgentController"), *((each.module, each.name) for each in http))
     )
@@ -154,5 +154,5 @@ def emit_controllers(contract: Contract) -> dict[str, bytes]:
     }
 
 
-def _http(surface: routes.Surface) -> Http:
-    return Http(f"http_{surface.name}", class_name(f"Http{surface.name.replace('_', '').capitalize()}Controller"), surface)
+def _http(surface: routes.RouteTable) -> HttpController:
+    return HttpController(f"http_{surface.name}", class_name(f"Http{surface.name.replace('_', '').capitalize()}Controller"), surface)

@@ -37,7 +37,7 @@ def render(template: str, *, sources: Iterable[str] = (), command: str = BUILD, 
 
 def header(sources: Iterable[str], command: str = BUILD) -> str:
     """Write the first line of a generated file."""
-    made_from, made_by = (printable(text).replace("#", "") for text in (", ".join(sources), command))
+    made_from, made_by = (escape_unprintable(text).replace("#", "") for text in (", ".join(sources), command))
     return HEADER.format(sources=made_from or "the contract", command=made_by)
 
 
@@ -48,7 +48,7 @@ def literal(value: Json | StrictUndefined) -> Code:
 
 def docstring(text: str, indent: int = 4) -> Code:
     """Write text as a docstring that begins at an indent, wrapped."""
-    safe = _LOOSE_QUOTE.sub(r'\\"', printable(text, keep="\n").replace("\\", "\\\\").strip())
+    safe = _LOOSE_QUOTE.sub(r'\\"', escape_unprintable(text, keep="\n").replace("\\", "\\\\").strip())
     paragraphs = [textwrap.wrap(paragraph, WIDTH - indent - 6, break_long_words=False, break_on_hyphens=False) for paragraph in safe.split("\n\n")]
     lines = [line for lines in paragraphs if lines for line in (*lines, "")][:-1]
     end = "" if len(lines) < 2 else f"\n{' ' * indent}"  # noqa: PLR2004 - one line, or more than one
@@ -57,7 +57,7 @@ def docstring(text: str, indent: int = 4) -> Code:
 
 def comment(text: str) -> Code:
     """Write text as one comment, in which no tool can see a directive."""
-    line = " ".join(printable(text).replace("#", "").split())
+    line = " ".join(escape_unprintable(text).replace("#", "").split())
     return Code(f"# “{line}”" if _DIRECTIVE.match(line) else f"# {line}")
 
 
@@ -72,7 +72,7 @@ def _literal(value: Json) -> str:
             return repr(value)
 
 
-def printable(text: str, keep: str = "") -> str:
+def escape_unprintable(text: str, keep: str = "") -> str:
     """Escape what a reader of the code could not see: control characters, marks of direction, halves of surrogate pairs."""
     if text.isprintable():
         return text

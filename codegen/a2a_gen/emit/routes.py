@@ -12,7 +12,7 @@ from a2a_gen.ir.names import field_name
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RouteChoice:
     """One dialect's answer to a method and verb on a path."""
 
     dialect: str
@@ -32,12 +32,12 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class RoutePath:
     """A path that Litestar matches, and the answers by HTTP method and verb."""
 
     name: FieldName
     path: str
-    answers: dict[tuple[str, str | None], list[Answer]] = field(default_factory=dict)
+    answers: dict[tuple[str, str | None], list[RouteChoice]] = field(default_factory=dict)
 
     @property
     def constant(self) -> str:
@@ -52,13 +52,13 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Surface:
+class RouteTable:
     """The paths of a dialect, which other forms of it share."""
 
     name: str
     title: str
     dialects: tuple[str, ...]
-    paths: tuple[Path, ...]
+    paths: tuple[RoutePath, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ class CardPath:
 def emit(contract: Contract) -> dict[str, bytes]:
     """Write the routes: a module per surface, and one of cards."""
     modules = {
-        f"routes/{each.name}.py": render("routes.py.jinja", sources=("operations.json", "dialects.json"), surface=each) for each in surfaces(contract)
+        f"routes/{each.name}.py": render("routes.py.jinja", sources=("operations.json", "dialects.json"), surface=each)
+        for each in build_route_tables(contract)
     }
     return {
         "routes/__init__.py": render("routes_package.py.jinja", sources=("operations.json", "dialects.json")),
@@ -82,10 +83,10 @@ def emit(contract: Contract) -> dict[str, bytes]:
     }
 
 
-def surfaces(contract: Contract) -> tuple[Surface, ...]:
+def build_route_tables(contract: Contract) -> tuple[RouteTable, ...]:
     """Find the dialects that have paths of their own, each with all forms that share them."""
     return tuple(
-        Surface(dialect.name, dialect.title, dialects, paths)
+        RouteTable(dialect.name, dialect.title, dialects, paths)
         for dialect in contract.dialects
         if dialect.form_of is None
         if (dialects := tuple(each.name for each in contract.dialects if dialect.name in (each.name, each.form_of)))
@@ -103,14 +104,16 @@ def card_paths(contract: Contract) -> tuple[CardPath, ...]:
     return tuple(CardPath(field_name(path.rpartition("/")[2]), path, tuple(dialects)) for path, dialects in found.items())
 
 
-def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[Path]:
-    found: dict[tuple[str | int, ...], Path] = {}
+def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[RoutePath]:
+    found: dict[tuple[str | int, ...], RoutePath] = {}
     for operation in contract.operations:
         for dialect in dialects:
             if (call := operation.call(dialect)) is None:
                 continue
             for http in call.http:
-                answer = Answer(dialect, over_http(call, operation).constant, operation, http.fields, *_members(contract, dialect, call.http_request))
+                answer = RouteChoice(
+                    dialect, over_http(call, operation).constant, operation, http.fields, *_members(contract, dialect, call.http_request)
+                )
                 key = http.segments if isinstance(http.segments[-1], int) else (*http.segments, f":{http.verb}")
                 path = found.setdefault(key, _path(http))
                 path.answers.setdefault((http.method, _split_verb(http)), []).append(answer)
@@ -122,12 +125,12 @@ def _split_verb(http: HttpPath) -> str | None:
     return http.verb if isinstance(http.segments[-1], int) else None
 
 
-def _path(http: HttpPath) -> Path:
+def _path(http: HttpPath) -> RoutePath:
     parameters = {piece: member.member for member in http.fields for piece in member.pieces if isinstance(piece, int)}
     words = [segment if isinstance(segment, str) else parameters[segment] for segment in http.segments]
     pieces = [segment if isinstance(segment, str) else f"{{{parameters[segment]}:str}}" for segment in http.segments]
     end = "" if http.verb is None or _split_verb(http) else f":{http.verb}"
-    return Path(field_name("_".join(words) + end), f"/{'/'.join(pieces)}{end}")
+    return RoutePath(field_name("_".join(words) + end), f"/{'/'.join(pieces)}{end}")
 
 
 def _members(contract: Contract, dialect: str, request: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:

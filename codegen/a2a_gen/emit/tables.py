@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.ir.model import Call, Contract, Dialect, ErrorRow, Json, Operation, State
+from a2a_gen.ir.model import Contract, Dialect, DialectCall, ErrorRow, Json, Operation, State
 
 _PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: a client that fills in the name has the whole of it
 
@@ -31,7 +31,7 @@ def _lifecycle(contract: Contract) -> bytes:
         states=[{"row": state, "word": state.spellings[contract.canonical], "next": _state_set(state.next)} for state in states],
         kinds=[{"name": kind.upper(), "word": kind, "states": _state_set(state.name for state in states if state.kind == kind)} for kind in kinds],
         initial=contract.lifecycle.initial,
-        words=[{"dialect": dialect.name, "states": list(_words(dialect, states))} for dialect in contract.dialects],
+        words=[{"dialect": dialect.name, "states": list(_spellings(dialect, states))} for dialect in contract.dialects],
         unknown=contract.lifecycle.unknown,
     )
 
@@ -41,14 +41,14 @@ def _state_set(names: Iterable[str]) -> Code:
     return Code(f"frozenset({{{listed}}})" if listed else "frozenset()")
 
 
-def _words(dialect: Dialect, states: tuple[State, ...]) -> Iterator[tuple[str, str]]:
+def _spellings(dialect: Dialect, states: tuple[State, ...]) -> Iterator[tuple[str, str]]:
     for state in states:
         for word in state.reads.get(dialect.name, ()):
             yield word, state.name
 
 
 def _errors(contract: Contract) -> bytes:
-    tree = tuple(_below(contract, contract.error_root))
+    tree = tuple(_find_children(contract, contract.error_root))
     return render(
         "errors.py.jinja",
         sources=("errors.json",),
@@ -60,12 +60,12 @@ def _errors(contract: Contract) -> bytes:
     )
 
 
-def _below(contract: Contract, parent: str, depth: int = 1) -> Iterator[tuple[ErrorRow, int]]:
+def _find_children(contract: Contract, parent: str, depth: int = 1) -> Iterator[tuple[ErrorRow, int]]:
     """Go through the errors below one, each followed by its own, with how deep they are."""
     for row in contract.errors:
         if row.parent == parent:
             yield row, depth
-            yield from _below(contract, row.name, depth + 1)
+            yield from _find_children(contract, row.name, depth + 1)
 
 
 def _error_row(row: ErrorRow, canonical: str) -> Mapping[str, object]:
@@ -107,7 +107,7 @@ def _operation(operation: Operation) -> Mapping[str, object]:
     }
 
 
-def _call(call: Call) -> Code:
+def _call(call: DialectCall) -> Code:
     said: Mapping[str, Json] = {"method": call.method, "aliases": call.aliases, "grpc": call.grpc}
     arguments = [f"{name}={literal(value)}" for name, value in said.items() if value]
     if call.http:

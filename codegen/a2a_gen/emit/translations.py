@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.emit.render import Code, render
 from a2a_gen.emit.translate.expressions import function_name
-from a2a_gen.emit.translate.plan import Module, Plan, make_plan
-from a2a_gen.emit.translate.steps import Branch, Function, Make, Step, Table
+from a2a_gen.emit.translate.plan import Module, TranslationPlan, build_plan
+from a2a_gen.emit.translate.steps import BranchStep, Function, LookupTable, Make, Step
 from a2a_gen.ir.model import Contract
 from a2a_gen.problems import ContractError, Problem
 
 
 def emit(contract: Contract) -> dict[str, bytes]:
     """Write the translations; a table that is wrong in any dialect ends the build with everything that is wrong in all of them."""
-    plans = make_plans(contract)
+    plans = build_plans(contract)
     problems = [problem for plan in plans for problem in plan.problems]
     if problems:
         raise ContractError(problems)
@@ -22,23 +22,23 @@ def emit(contract: Contract) -> dict[str, bytes]:
     return {"translate/__init__.py": _root(plans), **files} if files else {}
 
 
-def make_plans(contract: Contract) -> tuple[Plan, ...]:
+def build_plans(contract: Contract) -> tuple[TranslationPlan, ...]:
     """Plan the translations of every dialect but the canonical one."""
-    return tuple(make_plan(contract, dialect) for dialect in contract.dialects if dialect.name != contract.canonical)
+    return tuple(build_plan(contract, dialect) for dialect in contract.dialects if dialect.name != contract.canonical)
 
 
 def check(contract: Contract) -> tuple[Problem, ...]:
     """Find everything that is wrong with the tables of translations."""
-    return tuple(problem for plan in make_plans(contract) for problem in plan.problems)
+    return tuple(problem for plan in build_plans(contract) for problem in plan.problems)
 
 
-def _root(plans: Iterable[Plan]) -> bytes:
+def _root(plans: Iterable[TranslationPlan]) -> bytes:
     titles = ", ".join(plan.dialect.title for plan in plans)
     summary = f"Translations between the canonical model and the other forms of the protocol: {titles}."
     return render("translate_package.py.jinja", sources=("dialects.json",), summary=summary, imports=(), names=())
 
 
-def _files(plan: Plan) -> Iterator[tuple[str, bytes]]:
+def _files(plan: TranslationPlan) -> Iterator[tuple[str, bytes]]:
     folder = f"translate/{plan.dialect.name}"
     homes = {function.name: module.family.module for module in plan.modules for function in module.functions}
     sources = ["dialects.json"]
@@ -56,7 +56,7 @@ def _files(plan: Plan) -> Iterator[tuple[str, bytes]]:
     )
 
 
-def _module(plan: Plan, module: Module, homes: Mapping[Code, str]) -> bytes:
+def _module(plan: TranslationPlan, module: Module, homes: Mapping[Code, str]) -> bytes:
     own = {function.name for function in module.functions}
     used = {Code(function_name(pair, direction)) for function in module.functions for pair, direction in function.uses}
     supports = [name for name in ("base", "conversions") if f"{name}." in repr(module.functions)]
@@ -78,7 +78,7 @@ def _imports(homes: Iterable[tuple[Code, str]]) -> list[tuple[Code, list[Code]]]
     return [(Code(f".{home}"), names) for home, names in sorted(grouped.items())]
 
 
-def _tables(functions: Iterable[Function]) -> list[Table]:
+def _tables(functions: Iterable[Function]) -> list[LookupTable]:
     return list({table.name: table for function in functions for table in function.tables}.values())
 
 
@@ -88,5 +88,5 @@ def _lines(steps: Iterable[Step], depth: int, made: set[str]) -> Iterator[tuple[
         is_new = isinstance(step, Make) and step.name not in made
         made |= {step.name} if isinstance(step, Make) else set()
         yield Code("    " * depth), step, is_new
-        if isinstance(step, Branch):
+        if isinstance(step, BranchStep):
             yield from _lines(step.steps, depth + 1, made)

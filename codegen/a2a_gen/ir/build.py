@@ -30,7 +30,7 @@ from a2a_gen.ir.model import (
     Ref,
     TypeExpr,
 )
-from a2a_gen.ir.node import Node
+from a2a_gen.ir.node import SourceNode
 from a2a_gen.problems import ContractError, Level, Place, Problem
 from a2a_gen.source import references
 from a2a_gen.source.documents import Document
@@ -44,17 +44,17 @@ from a2a_gen.source.references import resolve_reference
 #
 
 
-def tagged(family: Family, families: tuple[Family, ...]) -> Family:
+def find_tags(family: Family, families: tuple[Family, ...]) -> Family:
     """Set the tag of every union of a family that has one."""
     types: dict[str, NamedType] = {named.name: named for each in families if each.dialect == family.dialect for named in each.types}
-    return replace(family, types=tuple(_tagged(named, types) for named in family.types))
+    return replace(family, types=tuple(_find_tag(named, types) for named in family.types))
 
 
-def _tagged(named: NamedType, types: Mapping[str, NamedType]) -> NamedType:
+def _find_tag(named: NamedType, types: Mapping[str, NamedType]) -> NamedType:
     if not isinstance(named, Alias):
         return named
     records = branches(named.type, types)
-    return replace(named, tag=tag_of(records)) if records else named
+    return replace(named, tag=find_tag(records)) if records else named
 
 
 def branches(of: TypeExpr, types: Mapping[str, NamedType]) -> tuple[Record, ...] | None:
@@ -66,7 +66,7 @@ def branches(of: TypeExpr, types: Mapping[str, NamedType]) -> tuple[Record, ...]
     return records if len(records) == len(of.options) else None
 
 
-def tag_of(records: tuple[Record, ...]) -> str | None:
+def find_tag(records: tuple[Record, ...]) -> str | None:
     """Find the property that has another constant in every record."""
     for field in records[0].fields:
         constants = [_constant(record, field.wire) for record in records]
@@ -76,7 +76,7 @@ def tag_of(records: tuple[Record, ...]) -> str | None:
     return None
 
 
-def are_told_apart(records: tuple[Record, ...]) -> bool:
+def are_distinguishable(records: tuple[Record, ...]) -> bool:
     """Whether each record requires a member that no other record has."""
     for record in records:
         others = {field.wire for other in records if other is not record for field in other.fields}
@@ -104,14 +104,14 @@ _BY_TYPE: Mapping[str, Primitive] = {
 
 def build_family(dialect: str, document: Document) -> Family:
     """Read one file of types."""
-    root = Node(document, "", document.data)
-    types = tuple(_named(name, schema) for name, schema in root["$defs"].members())
+    root = SourceNode(document, "", document.data)
+    types = tuple(_build_type(name, schema) for name, schema in root["$defs"].members())
     return Family(dialect, names.module_name(document.path), document.path, root["description"].text(), types)
 
 
 def with_tags(families: tuple[Family, ...]) -> tuple[Family, ...]:
     """Find the constants that tell the branches of unions apart, which may lie in any family of a dialect."""
-    return tuple(tagged(family, families) for family in families)
+    return tuple(find_tags(family, families) for family in families)
 
 
 def with_scalars(families: tuple[Family, ...]) -> tuple[Family, ...]:
@@ -124,22 +124,22 @@ def with_scalars(families: tuple[Family, ...]) -> tuple[Family, ...]:
 def _with_scalars(named: NamedType, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> NamedType:
     if not isinstance(named, Record):
         return named
-    return replace(named, fields=tuple(replace(field, type=_bare(field.type, dialect, scalars)) for field in named.fields))
+    return replace(named, fields=tuple(replace(field, type=_strip_reference(field.type, dialect, scalars)) for field in named.fields))
 
 
-def _bare(of: TypeExpr, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> TypeExpr:
+def _strip_reference(of: TypeExpr, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> TypeExpr:
     match of:
         case Ref(name):
             return scalars.get((dialect, ClassName(name)), of)
         case ListOf(item):
-            return ListOf(_bare(item, dialect, scalars))
+            return ListOf(_strip_reference(item, dialect, scalars))
         case MapOf(value):
-            return MapOf(_bare(value, dialect, scalars))
+            return MapOf(_strip_reference(value, dialect, scalars))
         case _:
             return of
 
 
-def _named(name: str, schema: Node) -> NamedType:
+def _build_type(name: str, schema: SourceNode) -> NamedType:
     description = schema["description"].text()
     class_name = names.class_name(name)
     if "enum" in schema:
@@ -147,10 +147,10 @@ def _named(name: str, schema: Node) -> NamedType:
     if "properties" in schema:
         fields = tuple(_field(wire, member, schema) for wire, member in schema["properties"].members())
         return Record(class_name, description, fields, _choice(schema), schema.place, schema["additionalProperties"].flag())
-    return Alias(class_name, description, type_of(schema), None, schema.place)
+    return Alias(class_name, description, build_type_expression(schema), None, schema.place)
 
 
-def _values(schema: Node) -> Iterator[EnumValue]:
+def _values(schema: SourceNode) -> Iterator[EnumValue]:
     python, numbers = schema["x-enum-varnames"].texts(), schema["x-proto"]["values"]
     for index, wire in enumerate(schema["enum"].texts()):
         number = numbers[wire].data
@@ -158,8 +158,8 @@ def _values(schema: Node) -> Iterator[EnumValue]:
         yield EnumValue(wire, name, number if isinstance(number, int) else None)
 
 
-def _field(wire: str, member: Node, schema: Node) -> Field:
-    of, read = type_of(member), schema["x-a2a-read"]
+def _field(wire: str, member: SourceNode, schema: SourceNode) -> Field:
+    of, read = build_type_expression(member), schema["x-a2a-read"]
     proto = member["x-proto"].frozen()
     return Field(
         wire=wire,
@@ -176,12 +176,12 @@ def _field(wire: str, member: Node, schema: Node) -> Field:
     )
 
 
-def _choice(schema: Node) -> Choice | None:
+def _choice(schema: SourceNode) -> Choice | None:
     members = tuple(name for branch in schema["oneOf"].items() for name in branch["required"].texts())
     return Choice(schema["x-a2a-oneof"].text(), members) if members else None
 
 
-def type_of(schema: Node) -> TypeExpr:
+def build_type_expression(schema: SourceNode) -> TypeExpr:
     """Read a schema as the type of a value; a type that has to have a name and has none counts as what it is in JSON."""
     if "$ref" in schema:
         return Ref(resolve_reference(schema.document, schema["$ref"].text()).type_name)
@@ -189,18 +189,18 @@ def type_of(schema: Node) -> TypeExpr:
         return Constant(schema["const"].data)
     for keyword in ("oneOf", "anyOf"):
         if keyword in schema:
-            return OneOf(tuple(map(type_of, schema[keyword].items())))
+            return OneOf(tuple(map(build_type_expression, schema[keyword].items())))
     if types := schema["type"].texts():
         return OneOf(tuple(_BY_TYPE.get(name, Primitive.ANY) for name in types))
     return _by_type(schema)
 
 
-def _by_type(schema: Node) -> TypeExpr:
+def _by_type(schema: SourceNode) -> TypeExpr:
     match schema["type"].text():
         case "array":
-            return ListOf(type_of(schema["items"]))
+            return ListOf(build_type_expression(schema["items"]))
         case "object" if isinstance(schema["additionalProperties"].data, dict):
-            return MapOf(type_of(schema["additionalProperties"]))
+            return MapOf(build_type_expression(schema["additionalProperties"]))
         case "string" if schema["contentEncoding"].text() == "base64":
             return Primitive.BYTES
         case "string" if schema["format"].text() == "date-time":
@@ -258,6 +258,6 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _table(documents: Mapping[str, Document], name: str) -> Node:
+def _table(documents: Mapping[str, Document], name: str) -> SourceNode:
     document = documents.get(name, Document(name, "{}", {}))
-    return Node(document, "", document.data)
+    return SourceNode(document, "", document.data)

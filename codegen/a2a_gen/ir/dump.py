@@ -15,10 +15,10 @@ from a2a_gen.problems import Place
 
 def to_json(shown: Contract | Family) -> bytes:
     """Write a contract, or one file of its types, as readable JSON: the same everywhere."""
-    return json.dumps(shown, default=_shown, ensure_ascii=False, indent=2).encode() + b"\n"
+    return json.dumps(shown, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
-def _shown(value: object) -> object:
+def _to_json_value(value: object) -> object:
     if isinstance(value, Place):
         return str(value)
     if not is_dataclass(value):

@@ -42,12 +42,12 @@ from a2a_gen.problems import Place
 
 __all__ = [
     "Alias",
-    "Call",
     "Choice",
     "ClassName",
     "Constant",
     "Contract",
     "Dialect",
+    "DialectCall",
     "EnumValue",
     "Enumeration",
     "ErrorRow",
@@ -69,9 +69,9 @@ __all__ = [
     "Primitive",
     "Record",
     "Ref",
-    "Rule",
     "State",
     "Translation",
+    "TranslationRule",
     "TypeExpr",
 ]
 
@@ -79,7 +79,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TranslationRule:
     """How one or more members of a dialect's record correspond to members of the canonical one.
 
     The kinds are a closed set, described in ``codegen/README.md``: ``rename``, ``not``, ``wrap``, ``only``, ``resource``, ``milliseconds``,
@@ -99,7 +99,7 @@ class Translation:
 
     theirs: str
     ours: str
-    rules: tuple[Rule, ...]
+    rules: tuple[TranslationRule, ...]
     place: Place
 
 
@@ -171,7 +171,7 @@ class HttpPath:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class DialectCall:
     """The shape of an operation in one dialect; ``None`` for a request or result that has no body, or a binding that the dialect has not."""
 
     dialect: str
@@ -197,10 +197,10 @@ class Operation:
     response: ClassName | None
     streams: bool
     capability: FieldName | None
-    calls: tuple[Call, ...]
+    calls: tuple[DialectCall, ...]
     place: Place
 
-    def call(self, dialect: str) -> Call | None:
+    def call(self, dialect: str) -> DialectCall | None:
         """Find the shape of this operation in a dialect."""
         return next((call for call in self.calls if call.dialect == dialect), None)
 

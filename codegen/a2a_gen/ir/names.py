@@ -18,7 +18,7 @@ _NON_WORD = re.compile(r"\W")
 _WORD_BEGINS = re.compile(r"([^_])([A-Z][a-z]+)")
 _CAPITAL_FOLLOWS = re.compile(r"([a-z0-9])([A-Z])")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # which Windows takes for files of these names
-_LONGEST = 60
+_MAX_LENGTH = 60
 
 # What a Pydantic model has already, by this name.
 _TAKEN_BY_MODELS = frozenset(
@@ -61,15 +61,15 @@ def member_name(wire: str) -> FieldName:
 def skill_word(skill: str) -> str:
     """Make a word, for methods, types and files alike, of what somebody else calls a skill; one that has no such word gets a made one."""
     word = re.sub(r"[^A-Za-z0-9_-]", "_", skill)
-    if skill.isascii() and len(word) <= _LONGEST and re.search(r"[A-Za-z0-9]", word) and not _DEVICE.fullmatch(word):
+    if skill.isascii() and len(word) <= _MAX_LENGTH and re.search(r"[A-Za-z0-9]", word) and not _DEVICE.fullmatch(word):
         return word
-    return f"{word.strip('_-')[:_LONGEST] or 'skill'}_{_mark(skill)}"
+    return f"{word.strip('_-')[:_MAX_LENGTH] or 'skill'}_{_escape_keyword(skill)}"
 
 
 def file_word(skill: str) -> str:
     """Make a word for files of the same, that no other skill has where capitals and small letters are one."""
     word = skill_word(skill)
-    return word if word == word.lower() or word.endswith(_mark(skill)) else f"{word}_{_mark(skill)}"
+    return word if word == word.lower() or word.endswith(_escape_keyword(skill)) else f"{word}_{_escape_keyword(skill)}"
 
 
 def skill_method(skill: str) -> str:
@@ -88,7 +88,7 @@ def skill_methods(skills: Iterable[str]) -> Mapping[str, str]:
     """Name the methods of skills whose names are not ours to choose; of those that would share one, only the skill that is called so keeps it."""
     wanted = {skill: skill_method(skill_word(skill).strip("_-")) for skill in skills}
     counts = Counter(wanted.values())
-    return {skill: name if counts[name] == 1 or name == skill else f"{name}_{_mark(skill)}" for skill, name in wanted.items()}
+    return {skill: name if counts[name] == 1 or name == skill else f"{name}_{_escape_keyword(skill)}" for skill, name in wanted.items()}
 
 
 def is_class_name(name: str) -> bool:
@@ -96,7 +96,7 @@ def is_class_name(name: str) -> bool:
     return name.isidentifier() and not iskeyword(name) and not name.startswith("_")
 
 
-def _mark(text: str) -> str:
+def _escape_keyword(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 

@@ -17,7 +17,7 @@ from a2a_gen.source.json_text import Json, escape_key
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SourceNode:
     """A value, its document and its JSON pointer."""
 
     document: Document
@@ -32,18 +32,18 @@ class Node:
     def __contains__(self, key: str) -> bool:
         return isinstance(self.data, dict) and key in self.data
 
-    def __getitem__(self, key: str) -> Node:
+    def __getitem__(self, key: str) -> SourceNode:
         """Step down to a member; one that is not there is ``None`` at the place where it would be."""
         value = self.data.get(key) if isinstance(self.data, dict) else None
-        return Node(self.document, f"{self.pointer}/{escape_key(key)}", value)
+        return SourceNode(self.document, f"{self.pointer}/{escape_key(key)}", value)
 
-    def items(self) -> Iterator[Node]:
+    def items(self) -> Iterator[SourceNode]:
         """Go through the items of an array."""
         if isinstance(self.data, list):
             for index, value in enumerate(self.data):
-                yield Node(self.document, f"{self.pointer}/{index}", value)
+                yield SourceNode(self.document, f"{self.pointer}/{index}", value)
 
-    def members(self) -> Iterator[tuple[str, Node]]:
+    def members(self) -> Iterator[tuple[str, SourceNode]]:
         """Go through the members of an object."""
         if isinstance(self.data, dict):
             for key in self.data:

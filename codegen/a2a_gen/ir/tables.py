@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from a2a_gen.ir import names
 from a2a_gen.ir.model import (
-    Call,
     ClassName,
     Dialect,
+    DialectCall,
     ErrorRow,
     HttpPath,
     Json,
@@ -18,11 +18,11 @@ from a2a_gen.ir.model import (
     Operation,
     Parameter,
     PathField,
-    Rule,
     State,
     Translation,
+    TranslationRule,
 )
-from a2a_gen.ir.node import Node
+from a2a_gen.ir.node import SourceNode
 
 # From ``dialects.json`` to dialects with their translations as the table gives them; what follows from equal names is found by the emitter.
 
@@ -31,7 +31,7 @@ _TYPED = frozenset({"name", "title", "description", "version", "form_of", "enums
 _NOT_ARGUMENT = frozenset({"rule", "ours", "with"})
 
 
-def dialects(table: Node) -> Iterator[Dialect]:
+def dialects(table: SourceNode) -> Iterator[Dialect]:
     """Read the dialects."""
     for row in table["dialects"].items():
         yield Dialect(
@@ -49,38 +49,38 @@ def dialects(table: Node) -> Iterator[Dialect]:
         )
 
 
-def parameters(table: Node) -> Iterator[Parameter]:
+def parameters(table: SourceNode) -> Iterator[Parameter]:
     """Read what clients say in headers."""
     for name, row in table["parameters"].members():
         yield Parameter(names.field_name(name), row["headers"].texts(), row["description"].text())
 
 
-def _translation(row: Node) -> Translation:
+def _translation(row: SourceNode) -> Translation:
     theirs = row["theirs"].text()
-    fresh = (Rule("fresh", (), (path,)) for path in row["fresh"].texts())
+    fresh = (TranslationRule("fresh", (), (path,)) for path in row["fresh"].texts())
     rules = (*map(_member, row["members"].members()), *map(_branch, row["union"].members()), *fresh)
     return Translation(theirs, row["ours"].text(theirs), rules, row.place)
 
 
-def _member(item: tuple[str, Node]) -> Rule:
+def _member(item: tuple[str, SourceNode]) -> TranslationRule:
     theirs, row = item
     if not isinstance(row.data, dict):
-        return Rule("rename", (theirs,), _texts(row))
+        return TranslationRule("rename", (theirs,), _texts(row))
     argument: Mapping[str, Json] = {key: each.frozen() for key, each in row.members() if key not in _NOT_ARGUMENT}
     made_of = tuple(_MEMBER.findall(row["template"].text()))
-    return Rule(row["rule"].text(), (theirs, *row["with"].texts()), _texts(row["ours"]) or made_of, argument)
+    return TranslationRule(row["rule"].text(), (theirs, *row["with"].texts()), _texts(row["ours"]) or made_of, argument)
 
 
-def _texts(row: Node) -> tuple[str, ...]:
+def _texts(row: SourceNode) -> tuple[str, ...]:
     return (row.data,) if isinstance(row.data, str) else row.texts()
 
 
-def _branch(item: tuple[str, Node]) -> Rule:
+def _branch(item: tuple[str, SourceNode]) -> TranslationRule:
     theirs, ours = item
-    return Rule("branch", (theirs,), (ours.data,)) if isinstance(ours.data, str) else Rule("flat", (theirs,), ours.texts())
+    return TranslationRule("branch", (theirs,), (ours.data,)) if isinstance(ours.data, str) else TranslationRule("flat", (theirs,), ours.texts())
 
 
-def _loss(row: Node) -> Loss:
+def _loss(row: SourceNode) -> Loss:
     return Loss(row["type"].text(), row["member"].text(), row["direction"].text(), row["reason"].text(), row.place)
 
 
@@ -125,7 +125,7 @@ def _http_path(method: str, full: str) -> HttpPath:
 _COLUMNS = ("message", "code", "http", "grpc", "reason", "jsonrpc_status")
 
 
-def operations(table: Node, dialects: tuple[Dialect, ...]) -> Iterator[Operation]:
+def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[Operation]:
     """Read the operations."""
     prefixes = {dialect.name: _text_list(dialect.facts.get("http_prefixes")) for dialect in dialects}
     for row in table["operations"].items():
@@ -143,9 +143,9 @@ def operations(table: Node, dialects: tuple[Dialect, ...]) -> Iterator[Operation
         )
 
 
-def _call(dialect: str, row: Node, prefixes: tuple[str, ...]) -> Call:
+def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> DialectCall:
     request, result = row["request"].optional_text(), row["result"].optional_text()
-    return Call(
+    return DialectCall(
         dialect=dialect,
         method=row["method"].optional_text(),
         aliases=row["aliases"].texts(),
@@ -159,7 +159,7 @@ def _call(dialect: str, row: Node, prefixes: tuple[str, ...]) -> Call:
     )
 
 
-def errors(table: Node, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRow]:
+def errors(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRow]:
     """Read the errors; what a dialect says about one lies over what the row says."""
     for row in table["errors"].items():
         is_abstract = row["abstract"].flag()
@@ -176,7 +176,7 @@ def errors(table: Node, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRow]:
         )
 
 
-def _columns(row: Node, dialect: str) -> Mapping[str, Json]:
+def _columns(row: SourceNode, dialect: str) -> Mapping[str, Json]:
     own = row["dialects"][dialect]
     return {column: own[column].frozen() if column in own else row[column].frozen() for column in _COLUMNS}
 
@@ -187,7 +187,7 @@ def error_root(rows: tuple[ErrorRow, ...]) -> ClassName:
     return next((row.parent for row in rows if row.parent not in known), names.class_name("Error"))
 
 
-def lifecycle(table: Node) -> Lifecycle:
+def lifecycle(table: SourceNode) -> Lifecycle:
     """Read the states of a task."""
     return Lifecycle(
         type=names.class_name(table["type"].text()),
@@ -198,7 +198,7 @@ def lifecycle(table: Node) -> Lifecycle:
     )
 
 
-def _states(table: Node) -> Iterator[State]:
+def _states(table: SourceNode) -> Iterator[State]:
     rows = tuple(table["states"].items())
     written = [item for row in rows for item in row["spellings"].words().items()]
     for row in rows:
@@ -210,13 +210,15 @@ def _states(table: Node) -> Iterator[State]:
             accepts_messages=row["accepts_messages"].flag(),
             cancelable=row["cancelable"].flag(),
             spellings=spellings,
-            reads={dialect: _reads(row["reads"][dialect].texts(), word, written.count((dialect, word))) for dialect, word in spellings.items()},
+            reads={
+                dialect: _read_spellings(row["reads"][dialect].texts(), word, written.count((dialect, word))) for dialect, word in spellings.items()
+            },
             next=tuple(map(names.member_name, row["next"].texts())),
             place=row.place,
         )
 
 
-def _reads(listed: tuple[str, ...], written: str, states: int) -> tuple[str, ...]:
+def _read_spellings(listed: tuple[str, ...], written: str, states: int) -> tuple[str, ...]:
     """List the words that are read as a state: its own, unless other states share it and the table gives it to one of them, and the others."""
     is_own = states == 1 or written in listed
     return (*((written,) if is_own else ()), *(word for word in listed if word != written))

@@ -17,7 +17,7 @@ def find_ambiguous_unions(context: LintContext) -> Iterator[Violation]:
         types: dict[str, NamedType] = {named.name: named for named in context.contract.types(dialect)}
         for place, of in _iter_unions(types):
             records = build.branches(of, types)
-            if records and build.tag_of(records) is None and not build.are_told_apart(records):
+            if records and build.find_tag(records) is None and not build.are_distinguishable(records):
                 yield place, f"nothing tells {' and '.join(record.name for record in records)} apart"
 
 

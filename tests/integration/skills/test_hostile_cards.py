@@ -15,7 +15,7 @@ from integration.skills.hostile_cards import CARDS, REFUSED, inline, naming
 from threads import running
 
 from a2a_gen.agent import remote_client
-from a2a_gen.agent.remote import read_remote
+from a2a_gen.agent.remote import read_remote_agent
 from a2a_gen.entry import main
 from a2a_gen.output.staging import is_inside
 from a2a_gen.problems import GeneratorError
@@ -104,7 +104,7 @@ def test_no_card_surprises_us(card: dict[str, object]) -> None:
         where = Path(place, "card.json")
         where.write_text(json.dumps(card))
         with suppress(GeneratorError):
-            assert all(map(is_inside, remote_client.emit(read_remote(str(where)), "a2a-gen client")))
+            assert all(map(is_inside, remote_client.emit(read_remote_agent(str(where)), "a2a-gen client")))
 
 
 @pytest.mark.parametrize("skill", ["日本", "...", "con", "x" * 300, "a\0b", "../../../x", "__init__", "class"])

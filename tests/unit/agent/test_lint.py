@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.agent.build import check
-from a2a_gen.agent.schemas import Library, Target
+from a2a_gen.agent.schemas import Library, SchemaRef
 from a2a_gen.problems import Level, Problem
 
 
@@ -16,7 +16,7 @@ def said(folder: Path, schema: object) -> list[Problem]:
     """Read a schema, and check it."""
     (folder / "s.json").write_text(json.dumps(schema))
     library = Library(folder)
-    library.resolve("s.json", Target("a2a.toml"))
+    library.resolve("s.json", SchemaRef("a2a.toml"))
     return list(check(library))
 
 

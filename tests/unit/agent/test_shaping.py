@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.agent import models
-from a2a_gen.agent.catalog import Catalogue
-from a2a_gen.agent.models import modules_of
-from a2a_gen.agent.schemas import Library, Target
-from a2a_gen.agent.type_builder import Shaper
+from a2a_gen.agent.catalog import SchemaCatalog
+from a2a_gen.agent.models import assign_modules
+from a2a_gen.agent.schemas import Library, SchemaRef
+from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.source.json_text import Json
 
 OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
@@ -22,11 +22,11 @@ def members(folder: Path, schema: Json) -> dict[str, str]:
     """Make the types of a schema, and give the annotations of every class, and the types of every alias."""
     (folder / "made.json").write_text(json.dumps(schema))
     library = Library(folder)
-    target = library.resolve("made.json", Target("made.json"))
+    target = library.resolve("made.json", SchemaRef("made.json"))
     assert target is not None
-    definitions = Shaper(Catalogue(library, {target: "Made"})).definitions
+    definitions = TypeBuilder(SchemaCatalog(library, {target: "Made"})).definitions
     found: dict[str, str] = {}
-    for code in models.emit(definitions, modules_of(definitions)).values():
+    for code in models.emit(definitions, assign_modules(definitions)).values():
         for node in ast.parse(code).body:
             match node:
                 case ast.ClassDef(name=name, body=body, bases=[ast.Name(id=base)]):
@@ -114,9 +114,9 @@ def test_references_that_lead_nowhere_are_told(tmp_path: Path, schema: dict[str,
     """Each says where it stands and what is wrong with it."""
     (tmp_path / "made.json").write_text(json.dumps(schema))
     library = Library(tmp_path)
-    target = library.resolve("made.json", Target("made.json"))
+    target = library.resolve("made.json", SchemaRef("made.json"))
     assert target is not None
-    Catalogue(library, {target: "Made"})
+    SchemaCatalog(library, {target: "Made"})
     (problem,) = library.problems
     assert text in problem.text
     assert problem.place.file == "made.json"

@@ -9,7 +9,7 @@ import pytest
 
 from a2a_contract import service
 from a2a_gen.emit import bindings, package
-from a2a_gen.emit.bindings import Demanded, demands
+from a2a_gen.emit.bindings import RequiredMembers, find_requirements
 from a2a_gen.ir.model import Contract
 
 
@@ -52,27 +52,27 @@ def test_a_service_has_a_method_for_every_operation(contract: Contract) -> None:
         assert (request, answer) == (operation.request, f"AsyncIterator[Event[{operation.response}]]" if operation.streams else wanted)
 
 
-DEMANDS: dict[str, tuple[str, str, Demanded]] = {
-    "members of the request": ("v1_0", "GetTaskRequest", Demanded((), (), ("id",), ())),
-    "members of a member": ("v1_0", "SendMessageRequest", Demanded(("message",), ("message",), ("message_id", "role", "parts"), ("role",))),
+DEMANDS: dict[str, tuple[str, str, RequiredMembers]] = {
+    "members of the request": ("v1_0", "GetTaskRequest", RequiredMembers((), (), ("id",), ())),
+    "members of a member": ("v1_0", "SendMessageRequest", RequiredMembers(("message",), ("message",), ("message_id", "role", "parts"), ("role",))),
     "deeply": (
         "v1_0",
         "SendMessageRequest",
-        Demanded(("configuration", "task_push_notification_config"), ("configuration", "taskPushNotificationConfig"), ("url",), ()),
+        RequiredMembers(("configuration", "task_push_notification_config"), ("configuration", "taskPushNotificationConfig"), ("url",), ()),
     ),
-    "words": ("v0_3", "ListTasksParams", Demanded((), (), (), ("status",))),
-    "what may be left out": ("v0_3", "GetTaskPushNotificationConfigParams", Demanded((), (), ("id",), ())),
-    "ProtoJSON": ("v0_3_proto", "SendMessageRequest", Demanded(("message",), ("message",), ("message_id", "role", "content"), ())),
-    "resource name": ("v0_3_proto", "CancelTaskRequest", Demanded((), (), ("name",), ())),
+    "words": ("v0_3", "ListTasksParams", RequiredMembers((), (), (), ("status",))),
+    "what may be left out": ("v0_3", "GetTaskPushNotificationConfigParams", RequiredMembers((), (), ("id",), ())),
+    "ProtoJSON": ("v0_3_proto", "SendMessageRequest", RequiredMembers(("message",), ("message",), ("message_id", "role", "content"), ())),
+    "resource name": ("v0_3_proto", "CancelTaskRequest", RequiredMembers((), (), ("name",), ())),
 }
 
 
 @pytest.mark.parametrize(("dialect", "request_type", "wanted"), DEMANDS.values(), ids=DEMANDS.keys())
-def test_a_request_must_have_what_its_type_requires(contract: Contract, dialect: str, request_type: str, wanted: Demanded) -> None:
+def test_a_request_must_have_what_its_type_requires(contract: Contract, dialect: str, request_type: str, wanted: RequiredMembers) -> None:
     """Required members that can be empty must not be, and words of open enumerations must be known, at every depth."""
     calls = ((operation, operation.call(dialect)) for operation in contract.operations)
     ours = next(operation.request for operation, call in calls if call and call.request == request_type)
-    assert wanted in demands(contract, dialect, request_type, ours)
+    assert wanted in find_requirements(contract, dialect, request_type, ours)
 
 
 def test_a_lenient_dialect_requires_nothing(contract: Contract) -> None:

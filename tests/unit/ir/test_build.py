@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.ir.build import assemble, build_contract
-from a2a_gen.ir.model import Rule
+from a2a_gen.ir.model import TranslationRule
 from a2a_gen.ir.types import Alias, Choice, Constant, Enumeration, EnumValue, FieldName, ListOf, MapOf, OneOf, Primitive, Record, Ref, TypeExpr
 from a2a_gen.problems import ContractError
 from a2a_gen.source.documents import Document, load_documents
@@ -160,11 +160,11 @@ def test_rules(small: Small) -> None:
     contract = build_contract(small({}))
     rules = [rule for translation in contract.dialects[1].translations for rule in translation.rules]
     assert rules == [
-        Rule("resource", ("name",), ("id",), {"template": "tasks/{id}"}),
-        Rule("rename", ("task.name",), ("id",)),
-        Rule("rename", ("metadata.why",), ("state",)),
-        Rule("branch", ("Task",), ("text",)),
-        Rule("flat", ("Event",), ("raw", "data")),
+        TranslationRule("resource", ("name",), ("id",), {"template": "tasks/{id}"}),
+        TranslationRule("rename", ("task.name",), ("id",)),
+        TranslationRule("rename", ("metadata.why",), ("state",)),
+        TranslationRule("branch", ("Task",), ("text",)),
+        TranslationRule("flat", ("Event",), ("raw", "data")),
     ]
 
 
@@ -173,8 +173,8 @@ def test_derive(small: Small) -> None:
     derive = {"kind": {"rule": "derive", "from": ["state"], "by": "kind"}, "name": {"rule": "derive", "ours": "id", "with": ["state"], "by": "name"}}
     translation = assemble(small({"dialects.json#/dialects/1/types/0/members": derive}))[0].dialects[1].translations[0]
     assert translation.rules == (
-        Rule("derive", ("kind",), (), {"from": ("state",), "by": "kind"}),
-        Rule("derive", ("name", "state"), ("id",), {"by": "name"}),
+        TranslationRule("derive", ("kind",), (), {"from": ("state",), "by": "kind"}),
+        TranslationRule("derive", ("name", "state"), ("id",), {"by": "name"}),
     )
 
 

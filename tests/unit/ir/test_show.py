@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from a2a_gen.ir.build import build_contract
-from a2a_gen.ir.dump import _shown, to_json
+from a2a_gen.ir.dump import _to_json_value, to_json
 from a2a_gen.source.documents import Document
 
 Small = Callable[[Mapping[str, object]], Mapping[str, Document]]
@@ -35,4 +35,4 @@ def test_is_the_same_again(small: Small) -> None:
 def test_shows_nothing_else() -> None:
     """A value that is no part of a contract is a mistake of ours, and not shown."""
     with pytest.raises(TypeError, match="no part of a contract"):
-        _shown(object())
+        _to_json_value(object())

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 from a2a_gen.emit.render import Code, literal
 from a2a_gen.emit.translate.expressions import Printer, function_name
-from a2a_gen.emit.translate.members import Pair, Side
-from a2a_gen.emit.translate.rules import Direction, Report
-from a2a_gen.emit.translate.steps import Function, Refuse, Step, Table
+from a2a_gen.emit.translate.members import RecordMembers, TypePair
+from a2a_gen.emit.translate.rules import Direction, TranslationProblems
+from a2a_gen.emit.translate.steps import Function, LookupTable, Refuse, Step
 from a2a_gen.ir.model import Dialect
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class TranslationContext:
     """The two sides, how they are printed, and where problems go."""
 
     dialect: Dialect
-    theirs: Side
-    ours: Side
-    positional: frozenset[Pair]
-    report: Report
+    theirs: RecordMembers
+    ours: RecordMembers
+    positional: frozenset[TypePair]
+    report: TranslationProblems
 
     def printer(self, direction: Direction) -> Printer:
         """Print expressions of one direction."""
@@ -28,11 +28,11 @@ class Context:
 
     def function(
         self,
-        pair: Pair,
+        pair: TypePair,
         direction: Direction,
         steps: tuple[Step, ...],
-        uses: frozenset[tuple[Pair, Direction]] = frozenset(),
-        tables: tuple[Table, ...] = (),
+        uses: frozenset[tuple[TypePair, Direction]] = frozenset(),
+        tables: tuple[LookupTable, ...] = (),
         returns: str = "dict[str, object]",
     ) -> Function:
         """Put a function together: its name, what it takes and gives."""
@@ -51,13 +51,13 @@ class Context:
             tables=tables,
         )
 
-    def _summary(self, pair: Pair, direction: Direction) -> str:
+    def _summary(self, pair: TypePair, direction: Direction) -> str:
         reads = direction is Direction.READ
         first, second = (pair.theirs, pair.ours) if reads else (pair.ours, pair.theirs)
         other = "" if first == second else f" as `{second}`"
         return f"{'Read' if reads else 'Write'} `{first}` {'of' if reads else 'for'} {self.dialect.title}{other}."
 
-    def refusal(self, pair: Pair) -> Refuse:
+    def refuse_unknown(self, pair: TypePair) -> Refuse:
         """End a function where nothing can be said."""
         text = f"{self.dialect.title} has no {pair.theirs} for this {pair.ours}"
         return Refuse(Code(f"conversions.UntranslatableError({literal(text)})"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from a2a_gen.emit.translate.members import Each, Free, Match, Pair, Same, Types, Values, Words, Wrapped
+from a2a_gen.emit.translate.members import Each, EnumMapping, FreeJson, Match, Same, TypePair, Types, Values, WrapperMatch
 from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.ir import names
 from a2a_gen.ir.model import ClassName, ListOf, MapOf, Primitive, Ref, TypeExpr
@@ -21,25 +21,25 @@ EMPTY: Final[Mapping[Primitive, str]] = {
 """What stands for a member that one side may leave out and the other must have."""
 
 
-def function_name(pair: Pair, direction: Direction) -> str:
+def function_name(pair: TypePair, direction: Direction) -> str:
     """Name the function that translates a pair in one direction."""
     theirs, ours = (names.field_name(ClassName(name)).rstrip("_") for name in (pair.theirs, pair.ours))
     first, second = (theirs, ours) if direction is Direction.READ else (ours, theirs)
     return f"{direction}_{first}" if pair.theirs == pair.ours else f"{direction}_{first}_as_{second}"
 
 
-def empty_of(match: Match) -> str | None:
+def empty_value(match: Match) -> str | None:
     """Say what is empty in the place of such a value, on both sides alike; ``None`` if nothing is."""
     match match:
         case Same(primitive):
             return EMPTY.get(primitive)
         case Each():
             return "[]"
-        case Values() | Free():
+        case Values() | FreeJson():
             return "{}"
-        case Wrapped(content=content):
-            return empty_of(content)
-        case Words():
+        case WrapperMatch(content=content):
+            return empty_value(content)
+        case EnumMapping():
             return '""'
         case _:
             return None
@@ -51,16 +51,16 @@ class Printer:
 
     direction: Direction
     canonical: str
-    positional: frozenset[Pair] = frozenset()
+    positional: frozenset[TypePair] = frozenset()
 
     def value(self, match: Match, source: str) -> str:
         """Print a value that is there."""
         match match:
             case Same(primitive):
                 text = source if self._reads else self._primitive(primitive, source)
-            case Words():
+            case EnumMapping():
                 text = f"{source}.value" if self._reads else source
-            case Free():
+            case FreeJson():
                 text = f"{source}.to_dict()" if self._reads else source
             case Types(pair):
                 text = f"{function_name(pair, self.direction)}({source})"
@@ -70,8 +70,8 @@ class Printer:
                 inner = self.value(value, "value")
                 mapping = f"({source})" if " " in source else source
                 text = source if inner == "value" else f"{{key: {inner} for key, value in {mapping}.items()}}"
-            case Wrapped():
-                text = self._wrapped(match, source)
+            case WrapperMatch():
+                text = self._unwrap(match, source)
         return text
 
     def _each(self, item: Match, source: str) -> str:
@@ -91,42 +91,42 @@ class Printer:
             case _:
                 return source
 
-    def _wrapped(self, match: Wrapped, source: str) -> str:
+    def _unwrap(self, match: WrapperMatch, source: str) -> str:
         if self._reads:
             return f"{self.canonical}.{match.record}({match.field.python}={self.value(match.content, source)})"
         content = f"{source}.{match.field.python}"
-        return self.value(match.content, content if match.field.required else f"{content} or {empty_of(match.content)}")
+        return self.value(match.content, content if match.field.required else f"{content} or {empty_value(match.content)}")
 
     @property
     def _reads(self) -> bool:
         return self.direction is Direction.READ
 
 
-def plain(expression: TypeExpr, source: str) -> str:
+def is_plain_value(expression: TypeExpr, source: str) -> str:
     """Print a value of the models as JSON."""
     match expression:
         case Ref():
             return f"{source}.to_dict()"
         case ListOf(item):
-            inner = plain(item, "item")
+            inner = is_plain_value(item, "item")
             return source if inner == "item" else f"[{inner} for item in {source}]"
         case MapOf(value):
-            inner = plain(value, "value")
+            inner = is_plain_value(value, "value")
             return source if inner == "value" else f"{{key: {inner} for key, value in {source}.items()}}"
         case _:
             return source
 
 
-def modelled(expression: TypeExpr, source: str, dialect: str) -> str:
+def is_model(expression: TypeExpr, source: str, dialect: str) -> str:
     """Print a value of JSON as one of the models."""
     match expression:
         case Ref(name):
             return f"{dialect}.{name}.model_validate({source})"
         case ListOf(item):
-            inner = modelled(item, "item", dialect)
+            inner = is_model(item, "item", dialect)
             return source if inner == "item" else f"[{inner} for item in {source}]"
         case MapOf(value):
-            inner = modelled(value, "value", dialect)
+            inner = is_model(value, "value", dialect)
             return source if inner == "value" else f"{{key: {inner} for key, value in {source}.items()}}"
         case _:
             return source

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from a2a_gen.emit.translate.members import Leaf, Match, Matcher, Pair, Path, Side, Step, leaves
-from a2a_gen.emit.translate.rules import BRANCHES, KINDS, Direction, Report
-from a2a_gen.ir.model import Alias, Constant, Enumeration, Json, Primitive, Record, Ref, Rule, Translation, TypeExpr
+from a2a_gen.emit.translate.members import Leaf, Match, Matcher, Path, PathStep, RecordMembers, TypePair, leaves
+from a2a_gen.emit.translate.rules import BRANCHES, RULE_KINDS, Direction, TranslationProblems
+from a2a_gen.ir.model import Alias, Constant, Enumeration, Json, Primitive, Record, Ref, Translation, TranslationRule, TypeExpr
 from a2a_gen.problems import Place
 
 
@@ -22,18 +22,18 @@ class Link:
     match: Match | None = None
 
     @property
-    def owned(self) -> tuple[Leaf, ...]:
+    def owned_members(self) -> tuple[Leaf, ...]:
         """The members of theirs that no other rule needs to say anything about; the metadata beside a wrapped value are there without it too."""
         return self.theirs[:1] if self.kind == "wrap" else self.theirs
 
     def sets(self, direction: Direction) -> bool:
         """Say whether the rule gives its target a value in this direction."""
         only = self.argument.get("direction")
-        return direction in KINDS[self.kind].sets and only in (None, direction)
+        return direction in RULE_KINDS[self.kind].sets and only in (None, direction)
 
     def carries(self, direction: Direction) -> bool:
         """Say whether the value of its source survives in this direction."""
-        return direction in KINDS[self.kind].carries and self.sets(direction)
+        return direction in RULE_KINDS[self.kind].carries and self.sets(direction)
 
     def targets(self, direction: Direction) -> tuple[Leaf, ...]:
         """The members that get a value."""
@@ -45,10 +45,10 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkedPair:
     """A pair of records with everything that corresponds."""
 
-    pair: Pair
+    pair: TypePair
     place: Place
     theirs: tuple[Leaf, ...]
     ours: tuple[Leaf, ...]
@@ -59,26 +59,26 @@ class Linked:
 class Linker:
     """Links the members of records of two sides."""
 
-    theirs: Side
-    ours: Side
+    theirs: RecordMembers
+    ours: RecordMembers
     matcher: Matcher
-    report: Report
+    report: TranslationProblems
 
-    def link(self, pair: Pair, translation: Translation | None) -> Linked | None:
+    def link(self, pair: TypePair, translation: Translation | None) -> LinkedPair | None:
         """Find what corresponds in a pair; ``None`` if either type is no record."""
         theirs, ours = self.theirs.record(pair.theirs), self.ours.record(pair.ours)
         if theirs is None or ours is None:
             return None
         rules = [rule for rule in translation.rules if rule.kind not in BRANCHES] if translation else []
         place = translation.place if translation else theirs.place
-        opened_theirs, opened_ours = self._opened(theirs, ours, rules)
+        opened_theirs, opened_ours = self._find_opened(theirs, ours, rules)
         their_leaves, our_leaves = leaves(self.theirs, theirs, opened_theirs), leaves(self.ours, ours, opened_ours)
         by_path = ({leaf.path: leaf for leaf in their_leaves}, {leaf.path: leaf for leaf in our_leaves})
         links = [link for rule in rules if (link := self._from_rule(pair, place, rule, *by_path))]
         links += self._from_names(pair, place, links, *by_path)
-        return Linked(pair, place, their_leaves, our_leaves, tuple(links))
+        return LinkedPair(pair, place, their_leaves, our_leaves, tuple(links))
 
-    def _opened(self, theirs: Record, ours: Record, rules: Iterable[Rule]) -> tuple[frozenset[Path], frozenset[Path]]:
+    def _find_opened(self, theirs: Record, ours: Record, rules: Iterable[TranslationRule]) -> tuple[frozenset[Path], frozenset[Path]]:
         """Find the records that rules reach into; one that is opened on one side is opened on the other side too, if it has the same name there."""
         their_paths, our_paths = _above(rule.theirs for rule in rules), _above(rule.ours for rule in rules)
         taken = {tuple(name.split(".")) for rule in rules for name in rule.theirs}
@@ -86,9 +86,9 @@ class Linker:
         both = {path for path in free if _reaches(self.theirs, theirs, path) and _reaches(self.ours, ours, path)}
         return frozenset(their_paths | both), frozenset(our_paths | both)
 
-    def _from_rule(self, pair: Pair, place: Place, rule: Rule, theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]) -> Link | None:
-        if rule.kind not in KINDS:
-            self.report.add(place, "A2A-T01", f"{pair}: there is no rule '{rule.kind}'", f"use one of {', '.join(KINDS)}")
+    def _from_rule(self, pair: TypePair, place: Place, rule: TranslationRule, theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]) -> Link | None:
+        if rule.kind not in RULE_KINDS:
+            self.report.add(place, "A2A-T01", f"{pair}: there is no rule '{rule.kind}'", f"use one of {', '.join(RULE_KINDS)}")
             return None
         wrapped = (("metadata",),) if rule.kind == "wrap" else ()
         their_paths = (*(tuple(name.split(".")) for name in rule.theirs), *wrapped)
@@ -101,20 +101,22 @@ class Linker:
             return None
         argument: Mapping[str, Json] = rule.argument if isinstance(rule.argument, Mapping) else {}
         link = Link(rule.kind, tuple(theirs[path] for path in their_paths), tuple(ours[path] for path in our_paths), argument)
-        return self._matched(pair, place, link) if rule.kind == "rename" else link
+        return self._match_types(pair, place, link) if rule.kind == "rename" else link
 
-    def _from_names(self, pair: Pair, place: Place, links: Iterable[Link], theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]) -> Iterable[Link]:
+    def _from_names(
+        self, pair: TypePair, place: Place, links: Iterable[Link], theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]
+    ) -> Iterable[Link]:
         """Link what has the same name on both sides and no rule that carries it."""
         links = tuple(links)
         for path, leaf in theirs.items():
             other = ours.get(path)
-            is_set = any(leaf in link.owned and link.kind != "json" for link in links)
+            is_set = any(leaf in link.owned_members and link.kind != "json" for link in links)
             if other is None or is_set or any(other in link.ours and leaf not in link.theirs and link.sets(Direction.READ) for link in links):
                 continue
             if not isinstance(leaf.field.type, Constant):
-                yield self._matched(pair, place, Link("rename", (leaf,), (other,), {}))
+                yield self._match_types(pair, place, Link("rename", (leaf,), (other,), {}))
 
-    def _matched(self, pair: Pair, place: Place, link: Link) -> Link:
+    def _match_types(self, pair: TypePair, place: Place, link: Link) -> Link:
         matches = [self.matcher.match(leaf.field.type, other.field.type) for leaf in link.theirs for other in link.ours]
         if matches and None not in matches:
             return Link(link.kind, link.theirs, link.ours, link.argument, matches[0])
@@ -130,7 +132,7 @@ def _above(names: Iterable[tuple[str, ...]]) -> set[Path]:
     return {path[:length] for path in paths for length in range(1, len(path))}
 
 
-def _reaches(side: Side, record: Record, path: Path) -> bool:
+def _reaches(side: RecordMembers, record: Record, path: Path) -> bool:
     records: tuple[Record, ...] = (record,)
     for name in path:
         field = records[0].field(name) if len(records) == 1 else None
@@ -155,7 +157,7 @@ class Case:
         return any(leaf.excludes(other) for other in present)
 
 
-def cases(linked: Linked, direction: Direction) -> tuple[Case, ...]:
+def cases(linked: LinkedPair, direction: Direction) -> tuple[Case, ...]:
     """List the cases of a pair in one direction."""
     keys = [leaf for leaf in linked.ours if leaf.last.is_chosen and len(leaf.steps) == 1]
     active = tuple(link for link in linked.links if link.sets(direction))
@@ -179,7 +181,7 @@ def cases(linked: Linked, direction: Direction) -> tuple[Case, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ReadValue:
     """An expression, and whether it may be ``None``."""
 
     text: str
@@ -187,7 +189,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedHolder:
     """A record inside the source that has a name of its own in the function."""
 
     name: str
@@ -196,12 +198,12 @@ class Opened:
 
 
 @dataclass(slots=True)
-class Source:
+class MemberSource:
     """The side that is translated: prints how its members are reached."""
 
-    side: Side
+    side: RecordMembers
     root: str
-    opened: dict[tuple[str, ...], Opened] = field(default_factory=dict)
+    opened: dict[tuple[str, ...], OpenedHolder] = field(default_factory=dict)
 
     def open(self, leaves: Iterable[Leaf]) -> None:
         """Name the records on the way to some members."""
@@ -211,14 +213,14 @@ class Source:
                 if path not in self.opened:
                     self.opened[path] = self._open(path, leaf.steps[:length])
 
-    def _open(self, path: tuple[str, ...], steps: tuple[Step, ...]) -> Opened:
+    def _open(self, path: tuple[str, ...], steps: tuple[PathStep, ...]) -> OpenedHolder:
         step = steps[-1]
         text = f"{self._holder(path)}.{step.field.python}"
         records = self.side.records(step.field.type)
         nullable = step.is_nullable
         if nullable and not step.is_chosen and len(records) == 1 and self.side.is_empty_valid(records[0]):
-            return Opened(step.field.python, f"{text} or {self.side.empty(records[0])}", nullable=False)
-        return Opened(step.field.python, text, nullable)
+            return OpenedHolder(step.field.python, f"{text} or {self.side.empty(records[0])}", nullable=False)
+        return OpenedHolder(step.field.python, text, nullable)
 
     def _holder(self, path: tuple[str, ...]) -> str:
         return self.opened[path[:-1]].name if len(path) > 1 else self.root
@@ -227,14 +229,14 @@ class Source:
         """Print a member, taking the records on the way for present."""
         return f"{self._holder(leaf.path)}.{leaf.field.python}"
 
-    def value(self, leaf: Leaf, known: frozenset[str]) -> Value:
+    def value(self, leaf: Leaf, known: frozenset[str]) -> ReadValue:
         """Print a member where some expressions are known not to be ``None``."""
         text = self.text(leaf)
         nullable = leaf.last.is_nullable and text not in known
         way = self.opened.get(leaf.path[:-1])
         if way and way.nullable and way.name not in known:
-            return Value(f"(None if {way.name} is None else {text})", nullable=True)
-        return Value(text, nullable)
+            return ReadValue(f"(None if {way.name} is None else {text})", nullable=True)
+        return ReadValue(text, nullable)
 
     def conditions(self, leaf: Leaf) -> tuple[str, ...]:
         """List what must hold for a member to be present."""
@@ -254,7 +256,7 @@ class Source:
         return frozenset({self.text(leaf)} | ({way.name} if way else set()))
 
 
-def fills_empty(expression: TypeExpr, side: Side) -> bool:
+def fills_empty(expression: TypeExpr, side: RecordMembers) -> bool:
     """Say whether a value of this type has an empty one that means absence: text, lists and maps; not numbers, truth, enumerations and records."""
     match expression:
         case Ref(name):
@@ -266,7 +268,7 @@ def fills_empty(expression: TypeExpr, side: Side) -> bool:
             return True
 
 
-def enumeration(expression: TypeExpr, side: Side) -> Enumeration | None:
+def enumeration(expression: TypeExpr, side: RecordMembers) -> Enumeration | None:
     """Find the enumeration that a member is of."""
     named = side.contract.type(side.dialect, expression.name) if isinstance(expression, Ref) else None
     return named if isinstance(named, Enumeration) else None

@@ -16,7 +16,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class RecordMembers:
     """One of the two dialects of a translation."""
 
     contract: Contract
@@ -54,7 +54,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One member on a path; ``option`` is the record that has it, where the member before may be any of several."""
 
     field: Field
@@ -76,7 +76,7 @@ class Step:
 class Leaf:
     """A member that is not opened, and the way to it."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
     @property
     def path(self) -> Path:
@@ -89,7 +89,7 @@ class Leaf:
         return ".".join(self.path)
 
     @property
-    def last(self) -> Step:
+    def last(self) -> PathStep:
         """The member itself."""
         return self.steps[-1]
 
@@ -109,12 +109,12 @@ class Leaf:
         return False
 
 
-def leaves(side: Side, record: Record, opened: frozenset[Path]) -> tuple[Leaf, ...]:
+def leaves(side: RecordMembers, record: Record, opened: frozenset[Path]) -> tuple[Leaf, ...]:
     """List the members of a record, with the members of the opened ones in their place."""
     return tuple(_leaves(side, (record,), opened, ()))
 
 
-def _leaves(side: Side, records: tuple[Record, ...], opened: frozenset[Path], way: tuple[Step, ...]) -> Iterator[Leaf]:
+def _leaves(side: RecordMembers, records: tuple[Record, ...], opened: frozenset[Path], way: tuple[PathStep, ...]) -> Iterator[Leaf]:
     seen: set[str] = set()
     for record in records:
         for field in record.fields:
@@ -122,7 +122,7 @@ def _leaves(side: Side, records: tuple[Record, ...], opened: frozenset[Path], wa
                 continue
             in_all = all(other.field(field.wire) for other in records)
             seen |= {field.wire} if in_all else set()
-            steps = (*way, Step(field, record.choice, None if in_all else record.name))
+            steps = (*way, PathStep(field, record.choice, None if in_all else record.name))
             inner = side.records(field.type) if tuple(step.field.wire for step in steps) in opened else ()
             yield from _leaves(side, inner, opened, steps) if inner else (Leaf(steps),)
 
@@ -131,7 +131,7 @@ def _leaves(side: Side, records: tuple[Record, ...], opened: frozenset[Path], wa
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Pair:
+class TypePair:
     """A type of a dialect and the canonical type that it corresponds to."""
 
     theirs: str
@@ -149,12 +149,12 @@ class Same:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class EnumMapping:
     """An enumeration of theirs, a plain string of ours."""
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class FreeJson:
     """A record of theirs that keeps unknown members, a free object of ours."""
 
 
@@ -162,7 +162,7 @@ class Free:
 class Types:
     """Two named types, for which there are functions."""
 
-    pair: Pair
+    pair: TypePair
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrapped:
+class WrapperMatch:
     """A record of ours that only wraps one member, whose value theirs has without a wrapper."""
 
     record: str
@@ -188,24 +188,24 @@ class Wrapped:
     content: Match
 
 
-Match: TypeAlias = Same | Words | Free | Types | Each | Values | Wrapped
+Match: TypeAlias = Same | EnumMapping | FreeJson | Types | Each | Values | WrapperMatch
 
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
     """Finds how types correspond, knowing the records that only wrap."""
 
-    theirs: Side
-    ours: Side
+    theirs: RecordMembers
+    ours: RecordMembers
     wrappers: Mapping[str, str]
 
     def match(self, theirs: TypeExpr, ours: TypeExpr) -> Match | None:
         """Say how a value of one type corresponds to one of the other; ``None`` if no rule says so."""
         match theirs, ours:
             case Ref(), Ref():
-                return Types(Pair(theirs.name, ours.name))
+                return Types(TypePair(theirs.name, ours.name))
             case Ref(), Primitive():
-                return self._named_as_primitive(theirs, ours)
+                return self._match_as_primitive(theirs, ours)
             case ((ListOf() | MapOf()), (ListOf() | MapOf())):
                 return self._container(theirs, ours)
             case _, Ref():
@@ -220,30 +220,30 @@ class Matcher:
         value = self.match(theirs.value, ours.value) if isinstance(theirs, MapOf) and isinstance(ours, MapOf) else None
         return None if value is None else Values(value)
 
-    def unwrap(self, theirs: TypeExpr, name: str) -> Wrapped | None:
+    def unwrap(self, theirs: TypeExpr, name: str) -> WrapperMatch | None:
         """Match a type with the content of a canonical record that only wraps it."""
         record, member = self.ours.record(name), self.wrappers.get(name)
         field = record.field(member) if record and member else None
         content = self.match(theirs, field.type) if field else None
-        return None if field is None or content is None else Wrapped(name, field, content)
+        return None if field is None or content is None else WrapperMatch(name, field, content)
 
-    def _named_as_primitive(self, theirs: Ref, ours: Primitive) -> Match | None:
+    def _match_as_primitive(self, theirs: Ref, ours: Primitive) -> Match | None:
         named = self.theirs.contract.type(self.theirs.dialect, theirs.name)
         if isinstance(named, Enumeration) and ours is Primitive.STRING:
-            return Words()
+            return EnumMapping()
         if isinstance(named, Record) and named.keeps_unknown and ours is Primitive.OBJECT:
-            return Free()
+            return FreeJson()
         return None
 
 
-def pairs_in(match: Match) -> Iterator[Pair]:
+def pairs_in(match: Match) -> Iterator[TypePair]:
     """Go through the pairs of named types that a match needs."""
     match match:
         case Types(pair):
             yield pair
         case Each(inner) | Values(inner):
             yield from pairs_in(inner)
-        case Wrapped(content=inner):
+        case WrapperMatch(content=inner):
             yield from pairs_in(inner)
         case _:
             return

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from a2a_gen.emit.translate.links import Linked, Linker
-from a2a_gen.emit.translate.members import Matcher, Pair, Side, Wrapped, pairs_in
-from a2a_gen.emit.translate.rules import Report
+from a2a_gen.emit.translate.links import LinkedPair, Linker
+from a2a_gen.emit.translate.members import Matcher, RecordMembers, TypePair, WrapperMatch, pairs_in
+from a2a_gen.emit.translate.rules import TranslationProblems
 from a2a_gen.emit.translate.unions import Option, branches, options
 from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, Translation
 
@@ -24,39 +24,39 @@ class Branches:
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabularies:
+class EnumPairs:
     """Two enumerations."""
 
     theirs: Enumeration
     ours: Enumeration
 
 
-Found: TypeAlias = Linked | Branches | Wrapped | Vocabularies
+PairMatch: TypeAlias = LinkedPair | Branches | WrapperMatch | EnumPairs
 
 
 @dataclass(slots=True)
-class Pairs:
+class TypePairs:
     """The pairs of a dialect, each with what corresponds in it; the flat ones are branches of a union whose members lie in ours."""
 
-    found: dict[Pair, Found] = field(default_factory=dict)
-    flat: set[Pair] = field(default_factory=set)
+    found: dict[TypePair, PairMatch] = field(default_factory=dict)
+    flat: set[TypePair] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class PairFinder:
     """Finds the pairs of one dialect."""
 
     contract: Contract
     dialect: Dialect
-    report: Report
+    report: TranslationProblems
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> TypePairs:
         """Walk from the operations until nothing new is needed, and report rows of the table that nothing needed."""
-        theirs, ours = Side(self.contract, self.dialect.name), Side(self.contract, self.contract.canonical)
+        theirs, ours = RecordMembers(self.contract, self.dialect.name), RecordMembers(self.contract, self.contract.canonical)
         matcher = Matcher(theirs, ours, self.dialect.wrappers)
         linker = Linker(theirs, ours, matcher, self.report)
-        table = {Pair(row.theirs, row.ours): row for row in self.dialect.translations}
-        pairs, waiting = Pairs(), list(self._roots())
+        table = {TypePair(row.theirs, row.ours): row for row in self.dialect.translations}
+        pairs, waiting = TypePairs(), list(self._roots())
         while waiting:
             pair = waiting.pop(0)
             if pair in pairs.found:
@@ -70,13 +70,13 @@ class Walk:
                 self.report.add(row.place, "A2A-T07", f"{pair}: no operation of {self.dialect.title} needs this", "delete the row")
         return pairs
 
-    def _roots(self) -> Iterator[Pair]:
+    def _roots(self) -> Iterator[TypePair]:
         """List what operations take and give; a type of an operation that the dialect has not may still be of use, such as the card."""
         for operation in self.contract.operations:
             call = operation.call(self.dialect.name)
             if call is None:
                 names = [name for name in (operation.request, operation.response) if name and self.contract.type(self.dialect.name, name)]
-                yield from (Pair(name, name) for name in names)
+                yield from (TypePair(name, name) for name in names)
                 continue
             for theirs, ours in (
                 (call.request, operation.request),
@@ -85,16 +85,16 @@ class Walk:
                 (call.http_result, operation.response),
             ):
                 if theirs and ours:
-                    yield Pair(theirs, ours)
+                    yield TypePair(theirs, ours)
 
-    def _find(self, pair: Pair, row: Translation | None, linker: Linker, matcher: Matcher) -> Found | None:
+    def _find(self, pair: TypePair, row: Translation | None, linker: Linker, matcher: Matcher) -> PairMatch | None:
         theirs, ours = self.contract.type(self.dialect.name, pair.theirs), self.contract.type(self.contract.canonical, pair.ours)
         listed = tuple(options(linker.ours, row)) if row else ()
         if listed:
             self._check_branches(pair, row, listed, linker)
             return Branches(listed)
         if isinstance(theirs, Enumeration) and isinstance(ours, Enumeration):
-            return Vocabularies(theirs, ours)
+            return EnumPairs(theirs, ours)
         if isinstance(theirs, Alias) and (wrapped := matcher.unwrap(theirs.type, pair.ours)):
             return wrapped
         linked = linker.link(pair, row)
@@ -104,7 +104,7 @@ class Walk:
             self.report.add(place, "A2A-T08", text, "name two records, a union with its branches, or a wrapper and its content")
         return linked
 
-    def _check_branches(self, pair: Pair, row: Translation | None, listed: tuple[Option, ...], linker: Linker) -> None:
+    def _check_branches(self, pair: TypePair, row: Translation | None, listed: tuple[Option, ...], linker: Linker) -> None:
         there, named = set(branches(linker.theirs, pair.theirs)), {option.branch for option in listed}
         place = row.place if row else self.dialect.place
         for branch in sorted(there ^ named):
@@ -112,12 +112,12 @@ class Walk:
             self.report.add(place, "A2A-T02", text, "list exactly the branches of the union")
 
 
-def _needed(found: Found, pairs: Pairs) -> Iterator[Pair]:
+def _needed(found: PairMatch, pairs: TypePairs) -> Iterator[TypePair]:
     match found:
-        case Linked():
+        case LinkedPair():
             for link in found.links:
                 yield from pairs_in(link.match) if link.match else ()
-        case Wrapped():
+        case WrapperMatch():
             yield from pairs_in(found)
         case Branches(listed):
             pairs.flat |= {option.pair for option in listed if not option.is_held}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from a2a_gen.emit.translate.context import Context
-from a2a_gen.emit.translate.links import Case, Link, Linked, cases
-from a2a_gen.emit.translate.members import Leaf, Pair, Side, Wrapped
-from a2a_gen.emit.translate.pairs import Branches, Found, Pairs, Vocabularies, Walk
+from a2a_gen.emit.translate.context import TranslationContext
+from a2a_gen.emit.translate.links import Case, Link, LinkedPair, cases
+from a2a_gen.emit.translate.members import Leaf, RecordMembers, TypePair, WrapperMatch
+from a2a_gen.emit.translate.pairs import Branches, EnumPairs, PairFinder, PairMatch, TypePairs
 from a2a_gen.emit.translate.reader import Reader
-from a2a_gen.emit.translate.rules import Direction, Report
+from a2a_gen.emit.translate.rules import Direction, TranslationProblems
 from a2a_gen.emit.translate.steps import Function
-from a2a_gen.emit.translate.unions import Option, enumeration_functions, union_functions, words, wrapped_functions
+from a2a_gen.emit.translate.unions import Option, enum_functions, enumeration_functions, union_functions, wrapped_functions
 from a2a_gen.emit.translate.writer import Writer
 from a2a_gen.ir.checks.tables import ANY_TYPE
 from a2a_gen.ir.model import Constant, Contract, Dialect, Enumeration, Family, Loss, Record
@@ -21,7 +21,7 @@ from a2a_gen.problems import Place, Problem
 # What a dialect says it cannot carry, against what its translations drop: each must be the other.
 
 
-def dropped(linked: Linked, *, is_flat: bool) -> Iterator[tuple[Direction, str]]:
+def find_dropped_members(linked: LinkedPair, *, is_flat: bool) -> Iterator[tuple[Direction, str]]:
     """List the members of a pair that do not survive, or not always."""
     read = [case for case in cases(linked, Direction.READ) if case.key]
     for leaf in linked.theirs:
@@ -64,12 +64,12 @@ def _is_first(leaf: Leaf, link: Link) -> bool:
 class Losses:
     """The list ``lossy`` of a dialect, and which of its lines were needed."""
 
-    def __init__(self, dialect: Dialect, report: Report) -> None:
+    def __init__(self, dialect: Dialect, report: TranslationProblems) -> None:
         self._lines = dialect.lossy
         self._used: set[Loss] = set()
         self._report = report
 
-    def demand(self, pair: Pair, place: Place, direction: Direction, member: str) -> None:
+    def require(self, pair: TypePair, place: Place, direction: Direction, member: str) -> None:
         """Note that a member does not survive; it is a problem if no line says so."""
         lines = [line for line in self._lines if _covers(line, pair, direction, member)]
         self._used.update(lines)
@@ -78,7 +78,7 @@ class Losses:
             line = f'{{"type": "{pair.theirs}", "member": "{member}", "direction": "{direction}", "reason": …}}'
             self._report.add(place, "A2A-T05", f"{pair}: {verb} loses {owner}.{member}", f'write a rule for it, or say so in "lossy": {line}')
 
-    def allow(self, pair: Pair, direction: Direction, member: str) -> None:
+    def allow(self, pair: TypePair, direction: Direction, member: str) -> None:
         """Accept what is said about a member that a function derives, or about its inside, where nobody else can know."""
         own = (line for line in self._lines if line.type == pair.theirs and line.direction == direction)
         self._used.update(line for line in own if line.member == member or line.member.startswith(f"{member}."))
@@ -91,7 +91,7 @@ class Losses:
                 self._report.add(line.place, "A2A-T06", text, "delete the line, or correct its type, member and direction")
 
 
-def _covers(line: Loss, pair: Pair, direction: Direction, member: str) -> bool:
+def _covers(line: Loss, pair: TypePair, direction: Direction, member: str) -> bool:
     is_type = line.type in (ANY_TYPE, pair.theirs)
     return is_type and line.direction == direction and line.member == member
 
@@ -105,7 +105,7 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TranslationPlan:
     """Everything that is generated for one dialect."""
 
     dialect: Dialect
@@ -114,21 +114,21 @@ class Plan:
     problems: tuple[Problem, ...]
 
 
-def make_plan(contract: Contract, dialect: Dialect) -> Plan:
+def build_plan(contract: Contract, dialect: Dialect) -> TranslationPlan:
     """Plan the translations of one dialect."""
-    report = Report()
-    pairs = Walk(contract, dialect, report).pairs()
+    report = TranslationProblems()
+    pairs = PairFinder(contract, dialect, report).pairs()
     planner = _Planner(_context(contract, dialect, pairs, report), pairs, Losses(dialect, report))
     functions = [function for pair in sorted(pairs.found) for function in planner.functions(pair, pairs.found[pair])]
     planner.losses.check()
     modules = tuple(_modules(contract, dialect, functions))
-    return Plan(dialect, contract.canonical, modules, report.problems)
+    return TranslationPlan(dialect, contract.canonical, modules, report.problems)
 
 
-def _context(contract: Contract, dialect: Dialect, pairs: Pairs, report: Report) -> Context:
-    linked = ((pair, found) for pair, found in pairs.found.items() if isinstance(found, Linked))
+def _context(contract: Contract, dialect: Dialect, pairs: TypePairs, report: TranslationProblems) -> TranslationContext:
+    linked = ((pair, found) for pair, found in pairs.found.items() if isinstance(found, LinkedPair))
     positional = frozenset(pair for pair, found in linked if any(link.kind == "position" for link in found.links))
-    return Context(dialect, Side(contract, dialect.name), Side(contract, contract.canonical), positional, report)
+    return TranslationContext(dialect, RecordMembers(contract, dialect.name), RecordMembers(contract, contract.canonical), positional, report)
 
 
 def _modules(contract: Contract, dialect: Dialect, functions: list[Function]) -> Iterator[Module]:
@@ -143,27 +143,27 @@ def _modules(contract: Contract, dialect: Dialect, functions: list[Function]) ->
 class _Planner:
     """Makes the functions of each pair and notes what they lose."""
 
-    context: Context
-    pairs: Pairs
+    context: TranslationContext
+    pairs: TypePairs
     losses: Losses
 
-    def functions(self, pair: Pair, found: Found) -> Iterator[Function]:
+    def functions(self, pair: TypePair, found: PairMatch) -> Iterator[Function]:
         match found:
-            case Linked():
+            case LinkedPair():
                 yield from self._records(pair, found)
-            case Wrapped():
+            case WrapperMatch():
                 yield from self._wrapped(pair, found)
-            case Vocabularies(theirs, ours):
+            case EnumPairs(theirs, ours):
                 yield from self._enumerations(pair, theirs, ours)
             case Branches(listed):
                 yield from self._union(pair, listed)
 
-    def _records(self, pair: Pair, linked: Linked) -> Iterator[Function]:
+    def _records(self, pair: TypePair, linked: LinkedPair) -> Iterator[Function]:
         theirs, ours = self.context.theirs.record(pair.theirs), self.context.ours.record(pair.ours)
         if theirs and ours:
             is_flat = pair in self.pairs.flat
-            for direction, member in dropped(linked, is_flat=is_flat):
-                self.losses.demand(pair, linked.place, direction, member)
+            for direction, member in find_dropped_members(linked, is_flat=is_flat):
+                self.losses.require(pair, linked.place, direction, member)
             for link in linked.links:
                 if link.kind in ("derive", "resource"):
                     for direction in Direction:
@@ -172,27 +172,27 @@ class _Planner:
             yield Reader(self.context).function(linked, ours)
             yield Writer(self.context).function(linked, theirs, is_flat=is_flat)
 
-    def _wrapped(self, pair: Pair, match: Wrapped) -> Iterator[Function]:
+    def _wrapped(self, pair: TypePair, match: WrapperMatch) -> Iterator[Function]:
         ours = self.context.ours.record(pair.ours)
         for field in ours.fields if ours else ():
             if field != match.field:
-                self.losses.demand(pair, self.context.dialect.place, Direction.WRITE, field.wire)
+                self.losses.require(pair, self.context.dialect.place, Direction.WRITE, field.wire)
         yield from wrapped_functions(self.context, pair, match)
 
-    def _enumerations(self, pair: Pair, theirs: Enumeration, ours: Enumeration) -> Iterator[Function]:
-        found = words(self.context, theirs, ours)
-        for direction, word in found.lost(theirs, ours):
-            self.losses.demand(pair, theirs.place, direction, word)
+    def _enumerations(self, pair: TypePair, theirs: Enumeration, ours: Enumeration) -> Iterator[Function]:
+        found = enum_functions(self.context, theirs, ours)
+        for direction, word in found.lossy_words(theirs, ours):
+            self.losses.require(pair, theirs.place, direction, word)
         yield from enumeration_functions(self.context, pair, theirs, ours, found)
 
-    def _union(self, pair: Pair, listed: tuple[Option, ...]) -> Iterator[Function]:
+    def _union(self, pair: TypePair, listed: tuple[Option, ...]) -> Iterator[Function]:
         ours = self.context.ours.record(pair.ours)
         returned = {option.branch: option.members[0] for option in reversed(listed) if option.is_held}
         written = {member for option in listed for member in option.members if returned.get(option.branch, member) == member}
         for option in listed:
             if not option.members:
-                self.losses.demand(pair, self.context.dialect.place, Direction.READ, option.branch)
+                self.losses.require(pair, self.context.dialect.place, Direction.READ, option.branch)
         for member in ours.choice.members if isinstance(ours, Record) and ours.choice else ():
             if member not in written:
-                self.losses.demand(pair, self.context.dialect.place, Direction.WRITE, member)
+                self.losses.require(pair, self.context.dialect.place, Direction.WRITE, member)
         yield from union_functions(self.context, pair, listed)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from a2a_gen.emit.render import Code, literal
-from a2a_gen.emit.translate.context import Context
-from a2a_gen.emit.translate.expressions import empty_of, modelled, plain
-from a2a_gen.emit.translate.links import Case, Link, Linked, Source, Value, cases, enumeration, fills_empty
+from a2a_gen.emit.translate.context import TranslationContext
+from a2a_gen.emit.translate.expressions import empty_value, is_model, is_plain_value
+from a2a_gen.emit.translate.links import Case, Link, LinkedPair, MemberSource, ReadValue, cases, enumeration, fills_empty
 from a2a_gen.emit.translate.members import Each, Leaf, Match, Path, Same, Types, Values, is_plain, pairs_in
 from a2a_gen.emit.translate.rules import Direction
-from a2a_gen.emit.translate.steps import Branch, Function, Give, Let, Step
+from a2a_gen.emit.translate.steps import BranchStep, Function, Give, Let, Step
 from a2a_gen.ir.model import Primitive, Record
 
 READ = Direction.READ
@@ -22,11 +22,11 @@ _NO_TEXT = '""'
 class Reader:
     """Makes the functions that read records."""
 
-    context: Context
+    context: TranslationContext
 
-    def function(self, linked: Linked, ours: Record) -> Function:
+    def function(self, linked: LinkedPair, ours: Record) -> Function:
         """Make the function of one pair."""
-        source = Source(self.context.theirs, "theirs")
+        source = MemberSource(self.context.theirs, "theirs")
         used = [link for link in linked.links if link.sets(READ)]
         source.open(leaf for link in used for leaf in link.theirs)
         steps: list[Step] = [Let(Code(each.name), Code(each.value)) for each in source.opened.values()]
@@ -39,7 +39,7 @@ class Reader:
             if not conditions or (key and self._is_last(key, seen)):
                 steps += inner
                 break
-            steps.append(Branch(Code(" and ".join(conditions)), inner))
+            steps.append(BranchStep(Code(" and ".join(conditions)), inner))
         else:
             # A canonical union without a member refuses to be made, with an error that says what is missing.
             steps.append(Give(Code(self.context.ours.empty(ours))))
@@ -57,17 +57,17 @@ class Reader:
 class _Reading:
     """One case of one function."""
 
-    context: Context
-    linked: Linked
-    source: Source
+    context: TranslationContext
+    linked: LinkedPair
+    source: MemberSource
     case: Case
 
     def steps(self) -> tuple[Step, ...]:
         lets: list[Step] = []
-        given: dict[Path, list[tuple[Value, Match | None]]] = {}
+        given: dict[Path, list[tuple[ReadValue, Match | None]]] = {}
         wrapped = set[Path]()
         for link in self.case.links:
-            found = self._named(link)
+            found = self._read_by_name(link)
             lets += [found[0]] if found[0] else []
             for leaf, value in zip(link.ours, found[1], strict=False):
                 if leaf.path not in wrapped:
@@ -90,7 +90,7 @@ class _Reading:
                 arguments.append(f"{step.field.python}={self._construct(record.name, inner, depth + 1)}")
         return f"{self.context.ours.dialect}.{name}({', '.join(arguments)})"
 
-    def _member(self, leaf: Leaf, found: list[tuple[Value, Match | None]]) -> str | None:
+    def _member(self, leaf: Leaf, found: list[tuple[ReadValue, Match | None]]) -> str | None:
         if self.case.lacks(leaf):
             return None
         if not found:
@@ -98,7 +98,7 @@ class _Reading:
             return None
         if len(found) == 1:
             (value, match), *_ = found
-            return self._fit(value, match, leaf)
+            return self._convert(value, match, leaf)
         empty = "None" if leaf.last.is_nullable else _NO_TEXT
         return " or ".join([*(value.text for value, _ in found), empty])
 
@@ -110,26 +110,26 @@ class _Reading:
 
     # --- values ------------------------------------------------------------------------------------------------------------------------------------
 
-    def _named(self, link: Link) -> tuple[Let | None, list[Value]]:
+    def _read_by_name(self, link: Link) -> tuple[Let | None, list[ReadValue]]:
         """Give the values of a link, after naming them where a function gives several at once."""
-        value = self.source.value(link.theirs[0], self._known()) if link.theirs else Value("")
+        value = self.source.value(link.theirs[0], self._is_known()) if link.theirs else ReadValue("")
         match link.kind:
             case "wrap":
-                metadata = self.source.value(link.theirs[1], self._known())
+                metadata = self.source.value(link.theirs[1], self._is_known())
                 call = f"conversions.unwrap({value.text}, {metadata.text}, {literal(link.argument['key'])}, {literal(link.argument['mark'])})"
-                return Let(Code("content, marks"), Code(call)), [Value("content"), Value("marks", nullable=True)]
+                return Let(Code("content, marks"), Code(call)), [ReadValue("content"), ReadValue("marks", nullable=True)]
             case "resource":
                 names = [f"{link.theirs[0].field.python}_{leaf.field.python.rstrip('_')}" for leaf in link.ours]
                 call = f"conversions.resource({value.text}, {resource_template(link)})"
-                return Let(Code(f"({', '.join(names)},)" if len(names) == 1 else ", ".join(names)), Code(call)), [Value(name) for name in names]
+                return Let(Code(f"({', '.join(names)},)" if len(names) == 1 else ", ".join(names)), Code(call)), [ReadValue(name) for name in names]
             case "derive" if len(link.ours) > 1:
                 names = [leaf.field.python for leaf in link.ours]
-                values = [Value(modelled(leaf.field.type, name, self.context.ours.dialect)) for leaf, name in zip(link.ours, names, strict=True)]
-                return Let(Code(", ".join(names)), Code(self._derived(link))), values
+                values = [ReadValue(is_model(leaf.field.type, name, self.context.ours.dialect)) for leaf, name in zip(link.ours, names, strict=True)]
+                return Let(Code(", ".join(names)), Code(self._read_derived(link))), values
             case _:
                 return None, [self._simple(link, value)] * max(1, len(link.ours))
 
-    def _simple(self, link: Link, value: Value) -> Value:
+    def _simple(self, link: Link, value: ReadValue) -> ReadValue:
         """Give the value of a link that makes one of one."""
         text = value.text
         match link.kind:
@@ -146,22 +146,22 @@ class _Reading:
             case "fresh":
                 text = "conversions.fresh_id()"
             case "derive":
-                text = modelled(link.ours[0].field.type, self._derived(link), self.context.ours.dialect)
+                text = is_model(link.ours[0].field.type, self._read_derived(link), self.context.ours.dialect)
             case _:
                 return value
-        return Value(text)
+        return ReadValue(text)
 
-    def _derived(self, link: Link) -> str:
-        values = ((self.source.value(leaf, self._known()), leaf) for leaf in link.theirs)
-        arguments = [_unless_none(value, plain(leaf.field.type, value.text)) for value, leaf in values]
-        return derived_call(link, READ, arguments)
+    def _read_derived(self, link: Link) -> str:
+        values = ((self.source.value(leaf, self._is_known()), leaf) for leaf in link.theirs)
+        arguments = [_unless_none(value, is_plain_value(leaf.field.type, value.text)) for value, leaf in values]
+        return emit_derived_call(link, READ, arguments)
 
-    def _known(self) -> frozenset[str]:
+    def _is_known(self) -> frozenset[str]:
         return self.source.known(self.case.link.theirs[0]) if self.case.link else frozenset()
 
     # --- from values to members --------------------------------------------------------------------------------------------------------------------
 
-    def _fit(self, value: Value, match: Match | None, leaf: Leaf) -> str:
+    def _convert(self, value: ReadValue, match: Match | None, leaf: Leaf) -> str:
         """Print a value for a member, minding which side may leave it out."""
         is_key = leaf is self.case.key
         if match is None:
@@ -173,9 +173,9 @@ class _Reading:
             return f"{text} or None" if drops_empty else text
         if leaf.last.is_nullable and not is_key:
             return _unless_none(value, printer.value(match, value.text)) if not is_plain(match) else value.text
-        return self._demanded(value, match, leaf)
+        return self._require(value, match, leaf)
 
-    def _demanded(self, value: Value, match: Match, leaf: Leaf) -> str:
+    def _require(self, value: ReadValue, match: Match, leaf: Leaf) -> str:
         """Print a value that may be absent for a member that may not."""
         printer = self.context.printer(READ)
         words = enumeration(leaf.field.type, self.context.ours)
@@ -186,7 +186,7 @@ class _Reading:
         # An empty union refuses to be made, which says what is missing.
         if record and (record.choice or self.context.theirs.is_empty_valid(record)):
             return printer.value(match, f"{value.text} or {self.context.theirs.empty(record)}")
-        empty = empty_of(match)
+        empty = empty_value(match)
         if empty is not None and (is_plain(match) or isinstance(match, Each | Values)):
             return printer.value(match, f"{value.text} or {empty}")
         text = f"{self.linked.pair}: {leaf.name} must be there for us, and may be absent for them"
@@ -202,12 +202,12 @@ def resource_template(link: Link) -> str:
     return literal(tuple(None if word.startswith("{") else word for word in words))
 
 
-def derived_call(link: Link, direction: Direction, arguments: list[str]) -> str:
+def emit_derived_call(link: Link, direction: Direction, arguments: list[str]) -> str:
     """Print the call of a function of ``conversions``, with what the table gives it."""
     given = link.argument.get("given")
     settings = [f"{name}={literal(value)}" for name, value in given.items()] if isinstance(given, Mapping) else []
     return f"conversions.{direction}_{link.argument['by']}({', '.join([*arguments, *settings])})"
 
 
-def _unless_none(value: Value, text: str) -> str:
+def _unless_none(value: ReadValue, text: str) -> str:
     return f"None if {value.text} is None else {text}" if value.nullable and text != value.text else text

@@ -23,32 +23,32 @@ WRITE_ONLY: Final = frozenset({Direction.WRITE})
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RuleKind:
     """One kind of rule: the directions in which it carries a value whole, and those in which it makes one up or carries a part."""
 
     carries: frozenset[Direction]
     sets: frozenset[Direction] = frozenset()
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "rename": Kind(carries=BOTH, sets=BOTH),
-    "not": Kind(carries=BOTH, sets=BOTH),
-    "wrap": Kind(carries=BOTH, sets=BOTH),
-    "only": Kind(carries=WRITE_ONLY, sets=BOTH),
-    "resource": Kind(carries=BOTH, sets=BOTH),
-    "milliseconds": Kind(carries=BOTH, sets=BOTH),
-    "entry": Kind(carries=READ_ONLY, sets=BOTH),
-    "derive": Kind(carries=BOTH, sets=BOTH),
-    "state": Kind(carries=frozenset(), sets=WRITE_ONLY),
-    "json": Kind(carries=frozenset(), sets=WRITE_ONLY),
-    "position": Kind(carries=frozenset(), sets=WRITE_ONLY),
-    "constant": Kind(carries=frozenset(), sets=WRITE_ONLY),
-    "fresh": Kind(carries=frozenset(), sets=READ_ONLY),
+RULE_KINDS: Final[Mapping[str, RuleKind]] = {
+    "rename": RuleKind(carries=BOTH, sets=BOTH),
+    "not": RuleKind(carries=BOTH, sets=BOTH),
+    "wrap": RuleKind(carries=BOTH, sets=BOTH),
+    "only": RuleKind(carries=WRITE_ONLY, sets=BOTH),
+    "resource": RuleKind(carries=BOTH, sets=BOTH),
+    "milliseconds": RuleKind(carries=BOTH, sets=BOTH),
+    "entry": RuleKind(carries=READ_ONLY, sets=BOTH),
+    "derive": RuleKind(carries=BOTH, sets=BOTH),
+    "state": RuleKind(carries=frozenset(), sets=WRITE_ONLY),
+    "json": RuleKind(carries=frozenset(), sets=WRITE_ONLY),
+    "position": RuleKind(carries=frozenset(), sets=WRITE_ONLY),
+    "constant": RuleKind(carries=frozenset(), sets=WRITE_ONLY),
+    "fresh": RuleKind(carries=frozenset(), sets=READ_ONLY),
 }
 BRANCHES: Final = frozenset({"branch", "flat"})
 
 
-class Report:
+class TranslationProblems:
     """Collects what is wrong with the translations of a dialect; a thing found twice is said once."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 from a2a_gen.emit.render import Code
-from a2a_gen.emit.translate.members import Pair
+from a2a_gen.emit.translate.members import TypePair
 from a2a_gen.emit.translate.rules import Direction
 
 
@@ -65,7 +65,7 @@ class Refuse:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class BranchStep:
     """Do something else under a condition."""
 
     kind: ClassVar[str] = "branch"
@@ -73,11 +73,11 @@ class Branch:
     steps: tuple[Step, ...]
 
 
-Step: TypeAlias = Let | Make | Put | Merge | Give | Refuse | Branch
+Step: TypeAlias = Let | Make | Put | Merge | Give | Refuse | BranchStep
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LookupTable:
     """A constant of a module."""
 
     name: Code
@@ -89,12 +89,12 @@ class Table:
 class Function:
     """The translation of one pair in one direction, and what it needs beside itself."""
 
-    pair: Pair
+    pair: TypePair
     direction: Direction
     name: Code
     parameters: Code
     returns: Code
     summary: str
     steps: tuple[Step, ...]
-    uses: frozenset[tuple[Pair, Direction]] = frozenset()
-    tables: tuple[Table, ...] = field(default=())
+    uses: frozenset[tuple[TypePair, Direction]] = frozenset()
+    tables: tuple[LookupTable, ...] = field(default=())

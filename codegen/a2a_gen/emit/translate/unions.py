@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from a2a_gen.emit.render import Code, literal
-from a2a_gen.emit.translate.context import Context
+from a2a_gen.emit.translate.context import TranslationContext
 from a2a_gen.emit.translate.expressions import function_name
-from a2a_gen.emit.translate.members import Pair, Side, Wrapped, pairs_in
+from a2a_gen.emit.translate.members import RecordMembers, TypePair, WrapperMatch, pairs_in
 from a2a_gen.emit.translate.rules import BRANCHES, Direction
-from a2a_gen.emit.translate.steps import Branch, Function, Give, Step, Table
+from a2a_gen.emit.translate.steps import BranchStep, Function, Give, LookupTable, Step
 from a2a_gen.ir.model import Alias, Enumeration, OneOf, Record, Ref, Translation
 
 READ, WRITE = Direction.READ, Direction.WRITE
@@ -24,12 +24,12 @@ class Option:
     """
 
     branch: str
-    pair: Pair
+    pair: TypePair
     members: tuple[str, ...]
     is_held: bool
 
 
-def options(ours: Side, translation: Translation) -> Iterator[Option]:
+def options(ours: RecordMembers, translation: Translation) -> Iterator[Option]:
     """List the branches of a union as the table says them, one for each type that a branch is a pair with."""
     record = ours.record(translation.ours)
     for rule in translation.rules:
@@ -37,12 +37,12 @@ def options(ours: Side, translation: Translation) -> Iterator[Option]:
             continue
         held = {member: inner[0].name for member in rule.ours if record and (field := record.field(member)) and (inner := ours.records(field.type))}
         for member, name in held.items():
-            yield Option(rule.theirs[0], Pair(rule.theirs[0], name), (member,), is_held=True)
+            yield Option(rule.theirs[0], TypePair(rule.theirs[0], name), (member,), is_held=True)
         if not held:
-            yield Option(rule.theirs[0], Pair(rule.theirs[0], translation.ours), rule.ours, is_held=False)
+            yield Option(rule.theirs[0], TypePair(rule.theirs[0], translation.ours), rule.ours, is_held=False)
 
 
-def branches(theirs: Side, name: str) -> tuple[str, ...]:
+def branches(theirs: RecordMembers, name: str) -> tuple[str, ...]:
     """List the types that a union of theirs allows; a record allows itself."""
     named = theirs.contract.type(theirs.dialect, name)
     if isinstance(named, Record):
@@ -51,7 +51,7 @@ def branches(theirs: Side, name: str) -> tuple[str, ...]:
     return tuple(option.name for option in options if isinstance(option, Ref))
 
 
-def union_functions(context: Context, pair: Pair, listed: tuple[Option, ...]) -> Iterator[Function]:
+def union_functions(context: TranslationContext, pair: TypePair, listed: tuple[Option, ...]) -> Iterator[Function]:
     """Make both functions of a union."""
     ours = context.ours.record(pair.ours)
     order = {field.wire: place for place, field in enumerate(ours.fields)} if ours else {}
@@ -60,16 +60,16 @@ def union_functions(context: Context, pair: Pair, listed: tuple[Option, ...]) ->
     yield context.function(pair, READ, _reading(context, pair, read, python), frozenset((option.pair, READ) for option in read))
     steps = tuple(_writing(sorted((option for option in listed if option.members), key=lambda option: order.get(option.members[0], 0)), python))
     uses = frozenset((option.pair, WRITE) for option in listed if option.members)
-    yield context.function(pair, WRITE, (*steps, context.refusal(pair)), uses)
+    yield context.function(pair, WRITE, (*steps, context.refuse_unknown(pair)), uses)
 
 
-def _reading(context: Context, pair: Pair, listed: tuple[Option, ...], python: Mapping[str, str]) -> tuple[Step, ...]:
+def _reading(context: TranslationContext, pair: TypePair, listed: tuple[Option, ...], python: Mapping[str, str]) -> tuple[Step, ...]:
     steps = list[Step]()
     for option in listed:
         value = f"{function_name(option.pair, READ)}(theirs)"
         give = Give(Code(f"{context.ours.dialect}.{pair.ours}({python[option.members[0]]}={value})" if option.is_held else value))
         is_last = option is listed[-1]
-        steps.append(give if is_last else Branch(Code(f"isinstance(theirs, {context.theirs.dialect}.{option.branch})"), (give,)))
+        steps.append(give if is_last else BranchStep(Code(f"isinstance(theirs, {context.theirs.dialect}.{option.branch})"), (give,)))
     return tuple(steps)
 
 
@@ -77,10 +77,10 @@ def _writing(listed: Iterable[Option], python: Mapping[str, str]) -> Iterator[St
     for option in listed:
         there = " or ".join(f"ours.{python[member]} is not None" for member in option.members)
         source = f"ours.{python[option.members[0]]}" if option.is_held else "ours"
-        yield Branch(Code(there), (Give(Code(f"{function_name(option.pair, WRITE)}({source})")),))
+        yield BranchStep(Code(there), (Give(Code(f"{function_name(option.pair, WRITE)}({source})")),))
 
 
-def wrapped_functions(context: Context, pair: Pair, match: Wrapped) -> Iterator[Function]:
+def wrapped_functions(context: TranslationContext, pair: TypePair, match: WrapperMatch) -> Iterator[Function]:
     """Make both functions of a type that ours wraps."""
     needed = tuple(pairs_in(match))
     for direction, source in ((READ, "theirs"), (WRITE, "ours")):
@@ -93,13 +93,13 @@ def wrapped_functions(context: Context, pair: Pair, match: Wrapped) -> Iterator[
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class EnumFunction:
     """How the words of two enumerations correspond: what each of theirs is read as, and what each of ours is written as."""
 
     read: Mapping[str, str]
     write: Mapping[str, str]
 
-    def lost(self, theirs: Enumeration, ours: Enumeration) -> Iterator[tuple[Direction, str]]:
+    def lossy_words(self, theirs: Enumeration, ours: Enumeration) -> Iterator[tuple[Direction, str]]:
         """List the words that do not come back from the other side."""
         for value in theirs.values:
             if self.write.get(self.read.get(value.wire, ""), value.wire) != value.wire:
@@ -110,7 +110,7 @@ class Words:
                 yield WRITE, value.wire
 
 
-def words(context: Context, theirs: Enumeration, ours: Enumeration) -> Words:
+def enum_functions(context: TranslationContext, theirs: Enumeration, ours: Enumeration) -> EnumFunction:
     """Find the words: from the table of states, from the table of the dialect, or the same on both sides."""
     lifecycle = context.ours.contract.lifecycle
     dialect, canonical = context.theirs.dialect, context.ours.dialect
@@ -120,15 +120,17 @@ def words(context: Context, theirs: Enumeration, ours: Enumeration) -> Words:
         if dialect in lifecycle.unknown:
             write.setdefault(lifecycle.unknown[canonical], lifecycle.unknown[dialect])
             read.setdefault(lifecycle.unknown[dialect], lifecycle.unknown[canonical])
-        return Words(read, write)
+        return EnumFunction(read, write)
     table = context.dialect.enums.get(theirs.name)
     if table is None:
         same = {value.wire: value.wire for value in theirs.values if any(value.wire == other.wire for other in ours.values)}
-        return Words(same, same)
-    return Words(table, {our_word: their_word for their_word, our_word in reversed(tuple(table.items()))})
+        return EnumFunction(same, same)
+    return EnumFunction(table, {our_word: their_word for their_word, our_word in reversed(tuple(table.items()))})
 
 
-def enumeration_functions(context: Context, pair: Pair, theirs: Enumeration, ours: Enumeration, found: Words) -> Iterator[Function]:
+def enumeration_functions(
+    context: TranslationContext, pair: TypePair, theirs: Enumeration, ours: Enumeration, found: EnumFunction
+) -> Iterator[Function]:
     """Make both functions of an enumeration; words that nobody knows survive where they may, and become the first of the table otherwise."""
     dialect = context.ours.dialect
     typed = f"{dialect}.{ours.name}"
@@ -140,7 +142,7 @@ def enumeration_functions(context: Context, pair: Pair, theirs: Enumeration, our
         pair,
         READ,
         (Give(Code(f"{read_name}.get(theirs.value) or {unknown}")),),
-        tables=(Table(Code(read_name), Code(f"dict[str, {typed}]"), Code(f"{{{items}}}")),),
+        tables=(LookupTable(Code(read_name), Code(f"dict[str, {typed}]"), Code(f"{{{items}}}")),),
     )
     items = ", ".join(f"{literal(word)}: {literal(other)}" for word, other in found.write.items())
     fallback = "ours.value" if theirs.is_open else literal(found.write.get(ours.values[0].wire) or next(iter(found.read)))
@@ -148,6 +150,6 @@ def enumeration_functions(context: Context, pair: Pair, theirs: Enumeration, our
         pair,
         WRITE,
         (Give(Code(f"{write_name}.get(ours.value, {fallback})")),),
-        tables=(Table(Code(write_name), Code("dict[str, str]"), Code(f"{{{items}}}")),),
+        tables=(LookupTable(Code(write_name), Code("dict[str, str]"), Code(f"{{{items}}}")),),
         returns="str",
     )

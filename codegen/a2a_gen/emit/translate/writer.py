@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from a2a_gen.emit.render import Code, literal
-from a2a_gen.emit.translate.context import Context
-from a2a_gen.emit.translate.expressions import empty_of, plain
-from a2a_gen.emit.translate.links import Case, Link, Linked, Source, Value, cases, fills_empty
+from a2a_gen.emit.translate.context import TranslationContext
+from a2a_gen.emit.translate.expressions import empty_value, is_plain_value
+from a2a_gen.emit.translate.links import Case, Link, LinkedPair, MemberSource, ReadValue, cases, fills_empty
 from a2a_gen.emit.translate.members import Each, Leaf, Match, Path, Same, Types, Values, is_plain, pairs_in
-from a2a_gen.emit.translate.reader import derived_call
+from a2a_gen.emit.translate.reader import emit_derived_call
 from a2a_gen.emit.translate.rules import Direction
-from a2a_gen.emit.translate.steps import Branch, Function, Give, Let, Make, Merge, Put, Step, Table
+from a2a_gen.emit.translate.steps import BranchStep, Function, Give, Let, LookupTable, Make, Merge, Put, Step
 from a2a_gen.ir import names
 from a2a_gen.ir.model import Constant, Enumeration, Primitive, Record
 
@@ -22,7 +22,7 @@ _EPOCH = '"1970-01-01T00:00:00.000Z"'
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MemberEntry:
     """One member to write: its value, and the condition under which there is one."""
 
     leaf: Leaf
@@ -34,23 +34,23 @@ class Entry:
 class Writer:
     """Makes the functions that write records."""
 
-    context: Context
+    context: TranslationContext
 
-    def function(self, linked: Linked, theirs: Record, *, is_flat: bool) -> Function:
+    def function(self, linked: LinkedPair, theirs: Record, *, is_flat: bool) -> Function:
         """Make the function of one pair; a flat one is only called for the members that it has links for."""
-        source = Source(self.context.ours, "ours")
+        source = MemberSource(self.context.ours, "ours")
         used = [link for link in linked.links if link.sets(WRITE)]
         source.open(leaf for link in used for leaf in link.ours)
         steps: list[Step] = [Let(Code(each.name), Code(each.value)) for each in source.opened.values()]
         for case in cases(linked, WRITE):
             inner = _Writing(self.context, linked, source, case).steps()
             if case.key:
-                steps.append(Branch(Code(" and ".join(source.conditions(case.key))), inner))
+                steps.append(BranchStep(Code(" and ".join(source.conditions(case.key))), inner))
             else:
                 steps += inner
-        if isinstance(steps[-1], Branch):
+        if isinstance(steps[-1], BranchStep):
             says_nothing = not is_flat and self.context.theirs.is_empty_valid(theirs)
-            steps.append(Give(Code("{}")) if says_nothing else self.context.refusal(linked.pair))
+            steps.append(Give(Code("{}")) if says_nothing else self.context.refuse_unknown(linked.pair))
         uses = frozenset((pair, WRITE) for link in used if link.match for pair in pairs_in(link.match))
         return self.context.function(linked.pair, WRITE, tuple(steps), uses, tuple(_tables(self.context, used)))
 
@@ -59,23 +59,23 @@ class Writer:
 class _Writing:
     """One case of one function."""
 
-    context: Context
-    linked: Linked
-    source: Source
+    context: TranslationContext
+    linked: LinkedPair
+    source: MemberSource
     case: Case
 
     def steps(self) -> tuple[Step, ...]:
         lets: list[Step] = []
         merges: list[Step] = []
-        entries: dict[Path, Entry] = {}
+        entries: dict[Path, MemberEntry] = {}
         for link in self.case.links:
-            lets += self._named(link)
+            lets += self._write_by_name(link)
             if link.kind == "derive":
-                merges.append(Merge(OUT, Code(self._derived(link))))
+                merges.append(Merge(OUT, Code(self._write_derived(link))))
             for entry in self._entries(link):
                 entries.setdefault(entry.leaf.path, entry)
         derived = {leaf.path for link in self.case.links if link.kind == "derive" for leaf in link.theirs}
-        listed = [entry for leaf in self.linked.theirs if leaf.path not in derived for entry in self._listed(leaf, entries)]
+        listed = [entry for leaf in self.linked.theirs if leaf.path not in derived for entry in self._write_list(leaf, entries)]
         object_steps = self._object(OUT, listed, 0)
         match object_steps:
             case [Make(items=items)] if not merges:
@@ -83,18 +83,18 @@ class _Writing:
             case _:
                 return (*lets, *object_steps, *merges, Give(OUT))
 
-    def _listed(self, leaf: Leaf, entries: dict[Path, Entry]) -> Iterator[Entry]:
+    def _write_list(self, leaf: Leaf, entries: dict[Path, MemberEntry]) -> Iterator[MemberEntry]:
         if self.case.lacks(leaf):
             return
         if isinstance(leaf.field.type, Constant):
-            yield Entry(leaf, literal(leaf.field.type.value))
+            yield MemberEntry(leaf, literal(leaf.field.type.value))
         elif leaf.path in entries:
             yield entries[leaf.path]
         elif leaf.field.required and not leaf.last.is_chosen:
             text = f"{self.linked.pair}: nothing is written to {self.linked.pair.theirs}.{leaf.name}, which must be there"
             self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value, such as one of kind 'constant'")
 
-    def _object(self, name: Code, entries: list[Entry], depth: int) -> list[Step]:
+    def _object(self, name: Code, entries: list[MemberEntry], depth: int) -> list[Step]:
         """Make an object, and the objects inside it that rules reach into."""
         inner: list[Step] = []
         items: list[tuple[Code, Code]] = []
@@ -119,7 +119,7 @@ class _Writing:
 
     # --- links -------------------------------------------------------------------------------------------------------------------------------------
 
-    def _named(self, link: Link) -> list[Step]:
+    def _write_by_name(self, link: Link) -> list[Step]:
         if link.kind == "wrap":
             content, metadata = (self._value(leaf) for leaf in link.ours)
             data = self.context.printer(WRITE).value(link.match or Same(Primitive.ANY), content.text)
@@ -130,25 +130,25 @@ class _Writing:
             return [Let(Code(link.theirs[0].field.python), Code(call))]
         return []
 
-    def _entries(self, link: Link) -> Iterator[Entry]:
+    def _entries(self, link: Link) -> Iterator[MemberEntry]:
         """List the members that a link writes; those that a function derives are merged as a whole."""
         target = link.theirs[0]
         match link.kind:
             case "derive":
                 return
             case "rename":
-                yield self._fit(link, target)
+                yield self._convert(link, target)
             case "wrap":
-                yield Entry(target, "content")
-                yield Entry(link.theirs[1], "marks", "marks is not None")
+                yield MemberEntry(target, "content")
+                yield MemberEntry(link.theirs[1], "marks", "marks is not None")
             case "resource":
                 yield self._resource(link, target)
             case "state" | "position" | "constant":
-                yield Entry(target, self._made_up(link))
+                yield MemberEntry(target, self._write_constant(link))
             case _:
-                yield self._changed(link, target)
+                yield self._write_with_rule(link, target)
 
-    def _made_up(self, link: Link) -> str:
+    def _write_constant(self, link: Link) -> str:
         """Print what no member of ours holds."""
         match link.kind:
             case "state":
@@ -159,58 +159,58 @@ class _Writing:
             case _:
                 return literal(link.argument["value"])
 
-    def _changed(self, link: Link, target: Leaf) -> Entry:
+    def _write_with_rule(self, link: Link, target: Leaf) -> MemberEntry:
         """Print a value that changes its form."""
         value = self._value(link.ours[0])
         text, is_there = value.text, f"{value.text} is not None" if value.nullable else None
         match link.kind:
             case "not":
-                return Entry(target, f"not {text}", None if "absent" in link.argument else is_there)
+                return MemberEntry(target, f"not {text}", None if "absent" in link.argument else is_there)
             case "only":
-                return Entry(target, f"[{text}]", text) if target.last.is_nullable else Entry(target, f"[{text}] if {text} else []")
+                return MemberEntry(target, f"[{text}]", text) if target.last.is_nullable else MemberEntry(target, f"[{text}] if {text} else []")
             case "milliseconds":
-                return Entry(target, f"conversions.milliseconds({text})", is_there)
+                return MemberEntry(target, f"conversions.milliseconds({text})", is_there)
             case "entry":
-                return Entry(target, target.field.python, f"{target.field.python} is not None")
+                return MemberEntry(target, target.field.python, f"{target.field.python} is not None")
             case _:
-                return Entry(target, f"conversions.json_text({self.context.printer(WRITE).value(Same(Primitive.ANY), text)})")
+                return MemberEntry(target, f"conversions.json_text({self.context.printer(WRITE).value(Same(Primitive.ANY), text)})")
 
-    def _resource(self, link: Link, target: Leaf) -> Entry:
+    def _resource(self, link: Link, target: Leaf) -> MemberEntry:
         values = {leaf.field.wire: self._value(leaf) for leaf in link.ours}
         words = str(link.argument["template"]).split("/")
-        named = [values[word[1:-1]] if word.startswith("{") else Value(literal(word)) for word in words]
+        named = [values[word[1:-1]] if word.startswith("{") else ReadValue(literal(word)) for word in words]
         when = " or ".join(value.text for value in values.values()) if target.last.is_nullable else None
         pieces = [f"{value.text} or ''" if value.nullable else value.text for value in named]
-        return Entry(target, f"'/'.join(({', '.join(pieces)}))", when)
+        return MemberEntry(target, f"'/'.join(({', '.join(pieces)}))", when)
 
-    def _derived(self, link: Link) -> str:
+    def _write_derived(self, link: Link) -> str:
         arguments: list[str] = []
         for leaf in link.ours:
             value = self._value(leaf)
-            text = plain(leaf.field.type, value.text)
+            text = is_plain_value(leaf.field.type, value.text)
             arguments.append(f"None if {value.text} is None else {text}" if value.nullable and text != value.text else text)
-        return derived_call(link, WRITE, arguments)
+        return emit_derived_call(link, WRITE, arguments)
 
-    def _value(self, leaf: Leaf) -> Value:
+    def _value(self, leaf: Leaf) -> ReadValue:
         return self.source.value(leaf, self.source.known(self.case.key) if self.case.key else frozenset())
 
     # --- from values to members --------------------------------------------------------------------------------------------------------------------
 
-    def _fit(self, link: Link, target: Leaf) -> Entry:
+    def _convert(self, link: Link, target: Leaf) -> MemberEntry:
         """Print a value for a member, minding which side may leave it out."""
         values = [self._value(leaf) for leaf in link.ours]
-        value = Value(" or ".join(each.text for each in values), all(each.nullable for each in values))
+        value = ReadValue(" or ".join(each.text for each in values), all(each.nullable for each in values))
         match = link.match or Same(Primitive.OBJECT)
         printer = self.context.printer(WRITE)
         if not value.nullable:
             is_key = self.case.key in link.ours
             may_lack = target.last.is_nullable and not is_key and fills_empty(link.ours[0].field.type, self.context.ours)
-            return Entry(target, printer.value(match, value.text), value.text if may_lack else None)
+            return MemberEntry(target, printer.value(match, value.text), value.text if may_lack else None)
         if target.last.is_nullable:
-            return Entry(target, printer.value(match, value.text), f"{value.text} is not None")
-        return Entry(target, self._demanded(value, match, target))
+            return MemberEntry(target, printer.value(match, value.text), f"{value.text} is not None")
+        return MemberEntry(target, self._require(value, match, target))
 
-    def _demanded(self, value: Value, match: Match, target: Leaf) -> str:
+    def _require(self, value: ReadValue, match: Match, target: Leaf) -> str:
         """Print a value that may be absent for a member that may not."""
         printer = self.context.printer(WRITE)
         record = self.context.ours.record(match.pair.ours) if isinstance(match, Types) else None
@@ -218,7 +218,7 @@ class _Writing:
             return printer.value(match, f"{value.text} or {self.context.ours.empty(record)}")
         if match == Same(Primitive.TIMESTAMP):
             return f"{_EPOCH} if {value.text} is None else {printer.value(match, value.text)}"
-        empty = empty_of(match)
+        empty = empty_value(match)
         if empty is not None and (is_plain(match) or isinstance(match, Each | Values)):
             return printer.value(match, f"{value.text} or {empty}")
         text = f"{self.linked.pair}: {target.name} must be there for them, and may be absent for us"
@@ -226,7 +226,7 @@ class _Writing:
         return value.text
 
 
-def _tables(context: Context, links: Iterable[Link]) -> Iterator[Table]:
+def _tables(context: TranslationContext, links: Iterable[Link]) -> Iterator[LookupTable]:
     """Make the sets of states that rules of kind ``state`` ask for."""
     lifecycle, dialect = context.ours.contract.lifecycle, context.ours.dialect
     named = context.ours.contract.type(dialect, lifecycle.type)
@@ -235,7 +235,7 @@ def _tables(context: Context, links: Iterable[Link]) -> Iterator[Table]:
         kinds = link.argument.get("kinds") if link.kind == "state" else None
         if isinstance(kinds, tuple | list):
             states = (f"{dialect}.{lifecycle.type}.{words[state.spellings[dialect]]}" for state in lifecycle.states if state.kind in kinds)
-            yield Table(Code(_table_name(link)), Code(f"frozenset[{dialect}.{lifecycle.type}]"), Code(f"frozenset({{{', '.join(states)}}})"))
+            yield LookupTable(Code(_table_name(link)), Code(f"frozenset[{dialect}.{lifecycle.type}]"), Code(f"frozenset({{{', '.join(states)}}})"))
 
 
 def _table_name(link: Link) -> str:

@@ -13,7 +13,7 @@ from a2a_gen.ir.model import Contract
 from a2a_gen.problems import Problem
 
 CHECKS: tuple[Callable[[Contract], Iterator[Problem]], ...] = (
-    types.names_clash,
+    types.check_name_clashes,
     types.dialects_and_folders,
     tables.dialects,
     tables.translations,

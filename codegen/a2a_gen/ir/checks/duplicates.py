@@ -8,7 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def repeats(values: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple[T, T]]:
+def find_duplicates(values: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple[T, T]]:
     """Yield every value whose key was there before, with the first value of that key."""
     first: dict[Hashable, T] = {}
     for value in values:

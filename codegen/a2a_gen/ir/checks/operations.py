@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from a2a_gen.ir import names
-from a2a_gen.ir.checks.duplicates import repeats
-from a2a_gen.ir.model import Call, Contract, Enumeration, EnumValue, Family, Field, HttpPath, NamedType, Operation, Primitive, Record
+from a2a_gen.ir.checks.duplicates import find_duplicates
+from a2a_gen.ir.model import Contract, DialectCall, Enumeration, EnumValue, Family, Field, HttpPath, NamedType, Operation, Primitive, Record
 from a2a_gen.problems import Place, Problem
 
 
@@ -33,13 +33,13 @@ def _type(contract: Contract, dialect: str, name: str | None, place: Place) -> I
 
 def operation_names(contract: Contract) -> Iterator[Problem]:
     """No two operations share a name, a method or a procedure in a dialect."""
-    for operation, _ in repeats(contract.operations, lambda each: each.name.casefold()):
+    for operation, _ in find_duplicates(contract.operations, lambda each: each.name.casefold()):
         yield Problem(operation.place, "A2A-C12", f"operation {operation.name} is there twice", "delete or rename one of the two")
     methods = [(call.dialect, method, call) for call in _calls(contract) for method in (call.method, *call.aliases) if method is not None]
-    for (dialect, method, later), _ in repeats(methods, lambda row: row[:2]):
+    for (dialect, method, later), _ in find_duplicates(methods, lambda row: row[:2]):
         yield Problem(later.place, "A2A-C13", f"method {method} of {dialect} calls two operations", "give each operation a method of its own")
     procedures = [(call.dialect, call.grpc, call) for call in _calls(contract) if call.grpc is not None]
-    for (dialect, procedure, later), _ in repeats(procedures, lambda row: row[:2]):
+    for (dialect, procedure, later), _ in find_duplicates(procedures, lambda row: row[:2]):
         yield Problem(
             later.place, "A2A-C14", f"procedure {procedure} of {dialect} calls two operations", "give each operation a procedure of its own"
         )
@@ -48,14 +48,14 @@ def operation_names(contract: Contract) -> Iterator[Problem]:
 def routes(contract: Contract) -> Iterator[Problem]:
     """Check that a route means one operation in a dialect, and in every other form of that dialect."""
     form_of = {dialect.name: dialect.form_of or dialect.name for dialect in contract.dialects}
-    inside, across = list[tuple[str, Operation, Call, HttpPath]](), list[tuple[str, Operation, Call, HttpPath]]()
+    inside, across = list[tuple[str, Operation, DialectCall, HttpPath]](), list[tuple[str, Operation, DialectCall, HttpPath]]()
     for operation in contract.operations:
         for call in operation.calls:
             inside.extend((call.dialect, operation, call, path) for path in call.http)
             across.extend((form_of.get(call.dialect, call.dialect), operation, call, path) for path in call.http)
     clashes = chain(
-        repeats(inside, lambda row: (row[0], *_route(row[3]))),
-        ((later, first) for later, first in repeats(across, lambda row: (row[0], *_route(row[3]))) if later[1] is not first[1]),
+        find_duplicates(inside, lambda row: (row[0], *_route(row[3]))),
+        ((later, first) for later, first in find_duplicates(across, lambda row: (row[0], *_route(row[3]))) if later[1] is not first[1]),
     )
     for (_, operation, call, path), (_, other, _, known) in clashes:
         text = f"{path.method} {path.path} of {operation.name} and {known.method} {known.path} of {other.name} are one route"
@@ -86,14 +86,14 @@ def capabilities(contract: Contract) -> Iterator[Problem]:
             yield Problem(operation.place, "A2A-C17", text, "name the capability as the agent's card does, in snake_case")
 
 
-def _calls(contract: Contract) -> Iterator[Call]:
+def _calls(contract: Contract) -> Iterator[DialectCall]:
     return chain.from_iterable(operation.calls for operation in contract.operations)
 
 
 # Names of types and members, which become names in Python.
 
 
-def names_clash(contract: Contract) -> Iterator[Problem]:
+def check_name_clashes(contract: Contract) -> Iterator[Problem]:
     """Two things of one dialect may not have one name in Python, nor names that only differ in capitals."""
     for dialect in dict.fromkeys(family.dialect for family in contract.families):
         yield from _modules([family for family in contract.families if family.dialect == dialect])
@@ -103,12 +103,12 @@ def names_clash(contract: Contract) -> Iterator[Problem]:
 
 
 def _modules(families: list[Family]) -> Iterator[Problem]:
-    for later, first in repeats(families, lambda family: family.module.casefold()):
+    for later, first in find_duplicates(families, lambda family: family.module.casefold()):
         yield Problem(Place(later.file), "A2A-C02", f"{later.file} and {first.file} become one module {first.module}", "rename one of the two files")
 
 
 def _types(types: list[NamedType]) -> Iterator[Problem]:
-    for later, first in repeats(types, lambda named: named.name.casefold()):
+    for later, first in find_duplicates(types, lambda named: named.name.casefold()):
         text = f"{later.name} and {first.name} of {first.place.file} become one name in Python or in its documentation"
         yield Problem(later.place, "A2A-C03", text, "rename one of the two types; all files of a dialect share their names")
     for named in types:
@@ -118,11 +118,11 @@ def _types(types: list[NamedType]) -> Iterator[Problem]:
 
 def _members(named: NamedType) -> Iterator[Problem]:
     if isinstance(named, Record):
-        for later, first in repeats(named.fields, _python_name):
+        for later, first in find_duplicates(named.fields, _python_name):
             text = f"members {later.wire} and {first.wire} of {named.name} both become {first.python} in Python"
             yield Problem(later.place, "A2A-C05", text, "rename one of the two, or write the older spelling into x-a2a-aliases of the other")
     if isinstance(named, Enumeration):
-        for value, known in repeats(named.values, _python_value):
+        for value, known in find_duplicates(named.values, _python_value):
             text = f"values {value.wire} and {known.wire} of {named.name} both become {known.python} in Python"
             yield Problem(named.place, "A2A-C06", text, "give them different names in x-enum-varnames")
 

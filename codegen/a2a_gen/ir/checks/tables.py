@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from a2a_gen.ir.checks.duplicates import repeats
-from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, FieldName, OneOf, Primitive, Record, Ref, Rule, Translation
+from a2a_gen.ir.checks.duplicates import find_duplicates
+from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, FieldName, OneOf, Primitive, Record, Ref, Translation, TranslationRule
 from a2a_gen.problems import Problem
 
 ANY_TYPE = "*"
@@ -16,7 +16,7 @@ _TO_UNION = frozenset({"branch", "flat"})
 def dialects(contract: Contract) -> Iterator[Problem]:
     """Dialects have names of their own, and name only each other; their words and wrappers exist."""
     known = [dialect.name for dialect in contract.dialects]
-    for later, _ in repeats(contract.dialects, lambda dialect: dialect.name):
+    for later, _ in find_duplicates(contract.dialects, lambda dialect: dialect.name):
         yield Problem(later.place, "A2A-C40", f"dialect {later.name} is there twice", "delete or rename one of the two")
     for dialect in contract.dialects:
         if dialect.form_of is not None and dialect.form_of not in known:
@@ -51,7 +51,7 @@ def _enums(contract: Contract, dialect: Dialect) -> Iterator[Problem]:
 def translations(contract: Contract) -> Iterator[Problem]:
     """Every type and member that a translation names exists."""
     for dialect in contract.dialects:
-        for later, first in repeats(dialect.translations, lambda each: (each.theirs, each.ours)):
+        for later, first in find_duplicates(dialect.translations, lambda each: (each.theirs, each.ours)):
             text = f"{later.theirs} to {later.ours} is there twice"
             yield Problem(later.place, "A2A-C45", text, f"join it with the one in line {first.place.line}")
         for translation in dialect.translations:
@@ -70,7 +70,7 @@ def _translation(contract: Contract, dialect: Dialect, translation: Translation)
             yield Problem(place, "A2A-C47", f"rule {rule.kind}: there is no {path} in {side}", "correct the member; dots lead through nested objects")
 
 
-def _members(contract: Contract, dialect: Dialect, translation: Translation, rule: Rule) -> Iterator[tuple[str, str]]:
+def _members(contract: Contract, dialect: Dialect, translation: Translation, rule: TranslationRule) -> Iterator[tuple[str, str]]:
     if rule.kind in _TO_UNION:
         branches = _branches(contract, dialect, translation.theirs)
         yield from ((f"{translation.theirs} of {dialect.name}", name) for name in rule.theirs if name not in branches)
@@ -92,7 +92,7 @@ def _branches(contract: Contract, dialect: Dialect, name: str) -> frozenset[str]
 def losses(contract: Contract) -> Iterator[Problem]:
     """Check that a loss names a type of its dialect, once per member and direction."""
     for dialect in contract.dialects:
-        for later, _ in repeats(dialect.lossy, lambda loss: (loss.type, loss.member, loss.direction)):
+        for later, _ in find_duplicates(dialect.lossy, lambda loss: (loss.type, loss.member, loss.direction)):
             yield Problem(later.place, "A2A-C48", f"the loss of {later.member} in {later.type} is there twice", "delete one of the two")
         for loss in dialect.lossy:
             if loss.type != ANY_TYPE and contract.type(dialect.name, loss.type) is None:
@@ -121,7 +121,7 @@ def _has_member(contract: Contract, dialect: str, name: str, path: str) -> bool:
 
 def hierarchy(contract: Contract) -> Iterator[Problem]:
     """Every error stands below one that was listed before it, and there is one root."""
-    for later, _ in repeats(contract.errors, lambda row: row.name.casefold()):
+    for later, _ in find_duplicates(contract.errors, lambda row: row.name.casefold()):
         yield Problem(later.place, "A2A-C20", f"error {later.name} is there twice", "delete or rename one of the two")
     before = {contract.error_root}
     for row in contract.errors:
@@ -141,7 +141,7 @@ def codes(contract: Contract) -> Iterator[Problem]:
             continue
         for column, shared in (("code", contract.shared_codes), ("reason", (None,))):
             own = [(row.columns[dialect][column], row) for row in rows if row.columns[dialect][column] not in shared]
-            for (value, later), (_, first) in repeats(own, lambda pair: repr(pair[0])):
+            for (value, later), (_, first) in find_duplicates(own, lambda pair: repr(pair[0])):
                 text = f"{later.name} and {first.name} have the {column} {value} in {dialect}"
                 cure = "give one of the two another" + (", or list it in shared_codes" if column == "code" else "")
                 yield Problem(later.place, "A2A-C23", text, cure)
@@ -154,7 +154,7 @@ def transitions(contract: Contract) -> Iterator[Problem]:
     """Every state can be reached from the first one, and every transition leads to a state."""
     table = contract.lifecycle
     names = {state.name for state in table.states}
-    for later, _ in repeats(table.states, lambda state: state.name):
+    for later, _ in find_duplicates(table.states, lambda state: state.name):
         yield Problem(later.place, "A2A-C30", f"state {later.name} is there twice", "delete or rename one of the two")
     for state in table.states:
         for follower in state.next:
@@ -165,7 +165,7 @@ def transitions(contract: Contract) -> Iterator[Problem]:
     if table.initial not in names:
         yield Problem(table.place, "A2A-C31", f"tasks begin in {table.initial}, which is no state", f"use one of {', '.join(sorted(names))}")
         return
-    reached = _reached(contract)
+    reached = _find_reachable(contract)
     for state in table.states:
         if state.name not in reached:
             yield Problem(
@@ -173,7 +173,7 @@ def transitions(contract: Contract) -> Iterator[Problem]:
             )
 
 
-def _reached(contract: Contract) -> set[FieldName]:
+def _find_reachable(contract: Contract) -> set[FieldName]:
     followers = {state.name: state.next for state in contract.states}
     reached, waiting = set[FieldName](), [contract.lifecycle.initial]
     while waiting:
