@@ -37,7 +37,7 @@ test: .venv/.installed $(PEERS) $(OTHERS:=/.installed) ## set everything up and 
 	$(BIN)/python tests/coverage_floor.py .venv/coverage.json
 	@for v in $(OTHERS); do echo "--- $$($$v/bin/python --version), the quick tests"; $$v/bin/python -m pytest -q -m 'not slow and not peer' tests/unit tests/contract || exit 1; done
 
-check: .venv/.installed ## lint, types, import directions, and that generated code is fresh
+check: .venv/.installed ## lint, types, import directions, and that generated code is up to date
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports

@@ -1,4 +1,4 @@
-"""How long the compatibility gate takes: two versions of a real contract, the whole command, and very many definitions."""
+"""Duration of the breaking-change check: two versions of a real contract, the whole command, and very many definitions."""
 
 from __future__ import annotations
 

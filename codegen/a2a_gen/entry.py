@@ -1,4 +1,4 @@
-"""The console script. A build that has nothing to do ends here, before anything heavy is imported."""
+"""Console script. A build with nothing to do returns here, before any heavy import."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from pathlib import Path
 
 from a2a_gen import __version__
 from a2a_gen.output import lock
-from a2a_gen.output import lock as fresh
 from a2a_gen.problems import GeneratorError
 from a2a_gen.source.documents import find_contract_files
 from a2a_gen.source.project import find_project
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is 0 fine, 1 findings, 2 wrong use or a bad schema, 3 no baseline."""
+    """Run one command. Exit codes: 0 success, 1 findings, 2 usage error or invalid schema, 3 missing baseline."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words in (["version"], ["--version"]):
-        print(f"a2a-gen {__version__}")  # noqa: T201 - this is its output
+        print(f"a2a-gen {__version__}")  # noqa: T201 - the output of the command
         return 0
     if words == ["build"] and _is_up_to_date():
         return 0
@@ -37,8 +36,8 @@ def _is_up_to_date() -> bool:
         old = lock.read_lock(project.root)
         if old is None:
             return False
-        # The files of an agent are those that its own file led to the last time; a new one is reached only from one that has changed.
+        # The inputs of an agent are those of its last build: a new file is only reachable through a changed one.
         files = (project.root / path for path in old.inputs) if project.kind == "agent" else find_contract_files(project.schema)
-        return fresh.is_up_to_date(old, project.options, project.root, files)
+        return lock.is_up_to_date(old, project.options, project.root, files)
     except (GeneratorError, OSError):
-        return False  # the command says what is wrong, in full
+        return False  # the command reports the problem

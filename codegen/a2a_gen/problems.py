@@ -1,11 +1,12 @@
-"""What can be wrong with a contract, as values: a problem has a place and a cure, and all of them are shown at once.
+"""Problems as values: each has a place and a cure, and a stage reports all of them at once.
 
-    GeneratorError            the root; exit code 2 unless said otherwise
-    ├── ContractError         the schemas or tables are wrong: carries every Problem found
-    ├── ProjectError          the project itself: no configuration, unwritable output, hand-edited files
+    GeneratorError            root; exit code 2 unless a subclass sets another
+    ├── ContractError         invalid schemas or tables; carries every Problem
+    ├── ProjectError          invalid project: no configuration, unwritable output, files edited by hand
+    │   └── BaselineError     (source.git) a baseline cannot be read; exit code 3
     └── MissingExtraError     a package of the extra ``build`` is not installed
 
-A rule never raises: it returns problems. Only the end of a stage raises, with all of them.
+A rule returns problems and never raises. Only the end of a stage raises, with all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TypeAlias
 
 
 class Level(StrEnum):
-    """How bad a problem is: an error stops the build, a warning is only shown."""
+    """Severity of a problem: an error stops the build, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -25,7 +26,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where in the contract: a file relative to its root, a line, and a JSON pointer."""
+    """A position in a file: path relative to the root, line, and JSON pointer."""
 
     file: str
     line: int = 0
@@ -38,12 +39,12 @@ class Place:
 
 
 Violation: TypeAlias = tuple[Place, str]
-"""What a rule finds: a place and what is wrong there; the rule itself knows the cure."""
+"""A place and a problem text; the rule adds the cure."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One thing that is wrong, where it is, and what to do about it."""
+    """One problem: its place, the rule that found it, and the cure."""
 
     place: Place
     rule: str
@@ -55,14 +56,24 @@ class Problem:
         return f"{self.place}: {self.level}: {self.text} [{self.rule}]\n    fix: {self.cure}"
 
 
+def has_errors(problems: Iterable[Problem]) -> bool:
+    """Return true if a problem is an error, not a warning."""
+    return any(problem.level is Level.ERROR for problem in problems)
+
+
+def pluralize(number: int, noun: str) -> str:
+    """Write a number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 class GeneratorError(Exception):
-    """Anything that ends a command with a message instead of a result."""
+    """An error that ends a command with a message."""
 
     exit_code = 2
 
 
 class ContractError(GeneratorError):
-    """The contract is wrong; carries every problem, in the order of files and lines."""
+    """The contract is invalid; carries every problem, sorted by file and line."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(problems))
@@ -70,7 +81,7 @@ class ContractError(GeneratorError):
 
 
 class ProjectError(GeneratorError):
-    """The project around the contract is wrong: what, and what to do."""
+    """The project around the contract is invalid; carries the problem and its cure."""
 
     def __init__(self, text: str, cure: str) -> None:
         self.text, self.cure = text, cure
@@ -81,4 +92,4 @@ class MissingExtraError(GeneratorError):
     """A package that only building needs is not installed."""
 
     def __init__(self, package: str) -> None:
-        super().__init__(f"{package} is needed to build and is not installed\n    fix: pip install 'a2a-gen[build]'")
+        super().__init__(f"{package}: not installed, but required to build\n    fix: pip install 'a2a-gen[build]'")

@@ -83,7 +83,7 @@ def examples() -> Iterator[tuple[Translated, str, object]]:
 def unexplained(translated: Translated, document: object) -> list[str]:
     """List what a translation drops without a line that says so."""
     return [
-        f"{difference.way}: {difference.first} → {difference.second}"
+        f"{difference.path}: {difference.first} → {difference.second}"
         for difference in translated.dropped(document)
         if not losses(translated, difference)
     ]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from contract.differences import GONE, Comparison, Difference
+from contract.differences import MISSING, DocumentComparison, Difference
 from contract.strategies import Documents
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
@@ -65,7 +65,7 @@ class Translated:
         before = settled(*self.source, document)
         after = self._there_and_back(before)
         dialect, name = self.source
-        found = Comparison(CONTRACT, dialect).differences(Ref(name), before, {} if after is None else after)
+        found = DocumentComparison(CONTRACT, dialect).find_differences(Ref(name), before, {} if after is None else after)
         dropped = [difference for difference in found if not self._is_no_loss(difference)]
         # What cannot be read back for want of a member is lost whole: the member is what counts.
         return dropped if after is not None else [each for each in dropped if losses(self, each)] or dropped
@@ -91,9 +91,9 @@ class Translated:
     def _is_no_loss(self, difference: Difference) -> bool:
         """Say whether a difference is another way to say the same, or the trace of another one."""
         dialect, _ = self.source
-        name, member = difference.way[-1]
+        name, member = difference.path[-1]
         record = CONTRACT.type(dialect, name)
-        if difference.first is GONE and isinstance(record, Record) and record.choice and member in record.choice.members:
+        if difference.first is MISSING and isinstance(record, Record) and record.choice and member in record.choice.members:
             return True  # the member that was there before is missing too
         marks = marks_of(self.dialect, self.direction)
         if is_empty(difference.first) and difference.steps & (marks.loose if is_empty(difference.second) else marks.made_up):
@@ -105,7 +105,7 @@ def is_empty(value: object) -> bool:
     """Say whether a value says no more than its absence, where one side of a translation must have the member."""
     if isinstance(value, dict):
         return all(map(is_empty, value.values()))
-    return value is GONE or not value or (isinstance(value, str) and (value == EPOCH or value in UNSPECIFIED))
+    return value is MISSING or not value or (isinstance(value, str) and (value == EPOCH or value in UNSPECIFIED))
 
 
 def _kinds(error: ValidationError) -> set[str]:

@@ -168,7 +168,7 @@ def test_it_is_called_in_four_ways(me: Stranger) -> None:
 
 
 def test_a_breaking_edit_is_noticed_everywhere(me: Stranger, tmp_path: Path) -> None:
-    """A member that gets another name is stale output, a finding of the gate, and after the build a mistake in the handler that mypy names."""
+    """A member that gets another name is stale output, a finding of a2a-gen diff, and after the build a mistake in the handler that mypy names."""
     schema = me.folder / "schema" / "greeting.json"
     before = schema.read_text()
     shutil.copytree(me.folder, tmp_path / "old")
@@ -225,7 +225,7 @@ def test_code_that_cannot_be_served_leaves_the_old_running(me: Stranger) -> None
         try:
             handlers.write_text(before.replace("class MyAgent", "clas MyAgent"))
             assert _in_time(lambda: "SyntaxError" in me.log)
-            assert _in_time(lambda: "goes on" in me.log)
+            assert _in_time(lambda: "keeps running" in me.log)
             assert greeting() == "Hello, Ada!"
             handlers.write_text(before.replace('"Hello"', '"Hi"'))
             assert _in_time(lambda: greeting() == "Hi, Ada!")

@@ -1,1 +1,1 @@
-"""The commands of ``a2a-gen``, one file each. ``group.py`` finds them; ``console.py`` is how they talk."""
+"""Commands of ``a2a-gen``, one module each. ``cli.py`` loads them; ``console.py`` formats their output."""

@@ -12,19 +12,19 @@ from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
 Examples:
-  a2a-gen build            write what has changed, and nothing else
-  a2a-gen build --check    write nothing; exit 1 if something would be written
+  a2a-gen build            write changed files only
+  a2a-gen build --check    write nothing; exit 1 if a file would change
   a2a-gen build --force    overwrite generated files that were edited by hand"""
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited by hand.")
 def command(only_check: bool, force: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Generate the package from the schemas.
 
-    Reads the contract named in [tool.a2a-gen] of pyproject.toml, in this folder or one above it. Files that stay the same are not touched.
-    On any problem nothing is written at all.
+    Reads the contract named in [tool.a2a-gen] of pyproject.toml, or the agent of a2a.toml, in this folder or above it. Unchanged files are not
+    touched. On any error nothing is written.
     """
     project = find_project(Path.cwd())
     if only_check:

@@ -8,47 +8,43 @@ import click
 
 from a2a_gen import pipeline
 from a2a_gen.commands import console, diff
-from a2a_gen.diff import run as ignore
 from a2a_gen.diff.formats import FORMATS
-from a2a_gen.diff.run import CompareRequest, check_compatibility, should_fail
+from a2a_gen.diff.run import IGNORE_FILE, CompareRequest, check_compatibility, should_fail
 from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
 Examples:
-  a2a-gen check            what CI runs
+  a2a-gen check                          for CI: stale output and lint rules
   a2a-gen check && git push
-  a2a-gen check --against origin/main    the gate: stale output, rules and compatibility in one exit code"""
+  a2a-gen check --against origin/main    also report breaking changes, in the same exit code"""
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--against", "baselines", multiple=True, metavar="REF|DIR|LOCK", help="Also compare the contract with this: what a2a-gen diff does.")
-@click.option("--profile", type=click.Choice(diff.PROFILES), default=None, help="Who counts in the comparison.")
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="How to show the comparison.")
-@click.option(
-    "--fail-on", type=click.Choice(diff.FAIL_ON), default=None, help="The mildest finding of the comparison that ends with 1.  [default: error]"
-)
+@click.option("--against", "baselines", multiple=True, metavar="REF|DIR|LOCK", help="Baseline of a breaking-change check; repeatable.")
+@click.option("--profile", type=click.Choice(diff.PROFILES), default=None, help=diff.PROFILE_HELP)
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="Output format of --against.")
+@click.option("--fail-on", type=click.Choice(diff.FAIL_ON), default=None, help=diff.FAIL_ON_HELP)
 def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on: str | None) -> None:
-    """Say whether the output is fresh and the schemas are in order, and with --against whether they still keep what was promised.
+    """Check that generated code is up to date and the schemas pass all rules.
 
-    Without --against, the baselines under [compat] in a2a.toml count, if it names some.
+    Generates everything in memory, compares it with the files on disk, and prints a unified diff of stale, edited and unknown files. Warnings of the
+    rules do not fail the check. Writes nothing. Exits with 1 on any finding.
 
-    Generates everything anew, compares it with what is on disk to the byte, and prints a unified diff: stale files, files that were edited by hand,
-    files that nobody generates. Warnings of the rules are shown and do no harm. Writes nothing. Exits with 1 on any finding.
+    With --against, or with baselines under [compat] in a2a.toml, also reports breaking changes of the contract.
     """
     project = find_project(Path.cwd())
     drift, warnings = pipeline.compute_drift(project)
     console.show_problems(warnings)
     console.show_diff(drift.render_diff())
-    for path, why in drift.describe():
-        click.echo(f"{path}: {why}", err=True)
+    for path, reason in drift.describe():
+        click.echo(f"{path}: {reason}", err=True)
     if drift:
-        click.echo("the output is not what the schemas say\n    fix: a2a-gen build, and commit what it writes", err=True)
+        click.echo("generated code: not up to date\n    fix: run a2a-gen build, and commit the result", err=True)
     is_broken = False
     compat = project.compat
-    if asked := baselines or compat.baselines:
-        outcome = check_compatibility(
-            CompareRequest(asked, diff.find_schema_folder(), profile=profile or compat.profile, ignore_file=project.root / ignore.IGNORE_FILE)
-        )
+    if baselines := baselines or compat.baselines:
+        request = CompareRequest(baselines, diff.find_schema_folder(), profile=profile or compat.profile, ignore_file=project.root / IGNORE_FILE)
+        outcome = check_compatibility(request)
         diff.show_outcome(outcome, form)
         is_broken = should_fail(outcome.report, fail_on or compat.fail_on)
     raise SystemExit(bool(drift) or is_broken)

@@ -1,7 +1,7 @@
-"""``a2a-gen`` itself: which commands there are, and that each is loaded only when it is named.
+"""Command group of ``a2a-gen``: the table of commands, each loaded on first use.
 
-Our own stand in the table below. Other distributions add theirs (``serve``, ``worker``, …) under the entry-point group ``a2a_gen.commands``: a name
-and a click command; what they need is imported only when they run.
+Other distributions add commands (``serve``, ``worker``, …) under the entry-point group ``a2a_gen.commands``: a name and a click command, imported
+only when it runs.
 """
 
 from __future__ import annotations
@@ -20,33 +20,34 @@ from a2a_gen.problems import MissingExtraError
 ENTRY_POINTS = "a2a_gen.commands"
 OWN_COMMANDS = {
     "build": "Generate the package from the schemas.",
-    "check": "Say whether the output is fresh and the schemas are in order.",
-    "client": "Make a typed client for an agent that runs somewhere else.",
+    "check": "Check that generated code is up to date and the schemas pass all rules.",
+    "client": "Generate a typed client for a remote agent.",
     "completion": "Print the completion script of a shell.",
-    "diff": "Say what a change of schemas does to those who rely on them.",
-    "dev": "Serve the agent of this project while you work on it.",
-    "init": "Start the project of an agent.",
-    "ir": "Show what the generator understood, as JSON on stdout.",
-    "lint": "Check the schemas and tables against the rules.",
-    "version": "Show the version.",
+    "diff": "Report breaking changes between two contracts.",
+    "dev": "Serve this project's agent with auto-reload.",
+    "init": "Create a new agent project.",
+    "ir": "Print the intermediate representation as JSON.",
+    "lint": "Check schemas and tables against the lint rules.",
+    "version": "Print the version.",
 }
 EXTRA_PACKAGES = {"datamodel_code_generator": "datamodel-code-generator", "jinja2": "jinja2", "jsonschema_rs": "jsonschema-rs", "ruff": "ruff"}
 EXAMPLES = """\b
 Examples:
-  a2a-gen build            write what has changed
-  a2a-gen check            for CI: 0 when all is well, 1 when something is stale
-  a2a-gen build --help     more about one command
+  a2a-gen init hello       create an agent project
+  a2a-gen build            generate its package
+  a2a-gen check            for CI: exit 1 if generated code is stale
+  a2a-gen build --help     help of one command
 
 \b
-Exit codes: 0 fine, 1 findings or stale output, 2 wrong use or a bad schema,
-3 the baseline to compare with is not there."""
+Exit codes: 0 success, 1 findings or stale output, 2 usage error or invalid
+schema, 3 missing baseline."""
 
 
 class CommandGroup(click.Group):
-    """A group that knows its commands by name and loads them late."""
+    """A group that lists commands from a table and loads them on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name every command, our own and those of other distributions."""
+        """List all commands, including those of other distributions."""
         del ctx
         return sorted({*OWN_COMMANDS, *_find_other_commands()})
 
@@ -59,7 +60,7 @@ class CommandGroup(click.Group):
         else:
             return super().get_command(ctx, cmd_name)
         if not isinstance(command, click.Command):
-            raise click.ClickException(f"{cmd_name} is registered under {ENTRY_POINTS} but is no click command")
+            raise click.ClickException(f"{cmd_name}: the entry point in {ENTRY_POINTS} is not a click command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -79,7 +80,7 @@ def _load_own(name: str) -> object:
 
 
 def _build_placeholder(name: str, error: MissingExtraError) -> click.Command:
-    """Stand in for a command whose tools are not installed: it has help, and says what to install when it is run."""
+    """Build a command for one whose packages are not installed: it has help, and raises the error when run."""
 
     def refuse(args: tuple[str, ...]) -> None:
         del args
@@ -90,7 +91,7 @@ def _build_placeholder(name: str, error: MissingExtraError) -> click.Command:
 
 
 def _describe(point: EntryPoint) -> str:
-    """Read the first sentence about a command of another distribution from its source: importing it may take long, or fail."""
+    """Read the first docstring line of a command from its source; an import may be slow or fail."""
     try:
         found = find_spec(point.module)
         source = ast.parse(Path(found.origin).read_text(encoding="utf-8")) if found and found.origin else ast.Module([], [])

@@ -19,5 +19,5 @@ def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script of a shell."""
     completion = get_completion_class(shell)
     if completion is None:
-        raise click.UsageError(f"no completion for {shell}", ctx)
+        raise click.UsageError(f"{shell}: no completion available", ctx)
     click.echo(completion(ctx.find_root().command, {}, "a2a-gen", "_A2A_GEN_COMPLETE").source())

@@ -13,42 +13,43 @@ from a2a_gen.source.project import explain_invalid_package
 
 EXAMPLES = """\b
 Examples:
-  a2a-gen init hello                              the smallest agent with a typed skill
-  a2a-gen init my-reports --template report       three skills: plain, streaming, and one that asks
-  a2a-gen init my-modules --template apcore       skills that are apcore modules (pip install apcore)
+  a2a-gen init hello                              smallest agent with a typed skill
+  a2a-gen init my-reports --template report       three skills: unary, streaming, and one that asks the caller
+  a2a-gen init my-modules --template apcore       skills from apcore modules (pip install apcore)
   cd hello && a2a-gen build && a2a-gen serve"""
 
 STARTERS = Path(__file__).parents[1] / "starters"
+TEMPLATES = sorted(each.name for each in STARTERS.iterdir() if (each / "a2a.toml.in").is_file())
 _SUFFIX = ".in"
 _IMPORT = re.compile(r"^(from \w+\.contract import )(.+)$", re.MULTILINE)
-"""What a linter wants in the order of the alphabet, whatever the project is called."""
+"""Imports to sort again after names were replaced."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("name")
-@click.option("--template", type=click.Choice(sorted(each.name for each in STARTERS.iterdir() if (each / "a2a.toml.in").is_file())), default="hello")
+@click.option("--template", type=click.Choice(TEMPLATES), default="hello", show_default=True, help="Template of the project.")
 def command(name: str, template: str) -> None:
-    """Start the project of an agent in a new folder.
+    """Create a new agent project.
 
-    NAME may be a path; its last part names the folder, the agent and the package, in small letters, digits and hyphens. There must be nothing in that
-    folder yet.
+    NAME may be a path; its last part is the name of the folder, the agent and the package, in lowercase letters, digits and hyphens. The folder must
+    be empty or missing.
     """
     folder = Path(name)
     if not _NAME.fullmatch(folder.name):
-        raise click.BadParameter(f"{folder.name!r} is no name for an agent: use small letters, digits and hyphens", param_hint="NAME")
+        raise click.BadParameter(f"{folder.name!r} is not an agent name; use lowercase letters, digits and hyphens", param_hint="NAME")
     if why := explain_invalid_package(folder.name.replace("-", "_")):
-        raise click.BadParameter(f"{folder.name!r} is no name for an agent, because its package would be called so too: {why}", param_hint="NAME")
+        raise click.BadParameter(f"{folder.name!r} is not an agent name, since its package gets the same name: {why}", param_hint="NAME")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ProjectError(f"{folder} is there already and not empty", "choose another name, or an empty folder")
+        raise ProjectError(f"{folder}: already exists and is not empty", "choose another name, or an empty folder")
     for path, text in render_project(folder.name, template):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    click.echo(f"{folder}: an agent to start from. Next:\n\n    cd {folder}\n    a2a-gen build\n    a2a-gen serve")
+    click.echo(f"{folder}: project created. Next steps:\n\n    cd {folder}\n    a2a-gen build\n    a2a-gen serve")
 
 
 def render_project(name: str, template: str) -> Iterator[tuple[str, str]]:
-    """Give the files of a project of some name, by their paths."""
+    """Yield the files of a new project, by path."""
     words = _build_replacements(f"{template}-agent", name)
     home = STARTERS / template
     for file in sorted(each for each in home.rglob(f"*{_SUFFIX}") if each.is_file()):

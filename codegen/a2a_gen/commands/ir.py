@@ -14,21 +14,22 @@ from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
 Examples:
-  a2a-gen ir                       the whole contract
-  a2a-gen ir --family v1_0/task    the types of one schema file"""
+  a2a-gen ir                       whole contract
+  a2a-gen ir --family v1_0/task    types of one schema file"""
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--family", metavar="DIALECT/FILE", help="Show one schema file only.")
+@click.option("--family", metavar="DIALECT/FILE", help="Schema file to print.  [default: all]")
 def command(family: str | None) -> None:
-    """Show what the generator understood, as JSON on stdout.
+    """Print the intermediate representation as JSON.
 
-    This is the intermediate form: everything that templates and rules see, with every name and type decided. Of an agent, its skills and their types.
+    The intermediate representation is the input of templates and rules, with every name and type resolved: the contract, or the skills of an agent
+    with their types.
     """
     project = find_project(Path.cwd())
     if project.kind == "agent":
         if family is not None:
-            raise click.BadParameter("an agent has no such files; leave it out to see all of it", param_hint="--family")
+            raise click.BadParameter("an agent has no schema families; omit the option", param_hint="--family")
         click.echo(show_agent.to_json(agent.read_agent(project).agent), nl=False)
         return
     contract = pipeline.load(project).contract
@@ -37,5 +38,5 @@ def command(family: str | None) -> None:
         return
     found = {each.file.removesuffix(".json"): each for each in contract.families}
     if family not in found:
-        raise click.BadParameter(f"there is no {family}; there is {', '.join(found)}", param_hint="--family")
+        raise click.BadParameter(f"{family!r} does not exist; choose one of {', '.join(found)}", param_hint="--family")
     click.echo(dump.to_json(found[family]), nl=False)

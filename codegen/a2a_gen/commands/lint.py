@@ -8,21 +8,22 @@ import click
 
 from a2a_gen import pipeline
 from a2a_gen.commands import console
-from a2a_gen.problems import Level
+from a2a_gen.problems import has_errors
 from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
 Examples:
-  a2a-gen lint             every problem at once, with its place and its cure"""
+  a2a-gen lint             report every problem with its place and cure
+  a2a-gen lint && a2a-gen build"""
 
 
 @click.command(epilog=EXAMPLES)
 def command() -> None:
-    """Check the schemas and tables against the rules.
+    """Check schemas and tables against the lint rules.
 
-    A rule is about what would go wrong silently: a keyword that the generated code cannot keep, two names that become one in Python. Exits with 1
-    when an error is found; warnings are only shown.
+    A lint rule finds what would fail silently: a keyword that generated code cannot enforce, two names that become one in Python. Exits with 1 on an
+    error; warnings are only printed.
     """
     problems = pipeline.find_problems(find_project(Path.cwd()))
     console.show_problems(problems)
-    raise SystemExit(any(problem.level is Level.ERROR for problem in problems))
+    raise SystemExit(has_errors(problems))

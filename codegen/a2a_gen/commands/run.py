@@ -1,9 +1,9 @@
-"""Running one command, and the one way in which all of them, of ours and of other distributions, say that they cannot.
+"""Runs one command and converts its errors to messages and exit codes, for our commands and those of other distributions.
 
-0   fine
-1   findings: stale output, broken promises, nothing of what was asked for; of serve, that it could not start or broke down
-2   wrong use, or something there that cannot be used: a schema, a setting, a file
-3   the baseline to compare with is not there
+0   success
+1   findings: stale output, breaking changes, no result; for serve, a failure to start or a crash
+2   usage error, or an invalid input: a schema, a setting, a file
+3   the baseline to compare with is missing
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _INTERRUPTED = 130
 
 
 def run_command(words: Sequence[str]) -> int:
-    """Run a command, and give its exit code."""
+    """Run a command and return its exit code."""
     try:
-        done: object = cli.cli.main(words, prog_name="a2a-gen", standalone_mode=False)
+        result: object = cli.cli.main(words, prog_name="a2a-gen", standalone_mode=False)
     except GeneratorError as error:
         console.show_error(error)
         return error.exit_code
@@ -34,7 +34,7 @@ def run_command(words: Sequence[str]) -> int:
         if error.filename is None:
             raise
         reason = (error.strerror or type(error).__name__).lower()
-        wrong = ProjectError(f"{error.filename} cannot be read or written: {reason}", "move what stands in the way, or name another place")
-        console.show_error(wrong)
-        return wrong.exit_code
-    return done if isinstance(done, int) else 0
+        failure = ProjectError(f"{error.filename}: cannot be read or written: {reason}", "correct the path or its permissions")
+        console.show_error(failure)
+        return failure.exit_code
+    return result if isinstance(result, int) else 0

@@ -6,8 +6,12 @@ import click
 
 from a2a_gen import __version__
 
+EXAMPLES = """\b
+Examples:
+  a2a-gen version"""
 
-@click.command()
+
+@click.command(epilog=EXAMPLES)
 def command() -> None:
-    """Show the version."""
+    """Print the version."""
     click.echo(f"a2a-gen {__version__}")

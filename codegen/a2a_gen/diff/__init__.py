@@ -1,25 +1,24 @@
-"""What a change of a contract does to those who rely on it.
+"""Breaking-change check: compares two versions of a contract, the base and the revision.
 
 A schema is a set of JSON values, and two schemas are compared as sets, never as texts:
 
-    tree ──► node ──► shape ──► comparison ──► finding ──► report
-    files    what     its       pairs of       a change    verdict, and
-    by ref   must     values    nodes, each    with its    any form of
-             hold     by kind   looked at once level       output
-                                                 ▲
-                                     witness ────┘  a document that one side takes and the other refuses
+    schema tree ──► schema node ──► value set ──► comparison ──► finding ──► report
+    files and       conjunction     alternatives  pairs of       change      verdict, in
+    references      of schemas      by kind       nodes, each    with its    any output
+                                                  expanded once  level       format
+                                                      ▲
+                                          witness ────┘  a document that one side accepts and the other rejects
 
-*Tree*: one side of a comparison, from a folder, a commit or a card. *Node*: the places whose schemas a value must satisfy all at once, so that
-``$ref``, siblings of ``$ref`` and ``allOf`` are one thing, the conjunction. *Shape*: the alternatives of a node by kind of value (null, boolean,
-number, string, array, object); ``anyOf`` and ``oneOf`` are spread over them, so the spellings of null are one thing too, a constant is an
-enumeration of one, and vacuous keywords, order and annotations are gone. *Comparison*: a graph of pairs of nodes; a pair yields what differs
-right there and the pairs below it, and is looked at once, so recursion ends by itself. Two definitions that say the same are told by a walk over
-their texts before anything else.
+*Schema tree*: the files of one side, from a folder, a commit or a card. *Schema node*: the schemas that a value must satisfy all at once, so
+``$ref``, the keywords beside it and ``allOf`` become one conjunction. *Value set*: the alternatives of a node by kind of value (null, boolean,
+number, string, array, object). ``anyOf`` and ``oneOf`` are expanded into them, so every spelling of null is the same, a constant is an enumeration
+of one value, and vacuous keywords, order and annotations have no effect. *Comparison*: a graph of node pairs. A pair yields its own changes and the
+pairs below it, and is expanded once, so recursive schemas terminate. Definitions with equal content are detected first, by a walk over their texts.
 
-A *rule* names one kind of change, with a level for whoever is concerned: the schema is **read** by the agent (a request, a skill's input, stored
-state), is **written** by it (a response, an event, a card, a skill's output), or is the **source** of generated Python. What is read must not
-narrow, what is written must not widen. A finding for a definition that is used both ways takes the worse. A *witness* is looked for whenever
-reading or writing suffers, confirmed by a validator, and shown; if there is none, the finding says so.
+A *rule* stands for one kind of change. It has a level for each usage: the schema is **read** by the agent (requests, skill inputs, stored state),
+**written** by it (responses, events, cards, skill outputs), or the **source** of generated Python. Read schemas must not narrow, written schemas
+must not widen. A definition with both usages gets the higher level. A *witness* is searched for whenever reading or writing breaks, and confirmed
+by a validator; a finding without one says so.
 
-One thing is softer than sets: a sender writes only members that its schema names. So a member may be added to an open object without harm.
+One exception to sets: a sender writes only members that its schema names. So adding a member to an open object is not a break.
 """

@@ -1,6 +1,6 @@
-"""What an agent offers, read from a card of any dialect or from its ``a2a.toml``: skills, surfaces, modes, security and capabilities.
+"""Description of an agent, read from a card of any dialect or from its ``a2a.toml``.
 
-A card is read by the members that it has, not by its version: names that dialects spell in their own way are listed beside each other.
+A card is read by the members that it has, not by its version: the spellings of all dialects are tried in order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from a2a_gen.source.json_text import Json, escape_key
 
 @dataclass(frozen=True, slots=True)
 class SkillDescription:
-    """One skill: what it is, the media types it takes and gives, where its schemas are, and whether its output comes in chunks."""
+    """One skill: media types, schema addresses by use, and whether it streams."""
 
     id: str
     location: Location
@@ -31,7 +31,7 @@ class SkillDescription:
 
 @dataclass(frozen=True, slots=True)
 class AgentDescription:
-    """An agent as its callers see it."""
+    """The parts of an agent that its clients depend on."""
 
     file: str
     version: str
@@ -44,12 +44,12 @@ class AgentDescription:
 
     @property
     def has_schemas(self) -> bool:
-        """Whether any skill says what it takes or gives as a schema."""
+        """True if any skill has a schema."""
         return any(skill.schemas for skill in self.skills.values())
 
 
 def agent_from_card(file: str, card: dict[str, Json]) -> AgentDescription:
-    """Read a card."""
+    """Read an agent card."""
     modes = (
         _as_strings(_get_first(card, "defaultInputModes", "default_input_modes")),
         _as_strings(_get_first(card, "defaultOutputModes", "default_output_modes")),
@@ -122,9 +122,9 @@ def agent_from_project(file: str, table: dict[str, Json]) -> AgentDescription:
 
 
 def _parse_project_skill(file: str, identity: str, skill: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]) -> SkillDescription:
-    schemas = {word: str(skill[word]) for word in ("input", "output") if isinstance(skill.get(word), str)}
+    schemas = {use: str(skill[use]) for use in ("input", "output") if isinstance(skill.get(use), str)}
     schemas |= {f"reply to {name}": str(each) for name, each in _as_object(skill.get("asks")).items()}
-    kinds = {word: ("application/json",) if word in schemas else () for word in ("input", "output")}
+    kinds = {use: ("application/json",) if use in schemas else () for use in ("input", "output")}
     return SkillDescription(
         identity,
         (file, f"/skills/{escape_key(identity)}"),
@@ -143,7 +143,7 @@ def _get_first(members: dict[str, Json], *names: str) -> Json:
 
 
 def _normalize_capability(name: str) -> str:
-    """Spell a capability as no dialect does, so that all spellings are one."""
+    """Convert a capability name to one spelling for all dialects."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).lower()
     return words.replace("agent card", "card")
 

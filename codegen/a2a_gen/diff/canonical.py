@@ -1,4 +1,4 @@
-"""When two JSON values are the same."""
+"""Equality of JSON values, by canonical text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from a2a_gen.source.json_text import Json
 
 
 def to_key(value: Json) -> str:
-    """Name a JSON value: two have one name exactly if JSON Schema takes them for equal (1 is 1.0, and not true)."""
+    """Return a text that is equal for two JSON values exactly if JSON Schema treats them as equal (1 equals 1.0, not true)."""
     return json.dumps(_normalize(value), sort_keys=True, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""What a comparison yields: changes at places, and the pairs of nodes below."""
+"""Changes, pairs of nodes, and the context in which a rule runs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from a2a_gen.source.json_text import Json, escape_key
 
 TextArguments: TypeAlias = Mapping[str, str]
 Step: TypeAlias = tuple[str, str | int]
-"""How one gets from a value to one inside it: ``("member", name)``, ``("any member", "")``, ``("item", index)`` or ``("name", "")``."""
+"""The step from a value to one inside it: ``("member", name)``, ``("any member", "")``, ``("item", index)`` or ``("name", "")``."""
 
 NOWHERE: Location = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
 class NodePair:
-    """Two nodes to compare, and where each is used."""
+    """Two nodes to compare, with the locations that use them."""
 
     old: SchemaNode
     new: SchemaNode
@@ -31,7 +31,7 @@ class NodePair:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """Which values show a change, and not another one at the same place: of an alternative, without or having a member, of some kinds."""
+    """Values that show a change: of one alternative, with or without a member, or of some kinds."""
 
     alternative: Alternative | None = None
     missing_members: tuple[str, str] = ("", "")
@@ -40,12 +40,12 @@ class Focus:
     kinds: frozenset[str] = frozenset()
 
     def can_show(self, value: Json, accepting_side: int) -> bool:
-        """Tell whether a value that the old side (0) or the new one (1) takes can show the change."""
+        """Return true if a value can show the change; ``accepting_side`` is 0 for the base and 1 for the revision."""
         if self.value and canonical.to_key(value) != self.value:
             return False
-        wanted, unwanted = self.present_members[accepting_side], self.missing_members[accepting_side]
-        if unwanted or wanted:
-            return isinstance(value, dict) and unwanted not in value and (not wanted or wanted in value)
+        present, missing = self.present_members[accepting_side], self.missing_members[accepting_side]
+        if missing or present:
+            return isinstance(value, dict) and missing not in value and (not present or present in value)
         return not self.kinds or get_kind(value) in self.kinds
 
 
@@ -54,7 +54,7 @@ ANY_VALUE = Focus()
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """One rule that applies at one place; ``levels`` where they differ from the rule's."""
+    """One rule applied at one location."""
 
     rule: ChangeRule
     old: Location
@@ -66,23 +66,23 @@ class SchemaChange:
 
     @property
     def levels(self) -> ChangeLevels:
-        """How bad it is, for each of the three."""
+        """The levels of the rule unless overridden."""
         return self.level_override or self.rule.levels
 
     @property
     def effect(self) -> Effect:
-        """What it does to the set of documents."""
+        """The effect on the set of valid documents."""
         return self.rule.effect
 
     @property
     def text(self) -> str:
-        """Tell it in words."""
+        """The message of the rule with its arguments."""
         return self.rule.message.format(**dict(self.arguments))
 
 
 @dataclass(frozen=True, slots=True)
 class ChildPair:
-    """A pair below another: the step that leads there, and the alternatives of the outer pair through which it goes."""
+    """A pair below another one: the step that leads to it, and the alternatives of the outer pair that it belongs to."""
 
     pair: NodePair
     step: Step
@@ -95,7 +95,7 @@ ComparisonItem: TypeAlias = SchemaChange | ChildPair
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """Two alternatives of one kind, side by side, in their trees."""
+    """Two alternatives of one kind in their schema trees, as a rule sees them."""
 
     trees: tuple[SchemaTree, SchemaTree]
     pair: NodePair
@@ -103,20 +103,30 @@ class RuleContext:
     new: Alternative
     is_same: Callable[[SchemaLocation, SchemaLocation], bool]
 
+    @property
+    def nodes(self) -> tuple[SchemaNode, SchemaNode]:
+        """The nodes of the base and of the revision."""
+        return self.old.node, self.new.node
+
+    @property
+    def sides(self) -> tuple[tuple[SchemaTree, SchemaNode], tuple[SchemaTree, SchemaNode]]:
+        """The tree and node of the base and of the revision."""
+        return (self.trees[0], self.old.node), (self.trees[1], self.new.node)
+
     def build_change(
         self, rule: ChangeRule, *below: str, levels: ChangeLevels | None = None, focus: Focus = ANY_VALUE, **arguments: str
     ) -> SchemaChange:
-        """Say that a rule applies here, or at a keyword further down."""
-        old, new = (find_location(atom.node, *below, default=at) for atom, at in self._iter_ends())
+        """Create a change at these alternatives, or at a keyword below them."""
+        old, new = (find_location(alternative.node, *below, default=location) for alternative, location in self._iter_ends())
         return SchemaChange(rule, old, new, tuple(sorted(arguments.items())), self.pair, focus, levels)
 
     def build_child(self, old: SchemaNode, new: SchemaNode, step: Step, *below: str) -> ChildPair:
-        """Name a pair further down."""
-        ends = [find_location(atom.node, *below, default=at) for atom, at in self._iter_ends()]
+        """Create a pair below these alternatives."""
+        ends = [find_location(alternative.node, *below, default=location) for alternative, location in self._iter_ends()]
         return ChildPair(NodePair(old, new, *ends), step, self.old, self.new)
 
     def build_nodes(self, old: list[SchemaLocation], new: list[SchemaLocation]) -> tuple[SchemaNode, SchemaNode]:
-        """Gather nodes of both trees."""
+        """Build one node in each tree."""
         return build_node(self.trees[0], old), build_node(self.trees[1], new)
 
     def _iter_ends(self) -> Iterator[tuple[Alternative, Location]]:
@@ -125,16 +135,16 @@ class RuleContext:
 
 
 def find_location(node: SchemaNode, *below: str, default: Location) -> Location:
-    """Find where a node says something; a schema that says it wins over one that does not, and the outermost wins over the rest."""
-    best, depth = None, -1
-    for spot in node.schemas:
-        data, found = spot.data, 0
+    """Find the schema of a node that has the given keywords; an outer schema wins over an inner one."""
+    best, best_depth = None, -1
+    for schema in node.schemas:
+        data, depth = schema.data, 0
         for step in below:
             if not isinstance(data, dict) or step not in data:
                 break
-            data, found = data[step], found + 1
-        if found > depth:
-            best, depth = spot, found
-    if best is None or depth <= 0:
+            data, depth = data[step], depth + 1
+        if depth > best_depth:
+            best, best_depth = schema, depth
+    if best is None or best_depth <= 0:
         return (default[0], "".join([default[1], *(f"/{escape_key(step)}" for step in below[:1])])) if below else default
     return best.file, "".join([best.pointer, *(f"/{escape_key(step)}" for step in below)])

@@ -1,7 +1,7 @@
-"""The comparison: a graph of pairs of nodes, each looked at once.
+"""Comparison: a graph of node pairs, each expanded once.
 
-``expand`` says what differs at a pair itself and which pairs are below it; nothing here recurses. What a change does further up follows from walking
-the graph, which is also how alternatives of a union are tried against each other.
+``SchemaEquality`` skips equal schemas by a walk over their texts, since most of two versions is equal. ``SchemaComparison.expand`` returns the
+changes of a pair and the pairs below it, without recursion. ``has_effect`` walks the graph to test the alternatives of a union against each other.
 """
 
 from __future__ import annotations
@@ -26,39 +26,37 @@ from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, is_
 from a2a_gen.diff.value_set import Alternative, ComparisonTooLargeError, ValueSet, build_value_set
 from a2a_gen.source.json_text import Json
 
-# Which definitions say the same, found by walking both texts side by side before anything is spread out: most of two versions is equal.
+MAX_PAIRS = 100_000
+_MAX_TRIAL_PAIRS = 200
 
-# Say nothing about values, and yet rules look at them.
+# Annotations that rules compare although they do not constrain values.
 _COMPARED_ANNOTATIONS = frozenset({"default", "deprecated", "discriminator"})
 _UNORDERED_KEYWORDS = frozenset({"required", "enum", "type"})
 
 
 class SchemaEquality:
-    """What is known about pairs of schemas; two that refer to each other's like are the same unless something else differs."""
+    """Cached equality of schemas; two recursive schemas are equal unless some other part differs."""
 
     def __init__(self, old: SchemaTree, new: SchemaTree) -> None:
         self._trees = (old, new)
         self._known: dict[tuple[SchemaLocation, SchemaLocation], bool] = {}
 
     def is_same(self, old: SchemaLocation, new: SchemaLocation) -> bool:
-        """Tell whether two schemas say the same; False only means that they must be compared."""
+        """Return true if two schemas have equal content; false only means that they must be compared."""
         if (old, new) in self._known:
             return self._known[old, new]
         assumed: set[tuple[SchemaLocation, SchemaLocation]] = {(old, new)}
-        waiting = [(old, new)]
-        while waiting:
-            left, right = waiting.pop()
-            pairs: list[tuple[SchemaLocation, SchemaLocation]] = []
-            if not self._is_equal_at(left, right, pairs):
+        pending = [(old, new)]
+        while pending:
+            left, right = pending.pop()
+            references: list[tuple[SchemaLocation, SchemaLocation]] = []
+            if not self._is_equal_at(left, right, references) or any(self._known.get(pair) is False for pair in references):
                 self._known[old, new] = False
                 return False
-            for pair in pairs:
-                if self._known.get(pair) is False:
-                    self._known[old, new] = False
-                    return False
+            for pair in references:
                 if pair not in assumed and pair not in self._known:
                     assumed.add(pair)
-                    waiting.append(pair)
+                    pending.append(pair)
         self._known.update(dict.fromkeys(assumed, True))
         return True
 
@@ -66,7 +64,7 @@ class SchemaEquality:
         try:
             return self._is_equal_json(left.data, right.data, (left, right), pairs)
         except RecursionError:
-            return False  # what is nested so deeply is compared step by step
+            return False  # deeply nested schemas are compared step by step
 
     def _is_equal_json(
         self,
@@ -80,7 +78,7 @@ class SchemaEquality:
             names = [each if under else _select_compared_keywords(each) for each in (old, new)]
             if names[0].keys() != names[1].keys():
                 return False
-            return all(self._is_equal_member(word, old[word], new[word], schemas, pairs, under) for word in names[0])
+            return all(self._is_equal_member(keyword, old[keyword], new[keyword], schemas, pairs, under) for keyword in names[0])
         if isinstance(old, list) and isinstance(new, list):
             if under in _UNORDERED_KEYWORDS:
                 return len(old) == len(new) and sorted(map(repr, old)) == sorted(map(repr, new))
@@ -89,31 +87,28 @@ class SchemaEquality:
 
     def _is_equal_member(
         self,
-        word: str,
+        keyword: str,
         old: Json,
         new: Json,
         schemas: tuple[SchemaLocation, SchemaLocation],
         pairs: list[tuple[SchemaLocation, SchemaLocation]],
         under: str,
     ) -> bool:
-        if word == "$ref" and not under and isinstance(old, str) and isinstance(new, str):
+        if keyword == "$ref" and not under and isinstance(old, str) and isinstance(new, str):
             left, right = self._trees[0].resolve(schemas[0], old), self._trees[1].resolve(schemas[1], new)
             if left is None or right is None:
                 return left is right and old == new
             pairs.append((left, right))
             return True
-        if word in {"const", "default", "discriminator"} or word.startswith("x-"):
+        if keyword in {"const", "default", "discriminator"} or keyword.startswith("x-"):
             return type(old) is type(new) and old == new
-        plain = under or word not in {"properties", "patternProperties", "dependentSchemas", "enum", "required", "type"}
-        return self._is_equal_json(old, new, schemas, pairs, "" if plain else word)
+        plain = under or keyword not in {"properties", "patternProperties", "dependentSchemas", "enum", "required", "type"}
+        return self._is_equal_json(old, new, schemas, pairs, "" if plain else keyword)
 
 
 def _select_compared_keywords(members: dict[str, Json]) -> dict[str, Json]:
-    return {word: each for word, each in members.items() if not is_annotation(word) or word in _COMPARED_ANNOTATIONS or word.startswith("x-")}
+    return {word: value for word, value in members.items() if not is_annotation(word) or word in _COMPARED_ANNOTATIONS or word.startswith("x-")}
 
-
-MAX_PAIRS = 100_000
-_MAX_TRIAL_PAIRS = 200
 
 _RULES_BY_KIND: Mapping[str, tuple[Callable[[RuleContext], Iterator[ComparisonItem]], ...]] = {
     "null": (),
@@ -128,7 +123,7 @@ _SCALARS = frozenset({"boolean", "number", "string"})
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What differs at a pair itself, and the pairs below it."""
+    """Changes of a pair itself, and the pairs below it."""
 
     changes: tuple[SchemaChange, ...] = ()
     children: tuple[ChildPair, ...] = ()
@@ -138,7 +133,7 @@ _UNCHANGED = Expansion()
 
 
 class SchemaComparison:
-    """Two trees, and every pair of their nodes that was looked at."""
+    """Two schema trees and every expanded pair of their nodes."""
 
     def __init__(self, old: SchemaTree, new: SchemaTree) -> None:
         self.trees = (old, new)
@@ -148,31 +143,31 @@ class SchemaComparison:
         self._in_progress: set[NodePair] = set()
 
     def expand(self, pair: NodePair) -> Expansion:
-        """Look at a pair, once."""
+        """Compare a pair; the result is cached."""
         known = self._expansions.get(pair)
         if known is not None:
             return known
         if len(self._expansions) >= MAX_PAIRS:
-            raise ComparisonTooLargeError(f"there are more than {MAX_PAIRS} pairs of schemas to compare\n    fix: compare fewer files at a time")
+            raise ComparisonTooLargeError(f"comparison: more than {MAX_PAIRS} pairs of schemas\n    fix: compare fewer files at a time")
         self._in_progress.add(pair)
-        found = _UNCHANGED if self._is_same(pair) else self._compare(pair)
+        expansion = _UNCHANGED if self._is_same(pair) else self._compare(pair)
         self._in_progress.discard(pair)
-        self._expansions[pair] = found
-        return found
+        self._expansions[pair] = expansion
+        return expansion
 
     def get_value_set(self, side: int, node: SchemaNode) -> ValueSet:
-        """Spread a node of one side out, once."""
+        """Build the value set of a node of one side; the result is cached."""
         known = self._value_sets[side].get(node)
         if known is None:
             known = self._value_sets[side][node] = build_value_set(self.trees[side], node)
         return known
 
     def has_effect(self, effect: Effect, pairs: Iterable[NodePair]) -> bool:
-        """Whether any change at some pairs or below them has an effect; without an answer within bounds, it may have."""
-        waiting = list(pairs)
-        seen = set(waiting)
-        while waiting:
-            pair = waiting.pop()
+        """Return true if a change at or below the pairs has an effect, or if the limit of pairs is reached first."""
+        pending = list(pairs)
+        seen = set(pending)
+        while pending:
+            pair = pending.pop()
             if pair in self._in_progress and pair not in self._expansions:
                 return True
             expansion = self.expand(pair)
@@ -181,7 +176,7 @@ class SchemaComparison:
             for child in expansion.children:
                 if child.pair not in seen:
                     seen.add(child.pair)
-                    waiting.append(child.pair)
+                    pending.append(child.pair)
             if len(seen) > _MAX_TRIAL_PAIRS:
                 return True
         return False
@@ -189,51 +184,51 @@ class SchemaComparison:
     def _is_same(self, pair: NodePair) -> bool:
         if pair.old.expanded_unions or pair.new.expanded_unions or len(pair.old.schemas) != len(pair.new.schemas):
             return False
-        return all(self.equality.is_same(*spots) for spots in zip(pair.old.schemas, pair.new.schemas, strict=True))
+        return all(self.equality.is_same(*schemas) for schemas in zip(pair.old.schemas, pair.new.schemas, strict=True))
 
     def _compare(self, pair: NodePair) -> Expansion:
         old, new = self.get_value_set(0, pair.old), self.get_value_set(1, pair.new)
-        overlaps = old.has_overlaps or new.has_overlaps
-        found: list[ComparisonItem] = list(compare_kinds(pair, old, new))
+        has_overlaps = old.has_overlaps or new.has_overlaps
+        items: list[ComparisonItem] = list(compare_kinds(pair, old, new))
         for kind in old.alternatives.keys() & new.alternatives.keys():
-            found.extend(self._compare_kind(pair, old.alternatives[kind], new.alternatives[kind], overlaps=overlaps))
-        changes = tuple(drop_redundant(each for each in found if isinstance(each, SchemaChange)))
-        children = tuple(each for each in found if isinstance(each, ChildPair))
-        if overlaps and (old.has_overlaps != new.has_overlaps or changes or self.has_effect(Effect.BOTH, (child.pair for child in children))):
+            items.extend(self._compare_kind(pair, old.alternatives[kind], new.alternatives[kind], has_overlaps=has_overlaps))
+        changes = tuple(drop_redundant(each for each in items if isinstance(each, SchemaChange)))
+        children = tuple(each for each in items if isinstance(each, ChildPair))
+        if has_overlaps and (old.has_overlaps != new.has_overlaps or changes or self.has_effect(Effect.BOTH, (child.pair for child in children))):
             changes = (*changes, build_undecided_union(pair))
         return Expansion(changes, children)
 
     def _compare_kind(
-        self, pair: NodePair, old: tuple[Alternative, ...], new: tuple[Alternative, ...], *, overlaps: bool
+        self, pair: NodePair, old: tuple[Alternative, ...], new: tuple[Alternative, ...], *, has_overlaps: bool
     ) -> Iterator[ComparisonItem]:
-        found = match_branches(old, new, self._is_covered)
-        yield from compare_alternatives(pair, found, old, new, self._is_covered)
-        if overlaps and (found.removed or found.added):
+        matched = match_branches(old, new, self._is_covered)
+        yield from compare_alternatives(pair, matched, old, new, self._is_covered)
+        if has_overlaps and (matched.removed or matched.added):
             yield build_undecided_union(pair)
-        for before, after in found.pairs:
+        for before, after in matched.pairs:
             if before.node.name and after.node.name and pair.old.name != before.node.name:
                 yield _pair_definitions(before, after)
             else:
                 yield from self._apply_rules(pair, before, after)
 
     def _apply_rules(self, pair: NodePair, old: Alternative, new: Alternative) -> Iterator[ComparisonItem]:
-        scene = RuleContext(self.trees, pair, old, new, self.equality.is_same)
-        both_listed = old.kind in _SCALARS and old.values is not None and new.values is not None
-        for finder in (compare_values,) if both_listed else _RULES_BY_KIND[old.kind]:
-            yield from finder(scene)
-        if not both_listed:
-            yield from compare_conditions(scene)
+        context = RuleContext(self.trees, pair, old, new, self.equality.is_same)
+        has_only_lists = old.kind in _SCALARS and old.values is not None and new.values is not None
+        for compare in (compare_values,) if has_only_lists else _RULES_BY_KIND[old.kind]:
+            yield from compare(context)
+        if not has_only_lists:
+            yield from compare_conditions(context)
 
     def _is_covered(self, old: Alternative, new: Alternative, effect: Effect) -> bool:
         pair = NodePair(old.node, new.node)
-        found = list(self._apply_rules(pair, old, new))
-        if any(_has_common_effect(each.effect, effect) for each in found if isinstance(each, SchemaChange)):
+        items = list(self._apply_rules(pair, old, new))
+        if any(_has_common_effect(each.effect, effect) for each in items if isinstance(each, SchemaChange)):
             return False
-        return not self.has_effect(effect, (each.pair for each in found if isinstance(each, ChildPair)))
+        return not self.has_effect(effect, (each.pair for each in items if isinstance(each, ChildPair)))
 
 
 def _pair_definitions(old: Alternative, new: Alternative) -> ChildPair:
-    """Leave alternatives that are whole definitions to the comparison of these."""
+    """Defer alternatives that are whole definitions to the comparison of those definitions."""
     nodes = SchemaNode(old.node.schemas, origin=old.node.schemas[0]), SchemaNode(new.node.schemas, origin=new.node.schemas[0])
     return ChildPair(NodePair(*nodes, old.node.schemas[0].location, new.node.schemas[0].location), ("itself", ""), old, new)
 
@@ -242,7 +237,7 @@ def _has_common_effect(one: Effect, other: Effect) -> bool:
     return (one.is_narrowing and other.is_narrowing) or (one.is_widening and other.is_widening)
 
 
-# One recognised transition is one finding: what a change explains is not told again.
+# One recognized transition is one finding: changes that another change explains are dropped.
 
 _SUNSET_RULES = frozenset({AFTER_SUNSET, BEFORE_SUNSET})
 _BRANCH_RULES = frozenset({BRANCH_ADDED, BRANCH_REMOVED})
@@ -251,25 +246,25 @@ _TYPE_RULES = frozenset({TYPE_CHANGED, TYPE_NARROWED, TYPE_WIDENED})
 
 
 def drop_redundant(changes: Iterable[SchemaChange]) -> Iterator[SchemaChange]:
-    """Leave out changes that another one at the same place claims."""
-    found = tuple(dict.fromkeys(changes))
-    over = {_get_name(change) for change in found if change.rule in _SUNSET_RULES}
-    removed = {_get_name(change) for change in found if change.rule in REMOVALS}
-    both_types = {change.new for change in found if change.rule is TYPE_CHANGED}
-    has_new_tag = any(change.rule is TAG_CHANGED for change in found)
-    for change in found:
+    """Drop changes that another change at the same location already explains."""
+    all_changes = tuple(dict.fromkeys(changes))
+    sunset = {_get_name(change) for change in all_changes if change.rule in _SUNSET_RULES}
+    removed = {_get_name(change) for change in all_changes if change.rule in REMOVALS}
+    type_changes = {change.new for change in all_changes if change.rule is TYPE_CHANGED}
+    has_new_tag = any(change.rule is TAG_CHANGED for change in all_changes)
+    for change in all_changes:
         if change.rule in _BRANCH_RULES and has_new_tag:
-            continue  # every alternative is told apart anew
-        if change.rule in _GROUP_RULES and _get_name(change) in _collect_names(found, _GROUP_RULES[change.rule]):
-            continue  # the group says it
+            continue  # the new discriminator changes every alternative
+        if change.rule in _GROUP_RULES and _get_name(change) in _collect_names(all_changes, _GROUP_RULES[change.rule]):
+            continue  # reported by the group
         is_removal = change.rule in REMOVALS or change.rule is NOT_RESERVED
-        if is_removal and _get_name(change) in over:
-            continue  # the last day of a member says it all
+        if is_removal and _get_name(change) in sunset:
+            continue  # reported by the sunset rule
         if change.rule is NOT_RESERVED and _get_name(change) in removed and change.levels.write is not NOT_RESERVED.levels.write:
             continue
-        if change.rule in _TYPE_RULES and change.rule is not TYPE_CHANGED and change.new in both_types:
+        if change.rule in _TYPE_RULES and change.rule is not TYPE_CHANGED and change.new in type_changes:
             continue
-        if change.rule is ENUM_OPENED and any(other.rule is ENUM_OPENED and other is not change and other.new == change.new for other in found):
+        if change.rule is ENUM_OPENED and any(other.rule is ENUM_OPENED and other is not change and other.new == change.new for other in all_changes):
             continue
         yield change
 

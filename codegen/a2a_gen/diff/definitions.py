@@ -1,4 +1,4 @@
-"""Which definition of one side is which of the other: by place, by name in another file, or by what it says."""
+"""Pairing of definitions: by location, by name in another file, or by equal content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DOC_KEYWORDS = ("title", "description", "examples", "$comment")
 
 @dataclass(frozen=True, slots=True)
 class DefinitionPairs:
-    """Definitions to compare, and what happened to the others."""
+    """Pairs of definitions to compare, and the changes of unpaired ones."""
 
     pairs: tuple[NodePair, ...]
     changes: tuple[SchemaChange, ...]
@@ -28,7 +28,7 @@ class DefinitionPairs:
 def pair_definitions(comparison: SchemaComparison, *, include_docs: bool = False) -> DefinitionPairs:
     """Pair the definitions of two trees."""
     old, new = (dict(tree.definitions) for tree in comparison.trees)
-    together = [(old.pop(at), new.pop(at)) for at in list(new) if at in old]
+    together = [(old.pop(location), new.pop(location)) for location in list(new) if location in old]
     changes: list[SchemaChange] = []
     for before, after in _pair_moved(comparison, old, new):
         together.append((old.pop(before.location), new.pop(after.location)))
@@ -43,7 +43,7 @@ def pair_definitions(comparison: SchemaComparison, *, include_docs: bool = False
             for before, after in together
             if _collect_docs(before) != _collect_docs(after)
         ]
-    return DefinitionPairs(tuple(_build_pair(comparison, *spots) for spots in together), tuple(changes))
+    return DefinitionPairs(tuple(_build_pair(comparison, *schemas) for schemas in together), tuple(changes))
 
 
 def _build_pair(comparison: SchemaComparison, old: SchemaLocation, new: SchemaLocation) -> NodePair:
@@ -54,43 +54,39 @@ def _build_pair(comparison: SchemaComparison, old: SchemaLocation, new: SchemaLo
 def _pair_moved(
     comparison: SchemaComparison, old: dict[Location, SchemaLocation], new: dict[Location, SchemaLocation]
 ) -> Iterator[tuple[SchemaLocation, SchemaLocation]]:
-    taken: set[Location] = set()
+    matched: set[Location] = set()
     by_name: dict[str, list[SchemaLocation]] = {}
-    for spot in new.values():
-        by_name.setdefault(spot.name, []).append(spot)
-    few = len(old) * len(new) <= _MAX_RENAME_CANDIDATES
-    for spot in list(old.values()):
-        same_name = by_name.get(spot.name, []) if spot.name else []
-        others = same_name if len(same_name) == 1 else [each for each in new.values() if few and comparison.equality.is_same(spot, each)]
-        chosen = next((each for each in others if each.location not in taken and spot.name), None)
+    for schema in new.values():
+        by_name.setdefault(schema.name, []).append(schema)
+    is_small = len(old) * len(new) <= _MAX_RENAME_CANDIDATES
+    for schema in list(old.values()):
+        same_name = by_name.get(schema.name, []) if schema.name else []
+        others = same_name if len(same_name) == 1 else [each for each in new.values() if is_small and comparison.equality.is_same(schema, each)]
+        chosen = next((each for each in others if each.location not in matched and schema.name), None)
         if chosen is not None:
-            taken.add(chosen.location)
-            yield spot, chosen
+            matched.add(chosen.location)
+            yield schema, chosen
 
 
 def _report_unpaired(rule: ChangeRule, schemas: dict[Location, SchemaLocation], tree: SchemaTree) -> Iterator[SchemaChange]:
-    """Tell of definitions that have no counterpart; those that others are made of matter only to whoever imports them."""
-    used = _find_referenced(tree) if schemas else frozenset[Location]()
-    for at, spot in schemas.items():
-        places = (at, (at[0], at[1].rpartition("/")[0])) if rule is REMOVED else (("", ""), at)
-        levels = ChangeLevels(ChangeLevel.NONE, ChangeLevel.NONE, rule.levels.source) if at in used else None
-        levels = ChangeLevels.parse("E E E") if rule is REMOVED and not spot.name else levels
-        yield _build_change(rule, *places, levels=levels, name=spot.name or spot.file)
+    """Report unpaired definitions; those used by other definitions matter only to Python code that imports them."""
+    referenced = _find_referenced(tree) if schemas else frozenset[Location]()
+    for location, schema in schemas.items():
+        places = (location, (location[0], location[1].rpartition("/")[0])) if rule is REMOVED else (("", ""), location)
+        levels = ChangeLevels(ChangeLevel.NONE, ChangeLevel.NONE, rule.levels.source) if location in referenced else None
+        levels = ChangeLevels.parse("E E E") if rule is REMOVED and not schema.name else levels
+        yield _build_change(rule, *places, levels=levels, name=schema.name or schema.file)
 
 
 def _find_referenced(tree: SchemaTree) -> frozenset[Location]:
-    found: set[Location] = set()
-    for document in tree.documents.values():
-        for inner in iter_schemas(document.data):
-            reference = inner.members.get("$ref")
-            target = tree.resolve(SchemaLocation(document.path, inner.pointer, inner.data), reference) if isinstance(reference, str) else None
-            if target is not None:
-                found.add(target.location)
-    return frozenset(found)
+    references = (each for path in tree.documents for each in tree.iter_references(tree.get_root(path)))
+    return frozenset(target.location for schema, reference in references if (target := tree.resolve(schema, reference)) is not None)
 
 
 def _collect_docs(schema: SchemaLocation) -> list[tuple[str, str]]:
-    return [(inner.pointer, repr(inner.members[word])) for inner in iter_schemas(schema.data) for word in _DOC_KEYWORDS if word in inner.members]
+    return [
+        (inner.pointer, repr(inner.members[keyword])) for inner in iter_schemas(schema.data) for keyword in _DOC_KEYWORDS if keyword in inner.members
+    ]
 
 
 def _build_change(rule: ChangeRule, old: Location, new: Location, /, *, levels: ChangeLevels | None = None, **arguments: str) -> SchemaChange:

@@ -1,4 +1,4 @@
-"""What people are told: a change with its places, its level, whom it concerns, and a witness."""
+"""Findings: a change with its places, its level, its users and its witnesses."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from a2a_gen.diff.witness import Witness
 from a2a_gen.problems import Place
 
 PROFILES = ("WIRE", "SOURCE", "FULL", "BACKWARD", "FORWARD")
+READ_PROFILES = frozenset({"WIRE", "FULL", "BACKWARD"})
+WRITE_PROFILES = frozenset({"WIRE", "FULL", "FORWARD"})
+SOURCE_PROFILES = frozenset({"SOURCE", "FULL"})
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One change, told; ``was_looked_for`` says whether documents could show it at all."""
+    """One reported change."""
 
     rule: ChangeRule
     level: ChangeLevel
@@ -34,25 +37,25 @@ class Finding:
 
     @property
     def lacks_witness(self) -> bool:
-        """Whether documents suffer, and none could be found that shows it."""
+        """True if a document should show the break and none was found."""
         return self.can_have_witness and self.level is ChangeLevel.ERROR and not self.witnesses
 
 
 def compute_level(change: SchemaChange, usages: frozenset[Usage], profile: str) -> ChangeLevel:
-    """Say how bad a change is for those whom a profile looks at: the worst of them counts."""
+    """Return the level of a change for a profile: the highest of the usages that the profile includes."""
     levels = change.levels
-    seen = [ChangeLevel.NONE]
-    if profile in {"WIRE", "FULL", "BACKWARD"} and Usage.READ in usages:
-        seen.append(levels.read)
-    if profile in {"WIRE", "FULL", "FORWARD"} and Usage.WRITTEN in usages:
-        seen.append(levels.write)
-    if profile in {"SOURCE", "FULL"}:
-        seen.append(levels.source)
-    return max(seen)
+    relevant = [ChangeLevel.NONE]
+    if profile in READ_PROFILES and Usage.READ in usages:
+        relevant.append(levels.read)
+    if profile in WRITE_PROFILES and Usage.WRITTEN in usages:
+        relevant.append(levels.write)
+    if profile in SOURCE_PROFILES:
+        relevant.append(levels.source)
+    return max(relevant)
 
 
 def compute_fingerprint(change: SchemaChange) -> str:
-    """Name a change so that an approval survives new lines, new words and other commits."""
+    """Hash a change; the fingerprint survives moved lines, reworded messages and other commits."""
     old, new = change.old, change.new
-    said = "|".join((change.rule.id, *old, *new, *(f"{name}={word}" for name, word in change.arguments)))
-    return hashlib.sha256(said.encode()).hexdigest()[:12]
+    identity = "|".join((change.rule.id, *old, *new, *(f"{name}={value}" for name, value in change.arguments)))
+    return hashlib.sha256(identity.encode()).hexdigest()[:12]

@@ -1,6 +1,6 @@
-"""Texts that match a pattern: enough of regular expressions for what people write into schemas, and no answer for the rest.
+"""Strings that match a pattern, for the common subset of regular expressions; other patterns yield nothing.
 
-Whoever asks checks the answer with a validator, so what is not understood need only be noticed, never guessed.
+Callers confirm each string with a validator, so an unsupported construct only has to be detected.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _MAX_LENGTH = 300
 
 
 class _UnsupportedPatternError(ValueError):
-    """The pattern has something in it that is not followed here."""
+    """The pattern contains an unsupported construct."""
 
 
 PATTERN_OPTIONS = jsonschema_rs.FancyRegexOptions(backtrack_limit=50_000, size_limit=2_000_000)
-"""How far validators go with a pattern; Python's own search has no limit at all."""
+"""Limits of pattern matching; Python's own engine has none."""
 
 
 def is_match(pattern: str, text: str) -> bool | None:
-    """Tell whether a text matches; without an answer when the pattern is none, or takes too long."""
+    """Test a string; ``None`` if the pattern is invalid or exceeds the limits."""
     validator = _compile(pattern)
     if validator is None:
         return None
@@ -44,7 +44,7 @@ def _compile(pattern: str) -> jsonschema_rs.Validator | None:
 
 
 def generate_matches(pattern: str) -> Iterator[str]:
-    """Give a few short texts that may match; nothing for a pattern that is not understood."""
+    """Generate a few short strings that may match; none for an unsupported pattern."""
     for extra in (0, 1, -1):
         try:
             text, end = _parse_alternatives(pattern, 0, extra)
@@ -54,48 +54,48 @@ def generate_matches(pattern: str) -> Iterator[str]:
             yield text
 
 
-def _parse_alternatives(pattern: str, at: int, extra: int) -> tuple[str, int]:
-    """Read up to the end of a group; the first alternative is as good as any."""
+def _parse_alternatives(pattern: str, position: int, extra: int) -> tuple[str, int]:
+    """Parse up to the end of a group; the first alternative is used."""
     first: str | None = None
     while True:
-        text, at = _parse_sequence(pattern, at, extra)
+        text, position = _parse_sequence(pattern, position, extra)
         first = text if first is None else first
-        if at >= len(pattern) or pattern[at] != "|":
-            return first, at
-        at += 1
+        if position >= len(pattern) or pattern[position] != "|":
+            return first, position
+        position += 1
 
 
-def _parse_sequence(pattern: str, at: int, extra: int) -> tuple[str, int]:
-    made = ""
-    while at < len(pattern) and pattern[at] not in "|)":
-        if pattern[at] in "^$":
-            at += 1
+def _parse_sequence(pattern: str, position: int, extra: int) -> tuple[str, int]:
+    text = ""
+    while position < len(pattern) and pattern[position] not in "|)":
+        if pattern[position] in "^$":
+            position += 1
             continue
-        piece, at = _parse_atom(pattern, at, extra)
-        times, at = _parse_quantifier(pattern, at, extra)
+        piece, position = _parse_atom(pattern, position, extra)
+        times, position = _parse_quantifier(pattern, position, extra)
         if len(piece) * times > _MAX_LENGTH:
             raise _UnsupportedPatternError
-        made += piece * times
-    return made, at
+        text += piece * times
+    return text, position
 
 
-def _parse_atom(pattern: str, at: int, extra: int) -> tuple[str, int]:
-    match pattern[at]:
+def _parse_atom(pattern: str, position: int, extra: int) -> tuple[str, int]:
+    match pattern[position]:
         case "(":
-            if pattern.startswith("(?", at) and not pattern.startswith("(?:", at):
+            if pattern.startswith("(?", position) and not pattern.startswith("(?:", position):
                 raise _UnsupportedPatternError
-            text, end = _parse_alternatives(pattern, at + (3 if pattern.startswith("(?:", at) else 1), extra)
+            text, end = _parse_alternatives(pattern, position + (3 if pattern.startswith("(?:", position) else 1), extra)
             if pattern[end] != ")":
                 raise _UnsupportedPatternError
             return text, end + 1
         case "[":
-            return _parse_class(pattern, at + 1, use_last=extra != 0)
+            return _parse_class(pattern, position + 1, use_last=extra != 0)
         case "\\":
-            return _parse_escape(pattern[at + 1]), at + 2
+            return _parse_escape(pattern[position + 1]), position + 2
         case ".":
-            return "a", at + 1
+            return "a", position + 1
         case character:
-            return character, at + 1
+            return character, position + 1
 
 
 def _parse_escape(character: str) -> str:
@@ -106,39 +106,39 @@ def _parse_escape(character: str) -> str:
     return character
 
 
-def _parse_class(pattern: str, at: int, *, use_last: bool) -> tuple[str, int]:
-    is_not = pattern[at] == "^"
-    at += is_not
+def _parse_class(pattern: str, position: int, *, use_last: bool) -> tuple[str, int]:
+    is_not = pattern[position] == "^"
+    position += is_not
     members: list[str] = []
-    while pattern[at] != "]" or not members:
-        character = _parse_escape(pattern[at + 1]) if pattern[at] == "\\" else pattern[at]
-        is_class = pattern[at] == "\\" and pattern[at + 1] in "dwsDWS"
-        at += 2 if pattern[at] == "\\" else 1
-        if not is_class and pattern[at] == "-" and pattern[at + 1] != "]":
-            members += [chr(code) for code in range(ord(character), min(ord(pattern[at + 1]), ord(character) + _MAX_LENGTH) + 1)]
-            at += 2
+    while pattern[position] != "]" or not members:
+        character = _parse_escape(pattern[position + 1]) if pattern[position] == "\\" else pattern[position]
+        is_class = pattern[position] == "\\" and pattern[position + 1] in "dwsDWS"
+        position += 2 if pattern[position] == "\\" else 1
+        if not is_class and pattern[position] == "-" and pattern[position + 1] != "]":
+            members += [chr(code) for code in range(ord(character), min(ord(pattern[position + 1]), ord(character) + _MAX_LENGTH) + 1)]
+            position += 2
         elif is_class and is_not:
-            members += {"d": string.digits, "w": string.ascii_letters + string.digits + "_", "s": string.whitespace}.get(pattern[at - 1], "")
+            members += {"d": string.digits, "w": string.ascii_letters + string.digits + "_", "s": string.whitespace}.get(pattern[position - 1], "")
         else:
             members.append(character)
     chosen = next((each for each in _PRINTABLE if each not in members), None) if is_not else members[-use_last]
     if chosen is None:
         raise _UnsupportedPatternError
-    return chosen, at + 1
+    return chosen, position + 1
 
 
-def _parse_quantifier(pattern: str, at: int, extra: int) -> tuple[int, int]:
-    least, most = 1, 1
-    if at < len(pattern) and pattern[at] in "*+?":
-        least, most = {"*": (0, _MAX_LENGTH), "+": (1, _MAX_LENGTH), "?": (0, 1)}[pattern[at]]
-        at += 1
-    elif at < len(pattern) and pattern[at] == "{":
-        end = pattern.index("}", at)
-        lower, comma, upper = pattern[at + 1 : end].partition(",")
-        least, at = int(lower), end + 1
-        most = int(upper) if upper else _MAX_LENGTH if comma else least
+def _parse_quantifier(pattern: str, position: int, extra: int) -> tuple[int, int]:
+    minimum, maximum = 1, 1
+    if position < len(pattern) and pattern[position] in "*+?":
+        minimum, maximum = {"*": (0, _MAX_LENGTH), "+": (1, _MAX_LENGTH), "?": (0, 1)}[pattern[position]]
+        position += 1
+    elif position < len(pattern) and pattern[position] == "{":
+        end = pattern.index("}", position)
+        lower, comma, upper = pattern[position + 1 : end].partition(",")
+        minimum, position = int(lower), end + 1
+        maximum = int(upper) if upper else _MAX_LENGTH if comma else minimum
     else:
-        return 1, at
-    if at < len(pattern) and pattern[at] == "?":
-        at += 1
-    return min(least + max(extra, 0), most), at
+        return 1, position
+    if position < len(pattern) and pattern[position] == "?":
+        position += 1
+    return min(minimum + max(extra, 0), maximum), position

@@ -1,4 +1,16 @@
-"""A whole run: both sides read, compared with every baseline, and approvals applied. What commands do beside this is only talking."""
+"""A complete check: reads both sides, compares with every baseline, and applies the ignore file.
+
+``a2a-gen.ignore.toml`` lists accepted changes, each with a reason and an optional expiry date:
+
+    [[ignore]]
+    rule = "A2A051"                        code or id of a rule
+    path = "schema/v1_0/task.json#/$defs/TaskState"    the location and everything below it
+    fingerprint = "3f2a9c01d4be"           one change only; survives moved lines and reworded messages
+    reason = "clients were told in May"    required
+    until = 2027-01-01                     the finding is reported again afterwards
+
+An entry needs a rule and a path, or a fingerprint. Expired entries and entries without a finding are reported.
+"""
 
 from __future__ import annotations
 
@@ -10,33 +22,22 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from a2a_gen.diff.finding import Finding
-from a2a_gen.diff.report import CompareOptions, Report, compare
+from a2a_gen.diff.report import CompareOptions, Report, compare, sort_findings
 from a2a_gen.diff.rules.rule import ChangeLevel
 from a2a_gen.diff.rules.table import TABLE
 from a2a_gen.diff.sides import ContractSide, RevisionFolder, read_baseline, read_path
 from a2a_gen.problems import ContractError, Problem, ProjectError
 from a2a_gen.support.json_types import is_json_array, is_json_object
 
-# ``a2a-gen.ignore.toml``: changes that somebody has looked at and wants, each with the reason and, if it is not for ever, a last day.
-#
-#     [[ignore]]
-#     rule = "A2A051"                        the code or the id of a rule
-#     path = "schema/v1_0/task.json#/$defs/TaskState"    where, with everything below it
-#     fingerprint = "3f2a9c01d4be"           this change only; survives moved lines and other words
-#     reason = "clients were told in May"    must be there
-#     until = 2027-01-01                     afterwards it counts again
-#
-# An entry needs a rule and a path, or a fingerprint. One that fits nothing, and one whose day is over, are reported.
-#
-
 IGNORE_FILE = "a2a-gen.ignore.toml"
+TRANSITIVE_SUFFIX = "_TRANSITIVE"
 _KEYS = frozenset({"rule", "path", "fingerprint", "reason", "until"})
 _CURE = 'write [[ignore]] with rule = "…", path = "…" or fingerprint = "…", and reason = "…"'
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoreEntry:
-    """One approval."""
+    """One accepted change."""
 
     rule: str
     path: str
@@ -45,7 +46,7 @@ class IgnoreEntry:
     until: date | None
 
     def is_match(self, finding: Finding) -> bool:
-        """Tell whether an approval is about a finding."""
+        """Return true if the entry covers a finding."""
         if self.fingerprint:
             return self.fingerprint == finding.fingerprint
         place = f"{finding.new.file}#{finding.new.pointer}"
@@ -53,7 +54,7 @@ class IgnoreEntry:
 
     @property
     def is_expired(self) -> bool:
-        """Whether its last day has passed."""
+        """True if the expiry date has passed."""
         return self.until is not None and self.until < datetime.now(UTC).date()
 
     def __str__(self) -> str:
@@ -61,35 +62,35 @@ class IgnoreEntry:
 
 
 def read_ignore_file(file: Path) -> tuple[IgnoreEntry, ...]:
-    """Read the file; none when it is not there."""
+    """Read the ignore file; a missing file has no entries."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ProjectError(f"{file.name} cannot be read: {error}", "correct the text, or delete the file") from error
+        raise ProjectError(f"{file.name}: cannot be read: {error}", "correct the syntax, or delete the file") from error
     rows = table.get("ignore")
     listed: list[object] = [*rows] if is_json_array(rows) else []
     if set(table) - {"ignore"} or (rows is not None and not is_json_array(rows)):
-        raise ProjectError(f"{file.name} has keys beside [[ignore]]", _CURE)
+        raise ProjectError(f"{file.name}: unknown keys beside [[ignore]]", _CURE)
     return tuple(_parse_entry(file, index, row) for index, row in enumerate(listed, 1))
 
 
 def _parse_entry(file: Path, index: int, row: object) -> IgnoreEntry:
     where = f"{file.name}: entry {index}"
     if not is_json_object(row) or row.keys() - _KEYS:
-        raise ProjectError(f"{where} has keys that mean nothing here", _CURE)
-    words = {key: word for key in ("rule", "path", "fingerprint", "reason") if isinstance(word := row.get(key, ""), str)}
-    if len(words) < 4:  # noqa: PLR2004 - all of the above
-        raise ProjectError(f"{where}: rule, path, fingerprint and reason are texts", _CURE)
-    if not words["reason"].strip():
-        raise ProjectError(f"{where} has no reason", "say why the change is wanted, for whoever reads this in a year")
-    if not words["fingerprint"] and not (words["rule"] and words["path"]):
-        raise ProjectError(f"{where} does not say which change it means", _CURE)
-    known = {name for rule in TABLE.values() for name in (rule.code, rule.id)}
-    if words["rule"] and words["rule"] not in known:
-        raise ProjectError(f"{where}: there is no rule {words['rule']}", "docs/rules.md lists them all")
-    return IgnoreEntry(words["rule"], words["path"], words["fingerprint"], words["reason"], _parse_day(where, row.get("until")))
+        raise ProjectError(f"{where}: unknown keys", _CURE)
+    fields = {key: value for key in ("rule", "path", "fingerprint", "reason") if isinstance(value := row.get(key, ""), str)}
+    if len(fields) < 4:  # noqa: PLR2004 - all of the above
+        raise ProjectError(f"{where}: rule, path, fingerprint and reason must be strings", _CURE)
+    if not fields["reason"].strip():
+        raise ProjectError(f"{where}: reason is missing", "state why the change is accepted")
+    if not fields["fingerprint"] and not (fields["rule"] and fields["path"]):
+        raise ProjectError(f"{where}: neither a fingerprint nor a rule with a path", _CURE)
+    known_rules = {name for rule in TABLE.values() for name in (rule.code, rule.id)}
+    if fields["rule"] and fields["rule"] not in known_rules:
+        raise ProjectError(f"{where}: rule {fields['rule']!r} does not exist", "use a code or id of docs/rules.md")
+    return IgnoreEntry(fields["rule"], fields["path"], fields["fingerprint"], fields["reason"], _parse_day(where, row.get("until")))
 
 
 def _parse_day(where: str, until: object) -> date | None:
@@ -98,25 +99,25 @@ def _parse_day(where: str, until: object) -> date | None:
     try:
         return date.fromisoformat(str(until))
     except ValueError:
-        raise ProjectError(f"{where}: until is no day", "write it as 2027-01-01") from None
+        raise ProjectError(f"{where}: until is not a date", "write it as 2027-01-01") from None
 
 
 def apply_ignore_entries(entries: Sequence[IgnoreEntry], findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
-    """Leave out what is approved; say which approvals are over or fit nothing."""
-    used: set[IgnoreEntry] = set()
-    left: list[Finding] = []
+    """Remove ignored findings; return notes about entries that are expired or unused."""
+    used_entries: set[IgnoreEntry] = set()
+    remaining: list[Finding] = []
     for finding in findings:
-        fitting = [entry for entry in entries if entry.is_match(finding)]
-        used.update(fitting)
-        if all(entry.is_expired for entry in fitting):
-            left.append(finding)
-    notes = [f"{IGNORE_FILE}: {entry} is over since {entry.until}: decide again" for entry in entries if entry.is_expired]
-    notes += [f"{IGNORE_FILE}: {entry} fits no finding: delete it" for entry in entries if entry not in used and not entry.is_expired]
-    return tuple(left), tuple(notes)
+        matching = [entry for entry in entries if entry.is_match(finding)]
+        used_entries.update(matching)
+        if all(entry.is_expired for entry in matching):
+            remaining.append(finding)
+    notes = [f"{IGNORE_FILE}: {entry} expired on {entry.until}; renew or delete it" for entry in entries if entry.is_expired]
+    notes += [f"{IGNORE_FILE}: {entry} matches no finding; delete it" for entry in entries if entry not in used_entries and not entry.is_expired]
+    return tuple(remaining), tuple(notes)
 
 
 def render_ignore_entries(findings: Iterable[Finding]) -> str:
-    """Write entries for findings, whose reasons somebody has yet to give."""
+    """Write ignore entries for findings, with empty reasons."""
     return "".join(
         f"\n[[ignore]]\nrule = {json.dumps(each.rule.code)}\npath = {_quote(f'{each.new.file}#{each.new.pointer}')}\n"
         f'fingerprint = "{each.fingerprint}"\nreason = ""  # {" ".join(each.text.split())}\n'
@@ -128,15 +129,12 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=True).replace("\x7f", "\\u007f")
 
 
-TRANSITIVE_SUFFIX = "_TRANSITIVE"
-
-
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """What to compare with what, and for whom; ``profile`` is empty for the usual one of what is compared."""
+    """The revision, its baselines and the options; an empty ``profile`` selects the default for the kind of contract."""
 
     baselines: Sequence[str]
-    new: Path
+    revision: Path
     is_plain: bool = False
     profile: str = ""
     options: CompareOptions = field(default_factory=CompareOptions)
@@ -145,73 +143,71 @@ class CompareRequest:
 
 @dataclass(frozen=True, slots=True)
 class CompareOutcome:
-    """What came out: the report without what is approved, and what is to say about the approvals and the baselines."""
+    """The report without ignored findings, and notes about the ignore file and the baselines."""
 
     report: Report
     notes: tuple[str, ...]
 
 
 def check_compatibility(request: CompareRequest) -> CompareOutcome:
-    """Compare the new side with its baselines; only a transitive profile looks at more than the newest tag of a pattern."""
-    new = read_path(request.new, is_plain=request.is_plain)
+    """Compare the revision with its baselines; only a transitive profile compares with every tag of a pattern."""
+    new = read_path(request.revision, is_plain=request.is_plain)
     _refuse_unusable(new)
     profile = request.profile.removesuffix(TRANSITIVE_SUFFIX)
-    every = request.profile.endswith(TRANSITIVE_SUFFIX)
-    wish = replace(request.options, profile=profile or ("FULL" if new.is_contract else "WIRE"))
-    home = RevisionFolder(request.new if request.new.is_dir() else request.new.parent, request.is_plain)
+    is_transitive = request.profile.endswith(TRANSITIVE_SUFFIX)
+    options = replace(request.options, profile=profile or ("FULL" if new.is_contract else "WIRE"))
+    folder = RevisionFolder(request.revision if request.revision.is_dir() else request.revision.parent, request.is_plain)
     reports: list[Report] = []
     notes: list[str] = []
-    for word in request.baselines:
-        sides = read_baseline(word, home)
-        for old in sides if every else sides[-1:]:
+    for baseline in request.baselines:
+        sides = read_baseline(baseline, folder)
+        for old in sides if is_transitive else sides[-1:]:
             _refuse_different_kinds(old, new)
             if not old.documents:
-                notes.append(f"{old.label} has nothing at {home.folder.name or '.'}: everything is new")
-            reports.append(replace(compare(old, new, wish), baseline=old.label))
+                notes.append(f"{old.label}: no files at {folder.folder.name or '.'}; everything is new")
+            reports.append(replace(compare(old, new, options), baseline=old.label))
     return _apply_ignore_file(_merge_reports(reports), request.ignore_file, notes)
 
 
-def compare_sides(old: ContractSide, new: ContractSide, options: CompareOptions, approvals: Path) -> CompareOutcome:
-    """Compare two sides that are there already, as an agent that was seen before and after."""
-    return _apply_ignore_file(replace(compare(old, new, options), baseline=old.label), approvals, [])
+def compare_sides(old: ContractSide, new: ContractSide, options: CompareOptions, ignore_file: Path) -> CompareOutcome:
+    """Compare two sides that are already loaded, such as a remote agent before and after."""
+    return _apply_ignore_file(replace(compare(old, new, options), baseline=old.label), ignore_file, [])
 
 
 def _merge_reports(reports: Sequence[Report]) -> Report:
-    """Put reports together; what was found against one baseline is not told again for the next."""
+    """Merge reports; a change found against several baselines is reported once."""
     findings = {finding.fingerprint: finding for report in reversed(reports) for finding in report.findings}
-    ordered = sorted(findings.values(), key=lambda each: (-each.level, each.new, each.rule.code, each.text))
-    return Report(tuple(ordered), max((report.compared_count for report in reports), default=0), ", ".join(report.baseline for report in reports))
+    count = max((report.compared_count for report in reports), default=0)
+    return Report(sort_findings(findings.values()), count, ", ".join(report.baseline for report in reports))
 
 
 def _apply_ignore_file(report: Report, file: Path | None, notes: list[str]) -> CompareOutcome:
     if file is None:
         return CompareOutcome(report, tuple(notes))
-    left, said = apply_ignore_entries(read_ignore_file(file), report.findings)
-    return CompareOutcome(replace(report, findings=left), (*notes, *said))
+    remaining, more_notes = apply_ignore_entries(read_ignore_file(file), report.findings)
+    return CompareOutcome(replace(report, findings=remaining), (*notes, *more_notes))
 
 
 def _refuse_unusable(new: ContractSide) -> None:
     problems = [
-        Problem(place, "A2A-R02", f"{text} leads nowhere", "correct the reference, or write what it means")
+        Problem(place, "A2A-R02", f"{text}: reference target does not exist", "correct the reference, or add its target")
         for place, text in new.tree.find_dangling_references()
     ]
     if problems:
         raise ContractError(problems)
     if not new.documents:
-        raise ProjectError(f"there are no schemas in {new.label}", "name the folder that holds them")
+        raise ProjectError(f"{new.label}: no schemas found", "name the folder that contains them")
 
 
 def _refuse_different_kinds(old: ContractSide, new: ContractSide) -> None:
-    if not old.documents:
-        return
-    kinds = ["an agent" if side.agent else "a contract" if side.is_contract else "a folder of schemas" for side in (old, new)]
-    if (old.agent is None) != (new.agent is None):
+    if old.documents and (old.agent is None) != (new.agent is None):
+        kinds = ["an agent" if side.agent else "a contract" if side.is_contract else "a folder of schemas" for side in (old, new)]
         raise ProjectError(
-            f"{old.label} is {kinds[0]} and {new.label} is {kinds[1]}", "compare like with like; --plain compares schemas whatever is around them"
+            f"{old.label} is {kinds[0]} and {new.label} is {kinds[1]}", "compare two sides of one kind, or only their schemas with --plain"
         )
 
 
 def should_fail(report: Report, fail_on: str) -> bool:
-    """Whether anything is as bad as what a run should fail on."""
+    """Return true if a finding reaches the ``--fail-on`` level."""
     levels = {str(level): level for level in ChangeLevel if level is not ChangeLevel.NONE}
     return fail_on in levels and bool(report.findings_at_least(levels[fail_on]))

@@ -1,6 +1,6 @@
-"""Small values of a node, and values near the border between two nodes: where a document is that one side takes and the other refuses.
+"""Sample values of a node, and values near the border between two nodes, where two versions may disagree.
 
-Nothing here is certain; whoever asks lets a validator judge. A definition that needs itself for ever has no value.
+No sample is guaranteed to be valid: callers confirm it with a validator. A definition that requires itself without end has no sample.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SAMPLES_BY_FORMAT: Mapping[str, str] = {
 
 
 class Sampler:
-    """Makes values of the nodes of one tree."""
+    """Generates values for the nodes of one tree."""
 
     def __init__(self, tree: SchemaTree, get_value_set: Callable[[SchemaNode], ValueSet]) -> None:
         self._tree = tree
@@ -47,25 +47,25 @@ class Sampler:
         self._remaining_nodes = _MAX_NODES
 
     def reset_budget(self) -> None:
-        """Begin to count anew: what follows may take as long as anything before."""
+        """Reset the limit of visited nodes."""
         self._remaining_nodes = _MAX_NODES
 
     def generate(self, node: SchemaNode, depth: int = 0) -> Iterator[Json]:
-        """Make small values of a node, the simplest kinds first."""
+        """Generate small values of a node, the simplest kinds first."""
         self._remaining_nodes -= 1
         if depth > _MAX_DEPTH or self._remaining_nodes < 0 or node.is_impossible:
             return
-        atoms = self._get_value_set(node).alternatives
+        alternatives = self._get_value_set(node).alternatives
         for kind in _KIND_ORDER:
-            for atom in atoms.get(kind, ()):
-                yield from self.generate_for(atom, depth)
+            for alternative in alternatives.get(kind, ()):
+                yield from self.generate_for(alternative, depth)
 
     def generate_first(self, node: SchemaNode, depth: int = 0) -> tuple[Json, ...]:
-        """Make one small value, or none."""
+        """Generate one small value, or none."""
         return tuple(islice(self.generate(node, depth), 1))
 
     def generate_for(self, alternative: Alternative, depth: int = 0, other: Alternative | None = None) -> Iterator[Json]:
-        """Make values of one alternative; those that may be on the other side of the border to another one come too."""
+        """Generate values of one alternative, including those near the border to another one."""
         if alternative.values is not None:
             listed = (other.values if other else None) or dict[str, Json]()
             yield from (value for name, value in alternative.values.items() if name not in listed)
@@ -82,50 +82,48 @@ class Sampler:
                 yield from self._generate_objects(alternative, depth, other)
 
     def generate_objects_with(self, alternative: Alternative, name: str, value: Json, depth: int = 0) -> Iterator[Json]:
-        """Make objects of an alternative that hold a value in one member."""
+        """Generate objects of an alternative with a given member."""
         for group in self._iter_groups(alternative, name):
-            made = self._build_object(alternative, {*members.list_required(alternative.node), *group}, depth, {name: value})
-            if made is not None:
-                yield made
+            document = self._build_object(alternative, {*members.list_required(alternative.node), *group}, depth, {name: value})
+            if document is not None:
+                yield document
 
     def generate_lists_with(self, alternative: Alternative, index: int, value: Json, depth: int = 0) -> Iterator[Json]:
-        """Make lists of an alternative that hold a value at one position."""
+        """Generate arrays of an alternative with a given item at an index."""
         before = [self.generate_first(build_item_node(self._tree, alternative.node, each), depth + 1) for each in range(index)]
         if all(before):
-            made = [each[0] for each in before]
-            yield [*made, value]
-            least = value_set.get_min_size(alternative.node, "array")
-            if least > len(made) + 1 and least <= _MAX_SIZE:
+            items = [each[0] for each in before]
+            yield [*items, value]
+            minimum = value_set.get_min_size(alternative.node, "array")
+            if minimum > len(items) + 1 and minimum <= _MAX_SIZE:
                 rest = self.generate_first(build_item_node(self._tree, alternative.node, index + 1), depth + 1) or (value,)
-                yield [*made, value, *(rest * (least - len(made) - 1))]
+                yield [*items, value, *(rest * (minimum - len(items) - 1))]
 
     def _generate_lists(self, alternative: Alternative, depth: int, other: Alternative | None) -> Iterator[Json]:
-        first = max((len(each) for each in alternative.node.values("prefixItems") if isinstance(each, list)), default=0)
+        prefix_count = max((len(each) for each in alternative.node.values("prefixItems") if isinstance(each, list)), default=0)
         for size in _list_border_sizes("array", alternative, other):
-            few = _MAX_ITEM_SAMPLES if depth == 0 else 2
-            each = [
-                list(islice(self.generate(build_item_node(self._tree, alternative.node, index), depth + 1), few))
-                for index in range(min(size, first + 1))
-            ]
-            each += each[-1:] * (size - len(each))
-            if all(each):
-                yield [values[0] for values in each]
-                yield from self._generate_containing(alternative, [values[0] for values in each], depth)
-                yield [values[index % len(values)] for index, values in enumerate(each)]
+            limit = _MAX_ITEM_SAMPLES if depth == 0 else 2
+            nodes = [build_item_node(self._tree, alternative.node, index) for index in range(min(size, prefix_count + 1))]
+            samples = [list(islice(self.generate(node, depth + 1), limit)) for node in nodes]
+            samples += samples[-1:] * (size - len(samples))
+            if all(samples):
+                yield [values[0] for values in samples]
+                yield from self._generate_containing(alternative, [values[0] for values in samples], depth)
+                yield [values[index % len(values)] for index, values in enumerate(samples)]
 
     def _generate_containing(self, alternative: Alternative, items: list[Json], depth: int) -> Iterator[Json]:
-        for spot in alternative.node.schemas:
-            wanted = spot.descend("contains")
-            for value in islice(self.generate(build_node(self._tree, [wanted]), depth + 1), 4) if wanted else ():
+        for schema in alternative.node.schemas:
+            contained = schema.descend("contains")
+            for value in islice(self.generate(build_node(self._tree, [contained]), depth + 1), 4) if contained else ():
                 yield [*items, value]
                 yield [value, *items[1:]]
 
     def _generate_objects(self, alternative: Alternative, depth: int, other: Alternative | None) -> Iterator[Json]:
         required = set(members.list_required(alternative.node))
         for group in self._iter_groups(alternative, ""):
-            made = self._build_object(alternative, {*required, *group}, depth, {})
-            if made is not None:
-                yield made
+            document = self._build_object(alternative, {*required, *group}, depth, {})
+            if document is not None:
+                yield document
         if other is None and depth:
             return
         names = [name for name in (*members.list_names(alternative.node), *(members.list_names(other.node) if other else ())) if name not in required]
@@ -137,20 +135,20 @@ class Sampler:
             for name in generate_matches(pattern):
                 for value in islice(self.generate(members.build_member_node(self._tree, alternative.node, name), depth + 1), 3):
                     yield from self.generate_objects_with(alternative, name, value, depth)
-        everything = self._build_object(alternative, {*required, *names}, depth, {})
-        if everything is not None:
-            yield everything
+        largest = self._build_object(alternative, {*required, *names}, depth, {})
+        if largest is not None:
+            yield largest
         yield from self._generate_sized(alternative, depth, other)
 
     def _generate_sized(self, alternative: Alternative, depth: int, other: Alternative | None) -> Iterator[Json]:
         filler = self.generate_first(members.build_additional_node(self._tree, alternative.node), depth + 1)
         for size in _list_border_sizes("object", alternative, other) if filler else ():
-            made = self._build_object(alternative, set(members.list_required(alternative.node)), depth, {})
-            if isinstance(made, dict) and size <= _MAX_SIZE:
-                yield {**made, **{f"other{index}": filler[0] for index in range(size - len(made))}}
+            document = self._build_object(alternative, set(members.list_required(alternative.node)), depth, {})
+            if isinstance(document, dict) and size <= _MAX_SIZE:
+                yield {**document, **{f"other{index}": filler[0] for index in range(size - len(document))}}
 
     def _iter_groups(self, alternative: Alternative, name: str) -> Iterator[frozenset[str]]:
-        """Go through the choices of an object's groups, one with a wanted member first."""
+        """Iterate over the choices of an object's ``oneOf`` groups, those with the given member first."""
         groups = list(members.collect_presence_groups(alternative.node).values())
         if not groups:
             yield frozenset()
@@ -159,18 +157,18 @@ class Sampler:
             rest = [min(group, key=lambda each: (name not in each, len(each))) for group in groups[1:]]
             yield frozenset(chain(choice, *rest))
 
-    def _build_object(self, alternative: Alternative, names: set[str], depth: int, made: dict[str, Json]) -> Json:
-        for name in sorted(members.add_dependents(alternative.node, names | made.keys()) - made.keys()):
+    def _build_object(self, alternative: Alternative, names: set[str], depth: int, document: dict[str, Json]) -> Json:
+        for name in sorted(members.add_dependents(alternative.node, names | document.keys()) - document.keys()):
             value = self.generate_first(members.build_member_node(self._tree, alternative.node, name), depth + 1)
             if not value:
                 return None
-            made[name] = value[0]
-        least = value_set.get_min_size(alternative.node, "object")
-        if least > len(made):
+            document[name] = value[0]
+        minimum = value_set.get_min_size(alternative.node, "object")
+        if minimum > len(document):
             filler = self.generate_first(members.build_additional_node(self._tree, alternative.node), depth + 1)
-            for index in range(min(least - len(made), _MAX_SIZE) if filler else 0):
-                made[f"other{index}"] = filler[0]
-        return made
+            for index in range(min(minimum - len(document), _MAX_SIZE) if filler else 0):
+                document[f"other{index}"] = filler[0]
+        return document
 
 
 def _list_patterns(alternative: Alternative | None) -> Iterator[str]:
@@ -182,17 +180,17 @@ def _list_border_sizes(kind: str, alternative: Alternative, other: Alternative |
     ends: list[int] = []
     for each in (alternative, other):
         if each is not None and each.kind == kind:
-            most = value_set.get_max_size(each.node, kind)
-            ends += [value_set.get_min_size(each.node, kind), *([] if most is None else [most])]
-    least, most = value_set.get_min_size(alternative.node, kind), value_set.get_max_size(alternative.node, kind)
-    wanted = dict.fromkeys([least, *(end + more for end in ends for more in (0, 1, -1)), least + 1, least + 2])
-    return [size for size in wanted if least <= size <= _MAX_SIZE and (most is None or size <= most)]
+            maximum = value_set.get_max_size(each.node, kind)
+            ends += [value_set.get_min_size(each.node, kind), *([] if maximum is None else [maximum])]
+    minimum, maximum = value_set.get_min_size(alternative.node, kind), value_set.get_max_size(alternative.node, kind)
+    sizes = dict.fromkeys([minimum, *(end + more for end in ends for more in (0, 1, -1)), minimum + 1, minimum + 2])
+    return [size for size in sizes if minimum <= size <= _MAX_SIZE and (maximum is None or size <= maximum)]
 
 
 def _generate_strings(alternative: Alternative, other: Alternative | None) -> Iterator[str]:
-    for form in alternative.node.values("format"):
-        if isinstance(form, str) and form in _SAMPLES_BY_FORMAT:
-            yield _SAMPLES_BY_FORMAT[form]
+    for name in alternative.node.values("format"):
+        if isinstance(name, str) and name in _SAMPLES_BY_FORMAT:
+            yield _SAMPLES_BY_FORMAT[name]
     patterns = value_set.get_patterns(alternative.node)
     for pattern in sorted(patterns):
         for text in generate_matches(pattern):
@@ -207,8 +205,8 @@ def _generate_strings(alternative: Alternative, other: Alternative | None) -> It
 
 
 def _generate_numbers(alternative: Alternative, other: Alternative | None) -> Iterator[Json]:
-    step = value_set.get_multiple(alternative.node)
-    steps = [each for each in (step, value_set.get_multiple(other.node) if other and other.kind == "number" else None) if each]
+    multiple = value_set.get_multiple(alternative.node)
+    multiples = [each for each in (multiple, value_set.get_multiple(other.node) if other and other.kind == "number" else None) if each]
     ends = [Fraction(0)]
     for each in (alternative, other):
         if each is not None and each.kind == "number":
@@ -219,14 +217,14 @@ def _generate_numbers(alternative: Alternative, other: Alternative | None) -> It
         Fraction(-1),
         Fraction(1, 2),
         Fraction(-1, 2),
-        *steps,
-        *(-each for each in steps),
-        *(2 * each for each in steps),
+        *multiples,
+        *(-each for each in multiples),
+        *(2 * each for each in multiples),
     ]
     for end in dict.fromkeys(ends):
-        base = end if step is None else (end // step) * step
+        base = end if multiple is None else (end // multiple) * multiple
         for move in moves:
-            for value in dict.fromkeys((base + move, base + move + (step or 0), *(base * move for _ in range(end != 0)))):
+            for value in dict.fromkeys((base + move, base + move + (multiple or 0), *(base * move for _ in range(end != 0)))):
                 if value_set.is_within_bounds(alternative.node, _to_json_number(value)):
                     yield _to_json_number(value)
 

@@ -1,4 +1,8 @@
-"""One side of a comparison: files by path, and where a ``$ref`` leads among them. Nothing is read from a disk or a network here."""
+"""Schema files of one side, and nodes: the schemas that a value must satisfy all at once. No I/O.
+
+``$ref``, the keywords beside it and every branch of ``allOf`` become schemas of one node. A schema without constraints of its own is dropped, so
+a definition and a property that only refers to it are the same node.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +22,12 @@ from a2a_gen.source.references import PROTOCOL_PREFIX, iter_schemas
 _DEFINITIONS = ("$defs", "definitions")
 
 Location: TypeAlias = tuple[str, str]
-"""A place without its line: file and JSON pointer."""
+"""File and JSON pointer."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaLocation:
-    """A schema and where it stands; two spots are one when they stand in the same place."""
+    """A schema and its location; equal if the locations are."""
 
     file: str
     pointer: str
@@ -36,17 +40,17 @@ class SchemaLocation:
 
     @property
     def location(self) -> Location:
-        """The place."""
+        """File and JSON pointer."""
         return self.file, self.pointer
 
     @property
     def name(self) -> str:
-        """The name of the definition that this is, empty when it is none."""
+        """The name of the definition at this location, or an empty string."""
         parent, _, name = self.pointer.rpartition("/")
         return unescape_key(name) if parent.rpartition("/")[2] in _DEFINITIONS else ""
 
     def descend(self, *steps: str | int) -> SchemaLocation | None:
-        """Find the schema that some steps lead to from here."""
+        """Return the schema at a path below this one."""
         data, pointer = self.data, self.pointer
         for step in steps:
             if isinstance(data, dict) and str(step) in data:
@@ -61,7 +65,7 @@ class SchemaLocation:
 
 @dataclass(frozen=True, eq=False)
 class SchemaTree:
-    """All files of one side, and the folder that shown paths begin with; ``beside`` are files without schemas in which something may be found."""
+    """All schema files of one side; ``other_documents`` only resolve places, ``display_prefix`` is the folder shown before paths."""
 
     documents: Mapping[str, Document]
     display_prefix: str = ""
@@ -69,7 +73,7 @@ class SchemaTree:
 
     @cached_property
     def paths_by_id(self) -> Mapping[str, str]:
-        """The files by the identifiers that they give themselves."""
+        """The files by their ``$id``."""
         found: dict[str, str] = {}
         for path, document in self.documents.items():
             identity = document.data.get("$id") if isinstance(document.data, dict) else None
@@ -80,41 +84,47 @@ class SchemaTree:
     @cached_property
     def definitions(self) -> Mapping[Location, SchemaLocation]:
         """Every named definition, and the root of every file that is a schema itself."""
-        return {spot.location: spot for path in self.documents for spot in self._iter_definitions(path)}
+        return {schema.location: schema for path in self.documents for schema in self._iter_definitions(path)}
+
+    def get_root(self, path: str) -> SchemaLocation:
+        """Return the root schema of a file."""
+        return SchemaLocation(path, "", self.documents[path].data)
+
+    def iter_references(self, schema: SchemaLocation) -> Iterator[tuple[SchemaLocation, str]]:
+        """Iterate over every ``$ref`` in a schema, with the schema that contains it."""
+        for inner in iter_schemas(schema.data):
+            reference = inner.members.get("$ref")
+            if isinstance(reference, str):
+                yield SchemaLocation(schema.file, f"{schema.pointer}{inner.pointer}", inner.data), reference
 
     def _iter_definitions(self, path: str) -> Iterator[SchemaLocation]:
-        root = SchemaLocation(path, "", self.documents[path].data)
+        root = self.get_root(path)
         if set(root.members) - {"$schema", "$id", "$comment", "title", "description", *_DEFINITIONS}:
             yield root
         for keyword in _DEFINITIONS:
             names = root.members.get(keyword)
             for name in names if isinstance(names, dict) else ():
-                spot = root.descend(keyword, name)
-                if spot is not None:
-                    yield spot
+                schema = root.descend(keyword, name)
+                if schema is not None:
+                    yield schema
 
     def resolve(self, schema: SchemaLocation, reference: str) -> SchemaLocation | None:
-        """Find what a ``$ref`` means; nothing when it leads out of the tree."""
+        """Resolve a ``$ref``; ``None`` if it leads out of the tree."""
         address, _, fragment = reference.partition("#")
         path = self._resolve_file(schema.file, address)
         if path is None:
             return None
-        root = SchemaLocation(path, "", self.documents[path].data)
+        root = self.get_root(path)
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
             return self._find_anchors(path).get(fragment)
         return root.descend(*(unescape_key(step) for step in fragment.split("/")[1:]))
 
     def find_dangling_references(self) -> Iterator[tuple[Place, str]]:
-        """Find references that lead nowhere, but for those to other machines and to the protocol."""
-        for path, document in self.documents.items():
-            for schema in iter_schemas(document.data):
-                reference = schema.members.get("$ref")
-                if (
-                    isinstance(reference, str)
-                    and not _is_external(reference)
-                    and self.resolve(SchemaLocation(path, schema.pointer, schema.data), reference) is None
-                ):
+        """Find references without a target, except remote ones and those to protocol types."""
+        for path in self.documents:
+            for schema, reference in self.iter_references(self.get_root(path)):
+                if not _is_external(reference) and self.resolve(schema, reference) is None:
                     yield self.place_at((path, f"{schema.pointer}/$ref")), reference
 
     def _resolve_file(self, file: str, address: str) -> str | None:
@@ -136,7 +146,7 @@ class SchemaTree:
         return found
 
     def place_at(self, location: Location) -> Place:
-        """Give a place its line, and the path that people know the file by."""
+        """Convert a location to a place with a line and a displayed path."""
         file, pointer = location
         document = self.documents.get(file) or self.other_documents.get(file)
         line = 1 if document is None else document.place_at(pointer).line
@@ -147,12 +157,12 @@ def _is_external(reference: str) -> bool:
     return "://" in reference or reference.startswith(PROTOCOL_PREFIX)
 
 
-# What the keywords of JSON Schema are to a comparison: which say nothing about values, which are understood, which can only be told apart.
+# Keywords of JSON Schema by their role in a comparison.
 
 KINDS = ("null", "boolean", "number", "string", "array", "object")
 
-# Say nothing about values. Whatever begins with "x-" does not either, but for those that rules know.
-ANNOTATIONS = frozenset(
+# Do not constrain values. Neither does any keyword that begins with "x-"; rules read some of those.
+ANNOTATION_KEYWORDS = frozenset(
     {
         "$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "contentMediaType", "contentSchema", "default",
         "definitions", "deprecated", "description", "discriminator", "example", "examples", "externalDocs", "id", "readOnly", "title",
@@ -160,12 +170,12 @@ ANNOTATIONS = frozenset(
     }
 )  # fmt: skip
 
-# Are only ways to put other schemas together, and are gone in a node.
-STRUCTURE = frozenset({"$ref", "allOf"})
+# Combine other schemas; resolved when a node is built.
+STRUCTURAL_KEYWORDS = frozenset({"$ref", "allOf"})
 
-UNIONS = ("anyOf", "oneOf")
+UNION_KEYWORDS = ("anyOf", "oneOf")
 
-COMPARED = frozenset(
+COMPARED_KEYWORDS = frozenset(
     {
         "additionalItems", "additionalProperties", "anyOf", "const", "contentEncoding", "enum", "exclusiveMaximum", "exclusiveMinimum",
         "format", "items", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum",
@@ -174,8 +184,8 @@ COMPARED = frozenset(
     }
 )  # fmt: skip
 
-# Constrain values in ways that are only compared as a whole: with the kinds of value that they are about.
-OPAQUE = MappingProxyType(
+# Constrain values, but are only compared as a whole; with the kinds of value that they apply to.
+OPAQUE_KEYWORDS = MappingProxyType(
     {
         "$dynamicRef": KINDS,
         "$recursiveRef": KINDS,
@@ -191,25 +201,18 @@ OPAQUE = MappingProxyType(
     }
 )
 
-# Belong to ``if``, and mean nothing without it.
-CONDITIONAL = ("if", "then", "else")
+# Belong to ``if``, and have no effect without it.
+IF_KEYWORDS = ("if", "then", "else")
 
 
 def is_annotation(keyword: str) -> bool:
-    """Tell whether a keyword says nothing about values."""
-    return keyword in ANNOTATIONS or keyword.startswith("x-")
-
-
-# What a value must satisfy at one place of a contract: a conjunction of schemas, wherever these are written.
-#
-# ``$ref``, the keywords beside it and every branch of ``allOf`` become spots of one node. A spot that says nothing of its own is dropped, so that a
-# definition and a property that only refers to it are the same node.
-#
+    """Return true if a keyword does not constrain values."""
+    return keyword in ANNOTATION_KEYWORDS or keyword.startswith("x-")
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaNode:
-    """A conjunction of schemas; ``used`` are the unions in them of which a branch has been taken already. ``at`` is where people see it."""
+    """A conjunction of schemas. ``expanded_unions`` are unions of which a branch was already chosen; ``origin`` is the place to report."""
 
     schemas: tuple[SchemaLocation, ...]
     expanded_unions: frozenset[tuple[str, str]] = frozenset()
@@ -217,24 +220,24 @@ class SchemaNode:
 
     @property
     def is_impossible(self) -> bool:
-        """Whether one of the schemas refuses everything."""
-        return any(spot.data is False for spot in self.schemas)
+        """True if one of the schemas is ``false``."""
+        return any(schema.data is False for schema in self.schemas)
 
     @property
     def is_unconstrained(self) -> bool:
-        """Whether nothing is asked at all."""
+        """True if every value is valid."""
         return not self.schemas
 
     @property
     def name(self) -> str:
-        """The name of the definition that this is, empty when it has none."""
+        """The name of the definition, or an empty string."""
         return self.schemas[0].name if len(self.schemas) == 1 else ""
 
     def values(self, keyword: str) -> Iterator[Json]:
-        """Go through what the schemas say under one keyword."""
-        for spot in self.schemas:
-            if keyword in spot.members:
-                yield spot.members[keyword]
+        """Iterate over the values of one keyword in all schemas."""
+        for schema in self.schemas:
+            if keyword in schema.members:
+                yield schema.members[keyword]
 
 
 def build_node(
@@ -244,26 +247,26 @@ def build_node(
     origin: SchemaLocation | None = None,
     expanded_unions: frozenset[tuple[str, str]] = frozenset(),
 ) -> SchemaNode:
-    """Gather everything that must hold together."""
-    waiting = list(schemas)
-    origin = origin or (waiting[0] if waiting else None)
+    """Collect every schema that must hold together."""
+    pending = list(schemas)
+    origin = origin or (pending[0] if pending else None)
     seen: dict[SchemaLocation, None] = {}
-    while waiting:
-        spot = waiting.pop()
-        if spot in seen or spot.data is True:
+    while pending:
+        schema = pending.pop()
+        if schema in seen or schema.data is True:
             continue
-        seen[spot] = None
-        waiting.extend(_iter_conjuncts(tree, spot))
-    kept = sorted((spot for spot in seen if has_constraints(tree, spot)), key=lambda spot: spot.location)
-    return SchemaNode(tuple(kept), expanded_unions, origin)
+        seen[schema] = None
+        pending.extend(_iter_conjuncts(tree, schema))
+    constraining = sorted((schema for schema in seen if has_constraints(tree, schema)), key=lambda schema: schema.location)
+    return SchemaNode(tuple(constraining), expanded_unions, origin)
 
 
 def has_constraints(tree: SchemaTree, schema: SchemaLocation) -> bool:
-    """Tell whether a schema asks anything itself, beside what it refers to."""
+    """Return true if a schema constrains values itself, beside the schemas that it refers to."""
     reference = schema.members.get("$ref")
     if isinstance(reference, str) and tree.resolve(schema, reference) is None:
         return True
-    return schema.data is False or any(not (word in STRUCTURE or is_annotation(word)) for word in schema.members)
+    return schema.data is False or any(not (keyword in STRUCTURAL_KEYWORDS or is_annotation(keyword)) for keyword in schema.members)
 
 
 def _iter_conjuncts(tree: SchemaTree, schema: SchemaLocation) -> Iterator[SchemaLocation]:

@@ -1,7 +1,7 @@
-"""The values of a node, by kind: each alternative of its unions, for each kind of value that it allows.
+"""Value sets: the alternatives of a node, for each kind of value that it allows.
 
-Unions are spread out, so ``{"anyOf": [X, {"type": "null"}]}`` and ``{"type": [x, "null"]}`` have one shape. Enumerations of one kind are put
-together; a boolean is an enumeration of two. What only asks for the presence of members stays a group of its alternative (``presence``).
+Unions are expanded, so ``{"anyOf": [X, {"type": "null"}]}`` and ``{"type": [x, "null"]}`` have the same value set. Enumerations of one kind are
+merged; a boolean is an enumeration of two values. A union that only requires members stays a group of its alternative (``find_presence_groups``).
 """
 
 from __future__ import annotations
@@ -14,64 +14,57 @@ from itertools import combinations
 
 from a2a_gen.diff import canonical
 from a2a_gen.diff.regex import is_match
-from a2a_gen.diff.schema_node import KINDS, UNIONS, SchemaLocation, SchemaNode, SchemaTree, build_node, is_annotation
+from a2a_gen.diff.schema_node import KINDS, UNION_KEYWORDS, SchemaLocation, SchemaNode, SchemaTree, build_node, is_annotation
 from a2a_gen.problems import GeneratorError
 from a2a_gen.source.json_text import Json
 
-# Bounds of numbers, texts, lists and objects: what holds when several schemas speak at once, and whether a listed value keeps to it.
-
+MAX_ALTERNATIVES = 20_000
+_MAX_PAIRWISE_BRANCHES = 40
+_KIND_BY_TYPE = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
 SIZES = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItems"), "object": ("minProperties", "maxProperties")}
 
 
 def to_fraction(value: Json) -> Fraction | None:
-    """Read a number exactly; nothing else is one."""
+    """Convert a JSON number exactly; ``None`` for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
 
 
 def _iter_numbers(node: SchemaNode, keyword: str) -> Iterator[Fraction]:
-    for value in node.values(keyword):
-        read = to_fraction(value)
-        if read is not None:
-            yield read
+    return (number for value in node.values(keyword) if (number := to_fraction(value)) is not None)
+
+
+def _iter_bounds(node: SchemaNode, keyword: str, exclusive_keyword: str) -> Iterator[tuple[Fraction, bool]]:
+    """Iterate over bounds with their exclusiveness; in draft 4 a boolean marks a bound as exclusive."""
+    yield from ((value, False) for value in _iter_numbers(node, keyword))
+    yield from ((value, True) for value in _iter_numbers(node, exclusive_keyword))
+    for schema in node.schemas:
+        if schema.members.get(exclusive_keyword) is True:
+            yield from ((value, True) for value in _iter_numbers(SchemaNode((schema,)), keyword))
 
 
 def get_lower_bound(node: SchemaNode) -> tuple[Fraction, bool] | None:
-    """The strictest lower bound of a number, and whether the bound itself is out."""
-    said = [(value, False) for value in _iter_numbers(node, "minimum")] + [(value, True) for value in _iter_numbers(node, "exclusiveMinimum")]
-    said += [
-        (value, True)
-        for spot in node.schemas
-        if spot.members.get("exclusiveMinimum") is True
-        for value in _iter_numbers(SchemaNode((spot,)), "minimum")
-    ]
-    return max(said, default=None)
+    """Return the strictest lower bound of a number, and whether it is exclusive."""
+    return max(_iter_bounds(node, "minimum", "exclusiveMinimum"), default=None)
 
 
 def get_upper_bound(node: SchemaNode) -> tuple[Fraction, bool] | None:
-    """The strictest upper bound of a number, and whether the bound itself is out."""
-    said = [(value, False) for value in _iter_numbers(node, "maximum")] + [(value, True) for value in _iter_numbers(node, "exclusiveMaximum")]
-    said += [
-        (value, True)
-        for spot in node.schemas
-        if spot.members.get("exclusiveMaximum") is True
-        for value in _iter_numbers(SchemaNode((spot,)), "maximum")
-    ]
-    return min(said, default=None, key=lambda each: (each[0], not each[1]))
+    """Return the strictest upper bound of a number, and whether it is exclusive."""
+    return min(_iter_bounds(node, "maximum", "exclusiveMaximum"), default=None, key=lambda each: (each[0], not each[1]))
 
 
 def is_integer(node: SchemaNode) -> bool:
-    """Whether only whole numbers are allowed."""
+    """Return true if only integers are allowed."""
     multiple = get_multiple(node)
     return multiple is not None and multiple.denominator == 1
 
 
 def get_multiple(node: SchemaNode) -> Fraction | None:
-    """What a number must be a multiple of: the least common multiple of all that is said; whole numbers are multiples of 1."""
+    """Return the least common multiple of every ``multipleOf``; integers are multiples of 1."""
     steps = [each for each in _iter_numbers(node, "multipleOf") if each > 0]
-    said = [set(map(str, value)) if isinstance(value, list) else {str(value)} for value in node.values("type")]
-    if any("integer" in each and "number" not in each for each in said):
+    types = [set(map(str, value)) if isinstance(value, list) else {str(value)} for value in node.values("type")]
+    if any("integer" in each and "number" not in each for each in types):
         steps.append(Fraction(1))
     if not steps:
         return None
@@ -80,36 +73,36 @@ def get_multiple(node: SchemaNode) -> Fraction | None:
 
 
 def get_min_size(node: SchemaNode, kind: str) -> int:
-    """The strictest lower bound of a size; 0 when there is none."""
+    """Return the strictest lower bound of a size; 0 without one."""
     return max((math.ceil(each) for each in _iter_numbers(node, SIZES[kind][0])), default=0)
 
 
 def get_max_size(node: SchemaNode, kind: str) -> int | None:
-    """The strictest upper bound of a size."""
+    """Return the strictest upper bound of a size."""
     return min((math.floor(each) for each in _iter_numbers(node, SIZES[kind][1])), default=None)
 
 
 def get_patterns(node: SchemaNode) -> frozenset[str]:
-    """Every pattern that a text must match."""
+    """Return every pattern that a string must match."""
     return frozenset(str(value) for value in node.values("pattern"))
 
 
 def is_empty(node: SchemaNode, kind: str) -> bool:
-    """Whether bounds contradict each other, so that no value of a kind is left."""
+    """Return true if the bounds of a kind contradict each other."""
     if kind == "number":
         lower, upper, multiple = get_lower_bound(node), get_upper_bound(node), get_multiple(node)
         if lower is None or upper is None:
             return False
         if multiple is None:
             return lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or upper[1]))
-        least, most = math.ceil(lower[0] / multiple), math.floor(upper[0] / multiple)
-        return least + (lower[1] and least * multiple == lower[0]) > most - (upper[1] and most * multiple == upper[0])
-    most_of_size = get_max_size(node, kind) if kind in SIZES else None
-    return most_of_size is not None and most_of_size < get_min_size(node, kind)
+        minimum, maximum = math.ceil(lower[0] / multiple), math.floor(upper[0] / multiple)
+        return minimum + (lower[1] and minimum * multiple == lower[0]) > maximum - (upper[1] and maximum * multiple == upper[0])
+    max_size = get_max_size(node, kind) if kind in SIZES else None
+    return max_size is not None and max_size < get_min_size(node, kind)
 
 
 def is_within_bounds(node: SchemaNode, value: Json) -> bool:
-    """Whether a listed value keeps to the bounds beside its list; what is inside lists and objects is not looked at."""
+    """Return true if a listed value satisfies the bounds beside its list; items and members are not checked."""
     exact = to_fraction(value)
     if exact is not None:
         lower, upper, multiple = get_lower_bound(node), get_upper_bound(node), get_multiple(node)
@@ -120,24 +113,19 @@ def is_within_bounds(node: SchemaNode, value: Json) -> bool:
         )
     kind = "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object" if isinstance(value, dict) else ""
     if kind and isinstance(value, str | list | dict):
-        most = get_max_size(node, kind)
-        if len(value) < get_min_size(node, kind) or (most is not None and len(value) > most):
+        maximum = get_max_size(node, kind)
+        if len(value) < get_min_size(node, kind) or (maximum is not None and len(value) > maximum):
             return False
     return not isinstance(value, str) or all(is_match(pattern, value) is not False for pattern in get_patterns(node))
 
 
-MAX_ALTERNATIVES = 20_000
-_MAX_PAIRWISE_BRANCHES = 40
-_KIND_BY_TYPE = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
-
-
 class ComparisonTooLargeError(GeneratorError):
-    """A contract has more alternatives or pairs than can be compared in bounded time and memory."""
+    """A contract has too many alternatives or pairs to compare in bounded time and memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One alternative, for one kind of value; ``values`` are the only ones that it allows, by their canonical names."""
+    """One alternative for one kind of value; ``values`` lists all valid ones by canonical key."""
 
     kind: str
     node: SchemaNode
@@ -145,42 +133,42 @@ class Alternative:
 
     @property
     def is_unconstrained(self) -> bool:
-        """Whether it allows every value of its kind."""
-        return self.values is None and all(set(spot.members) <= {"type", "nullable"} for spot in self.node.schemas)
+        """True if every value of the kind is valid."""
+        return self.values is None and all(set(schema.members) <= {"type", "nullable"} for schema in self.node.schemas)
 
 
 @dataclass(frozen=True, slots=True)
 class ValueSet:
-    """What a node allows: alternatives by kind, and whether some may overlap where exactly one must hold."""
+    """The alternatives of a node by kind; ``has_overlaps`` if branches of a ``oneOf`` may overlap."""
 
     alternatives: Mapping[str, tuple[Alternative, ...]]
     has_overlaps: bool = False
 
     def __iter__(self) -> Iterator[Alternative]:
-        return (atom for atoms in self.alternatives.values() for atom in atoms)
+        return (alternative for alternatives in self.alternatives.values() for alternative in alternatives)
 
 
 def get_kind(value: Json) -> str:
-    """Name the kind of a value."""
+    """Return the kind of a JSON value."""
     return _KIND_BY_TYPE[type(value)]
 
 
 def build_value_set(tree: SchemaTree, node: SchemaNode) -> ValueSet:
-    """Spread a node out."""
+    """Expand a node into its alternatives."""
     found: dict[str, list[Alternative]] = {}
     for alternative in _expand_unions(tree, node):
         for kind in _list_kinds(alternative):
             values = _list_values(alternative, kind)
             if (values is None or values) and not is_empty(alternative, kind):
                 found.setdefault(kind, []).append(Alternative(kind, alternative, values))
-    overlaps = _has_overlaps(tree, node)
-    atoms = {kind: tuple(found[kind]) if overlaps else _merge_alternatives(found[kind]) for kind in KINDS if kind in found}
-    return ValueSet(atoms, overlaps)
+    has_overlaps = _has_overlaps(tree, node)
+    alternatives = {kind: tuple(found[kind]) if has_overlaps else _merge_alternatives(found[kind]) for kind in KINDS if kind in found}
+    return ValueSet(alternatives, has_overlaps)
 
 
 def find_presence_groups(schema: SchemaLocation) -> Iterator[tuple[str, tuple[frozenset[str], ...]]]:
-    """Find unions whose branches only ask for members: by keyword, with the members of each branch."""
-    for keyword in UNIONS:
+    """Find unions whose branches only require members: the keyword, with the members of each branch."""
+    for keyword in UNION_KEYWORDS:
         branches = schema.members.get(keyword)
         if isinstance(branches, list) and branches and all(isinstance(each, dict) and set(each) == {"required"} for each in branches):
             names = (each["required"] for each in branches if isinstance(each, dict))
@@ -188,36 +176,34 @@ def find_presence_groups(schema: SchemaLocation) -> Iterator[tuple[str, tuple[fr
 
 
 def _iter_unions(node: SchemaNode) -> Iterator[tuple[SchemaLocation, str]]:
-    for spot in node.schemas:
-        groups = {keyword for keyword, _ in find_presence_groups(spot)}
-        for keyword in UNIONS:
-            if isinstance(spot.members.get(keyword), list) and keyword not in groups:
-                yield spot, keyword
+    for schema in node.schemas:
+        groups = {keyword for keyword, _ in find_presence_groups(schema)}
+        for keyword in UNION_KEYWORDS:
+            if isinstance(schema.members.get(keyword), list) and keyword not in groups:
+                yield schema, keyword
 
 
 def _expand_unions(tree: SchemaTree, node: SchemaNode) -> Iterator[SchemaNode]:
-    waiting, count = [node], 0
-    while waiting:
-        current = waiting.pop()
+    pending, count = [node], 0
+    while pending:
+        current = pending.pop()
         if current.is_impossible:
             continue
         count += 1
         if count > MAX_ALTERNATIVES:
             place = tree.place_at(node.origin.location) if node.origin else ""
-            raise ComparisonTooLargeError(
-                f"{place}: unions within unions make more than {MAX_ALTERNATIVES} alternatives\n    fix: write the union flatter"
-            )
+            raise ComparisonTooLargeError(f"{place}: nested unions expand to more than {MAX_ALTERNATIVES} alternatives\n    fix: flatten the union")
         union = next((each for each in _iter_unions(current) if (f"{each[0].file}#{each[0].pointer}", each[1]) not in current.expanded_unions), None)
         if union is None:
             yield current
         else:
-            waiting.extend(reversed(list(_expand_union(tree, current, *union))))
+            pending.extend(reversed(list(_expand_union(tree, current, *union))))
 
 
 def _expand_union(tree: SchemaTree, current: SchemaNode, schema: SchemaLocation, keyword: str) -> Iterator[SchemaNode]:
     mark = (f"{schema.file}#{schema.pointer}", keyword)
     branches = schema.members[keyword]
-    is_only_union = all(word == keyword or is_annotation(word) for word in schema.members)
+    is_only_union = all(each == keyword or is_annotation(each) for each in schema.members)
     others = [each for each in current.schemas if not (is_only_union and each == schema)]
     for index in range(len(branches) if isinstance(branches, list) else 0):
         branch = schema.descend(keyword, index)
@@ -225,24 +211,24 @@ def _expand_union(tree: SchemaTree, current: SchemaNode, schema: SchemaLocation,
             continue
         inner = build_node(tree, [branch])
         if schema in inner.schemas:
-            continue  # a union that is a branch of itself adds no value
-        spots = tuple(sorted({*others, *inner.schemas}, key=lambda each: each.location))
-        yield SchemaNode(spots, current.expanded_unions | {mark}, inner.schemas[0] if len(inner.schemas) == 1 else branch)
+            continue  # a union that is its own branch adds no value
+        schemas = tuple(sorted({*others, *inner.schemas}, key=lambda each: each.location))
+        yield SchemaNode(schemas, current.expanded_unions | {mark}, inner.schemas[0] if len(inner.schemas) == 1 else branch)
 
 
 def _list_kinds(alternative: SchemaNode) -> Iterable[str]:
     kinds = set(KINDS)
-    for spot in alternative.schemas:
-        said = spot.members.get("type")
-        if said is None:
+    for schema in alternative.schemas:
+        types = schema.members.get("type")
+        if types is None:
             continue
-        allowed = {"number" if each == "integer" else str(each) for each in (said if isinstance(said, list) else [said])}
-        kinds &= allowed | ({"null"} if spot.members.get("nullable") is True else set())
+        allowed = {"number" if each == "integer" else str(each) for each in (types if isinstance(types, list) else [types])}
+        kinds &= allowed | ({"null"} if schema.members.get("nullable") is True else set())
     return [kind for kind in KINDS if kind in kinds]
 
 
 def _list_values(alternative: SchemaNode, kind: str) -> dict[str, Json] | None:
-    """List the values that are allowed, if they are listed: those of every enumeration and constant that satisfy the rest."""
+    """List the valid values if they are enumerated: those in every enumeration and constant that satisfy the bounds."""
     lists = [value for value in alternative.values("enum") if isinstance(value, list)] + [[value] for value in alternative.values("const")]
     if not lists:
         return {"null": None} if kind == "null" else {"false": False, "true": True} if kind == "boolean" else None
@@ -252,34 +238,39 @@ def _list_values(alternative: SchemaNode, kind: str) -> dict[str, Json] | None:
 
 
 def _merge_alternatives(alternatives: list[Alternative]) -> tuple[Alternative, ...]:
-    """Put enumerations together, and drop what is part of an alternative that takes everything."""
-    free = next((atom for atom in alternatives if atom.is_unconstrained), None)
-    if free is not None:
-        return (free,)
-    listed = [atom for atom in alternatives if atom.values is not None]
-    others = [atom for atom in alternatives if atom.values is None]
+    """Merge enumerations, and drop alternatives covered by an unconstrained one."""
+    unconstrained = next((alternative for alternative in alternatives if alternative.is_unconstrained), None)
+    if unconstrained is not None:
+        return (unconstrained,)
+    listed = [alternative for alternative in alternatives if alternative.values is not None]
+    others = [alternative for alternative in alternatives if alternative.values is None]
     if len(listed) > 1:
-        values = {name: value for atom in listed for name, value in (atom.values or {}).items()}
+        values = {name: value for alternative in listed for name, value in (alternative.values or {}).items()}
         listed = [replace(listed[0], values=values)]
     return tuple(dict.fromkeys(others, None)) + tuple(listed)
 
 
 def _has_overlaps(tree: SchemaTree, node: SchemaNode) -> bool:
-    for spot, keyword in _iter_unions(node):
-        if keyword == "oneOf" and not _is_disjoint(list(_expand_union(tree, SchemaNode((), node.expanded_unions), spot, keyword))):
+    for schema, keyword in _iter_unions(node):
+        if keyword == "oneOf" and not _is_disjoint(list(_expand_union(tree, SchemaNode((), node.expanded_unions), schema, keyword))):
             return True
     return False
 
 
 def _is_disjoint(branches: list[SchemaNode]) -> bool:
-    tags = [find_tag_values(branch) for branch in branches]
+    if find_tag(branches) is not None:
+        return True
+    return len(branches) <= _MAX_PAIRWISE_BRANCHES and all(_is_disjoint_pair(*pair) for pair in combinations(branches, 2))
+
+
+def find_tag(nodes: Iterable[SchemaNode]) -> str | None:
+    """Find the member whose values distinguish all nodes."""
+    tags = [find_tag_values(node) for node in nodes]
     for name in tags[0] if tags else ():
-        words = [word for each in tags for word in each.get(name, (None, None))]
-        if None not in words and len(words) == len(set(words)):
-            return True
-    if len(branches) > _MAX_PAIRWISE_BRANCHES:
-        return False
-    return all(_is_disjoint_pair(*pair) for pair in combinations(branches, 2))
+        values = [value for each in tags for value in each.get(name, (None, None))]
+        if None not in values and len(values) == len(set(values)):
+            return name
+    return None
 
 
 def _is_disjoint_pair(one: SchemaNode, other: SchemaNode) -> bool:
@@ -299,13 +290,13 @@ def _has_disjoint_tags(one: SchemaNode, other: SchemaNode) -> bool:
 
 
 def find_tag_values(branch: SchemaNode) -> dict[str, tuple[str, ...]]:
-    """Find the members that must be there and hold one of a few listed values, by which alternatives are told apart."""
+    """Find required members with enumerated values, which distinguish alternatives."""
     required = {str(name) for names in branch.values("required") if isinstance(names, list) for name in names}
     found: dict[str, tuple[str, ...]] = {}
     for properties in branch.values("properties"):
         for name in required & set(properties if isinstance(properties, dict) else ()):
-            said = properties[name] if isinstance(properties, dict) else None
-            if isinstance(said, dict) and ("const" in said or isinstance(said.get("enum"), list)):
-                listed = said["enum"] if isinstance(said.get("enum"), list) else [said.get("const")]
+            member = properties[name] if isinstance(properties, dict) else None
+            if isinstance(member, dict) and ("const" in member or isinstance(member.get("enum"), list)):
+                listed = member["enum"] if isinstance(member.get("enum"), list) else [member.get("const")]
                 found[name] = tuple(canonical.to_key(each) for each in (listed if isinstance(listed, list) else ()))
     return found

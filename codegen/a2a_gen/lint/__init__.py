@@ -1,1 +1,1 @@
-"""What a contract may not say, because code could not keep it or would lose it in silence: rules, and the form of every table."""
+"""Lint rules: what a schema can say and generated code cannot keep."""

@@ -1,4 +1,8 @@
-"""Rules about the keywords of JSON Schema: those that would have no effect in code, or another one than the schema says."""
+"""Rules about JSON Schema keywords that have no effect in generated code, or another one than the schema says.
+
+``find_form_violations`` validates every table against the schema that it names, and every file of types against the family schema. It is the only
+use of jsonschema-rs, a package of the extra ``build``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json, escape_key
 from a2a_gen.source.references import Schema, resolve_reference
 
-# Nothing in a class can say these; a generator that met them would leave them out without a word.
+# A class cannot express these; most generators drop them silently.
 _NOT_REPRESENTABLE = frozenset(
     """
     $anchor $dynamicAnchor $dynamicRef $id allOf contains dependentRequired dependentSchemas else if maxContains maxProperties minContains
@@ -28,22 +32,22 @@ def find_unrepresentable_keywords(context: LintContext) -> Iterator[Violation]:
     """Find keywords that cannot become code."""
     for document, schema in context.iter_schemas():
         for keyword in schema.members.keys() & _NOT_REPRESENTABLE:
-            yield document.place_at(f"{schema.pointer}/{keyword}"), f"{keyword} cannot be represented in code"
+            yield document.place_at(f"{schema.pointer}/{keyword}"), f"{keyword} cannot be represented in Python"
 
 
 def find_boolean_schemas(context: LintContext) -> Iterator[Violation]:
     """Find schemas that are only true or false."""
     for document, schema in context.iter_schemas():
         if isinstance(schema.data, bool) and schema.keyword != "additionalProperties":
-            yield document.place_at(schema.pointer), f"a schema that is only {str(schema.data).lower()} has no effect"
+            yield document.place_at(schema.pointer), f"the boolean schema {str(schema.data).lower()} has no effect"
 
 
 def find_look_arounds(context: LintContext) -> Iterator[Violation]:
-    """Find patterns that the fast engine for regular expressions does not know."""
+    """Find patterns that the fast regular expression engine does not support."""
     for document, schema in context.iter_schemas():
         pattern = schema.members.get("pattern")
         if isinstance(pattern, str) and _LOOK_AROUND.search(pattern):
-            yield document.place_at(f"{schema.pointer}/pattern"), f"the pattern {pattern} looks ahead or behind"
+            yield document.place_at(f"{schema.pointer}/pattern"), f"the pattern {pattern} uses look-around"
 
 
 def find_unknown_formats(context: LintContext) -> Iterator[Violation]:
@@ -54,29 +58,29 @@ def find_unknown_formats(context: LintContext) -> Iterator[Violation]:
 
 
 def find_defaults(context: LintContext) -> Iterator[Violation]:
-    """Find defaults, which JSON Schema takes for a remark."""
+    """Find defaults, which JSON Schema treats as annotations."""
     for document, schema in context.iter_schemas():
         if "default" in schema.members:
-            yield document.place_at(f"{schema.pointer}/default"), "a default has no effect: a missing member stays missing"
+            yield document.place_at(f"{schema.pointer}/default"), "a default has no effect; a missing member stays missing"
 
 
 def find_titles(context: LintContext) -> Iterator[Violation]:
-    """Find titles, from which other names would be made."""
+    """Find titles, which would become other class names."""
     for document, schema in context.iter_schemas():
         if "title" in schema.members:
-            yield document.place_at(f"{schema.pointer}/title"), "a title competes with the name"
+            yield document.place_at(f"{schema.pointer}/title"), "a title conflicts with the name of the type"
 
 
 def find_closed_objects(context: LintContext) -> Iterator[Violation]:
-    """Find objects that refuse members without a name, or give them a type."""
+    """Find objects that reject members without a name, or give them a type."""
     for document, schema in context.iter_schemas():
         extra = schema.members.get("additionalProperties")
         if extra is False or (isinstance(extra, dict) and "properties" in schema.members):
-            yield document.place_at(f"{schema.pointer}/additionalProperties"), "an object with named members says what other members are"
+            yield document.place_at(f"{schema.pointer}/additionalProperties"), "an object with named members constrains additional members"
 
 
 def find_keywords_beside_references(context: LintContext) -> Iterator[Violation]:
-    """Find conditions beside a reference, which would be lost."""
+    """Find constraints beside a reference, which would be lost."""
     for document, schema in context.iter_schemas():
         if "$ref" in schema.members:
             for keyword in schema.members.keys() - _ANNOTATIONS:
@@ -85,17 +89,17 @@ def find_keywords_beside_references(context: LintContext) -> Iterator[Violation]
 
 
 def find_untyped_enums(context: LintContext) -> Iterator[Violation]:
-    """Find enumerations that do not say that they are strings."""
+    """Find enumerations without ``"type": "string"``."""
     for document, schema in context.iter_schemas():
         if "enum" in schema.members and schema.members.get("type") != "string":
-            yield document.place_at(f"{schema.pointer}/enum"), "an enumeration does not say that its values are strings"
+            yield document.place_at(f"{schema.pointer}/enum"), 'an enumeration lacks "type": "string"'
 
 
 def find_unnamed_types(context: LintContext) -> Iterator[Violation]:
-    """Find enumerations and objects with members that have no name."""
+    """Find unnamed enumerations and unnamed objects with members."""
     for document, schema in context.iter_schemas():
         if schema.keyword and schema.keyword != _DEFINITIONS_KEYWORD and (kind := _describe_unnamed(schema)):
-            yield document.place_at(schema.pointer), f"{kind} is written where it is used, and has no name"
+            yield document.place_at(schema.pointer), f"{kind} is defined inline, without a name"
 
 
 def _describe_unnamed(schema: Schema) -> str:
@@ -113,17 +117,12 @@ def find_invalid_constants(context: LintContext) -> Iterator[Violation]:
 
 
 def find_missing_descriptions(context: LintContext) -> Iterator[Violation]:
-    """Find files and types that do not say what they are."""
+    """Find files and types without a description."""
     for document, schema in context.iter_schemas():
         is_described = schema.keyword == _DEFINITIONS_KEYWORD or not schema.pointer
         if is_described and not schema.members.get("description"):
             yield document.place_at(schema.pointer), f"{'the type' if schema.pointer else 'the file'} has no description"
 
-
-# The form of files: every table fits the schema that it names, and every file of types fits the schema of such files.
-#
-# This is the only use of jsonschema-rs, a package of the extra ``build``.
-#
 
 try:
     import jsonschema_rs
@@ -131,13 +130,13 @@ try:
 except ImportError:
     raise MissingExtraError("jsonschema-rs") from None
 
-NO_MATCHING_SCHEMA = "this fits none of the forms that are possible here"
+NO_MATCHING_SCHEMA = "the value matches none of the possible schemas"
 
 _FAMILY_META_SCHEMA = "meta/family.schema.json"
 
 
 def find_form_violations(documents: Mapping[str, Document]) -> Iterator[Violation]:
-    """Find everything in which a file is not of its form."""
+    """Find violations of the meta-schema of a file."""
     families = family_files(documents)
     forms: dict[str, jsonschema_rs.Draft202012Validator] = {}
     for path, document in documents.items():
@@ -146,7 +145,7 @@ def find_form_violations(documents: Mapping[str, Document]) -> Iterator[Violatio
             continue
         schema = documents[meta].data if meta in documents else None
         if not isinstance(schema, dict):
-            yield document.place_at("/$schema"), f"there is no schema {meta}"
+            yield document.place_at("/$schema"), f"the schema {meta} does not exist"
             continue
         if meta not in forms:
             forms[meta] = jsonschema_rs.Draft202012Validator(schema)
@@ -156,7 +155,7 @@ def find_form_violations(documents: Mapping[str, Document]) -> Iterator[Violatio
 
 
 def _find_meta_schema(document: Document) -> str | None:
-    """Find the schema that a table names; one on the Web is that of a schema, and not ours to check."""
+    """Find the schema that a table names; a URL belongs to a schema file, which is not validated here."""
     name = document.data.get("$schema") if isinstance(document.data, dict) else None
     return resolve_reference(document, name).file if isinstance(name, str) and "://" not in name else None
 
@@ -164,7 +163,7 @@ def _find_meta_schema(document: Document) -> str | None:
 def _describe_error(error: jsonschema_rs.ValidationError) -> Iterator[tuple[str, str]]:
     match error.kind:
         case Kind.AdditionalProperties(unexpected=names) | Kind.UnevaluatedProperties(unexpected=names):
-            yield from ((f"/{escape_key(name)}", f"there is no {name} in this form") for name in names)
+            yield from ((f"/{escape_key(name)}", f"unknown key {name}") for name in names)
         case Kind.Required(property=name):
             yield "", f"{name} is missing"
         case Kind.OneOfNotValid() | Kind.OneOfMultipleValid() | Kind.AnyOf():

@@ -1,4 +1,4 @@
-"""Rules about members and unions: what is required, what is there instead of something else, and what a reader forgives."""
+"""Rules about members and unions: required members, groups, and defaults of readers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from a2a_gen.source.json_text import Json
 
 
 def find_ambiguous_unions(context: LintContext) -> Iterator[Violation]:
-    """Find unions whose branches nothing tells apart."""
+    """Find unions whose branches cannot be distinguished."""
     for dialect in dict.fromkeys(family.dialect for family in context.contract.families):
         types: dict[str, NamedType] = {named.name: named for named in context.contract.types(dialect)}
         for place, of in _iter_unions(types):
             records = build.branches(of, types)
             if records and build.find_tag(records) is None and not build.are_distinguishable(records):
-                yield place, f"nothing tells {' and '.join(record.name for record in records)} apart"
+                yield place, f"{' and '.join(record.name for record in records)} cannot be distinguished"
 
 
 def _iter_unions(types: dict[str, NamedType]) -> Iterator[tuple[Place, TypeExpr]]:
@@ -30,29 +30,32 @@ def _iter_unions(types: dict[str, NamedType]) -> Iterator[tuple[Place, TypeExpr]
 
 
 def find_mixed_unions(context: LintContext) -> Iterator[Violation]:
-    """Find unions in which types with a name are mixed with others."""
+    """Find unions that mix named types with unnamed ones."""
     for family in context.contract.families:
         types: dict[str, NamedType] = {named.name: named for named in family.types}
         for place, of in _iter_unions(types):
             if isinstance(of, OneOf) and len({isinstance(option, Ref) for option in of.options}) > 1:
-                yield place, "a union mixes types that have a name with types that have none"
+                yield place, "a union mixes named and unnamed types"
 
 
 def find_presence_violations(context: LintContext) -> Iterator[Violation]:
-    """Find groups of members of which exactly one is there, without a name or with an unknown member."""
+    """Find ``oneOf`` groups of members without a name or with an unknown member."""
     for document, schema in context.iter_schemas():
         branches = schema.members.get("oneOf") if "properties" in schema.members else None
         group = schema.members.get("x-a2a-oneof")
         if isinstance(branches, list) and not group:
-            yield document.place_at(f"{schema.pointer}/oneOf"), "the group of members has no name"
+            yield document.place_at(f"{schema.pointer}/oneOf"), "the oneOf group of members has no name"
         if group and not isinstance(branches, list):
-            yield document.place_at(f"{schema.pointer}/x-a2a-oneof"), f"no oneOf says which members the group {group} has"
+            yield document.place_at(f"{schema.pointer}/x-a2a-oneof"), f"the group {group} has no oneOf with its members"
         if "anyOf" in schema.members:
-            yield document.place_at(f"{schema.pointer}/anyOf"), "anyOf lets several branches fit at once"
+            yield document.place_at(f"{schema.pointer}/anyOf"), "anyOf allows several branches at once"
     for _, record in context.iter_records():
         for member in record.choice.members if record.choice else ():
             if record.field(member) is None:
-                yield record.place, f"the group {record.choice.name if record.choice else ''} has a member {member}, which {record.name} has not"
+                yield (
+                    record.place,
+                    f"the group {record.choice.name if record.choice else ''} has a member {member}, missing in {record.name}",
+                )
 
 
 def find_unknown_required_members(context: LintContext) -> Iterator[Violation]:
@@ -64,21 +67,21 @@ def find_unknown_required_members(context: LintContext) -> Iterator[Violation]:
 
 
 def find_needless_read_defaults(context: LintContext) -> Iterator[Violation]:
-    """Find what a reader is told to forgive where there is nothing to forgive."""
+    """Find ``x-a2a-read`` entries of members that are not required."""
     for document, schema in context.iter_schemas():
         missing = _collect_names(schema.members.get("x-a2a-read")) - _collect_names(schema.members.get("required"))
         for name in missing:
-            yield document.place_at(f"{schema.pointer}/x-a2a-read/{name}"), f"{name} is not required, so no reader misses it"
+            yield document.place_at(f"{schema.pointer}/x-a2a-read/{name}"), f"{name} is not required, so readers need no default"
 
 
 def find_ambiguous_aliases(context: LintContext) -> Iterator[Violation]:
-    """Find older spellings that mean two members."""
+    """Find aliases that stand for two members."""
     for _, record in context.iter_records():
         taken = {field.wire: field for field in record.fields}
         for field in record.fields:
             for alias in field.aliases:
                 if taken.setdefault(alias, field) is not field or alias == field.wire:
-                    yield field.place, f"the older spelling {alias} of {field.wire} is also one of {taken[alias].wire}"
+                    yield field.place, f"the alias {alias} of {field.wire} also belongs to {taken[alias].wire}"
 
 
 def find_enum_name_mismatches(context: LintContext) -> Iterator[Violation]:
@@ -86,7 +89,7 @@ def find_enum_name_mismatches(context: LintContext) -> Iterator[Violation]:
     for document, schema in context.iter_schemas():
         values, names = schema.members.get("enum"), schema.members.get("x-enum-varnames")
         if isinstance(values, list) and isinstance(names, list) and len(values) != len(names):
-            yield document.place_at(f"{schema.pointer}/x-enum-varnames"), f"there are {len(values)} values, but {len(names)} names"
+            yield document.place_at(f"{schema.pointer}/x-enum-varnames"), f"the enumeration has {len(values)} values, but {len(names)} names"
 
 
 def find_missing_proto_numbers(context: LintContext) -> Iterator[Violation]:
@@ -108,7 +111,7 @@ def find_duplicate_proto_numbers(context: LintContext) -> Iterator[Violation]:
             seen: dict[int, str] = {}
             for place, name, number in _iter_numbers(named):
                 if seen.setdefault(number, name) != name:
-                    yield place, f"{name} and {seen[number]} of {named.name} have the number {number}"
+                    yield place, f"{name} and {seen[number]} of {named.name} share the number {number}"
 
 
 def _iter_numbers(named: NamedType) -> Iterator[tuple[Place, str, int]]:

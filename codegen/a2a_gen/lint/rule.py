@@ -1,4 +1,4 @@
-"""What a rule is, and what it looks at."""
+"""A lint rule, and the contract that it checks."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class LintContext:
 
     @property
     def family_documents(self) -> Mapping[str, Document]:
-        """The files of types."""
+        """The files that define types."""
         return family_files(self.documents)
 
     def iter_schemas(self) -> Iterator[tuple[Document, Schema]]:
-        """Go through every schema in every file of types."""
+        """Iterate over every schema in every file of types."""
         for document in self.family_documents.values():
             yield from ((document, schema) for schema in iter_schemas(document.data))
 
     def iter_records(self) -> Iterator[tuple[str, Record]]:
-        """Go through the records of every dialect."""
+        """Iterate over the records of every dialect."""
         for family in self.contract.families:
             yield from ((family.dialect, named) for named in family.types if isinstance(named, Record))
 
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """One thing that a contract may not say, why, and what to do instead."""
+    """One rule: its check, the reason for it, and the cure."""
 
     id: str
     name: str

@@ -1,7 +1,7 @@
-"""Every rule, in one table.
+"""All lint rules, in one table.
 
-Most of them are here because a generator of classes that meets the thing says nothing and does something else; each says what. The first is about
-form and speaks only where no other rule does, since every other one knows better what to do.
+Most rules cover constructs that class generators accept and silently change; ``why`` states the change. The first rule validates files against their
+meta-schema, and is silent where a more specific rule applies.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from a2a_gen.ir.model import Contract
 from a2a_gen.lint import keywords, members
-from a2a_gen.lint import keywords as form
 from a2a_gen.lint.rule import LintContext, LintRule
 from a2a_gen.problems import Level, Problem
 from a2a_gen.source import references
@@ -20,9 +19,9 @@ FORM = LintRule(
     "A2A-L01",
     "form",
     Level.ERROR,
-    lambda subject: form.find_form_violations(subject.documents),
-    "A table or schema that is not of its form would be read as if the odd part were not there.",
-    "write it as its schema in meta/ says, which describes every key",
+    lambda context: keywords.find_form_violations(context.documents),
+    "A table or schema that violates its meta-schema would be read without the invalid part.",
+    "follow its schema in meta/, which describes every key",
 )
 
 RULES: tuple[LintRule, ...] = (
@@ -32,15 +31,15 @@ RULES: tuple[LintRule, ...] = (
         "not-representable",
         Level.ERROR,
         keywords.find_unrepresentable_keywords,
-        "No class can say this; a model would take what the schema refuses.",
-        "say it in the description, and check it in code",
+        "A class cannot express this, so a model would accept documents that the schema rejects.",
+        "state it in the description, and check it in code",
     ),
     LintRule(
         "A2A-L03",
         "boolean-schema",
         Level.ERROR,
         keywords.find_boolean_schemas,
-        "A member that must not be there is simply ignored by a model.",
+        "A model ignores a member that the schema forbids.",
         "delete it; for any JSON value write {} with a description",
     ),
     LintRule(
@@ -48,7 +47,7 @@ RULES: tuple[LintRule, ...] = (
         "look-around",
         Level.WARNING,
         keywords.find_look_arounds,
-        "Such a pattern switches a whole class to the slow engine, which a hostile text can stall.",
+        "Look-around switches a whole class to the slow regular expression engine, which hostile input can stall.",
         "write the pattern without (?=, (?!, (?<= and (?<!, or check it in code",
     ),
     LintRule(
@@ -56,7 +55,7 @@ RULES: tuple[LintRule, ...] = (
         "enum-without-type",
         Level.ERROR,
         keywords.find_untyped_enums,
-        "Without its type an enumeration becomes a class whose values are not strings.",
+        "Without a type an enumeration becomes a class whose values are not strings.",
         'add "type": "string"',
     ),
     LintRule(
@@ -64,7 +63,7 @@ RULES: tuple[LintRule, ...] = (
         "without-name",
         Level.ERROR,
         keywords.find_unnamed_types,
-        "A class that has no name is numbered, and the number changes with its neighbours.",
+        "An unnamed class gets a number, which changes with its neighbours.",
         "move it to $defs under a name, and refer to it",
     ),
     LintRule(
@@ -72,7 +71,7 @@ RULES: tuple[LintRule, ...] = (
         "union",
         Level.ERROR,
         members.find_ambiguous_unions,
-        "A reader would take the first branch that fits, and drop what only the right one has.",
+        "A reader would use the first branch that matches, and drop members that only the right one has.",
         "give each branch a required const on one property, or a required member that no other branch has",
     ),
     LintRule(
@@ -80,39 +79,39 @@ RULES: tuple[LintRule, ...] = (
         "description",
         Level.ERROR,
         keywords.find_missing_descriptions,
-        "Descriptions become the documentation of modules and classes.",
-        "add a description: one short sentence that says what the name does not",
+        "Descriptions become the docstrings of modules and classes.",
+        "add a description: one short sentence that adds to the name",
     ),
     LintRule(
         "A2A-L09",
         "closed-object",
         Level.ERROR,
         keywords.find_closed_objects,
-        "The protocol grows: a reader must ignore members that it does not know, and a class cannot give them a type.",
-        "delete it; to keep unknown members, as metadata do, write true",
+        "The protocol grows: a reader must ignore unknown members, and a class cannot give them a type.",
+        "delete it; to keep unknown members, as metadata does, write true",
     ),
     LintRule(
         "A2A-L10",
         "title",
         Level.ERROR,
         keywords.find_titles,
-        "A title that equals a type's name up to capitals makes an empty class of that name and renames the type.",
-        "delete it: the key under $defs is the name, the description says the rest",
+        "A title that equals the name of a type except for case creates an empty class of that name and renames the type.",
+        "delete it: the key under $defs is the name, and the description has the rest",
     ),
     LintRule(
         "A2A-L11",
         "file-cycle",
         Level.ERROR,
-        lambda subject: references.find_file_cycles(subject.documents),
-        "Python modules cannot import each other in a circle, so all their classes would move to one hidden module.",
-        "move the types that need each other into one file",
+        lambda context: references.find_file_cycles(context.documents),
+        "Python modules cannot import each other in a cycle, so all their classes would move to one hidden module.",
+        "move the types that refer to each other into one file",
     ),
     LintRule(
         "A2A-L12",
         "remote-reference",
         Level.ERROR,
-        lambda subject: references.find_remote_references(subject.documents),
-        "A build uses no network: what it makes depends on nothing but the contract.",
+        lambda context: references.find_remote_references(context.documents),
+        "A build uses no network: its output depends only on the contract.",
         "copy the type into the contract",
     ),
     LintRule(
@@ -120,7 +119,7 @@ RULES: tuple[LintRule, ...] = (
         "proto-missing",
         Level.ERROR,
         members.find_missing_proto_numbers,
-        "A dialect that numbers its members is also spoken as protocol buffers, where a member without a number cannot travel.",
+        "A dialect with numbered members is also sent as protocol buffers, which cannot carry a member without a number.",
         'add "x-proto": {"number": n}, or on an enumeration {"values": {"WORD": n}}',
     ),
     LintRule(
@@ -128,15 +127,15 @@ RULES: tuple[LintRule, ...] = (
         "proto-twice",
         Level.ERROR,
         members.find_duplicate_proto_numbers,
-        "Two members of one number are the same bytes.",
-        "give one of them the number that the protocol says",
+        "Two members with one number are the same bytes.",
+        "give one of them the number that the protocol defines",
     ),
     LintRule(
         "A2A-L15",
         "presence",
         Level.ERROR,
         members.find_presence_violations,
-        "Presence in a oneOf would become a numbered class for each branch, and two members at once would pass.",
+        "A oneOf of required members would become a numbered class for each branch, and two members at once would be accepted.",
         'write "oneOf": [{"required": ["member"]}, …] and "x-a2a-oneof": "group" beside properties that have these members',
     ),
     LintRule(
@@ -152,7 +151,7 @@ RULES: tuple[LintRule, ...] = (
         "required",
         Level.ERROR,
         members.find_unknown_required_members,
-        "A required member without a property cannot be written, so no document would fit.",
+        "A required member without a property cannot be serialized, so no document would be valid.",
         "correct the name, or add the property",
     ),
     LintRule(
@@ -168,15 +167,15 @@ RULES: tuple[LintRule, ...] = (
         "aliases",
         Level.ERROR,
         members.find_ambiguous_aliases,
-        "A spelling that means two members would be read as only one of them.",
-        "delete the older spelling from one of the two",
+        "An alias of two members would be read as only one of them.",
+        "delete the alias from one of the two",
     ),
     LintRule(
         "A2A-L20",
         "format",
         Level.WARNING,
         keywords.find_unknown_formats,
-        "Models do not check it, and other readers of the schema might; byte decodes to text and loses data, uri changes the address.",
+        "Models do not check it, but other readers of the schema might; byte decodes to text and loses data, uri changes the URL.",
         "delete it; for bytes write contentEncoding base64",
     ),
     LintRule(
@@ -184,15 +183,15 @@ RULES: tuple[LintRule, ...] = (
         "default",
         Level.ERROR,
         keywords.find_defaults,
-        "A default is a remark in JSON Schema, but an absent member must stay absent on the wire.",
-        "say in the description what a missing member means, or in x-a2a-read what a reader puts in its place",
+        "A default is an annotation in JSON Schema, but an absent member must stay absent on the wire.",
+        "state the meaning of a missing member in the description, or give readers a default in x-a2a-read",
     ),
     LintRule(
         "A2A-L22",
         "constant",
         Level.ERROR,
         keywords.find_invalid_constants,
-        "Constants tell types apart; other values cannot be literal types in Python.",
+        "Constants distinguish types; other values cannot be literal types in Python.",
         "use a string or an integer",
     ),
     LintRule(
@@ -200,8 +199,8 @@ RULES: tuple[LintRule, ...] = (
         "beside-reference",
         Level.ERROR,
         keywords.find_keywords_beside_references,
-        "What stands beside a reference would be lost: a member has the type that it refers to.",
-        "move the condition to the type, or make a type of its own",
+        "Keywords beside a reference would be lost: a member has the type that it refers to.",
+        "move the keyword to the type, or define a separate type",
     ),
     LintRule(
         "A2A-L24",
@@ -216,16 +215,16 @@ RULES: tuple[LintRule, ...] = (
 
 def run_rules(contract: Contract, documents: Mapping[str, Document]) -> tuple[Problem, ...]:
     """Apply every rule."""
-    subject = LintContext(contract, documents)
-    better = [problem for rule in RULES if rule is not FORM for problem in rule.find_problems(subject)]
-    spoken = {(problem.place.file, problem.place.pointer) for problem in better}
-    of_form = [problem for problem in FORM.find_problems(subject) if not _is_explained(problem, spoken)]
-    return tuple(sorted((*of_form, *better)))
+    context = LintContext(contract, documents)
+    problems = [problem for rule in RULES if rule is not FORM for problem in rule.find_problems(context)]
+    reported = {(problem.place.file, problem.place.pointer) for problem in problems}
+    form_problems = [problem for problem in FORM.find_problems(context) if not _is_explained(problem, reported)]
+    return tuple(sorted((*form_problems, *problems)))
 
 
-def _is_explained(problem: Problem, spoken: set[tuple[str, str]]) -> bool:
-    """Whether another rule says more: at the same place, or below one of which only is known that nothing fits."""
+def _is_explained(problem: Problem, reported: set[tuple[str, str]]) -> bool:
+    """Return true if another rule reports the same place, or a place below one where no alternative is valid."""
     file, pointer = problem.place.file, problem.place.pointer
-    if problem.text == form.NO_MATCHING_SCHEMA:
-        return any(other == file and f"{place}/".startswith(f"{pointer}/") for other, place in spoken)
-    return (file, pointer) in spoken
+    if problem.text == keywords.NO_MATCHING_SCHEMA:
+        return any(other == file and f"{place}/".startswith(f"{pointer}/") for other, place in reported)
+    return (file, pointer) in reported

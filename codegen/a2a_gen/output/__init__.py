@@ -1,8 +1,8 @@
-"""From files in memory to files on disk: stage, tidy, try, publish, lock. The only step that writes.
+"""Output of a build: from files in memory to files on disk. The only step that writes.
 
-stage   a folder beside the output, on the same file system
-tidy    one run of ruff over the stage
-trial   every staged module is imported in a fresh interpreter
-publish replaces what differs, removes own orphans, or leaves everything as it was
-lock    what went in and what came out, so that the next build can see that nothing changed
+staging       a folder beside the output, on the same file system
+format        one run of ruff over the stage
+import check  every staged module is imported in a fresh interpreter
+publish       replaces changed files and removes own orphans, or restores everything
+lock          inputs and outputs, so the next build can detect that nothing changed
 """

@@ -1,7 +1,7 @@
-"""``a2a-gen.lock``: what went into the last build and what came out, committed beside it.
+"""``a2a-gen.lock``: inputs and outputs of the last build, committed beside the output.
 
-It holds no time, no absolute path and nothing of the machine: the same contract and the same generator give the same lock. Only standard library is
-imported here, because a build that has nothing to do reads the lock and ends.
+It holds no time, no absolute path and nothing specific to a machine: equal contracts and generators give equal locks. This module imports only the
+standard library, because a build with nothing to do reads the lock and ends; the check takes a few milliseconds and compares hashes alone.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ LOCK_FILE = "a2a-gen.lock"
 
 
 def hash_bytes(content: bytes) -> str:
-    """Name some bytes by their hash."""
+    """Return the SHA-256 of some bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratorInfo:
-    """What made the output: our version, a hash of the modules and templates that shape it, and the tools that have a say in its bytes."""
+    """The generator of an output: its version, a hash of the modules and templates that affect output, and tool versions."""
 
     version: str
     sources: str
@@ -36,7 +36,7 @@ class GeneratorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """One build: by whom, with which options, from which inputs to which outputs (hashes by path relative to the project)."""
+    """One build: generator, options, and hashes of inputs and outputs by project-relative path."""
 
     generator: GeneratorInfo
     options: Mapping[str, str]
@@ -44,12 +44,12 @@ class Lock:
     outputs: Mapping[str, str]
 
     def to_bytes(self) -> bytes:
-        """Write the lock: sorted, one line per file, so that merges stay small."""
+        """Serialize the lock: sorted, one line per file, so merge conflicts stay small."""
         return (json.dumps(asdict(self), indent=2, sort_keys=True) + "\n").encode()
 
 
 def read_lock(root: Path) -> Lock | None:
-    """Read the lock of a project; ``None`` before its first build."""
+    """Read the lock of a project; ``None`` before the first build."""
     path = root / LOCK_FILE
     try:
         members = json.loads(path.read_bytes())
@@ -58,18 +58,16 @@ def read_lock(root: Path) -> Lock | None:
         return None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ProjectError(
-            f"{LOCK_FILE} cannot be read: {error}", "restore it from version control, or delete it and run: a2a-gen build --force"
+            f"{LOCK_FILE}: cannot be read: {error}", "restore it from version control, or delete it and run a2a-gen build --force"
         ) from error
 
-
-# Is there anything to do? Compares a project with its lock by hashes alone, in a few milliseconds and without importing any tool.
 
 TOOLS = ("datamodel-code-generator", "ruff")
 SHAPING_FOLDERS = ("agent", "emit", "ir", "lint", "output", "source", "support")
 
 
 def is_up_to_date(lock: Lock, options: Mapping[str, str], root: Path, inputs: Iterable[Path]) -> bool:
-    """Tell whether a build would write nothing: same generator, same options, same inputs, and the outputs as it left them."""
+    """Return true if a build would write nothing: equal generator, options and inputs, and unchanged outputs."""
     return (
         lock.options == options
         and lock.generator == GeneratorInfo(a2a_gen.__version__, hash_sources(), lock.generator.tools)
@@ -80,7 +78,7 @@ def is_up_to_date(lock: Lock, options: Mapping[str, str], root: Path, inputs: It
 
 
 def hash_files(root: Path, files: Iterable[Path]) -> dict[str, str]:
-    """Hash files by their path relative to a root, leaving out those that are not there."""
+    """Hash files by their path relative to a root; missing files are skipped."""
     found: dict[str, str] = {}
     for file in files:
         try:
@@ -91,18 +89,18 @@ def hash_files(root: Path, files: Iterable[Path]) -> dict[str, str]:
 
 
 def hash_sources() -> str:
-    """Hash the generator's own modules and templates, so that a changed template is a reason to build again."""
+    """Hash the modules and templates of the generator, so a changed template causes a build."""
     home = Path(a2a_gen.__file__).parent
     files = [home / "pipeline.py"]
     for folder in SHAPING_FOLDERS:
         for parent, folders, names in os.walk(home / folder):
-            # Caches of tools are no sources: ruff keeps one beside every configuration, and there is one among these files.
+            # Skip caches of tools: ruff keeps one beside every configuration, and one of these files is such a configuration.
             folders[:] = [name for name in folders if name != "__pycache__" and not name.startswith(".")]
             files += [Path(parent, name) for name in names]
     return hash_bytes("".join(f"{path} {content}\n" for path, content in sorted(hash_files(home, files).items())).encode())
 
 
 def _is_installed(tool: str, version: str) -> bool:
-    """Look for the metadata folder of a distribution: asking importlib.metadata costs more than the whole rest."""
+    """Look for the metadata folder of a distribution; importlib.metadata costs more than the rest of the check."""
     folder = f"{tool.replace('-', '_')}-{version}.dist-info"
     return any(os.path.isdir(f"{entry}/{folder}") for entry in sys.path)  # noqa: PTH112 - hundreds of Path objects would cost a millisecond

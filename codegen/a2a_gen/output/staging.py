@@ -1,6 +1,8 @@
-"""The stage: a folder beside the output where files are written, tidied and tried before anybody sees them.
+"""Staging: a folder beside the output in which files are written, formatted and imported before they are published.
 
-It lies on the same file system as the output, so that publishing a file is one rename, and it is gone afterwards, whatever happened.
+The stage is on the file system of the output, so publishing a file is one rename; it is always removed afterwards. Ruff removes unused imports and
+formats; an error that it cannot fix is a bug of the generator. Its settings are in ``ruff.toml`` beside this file: naming the file keeps ruff from
+reading settings of the user. The import check starts its interpreter before files are written, so it loads Pydantic and Litestar in parallel.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from ruff import find_ruff_bin  # pyright: ignore[reportMissingTypeStubs] - ship
 from a2a_gen.problems import GeneratorError, ProjectError
 
 PREFIX = ".a2a-gen-"
+RUFF_CONFIG = Path(__file__).with_name("ruff.toml")
 
 
 @contextmanager
 def stage(out: Path, files: Mapping[str, bytes]) -> Generator[Path]:
-    """Write the files of a package below a new folder, and give the package's folder in it."""
+    """Write the files of a package below a new folder, and yield the package folder in it."""
     beside = next(parent for parent in out.parents if parent.exists())
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=beside))
@@ -43,50 +46,44 @@ def stage(out: Path, files: Mapping[str, bytes]) -> Generator[Path]:
 
 
 def is_inside(path: str) -> bool:
-    """Whether a path stays in the folder that it is relative to, on every system."""
-    steps = PureWindowsPath(path)  # knows drives, and both slashes
+    """Return true if a path stays in the folder that it is relative to, on every system."""
+    steps = PureWindowsPath(path)  # handles drives and both slashes
     return not PurePosixPath(path).is_absolute() and not steps.anchor and ".." not in steps.parts and path.isprintable()
 
 
 def check_inside(path: str) -> str:
-    """Give a path that stays in its folder; whatever it was made from, no other is ever written."""
+    """Return a path that stays in its folder; raise for any other."""
     if not is_inside(path):
-        raise ProjectError(f"{path!r} is no path within the package", "rename what this file is called after")
+        raise ProjectError(f"{path!r}: not a path inside the package", "rename the file or type that it is named after")
     return path
 
 
 def build_write_error(path: Path, error: OSError) -> ProjectError:
-    """Say that a place cannot be written to, with the system's reason and without the names of temporary files."""
+    """Build the error of a failed write: the reason of the system, without names of temporary files."""
     reason = (error.strerror or type(error).__name__).lower()
-    shown = "/".join(path.parts[-2:])
-    return ProjectError(f"cannot write {shown}: {reason}", "move what stands in the way, or make the place writable; nothing was changed")
+    short_path = "/".join(path.parts[-2:])
+    return ProjectError(f"{short_path}: cannot be written: {reason}", "move what is in the way, or make the folder writable; nothing was changed")
 
 
-# One run of ruff over the stage: unused imports go, the rest is formatted. What it cannot mend is a mistake of ours, and stops the build.
-#
-# The settings live in ``ruff.toml`` beside this file and nowhere else: naming a file keeps ruff from looking for settings on the user's machine.
-#
-
-RUFF_CONFIG = Path(__file__).with_name("ruff.toml")
+def check_package(package: Path, import_check: ImportCheck) -> dict[str, Path]:
+    """Format a staged package, import it once, and return its files by path, sorted."""
+    format_package(package)
+    import_check.run(package)
+    return {file.relative_to(package).as_posix(): file for file in sorted(package.rglob("*")) if file.is_file()}
 
 
 def format_package(package: Path) -> None:
-    """Mend and format every Python file of a staged package, in place."""
+    """Fix and format every Python file of a staged package, in place."""
     _run_ruff("check", "--fix", "--quiet", "--no-cache", package=package)
     _run_ruff("format", "--quiet", "--no-cache", package=package)
 
 
 def _run_ruff(*arguments: str, package: Path) -> None:
     command = [find_ruff_bin(), *arguments, "--config", str(RUFF_CONFIG), package.name]
-    done = subprocess.run(command, cwd=package.parent, capture_output=True, text=True, check=False)  # noqa: S603 - ruff on our own stage
-    if done.returncode:
-        raise GeneratorError(f"the generated code is not valid, which is a mistake of the generator:\n{done.stdout}{done.stderr}".rstrip())
+    process = subprocess.run(command, cwd=package.parent, capture_output=True, text=True, check=False)  # noqa: S603 - ruff on our own stage
+    if process.returncode:
+        raise GeneratorError(f"the generated code is invalid, which is a bug of a2a-gen:\n{process.stdout}{process.stderr}".rstrip())
 
-
-# The trial: every staged module is imported in a fresh interpreter, with warnings as errors, before it may replace what works today.
-#
-# The interpreter is started before the files are written and loads Pydantic and Litestar in the meantime.
-#
 
 _PROGRAM = """
 import importlib, sys, traceback, warnings
@@ -106,23 +103,23 @@ sys.exit(failed)
 
 
 class ImportCheck:
-    """An interpreter that waits for a package to import."""
+    """A running interpreter that imports a staged package, with warnings as errors."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
     def run(self, package: Path) -> None:
-        """Import every module of a staged package; one that fails is a mistake of the generator."""
+        """Import every module of a staged package; a failure is a bug of the generator."""
         modules = sorted({_to_module_name(package, file) for file in package.rglob("*.py")})
-        said, complaints = self._process.communicate("\n".join([str(package.parent), *modules]))
+        stdout, stderr = self._process.communicate("\n".join([str(package.parent), *modules]))
         if self._process.returncode:
-            text = (said + complaints).replace(str(package.parent), "").strip()
-            raise GeneratorError(f"the generated code cannot be imported, which is a mistake of the generator; nothing was changed:\n{text}")
+            text = (stdout + stderr).replace(str(package.parent), "").strip()
+            raise GeneratorError(f"the generated code cannot be imported, which is a bug of a2a-gen; nothing was changed:\n{text}")
 
 
 @contextmanager
 def start_import_check() -> Generator[ImportCheck]:
-    """Start the interpreter of a trial, and end it whatever happens."""
+    """Start the interpreter, and kill it on exit."""
     command = [sys.executable, "-I", "-B", "-c", _PROGRAM]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own program
         try:

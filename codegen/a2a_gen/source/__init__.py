@@ -1,1 +1,1 @@
-"""What a contract is read from: files with line positions, the references between them, and the project's configuration."""
+"""Input of the generator: files with line positions, references between them, and the project configuration."""

@@ -1,7 +1,7 @@
-"""The project that a command works on: where its schemas are, and where what is made of them goes.
+"""Project configuration: where the schemas are, and where the generated package goes.
 
-A project is the folder with a ``pyproject.toml`` that has a ``[tool.a2a-gen]`` table (it holds a contract of its own, as the protocol's does), or
-with an ``a2a.toml`` (it holds an agent). Commands work from any folder inside it.
+A project is a folder with a ``pyproject.toml`` that has a ``[tool.a2a-gen]`` table (a contract of its own, such as the protocol's), or with an
+``a2a.toml`` (an agent). Commands work from any folder inside it.
 """
 
 from __future__ import annotations
@@ -22,39 +22,37 @@ from a2a_gen.source.json_text import escape_key
 from a2a_gen.support import project_rules
 from a2a_gen.support.project_rules import find_line
 
-# Which names a generated package can have: one that Python can say, and that stands in the way of no other.
-
 _RESERVED_PACKAGES = frozenset({"a2a_contract", "a2a_gen", "a2a_runtime"})
 
 
 def explain_invalid_name(name: str) -> str | None:
-    """Say why nothing can be imported by a name without dots; ``None`` when something can."""
+    """Return the reason that a name without dots cannot be imported, or ``None``."""
     if not name.isidentifier():
-        return f"{name!r} is no name in Python"
-    return f"{name!r} is a word of Python itself" if iskeyword(name) else None
+        return f"{name!r} is not a Python identifier"
+    return f"{name!r} is a Python keyword" if iskeyword(name) else None
 
 
 def explain_invalid_package(package: str) -> str | None:
-    """Say why a package cannot have its whole name: Python cannot say it, or somebody else has it."""
+    """Return the reason that a dotted package name cannot be used, or ``None``."""
     first, *others = package.split(".")
     for name in (first, *others):
         if why := explain_invalid_name(name):
             return why
     if first in sys.stdlib_module_names:
-        return f"{first!r} is a module of Python itself"
-    return f"{first!r} is a package that agents need themselves" if first in _RESERVED_PACKAGES else None
+        return f"{first!r} is a module of the standard library"
+    return f"{first!r} is a package that agents import" if first in _RESERVED_PACKAGES else None
 
 
 ProjectKind: TypeAlias = Literal["contract", "agent"]
 TomlValue: TypeAlias = "bool | int | float | str | date | time | list[TomlValue] | dict[str, TomlValue]"
 
-_NAME_CURE = "choose another name, of letters, digits and underscores"
-_KEYS = {"schema": "schema", "package": "the name of the package, such as my_contract", "out": "generated/my_contract"}
+_NAME_CURE = "choose a name of letters, digits and underscores"
+_KEYS = {"schema": "schema", "package": "my_contract", "out": "generated/my_contract"}
 
 
 @dataclass(frozen=True, slots=True)
 class Compat:
-    """What changes are measured against, and what counts, where a command does not say."""
+    """Defaults of the breaking-change check: baselines, profile and level, from ``[compat]``."""
 
     baselines: tuple[str, ...] = ()
     profile: str = ""
@@ -63,7 +61,7 @@ class Compat:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Where everything is, and the package that is made."""
+    """Paths of a project, and the package that is generated."""
 
     root: Path
     kind: ProjectKind
@@ -75,18 +73,18 @@ class Project:
 
     @property
     def options(self) -> dict[str, str]:
-        """What of the configuration shapes the output, for the lock: no path of this machine."""
+        """The configuration that affects the output, for the lock; holds no absolute path."""
         out, schema = (path.relative_to(self.root).as_posix() for path in (self.out, self.schema))
         return {"kind": self.kind, "out": out, "package": self.package, "schema": schema}
 
 
 def find_project(start: Path) -> Project:
-    """Find the project that a folder belongs to, looking upwards from it."""
+    """Find the project that contains a folder."""
     root = find_root(start)
     if root is None:
         raise ProjectError(
-            f"there is no project in {start} or above it",
-            "go to a folder with an a2a.toml, or add [tool.a2a-gen] to the pyproject.toml of a contract",
+            f"{start}: no project in this folder or above it",
+            "change to a folder with an a2a.toml, or add [tool.a2a-gen] to the pyproject.toml of a contract",
         )
     agent, contract = root / "a2a.toml", root / "pyproject.toml"
     return (
@@ -97,13 +95,13 @@ def find_project(start: Path) -> Project:
 
 
 def find_root(start: Path) -> Path | None:
-    """Find the folder of that project, whatever its settings say; ``None`` when there is no project."""
+    """Find the root folder of the project, whatever its settings; ``None`` without a project."""
     folders = (start.absolute(), *start.absolute().parents)
     return next((each for each in folders if (each / "a2a.toml").is_file() or _read_contract_table(each / "pyproject.toml") is not None), None)
 
 
 def _read_contract_table(file: Path) -> TomlValue | None:
-    """Read the table of a contract, if there is one."""
+    """Read ``[tool.a2a-gen]``, if present."""
     tool = _read_toml(file).get("tool") if file.is_file() else None
     return tool.get("a2a-gen") if isinstance(tool, dict) else None
 
@@ -112,20 +110,20 @@ def _read_toml(file: Path) -> dict[str, TomlValue]:
     try:
         return tomllib.loads(file.read_bytes().decode("utf-8"))
     except OSError as error:
-        raise ProjectError(f"{file} cannot be read: {error.strerror}", "make it a file that you may read") from None
+        raise ProjectError(f"{file}: cannot be read: {error.strerror}", "correct its permissions") from None
     except UnicodeDecodeError as error:
-        raise ProjectError(f"{file}: byte {error.start} is not UTF-8", "save the file in UTF-8") from None
+        raise ProjectError(f"{file}: byte {error.start} is not UTF-8", "save the file as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        raise ProjectError(f"{file} is not TOML: {error}", "correct the text at this place") from None
+        raise ProjectError(f"{file}: invalid TOML: {error}", "correct the syntax at this place") from None
 
 
 def _parse_project(root: Path, kind: ProjectKind, config: Path, table: TomlValue | None) -> Project:
     if kind == "agent":
         return _parse_agent_project(root, config, table)
     if not isinstance(table, dict):
-        raise ProjectError(f"{config}: tool.a2a-gen is no table", 'write [tool.a2a-gen] and its keys below it, such as schema = "schema"')
+        raise ProjectError(f"{config}: tool.a2a-gen is not a table", 'write [tool.a2a-gen] with its keys below it, such as schema = "schema"')
     if unknown := sorted(set(table) - set(_KEYS)):
-        raise ProjectError(f"{config}: [tool.a2a-gen] has no key {', '.join(unknown)}", f"use only {', '.join(_KEYS)}")
+        raise ProjectError(f"{config}: [tool.a2a-gen]: unknown key {', '.join(unknown)}", f"use only {', '.join(_KEYS)}")
     values = {key: _get_text(config, table, key) for key in _KEYS}
     if why := explain_invalid_name(values["package"]):
         raise ProjectError(f"{config}: package: {why}", _NAME_CURE)
@@ -135,27 +133,23 @@ def _parse_project(root: Path, kind: ProjectKind, config: Path, table: TomlValue
 
 
 def _parse_agent_project(root: Path, config: Path, table: TomlValue | None) -> Project:
-    """Find where the package of an agent goes; everything else in its file is for the steps that build it."""
+    """Read the location of the generated package; the steps of the build read the rest of the file."""
     outputs = table.get("outputs") if isinstance(table, dict) else None
     if not isinstance(outputs, dict):
-        raise ProjectError(
-            f"{config} has no table [outputs], and does not say which package to write", 'add [outputs] with package = "my_agent.contract"'
-        )
+        raise ProjectError(f"{config}: the table [outputs] is missing", 'add [outputs] with package = "my_agent.contract"')
     package, folder = outputs.get("package"), outputs.get("folder", ".")
     if not isinstance(package, str):
-        raise ProjectError(
-            f"{_locate_setting(config, 'package')}: outputs.package does not say which package to write", 'write package = "my_agent.contract"'
-        )
+        raise ProjectError(f"{_locate_setting(config, 'package')}: outputs.package is not a string", 'write package = "my_agent.contract"')
     if why := explain_invalid_package(package):
         raise ProjectError(f"{_locate_setting(config, 'package')}: outputs.package: {why}", _NAME_CURE)
     if not isinstance(folder, str):
-        raise ProjectError(f"{_locate_setting(config, 'folder')}: outputs.folder is {folder!r}, not a text", 'write folder = "src", or leave it out')
+        raise ProjectError(f"{_locate_setting(config, 'folder')}: outputs.folder: {folder!r} is not a string", 'write folder = "src", or omit it')
     out = _resolve_inside(root, config, f"{folder}/{package.replace('.', '/')}")
     return Project(root, "agent", config, root, package, out, _parse_compat(table.get("compat") if isinstance(table, dict) else None))
 
 
 def _parse_compat(table: TomlValue | None) -> Compat:
-    """Read [compat] as far as it is right; what is wrong with it, the rules for the file say."""
+    """Read ``[compat]`` leniently; the rules of the project file report its problems."""
     if not isinstance(table, dict):
         return Compat()
     baselines: TomlValue | None = table.get("baselines")
@@ -173,24 +167,21 @@ def _get_text(config: Path, table: dict[str, TomlValue], key: str) -> str:
         case str(text) if text:
             return text
         case None:
-            raise ProjectError(f"{config}: [tool.a2a-gen] lacks {key}", f'add {key} = "…": {_KEYS[key]}')
+            raise ProjectError(f"{config}: [tool.a2a-gen]: {key} is missing", f'add {key}, such as {key} = "{_KEYS[key]}"')
         case other:
-            raise ProjectError(f"{config}: {key} is {other!r}, not a text", f'write {key} = "…": {_KEYS[key]}')
+            raise ProjectError(f"{config}: {key}: {other!r} is not a string", f'write it as {key} = "{_KEYS[key]}"')
 
 
 def _resolve_inside(root: Path, config: Path, path: str) -> Path:
     if not (root / path).resolve().is_relative_to(root.resolve()):
-        raise ProjectError(f"{config}: {path} leads out of the project", f"move it below {root}, and name it relative to that folder")
+        raise ProjectError(f"{config}: {path} leads out of the project", f"use a path below {root}, relative to that folder")
     return root / path
 
 
-# TOML as an agent's project is written in: the line of every setting. ``tomllib`` reads the values.
-
-
 class TomlDocument(Document):
-    """A file in TOML."""
+    """A TOML document; ``tomllib`` parses the values, this class finds their lines."""
 
     @cached_property
     def lines(self) -> Mapping[str, int]:
-        """The line of every table and setting, by its JSON pointer."""
+        """The line of every table and key, by JSON pointer."""
         return {"".join(f"/{escape_key(str(step))}" for step in path): line for path, line in project_rules.map_lines(self.text).items()}

@@ -1,7 +1,8 @@
-"""References between the types of a contract: where they lead, and what can be wrong with them.
+"""Schemas within a document, and references between the types of a contract.
 
-A reference is a file relative to its own, a ``#`` and ``/$defs/`` with a type's name. Everything else is refused: a build reads nothing but its
-folder, and only a named type has a name in Python.
+Rules walk schemas, not every object of a file: an example or a default is data, and a property named ``not`` is not a keyword. A reference is a
+relative file, ``#`` and ``/$defs/`` with the name of a type. Every other form is refused: a build reads only its own folder, and only a named type
+has a name in Python.
 """
 
 from __future__ import annotations
@@ -15,13 +16,8 @@ from a2a_gen.problems import Place, Problem, Violation
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json, escape_key, unescape_key
 
-# Walking through JSON Schemas: which of the values in a file are schemas, and which are data.
-#
-# A rule that looked at every object in a file would take an example or a default for a schema, and a property called ``not`` for a keyword.
-#
-
 PROTOCOL_PREFIX = "a2a:"
-"""How a reference to a type of the protocol begins, as in ``a2a:v1_0#/$defs/Part``."""
+"""Prefix of a reference to a protocol type, as in ``a2a:v1_0#/$defs/Part``."""
 
 _SCHEMA_KEYWORDS = (
     "additionalProperties",
@@ -41,7 +37,7 @@ _SCHEMA_MAP_KEYWORDS = ("$defs", "dependentSchemas", "patternProperties", "prope
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One schema inside a file: where it is, what it says, and under which keyword of its parent it stands."""
+    """One schema inside a file: its pointer, its data, and the keyword of its parent."""
 
     pointer: str
     data: Json
@@ -54,7 +50,7 @@ class Schema:
 
 
 def iter_schemas(root: Json) -> Iterator[Schema]:
-    """Yield a schema and every schema within it, from the outside in and in the order of the text."""
+    """Yield a schema and every schema within it, in the order of the text."""
     waiting = [Schema("", root)]
     while waiting:
         schema = waiting.pop()
@@ -78,7 +74,7 @@ _TYPES_POINTER = "/$defs/"
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One ``$ref``: where it stands, and the file and pointer that it means."""
+    """One ``$ref``: its place, and the file and pointer that it refers to."""
 
     place: Place
     text: str
@@ -87,25 +83,25 @@ class Reference:
 
     @property
     def is_remote(self) -> bool:
-        """Whether it means something on another machine."""
+        """True if the reference is a URL."""
         return "://" in self.text
 
     @property
     def type_name(self) -> str:
-        """The name of the type that it means, empty when it means something else."""
+        """The name of the type that it refers to, or an empty string."""
         name = self.pointer.removeprefix(_TYPES_POINTER)
         return unescape_key(name) if self.pointer.startswith(_TYPES_POINTER) and "/" not in name else ""
 
 
 def resolve_reference(document: Document, text: str, pointer: str = "") -> Reference:
-    """Find out what a ``$ref`` in a file means."""
+    """Resolve a ``$ref`` of a document to a file and pointer."""
     file, _, target = text.partition("#")
     path = posixpath.normpath(posixpath.join(posixpath.dirname(document.path), file)) if file else document.path
     return Reference(document.place_at(pointer), text, path, target)
 
 
 def iter_references(document: Document) -> Iterator[Reference]:
-    """Yield every ``$ref`` of a file."""
+    """Yield every ``$ref`` of a document."""
     for schema in iter_schemas(document.data):
         text = schema.members.get("$ref")
         if isinstance(text, str):
@@ -113,7 +109,7 @@ def iter_references(document: Document) -> Iterator[Reference]:
 
 
 def find_unresolved_references(documents: Mapping[str, Document]) -> Iterator[Problem]:
-    """Yield a problem for every reference that leads to no type of this contract."""
+    """Yield a problem for every reference without a type in this contract."""
     for document in documents.values():
         for reference in iter_references(document):
             if not reference.is_remote:
@@ -123,32 +119,32 @@ def find_unresolved_references(documents: Mapping[str, Document]) -> Iterator[Pr
 def _check_reference(reference: Reference, documents: Mapping[str, Document]) -> Iterator[Problem]:
     place, text = reference.place, reference.text
     if reference.file.startswith(("..", "/")):
-        yield Problem(place, "A2A-R01", f"{text} leads out of the contract's folder", "copy what it means into the contract")
+        yield Problem(place, "A2A-R01", f"{text}: reference leads out of the contract folder", "copy the target into the contract")
     elif reference.file not in documents:
-        cure = f"correct the path; it begins at {posixpath.dirname(place.file) or 'the root'}"
-        yield Problem(place, "A2A-R02", f"there is no file {reference.file}", cure)
+        cure = f"correct the path; it is relative to {posixpath.dirname(place.file) or 'the contract folder'}"
+        yield Problem(place, "A2A-R02", f"{text}: file {reference.file} does not exist", cure)
     elif not reference.type_name:
-        yield Problem(place, "A2A-R03", f"{text} names no type", "end it with #/$defs/ and the name of a type")
+        yield Problem(place, "A2A-R03", f"{text}: reference names no type", "end it with #/$defs/ and the name of a type")
     elif reference.type_name not in list_type_names(documents[reference.file]):
-        yield Problem(place, "A2A-R04", f"{reference.file} has no type {reference.type_name}", "correct the name, or write the type")
+        yield Problem(place, "A2A-R04", f"{text}: {reference.file} has no type {reference.type_name}", "correct the name, or add the type")
 
 
 def list_type_names(document: Document) -> tuple[str, ...]:
-    """List the names of the types that a file holds."""
+    """List the types of a document."""
     types = document.data.get("$defs") if isinstance(document.data, dict) else None
     return tuple(types) if isinstance(types, dict) else ()
 
 
 def find_remote_references(documents: Mapping[str, Document]) -> Iterator[Violation]:
-    """Find every reference to something on another machine."""
+    """Find references to URLs."""
     for document in documents.values():
         for reference in iter_references(document):
             if reference.is_remote:
-                yield reference.place, f"{reference.text} is on another machine"
+                yield reference.place, f"{reference.text}: remote reference"
 
 
 def find_file_cycles(documents: Mapping[str, Document]) -> Iterator[Violation]:
-    """Find a circle of files that refer to each other; the types inside one file may."""
+    """Find a cycle of files that refer to each other; types inside one file may form cycles."""
     graph = {path: {each.file for each in iter_references(document)} - {path} for path, document in documents.items()}
     try:
         TopologicalSorter(graph).prepare()
@@ -156,4 +152,4 @@ def find_file_cycles(documents: Mapping[str, Document]) -> Iterator[Violation]:
         circle: list[str] = error.args[1]
         circle.reverse()
         first = min(reference.place for reference in iter_references(documents[circle[0]]) if reference.file == circle[1])
-        yield first, f"files refer to each other in a circle: {' -> '.join(circle)}"
+        yield first, f"files refer to each other in a cycle: {' -> '.join(circle)}"

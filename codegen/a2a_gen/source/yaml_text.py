@@ -1,4 +1,4 @@
-"""YAML as schemas are written in: the part of it that is JSON, with the line of every value."""
+"""YAML restricted to JSON values, with the line of every value."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _JSON_TAGS: Mapping[str, Callable[[str], Json]] = {
 }
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
-# Values that stand there only by an alias: ten aliases of ten aliases, nine times, would be a thousand million.
+# Values repeated by aliases: ten aliases of ten aliases, nested nine times, would be a thousand million values.
 _MAX_REPEATED_VALUES = 10_000
 
 
 class YamlDocument(Document):
-    """A file in YAML."""
+    """A YAML document."""
 
     @cached_property
     def lines(self) -> Mapping[str, int]:
-        """The line of every value, by its JSON pointer."""
+        """The line of every value, by JSON pointer."""
         root = yaml.compose(self.text, Loader=yaml.SafeLoader)
         return {} if root is None else dict(_iter_lines(root, ""))
 
@@ -43,7 +43,7 @@ class _NotJsonError(Exception):
 
 
 def parse(text: str) -> tuple[Json, tuple[ParseProblem, ...]]:
-    """Read a YAML text; dates stay text, and what JSON cannot say is a mistake."""
+    """Parse a YAML text; dates stay strings, and values that JSON lacks are problems."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if root is None:
@@ -55,25 +55,25 @@ def parse(text: str) -> tuple[Json, tuple[ParseProblem, ...]]:
         return None, (build_nesting_problem(),)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
-        return None, (ParseProblem("A2A-S06", f"this is not YAML: {error.problem}", "correct the text at this place", line=line),)
+        return None, (ParseProblem("A2A-S06", f"invalid YAML: {error.problem}", "correct the syntax at this place", line=line),)
     except yaml.YAMLError as error:
-        return None, (ParseProblem("A2A-S06", f"this is not YAML: {error}", "save it as plain text in UTF-8"),)
+        return None, (ParseProblem("A2A-S06", f"invalid YAML: {error}", "save it as UTF-8 text"),)
     except _NotJsonError as error:
-        return None, (ParseProblem("A2A-S06", str(error), "write only what JSON can say", line=error.line),)
+        return None, (ParseProblem("A2A-S06", str(error), "write only values that JSON has", line=error.line),)
 
 
 class _ValueReader:
-    """Reads the values of a text, each as often as aliases name it."""
+    """Converts YAML nodes to values; an aliased node once per use."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
         self._repeat_count = 0
         self.problems: list[ParseProblem] = []
-        """The keys that are written twice."""
+        """Duplicate keys."""
 
     def read(self, node: yaml.Node, above: frozenset[int]) -> Json:
         if id(node) in above:
-            raise _NotJsonError("an alias leads back into itself", _get_line(node))
+            raise _NotJsonError("an alias refers to itself", _get_line(node))
         self._repeat_count += id(node) in self._seen
         if self._repeat_count > _MAX_REPEATED_VALUES:
             raise _NotJsonError(f"aliases repeat more than {_MAX_REPEATED_VALUES} values", _get_line(node))
@@ -103,15 +103,15 @@ def _parse_scalar(node: yaml.Node) -> Json:
     try:
         value: Json = read(node.value)
     except ValueError:
-        raise _NotJsonError(f"{node.value!r} is no number of JSON", _get_line(node)) from None
+        raise _NotJsonError(f"{node.value!r} is not a JSON number", _get_line(node)) from None
     return value
 
 
 def _parse_key(node: yaml.Node) -> str:
     if not isinstance(node, yaml.ScalarNode):
-        raise _NotJsonError("a key is no text", _get_line(node))
+        raise _NotJsonError("a key is not a string", _get_line(node))
     if node.tag == _MERGE_TAG:
-        raise _NotJsonError("<< would put the members of one object into another", _get_line(node))
+        raise _NotJsonError("the merge key << is not supported", _get_line(node))
     return str(node.value)
 
 

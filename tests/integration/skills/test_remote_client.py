@@ -77,7 +77,7 @@ def test_drift_is_told(url: str, folder: Path, capsys: pytest.CaptureFixture[str
     """A check says nothing while the agent is as it was seen, and what has changed when it is not; it writes nothing."""
     assert main(["client", url, "-o", "remote"]) == 0
     assert main(["client", url, "-o", "remote", "--check"]) == 0
-    assert "nothing changed" in capsys.readouterr().out
+    assert "no changes" in capsys.readouterr().out
     assert main(["client", card(folder, {"topic": {"type": "string"}}), "-o", "mesh"]) == 0
     written = {file: file.read_bytes() for file in (folder / "mesh").rglob("*.*")}
     shown = card(folder, {"topic": {"type": "integer"}}, "another")
@@ -85,10 +85,10 @@ def test_drift_is_told(url: str, folder: Path, capsys: pytest.CaptureFixture[str
     assert main(["client", shown, "-o", "mesh", "--check", "--format", "singleline"]) == 1
     said = capsys.readouterr()
     assert [line.partition("] ")[0] for line in said.out.splitlines()] == [
-        "schemas/generate-report.input.json:7: error: string became integer [A2A042 type-changed",
-        "card.json:22: info: the skill another was added [A2A125 skill-added",
+        "schemas/generate-report.input.json:7: error: the type changed from string to integer [A2A042 type-changed",
+        "card.json:22: info: skill another was added [A2A125 skill-added",
     ]
-    assert "fix: a2a-gen client card.json -o mesh" in said.err
+    assert "fix: run a2a-gen client card.json -o mesh" in said.err
     assert {file: file.read_bytes() for file in (folder / "mesh").rglob("*.*")} == written
 
 
@@ -97,7 +97,7 @@ def test_drift_that_breaks_nobody_is_no_failure(folder: Path, capsys: pytest.Cap
     assert main(["client", card(folder, {"topic": {"type": "string"}}), "-o", "mesh"]) == 0
     shown = card(folder, {"topic": {"type": "string"}, "tone": {"type": "string"}}, "another")
     assert main(["client", shown, "-o", "mesh", "--check"]) == 0
-    assert "the skill another was added" in capsys.readouterr().out
+    assert "skill another was added" in capsys.readouterr().out
     assert main(["client", shown, "-o", "mesh", "--check", "--fail-on", "info"]) == 1
 
 
@@ -121,9 +121,9 @@ def test_edits_of_a_client_are_told_and_kept(folder: Path, capsys: pytest.Captur
     assert main(["client", where, "-o", "mesh", "--check"]) == 1
     said = capsys.readouterr().err
     assert "mesh/client.py: edited by hand\nmesh/skills.py: missing\n" in said
-    assert "fix: a2a-gen client card.json -o mesh --force" in said
+    assert "fix: run a2a-gen client card.json -o mesh --force" in said
     assert main(["client", where, "-o", "mesh"]) == 2
-    assert "    client.py\n    fix: change a subclass" in capsys.readouterr().err
+    assert "    client.py\n    fix: edit a subclass" in capsys.readouterr().err
     assert (folder / "mesh" / "client.py").read_bytes() != made
     assert main(["client", where, "-o", "mesh", "--force"]) == 0
     assert (folder / "mesh" / "client.py").read_bytes() == made

@@ -1,4 +1,4 @@
-"""How the command line talks: help, versions, exit codes, other people's commands, terminals and pipes."""
+"""The command line: help, versions, exit codes, commands of other distributions, terminals and pipes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from a2a_gen.entry import main
 RUN = [sys.executable, "-m", "a2a_gen"]
 
 
-def on_a_terminal(project: Path, *words: str, **environment: str) -> str:
-    """Run a command whose stderr is a terminal, and give what the terminal shows."""
+def run_on_a_terminal(project: Path, *words: str, **environment: str) -> str:
+    """Run a command with a terminal as stderr, and return the terminal output."""
     reader, writer = pty.openpty()
     clean = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     subprocess.run([*RUN, *words], cwd=project, stderr=writer, stdout=subprocess.DEVNULL, env={**clean, **environment}, check=False)
@@ -34,57 +34,57 @@ def on_a_terminal(project: Path, *words: str, **environment: str) -> str:
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
-    """A project whose contract is not there."""
+    """A project without its contract."""
     (tmp_path / "pyproject.toml").write_text('[tool.a2a-gen]\nschema = "schema"\npackage = "made"\nout = "made"\n')
     return tmp_path
 
 
 @pytest.mark.parametrize("words", [["version"], ["--version"]], ids=["command", "option"])
 def test_the_version(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
-    """Both ways to ask for the version give the same line."""
+    """The command and the option print the same line."""
     assert main(words) == 0
     assert capsys.readouterr().out == f"a2a-gen {__version__}\n"
 
 
 def test_the_version_of_other_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    """The command itself, behind the short way, says the same."""
+    """The version command has help."""
     assert main(["version", "--help"]) == 0
-    assert "Show the version." in capsys.readouterr().out
+    assert "Print the version." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["--help"], ["-h"], []], ids=["long", "short", "nothing"])
 def test_help_lists_every_command_and_shows_examples(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
-    """Help names every command, some examples and the exit codes."""
+    """Help has every command, examples and the exit codes."""
     main(words)
-    said = "".join(capsys.readouterr())
-    assert [name for name in OWN_COMMANDS if f"\n  {name} " not in said] == []
-    assert "Examples:" in said
-    assert "Exit codes: 0 fine" in said
+    output = "".join(capsys.readouterr())
+    assert [name for name in OWN_COMMANDS if f"\n  {name} " not in output] == []
+    assert "Examples:" in output
+    assert "Exit codes: 0 success" in output
 
 
 @pytest.mark.parametrize("name", sorted(OWN_COMMANDS))
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """The first line of a command's help is what the list says of it, and it takes -h."""
+    """The first help line of a command is its line in the list, and -h works."""
     assert main([name, "-h"]) == 0
-    said = capsys.readouterr().out
-    assert OWN_COMMANDS[name].removesuffix(".") in " ".join(said.split())
-    assert "Examples:" in said or name == "version"
+    output = capsys.readouterr().out
+    assert OWN_COMMANDS[name].removesuffix(".") in " ".join(output.split())
+    assert "Examples:" in output
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish", "zsh"])
 def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
-    """Each shell gets a script that asks us for completions."""
+    """Each shell gets a script that calls the command for completions."""
     assert main(["completion", shell]) == 0
     assert f"_A2A_GEN_COMPLETE={shell}_complete" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["bild"], ["build", "--fast"], ["completion", "cmd"], ["ir", "--family"]], ids=" ".join)
 def test_wrong_use_exits_with_2(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
-    """A command, option or value that is not there is wrong use, told on stderr."""
+    """An unknown command, option or value is a usage error on stderr."""
     assert main(words) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.splitlines()[-1].startswith("error: ")
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.splitlines()[-1].startswith("error: ")
 
 
 @pytest.mark.parametrize(
@@ -95,34 +95,34 @@ def test_wrong_use_exits_with_2(capsys: pytest.CaptureFixture[str], words: list[
         (["db", "tasks", "show", "x", "--store", "memory"], 1, "error: nothing found"),
         (["card", "sign", "nowhere.json"], 2, "error: Invalid value for 'CARD'"),
         (["init", "no/class"], 2, "error: Invalid value for NAME"),
-        (["init", "/proc/nowhere"], 2, "error: /proc/nowhere cannot be read or written: no such file or directory"),
-        (["card", "keygen", "/proc/nowhere.pem"], 2, "error: /proc/nowhere.pem cannot be read or written: no such file or directory"),
-        (["build"], 2, "error: there is no project"),
+        (["init", "/proc/nowhere"], 2, "error: /proc/nowhere: cannot be read or written: no such file or directory"),
+        (["card", "keygen", "/proc/nowhere.pem"], 2, "error: /proc/nowhere.pem: cannot be read or written: no such file or directory"),
+        (["build"], 2, "no project in this folder or above it"),
     ],
     ids=["serve", "db", "nothing", "card", "init", "place", "key", "build"],
 )
-def test_every_command_says_in_one_way_that_it_cannot(
+def test_every_command_reports_errors_in_one_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], code: int, last: str
 ) -> None:
-    """Ours and those of other distributions: one word before what is wrong, 2 for what cannot be used, 1 for what is not found, no traceback."""
+    """Commands of all distributions print `error:`, end with 2 for invalid input and 1 for no result, without a traceback."""
     monkeypatch.chdir(tmp_path)
     assert main(words) == code
-    said = capsys.readouterr().err
-    assert [line for line in said.splitlines() if line.startswith("error: ")][-1].startswith(last), said
-    assert "Traceback" not in said
+    output = capsys.readouterr().err
+    assert last in [line for line in output.splitlines() if line.startswith("error: ")][-1], output
+    assert "Traceback" not in output
 
 
-def test_a_lock_that_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """What stands in the way is named."""
+def test_a_lock_that_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error has the path."""
     shutil.copytree(ROOT / "tests" / "cases" / "smallest" / "input", tmp_path / "here")
     (tmp_path / "here" / "a2a-gen.lock").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert main(["build"]) == 2
-    assert "a2a-gen.lock cannot be read or written: is a directory" in capsys.readouterr().err
+    assert "a2a-gen.lock: cannot be read or written: is a directory" in capsys.readouterr().err
 
 
 def test_commands_of_other_distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A command found by its entry point is listed without being loaded, and runs when it is named."""
+    """A command with an entry point is listed without being loaded, and runs by name."""
     metadata = tmp_path / "greeter-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: greeter\nVersion: 1.0\n")
@@ -132,56 +132,56 @@ def test_commands_of_other_distributions(tmp_path: Path, monkeypatch: pytest.Mon
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     assert main(["--help"]) == 0
-    said = capsys.readouterr().out
-    assert re.search(r"\n  greet +Say hello\.\n", said)
-    assert re.search(r"\n  broken +From greeter\.\n", said)
-    assert re.search(r"\n  serve +Serve an agent over HTTP", said)
+    output = capsys.readouterr().out
+    assert re.search(r"\n  greet +Say hello\.\n", output)
+    assert re.search(r"\n  broken +From greeter\.\n", output)
+    assert re.search(r"\n  serve +Serve an agent over HTTP", output)
     assert "greeter" not in sys.modules
     assert main(["greet"]) == 0
     assert capsys.readouterr().out == "hello\n"
     assert main(["broken"]) == 1
-    assert "is no click command" in capsys.readouterr().err
+    assert "is not a click command" in capsys.readouterr().err
 
 
-def test_problems_are_coloured_on_a_terminal_only(broken: Path) -> None:
-    """A terminal shows colours unless NO_COLOR is set; a pipe never gets any."""
-    assert "\x1b[31merror:\x1b[0m" in on_a_terminal(broken, "build")
-    assert "\x1b" not in on_a_terminal(broken, "build", NO_COLOR="1")
+def test_problems_are_colored_on_a_terminal_only(broken: Path) -> None:
+    """A terminal gets colors unless NO_COLOR is set; a pipe never does."""
+    assert "\x1b[31merror:\x1b[0m" in run_on_a_terminal(broken, "build")
+    assert "\x1b" not in run_on_a_terminal(broken, "build", NO_COLOR="1")
     done = subprocess.run([*RUN, "build"], cwd=broken, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "\x1b" not in done.stderr
 
 
 def test_a_folder_without_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command that needs a project says what makes one."""
+    """Every command that needs a project reports how to configure one."""
     monkeypatch.chdir(tmp_path)
     for name in ("build", "check", "ir", "lint"):
         assert main([name]) == 2
         assert "[tool.a2a-gen]" in capsys.readouterr().err
 
 
-def test_the_intermediate_form(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole contract, or one file of it; a file that is not there is wrong use, with the names of those that are."""
+def test_the_intermediate_representation(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole contract, or one file of it; an unknown file is a usage error that lists the known ones."""
     monkeypatch.chdir(Path(__file__).parents[2] / "cases" / "smallest" / "input")
     assert main(["ir"]) == 0
     whole = json.loads(capsys.readouterr().out)
     assert main(["ir", "--family", "v1_0/request"]) == 0
     assert json.loads(capsys.readouterr().out) in whole["families"]
     assert main(["ir", "--family", "v9/task"]) == 2
-    assert "there is v1_0/request, v1_0/task" in capsys.readouterr().err
+    assert "choose one of v1_0/request, v1_0/task" in capsys.readouterr().err
 
 
 def test_an_agent_has_no_families(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a project cannot have is no option for it."""
+    """--family is refused for an agent."""
     monkeypatch.chdir(tmp_path)
     assert main(["init", "hello"]) == 0
     monkeypatch.chdir(tmp_path / "hello")
     assert main(["ir", "--family", "v1_0/task"]) == 2
-    assert "an agent has no such files" in capsys.readouterr().err
+    assert "an agent has no schema families" in capsys.readouterr().err
 
 
-def test_lint_looks_at_translations_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """What would end the build because a translation loses something in silence, is told before, with its file and line."""
+def test_lint_checks_translations_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A translation that would lose data is reported by lint, with its file and line."""
     shutil.copytree(ROOT / "schema", tmp_path / "schema")
     (tmp_path / "pyproject.toml").write_text('[tool.a2a-gen]\nschema = "schema"\npackage = "made"\nout = "made"\n')
     tables = tmp_path / "schema" / "dialects.json"
@@ -189,6 +189,6 @@ def test_lint_looks_at_translations_too(tmp_path: Path, monkeypatch: pytest.Monk
     tables.write_text("".join(line for line in lines if "a data part has no file name in 0.3" not in line), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert main(["lint"]) == 1
-    said = capsys.readouterr().err
-    assert "filename" in said
-    assert "schema/dialects.json:" in said
+    output = capsys.readouterr().err
+    assert "filename" in output
+    assert "schema/dialects.json:" in output

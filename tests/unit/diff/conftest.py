@@ -1,4 +1,4 @@
-"""What tests of the gate share: a command that is run here, and a small contract in a repository."""
+"""Fixtures of the breaking-change tests: an in-process command, and a small contract in a repository."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from a2a_gen.entry import main
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command: its exit code, what it prints and what it complains about."""
+    """Run a command; return its exit code, stdout and stderr."""
 
     def command(*words: str | Path) -> tuple[int, str, str]:
         code = main([str(word) for word in words])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        output = capsys.readouterr()
+        return code, output.out, output.err
 
     return command
 

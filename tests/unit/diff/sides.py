@@ -1,4 +1,4 @@
-"""Sides made of values instead of files, and other things that tests of the gate need."""
+"""Sides built from values instead of files, and other helpers of the tests of the breaking-change check."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ CARD = RULES / "skill-removed"
 Run = Callable[..., tuple[int, str, str]]
 
 
-def plain(**definitions: object) -> ContractSide:
-    """Make a side of one file with some definitions."""
-    return files({"schema.json": {"$defs": definitions}})
+def build_plain_side(**definitions: object) -> ContractSide:
+    """Build a side of one file with some definitions."""
+    return build_side_of_files({"schema.json": {"$defs": definitions}})
 
 
-def files(tree: dict[str, object], *, is_plain: bool = True) -> ContractSide:
-    """Make a side of some files."""
+def build_side_of_files(tree: dict[str, object], *, is_plain: bool = True) -> ContractSide:
+    """Build a side of some files."""
     return ContractSide({path: Document(path, json.dumps(data, indent=1), data) for path, data in sorted(tree.items())}, "old", is_plain=is_plain)
 
 
@@ -33,17 +33,17 @@ def diff(old: ContractSide, new: ContractSide, profile: str = "WIRE", **wish: ob
     return compare(old, new, CompareOptions(profile, **wish))
 
 
-def ids(report: Report) -> list[str]:
-    """Name the rules that found something, in their order."""
+def list_rule_ids(report: Report) -> list[str]:
+    """List the rules of the findings, in order."""
     return [finding.rule.id for finding in report.findings]
 
 
 def git(folder: Path, *words: str) -> None:
-    """Run git with a name of its own."""
+    """Run git with a fixed identity."""
     settings = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always"]
     subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)  # noqa: S607
 
 
-def twins(rule: str) -> list[Path]:
-    """The two versions of an example."""
+def list_versions(rule: str) -> list[Path]:
+    """Return the two versions of an example."""
     return [RULES / rule / "previous", RULES / rule / "current"]

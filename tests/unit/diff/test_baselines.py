@@ -1,4 +1,4 @@
-"""Where baselines come from: refs, locks, folders, cards; and what is said when one is not there."""
+"""Baselines: refs, locks, folders and cards; and the error for a missing one."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from unit.diff.sides import CARD, Run, git
 @pytest.mark.parametrize("ref", ["HEAD", "v1.0.0", "main", "v*", "HEAD:schema"])
 @pytest.mark.usefixtures("project")
 def test_a_ref_is_read_without_a_checkout(run: Run, ref: str) -> None:
-    """A branch, an annotated tag, a pattern of tags and a path in a commit are baselines; relative references are followed inside the commit."""
-    code, said, _ = run("diff", "--against", ref)
+    """A branch, an annotated tag, a tag pattern and a path in a commit are baselines; relative references stay inside the commit."""
+    code, output, _ = run("diff", "--against", ref)
     assert code == 1
-    assert "schema/v1_0/request.json:10 #/$defs/GetTaskRequest/properties/id/minLength" in said
-    assert 'was accepted of GetTaskRequest and is refused now: {"id": "a"}' in said
-    assert "Concerned: GetTask." in said
+    assert "schema/v1_0/request.json:10 #/$defs/GetTaskRequest/properties/id/minLength" in output
+    assert 'was accepted as GetTaskRequest, now rejected: {"id": "a"}' in output
+    assert "Affected: GetTask." in output
 
 
 def test_the_lock_is_a_baseline(run: Run, project: Path) -> None:
-    """The lock means the commit that last wrote it; one that nobody committed is no baseline."""
+    """The lock stands for the commit that last wrote it; an uncommitted lock is no baseline."""
     (project / "a2a-gen.lock").write_text("{}")
     assert run("diff", "--against", "a2a-gen.lock")[0] == 3
     git(project, "add", "a2a-gen.lock")
@@ -36,31 +36,31 @@ def test_the_lock_is_a_baseline(run: Run, project: Path) -> None:
     ids=["unknown", "no-tag"],
 )
 @pytest.mark.usefixtures("project")
-def test_a_baseline_that_is_not_there(run: Run, ref: str, cure: str) -> None:
+def test_a_missing_baseline(run: Run, ref: str, cure: str) -> None:
     """An unknown ref ends with 3 and the command to run, never with "no changes"."""
-    code, said, complaint = run("diff", "--against", ref)
-    assert (code, said) == (3, "")
-    assert f"fix: {cure}" in complaint
+    code, output, message = run("diff", "--against", ref)
+    assert (code, output) == (3, "")
+    assert f"fix: {cure}" in message
 
 
 def test_a_shallow_clone(run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a shallow clone, as CI makes them, the message says how to get what is missing."""
+    """In a shallow clone, as CI creates them, the message has the command that fetches the baseline."""
     git(project, "commit", "-q", "-a", "-m", "Second")
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{project}", "shallow")
     monkeypatch.chdir(tmp_path / "shallow")
     assert "fix: git fetch --unshallow" in run("diff", "--against", "HEAD~1")[2]
-    code, _, complaint = run("diff", "--against", "origin/other")
+    code, _, message = run("diff", "--against", "origin/other")
     assert code == 3
-    assert "fix: git fetch --depth=1 origin other:refs/remotes/origin/other" in complaint
+    assert "fix: git fetch --depth=1 origin other:refs/remotes/origin/other" in message
 
 
-def test_a_folder_that_the_commit_has_not(run: Run, project: Path) -> None:
-    """A baseline without the folder is no failure: everything is new."""
+def test_a_folder_missing_in_the_baseline(run: Run, project: Path) -> None:
+    """A baseline without the folder is not an error: everything is new."""
     (project / "more").mkdir()
     (project / "more" / "thing.json").write_text('{"$defs": {"Thing": {"type": "string"}}}')
-    code, said, notes = run("diff", "--against", "HEAD", "more", "--plain")
-    assert (code, "definition-added" in said) == (0, True)
-    assert "HEAD has nothing at more: everything is new" in notes
+    code, output, notes = run("diff", "--against", "HEAD", "more", "--plain")
+    assert (code, "definition-added" in output) == (0, True)
+    assert "HEAD: no files at more; everything is new" in notes
 
 
 def test_outside_of_a_repository(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,13 +68,13 @@ def test_outside_of_a_repository(run: Run, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     (tmp_path / "thing.json").write_text("{}")
-    code, _, complaint = run("diff", "--against", "main", ".", "--plain")
+    code, _, message = run("diff", "--against", "main", ".", "--plain")
     assert code == 3
-    assert "is in no Git repository" in complaint
+    assert "not in a Git repository" in message
 
 
-def test_a_card_that_an_agent_answers(run: Run) -> None:
-    """The address of an agent is a baseline: its card is compared with a file."""
+def test_the_card_of_a_running_agent(run: Run) -> None:
+    """The URL of an agent is a baseline: its card is compared with a file."""
     body = (CARD / "previous" / "card.json").read_bytes()
 
     class Handler(BaseHTTPRequestHandler):
@@ -90,23 +90,23 @@ def test_a_card_that_an_agent_answers(run: Run) -> None:
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
-        code, said, _ = run("diff", "--against", address, CARD / "current" / "card.json")
-        missing, _, complaint = run("diff", "--against", f"{address}/other", CARD / "current" / "card.json")
+        code, output, _ = run("diff", "--against", address, CARD / "current" / "card.json")
+        missing, _, message = run("diff", "--against", f"{address}/other", CARD / "current" / "card.json")
         server.shutdown()
     assert (code, missing) == (1, 3)
-    assert "the skill fry was removed" in said
-    assert "Concerned: skill fry." in said
-    assert "there is no card at" in complaint
+    assert "skill fry was removed" in output
+    assert "Affected: skill fry." in output
+    assert "no agent card" in message
 
 
-def test_a_transitive_profile_looks_at_every_tag(run: Run, project: Path) -> None:
-    """What was widened and narrowed again is only seen by whoever compares with the first version too."""
+def test_a_transitive_profile_compares_with_every_tag(run: Run, project: Path) -> None:
+    """A schema that was widened and narrowed again only breaks against the first version."""
     git(project, "commit", "-q", "-a", "-m", "Narrower")
     git(project, "tag", "v2.0.0")
     assert run("diff", "--against", "v*", "--profile", "BACKWARD")[0] == 0
-    code, said, _ = run("diff", "--against", "v*", "--profile", "BACKWARD_TRANSITIVE")
+    code, output, _ = run("diff", "--against", "v*", "--profile", "BACKWARD_TRANSITIVE")
     assert code == 1
-    assert "clients of v1.0.0, v2.0.0" in said
+    assert "clients of v1.0.0, v2.0.0" in output
 
 
 SCHEMA = """
@@ -150,30 +150,30 @@ def baker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_only_what_skills_lead_to_is_the_contract(run: Run, baker: Path) -> None:
-    """Copies of schemas in a package that was built, schemas that no skill uses and files of other tools may change as they like."""
+def test_only_reachable_schemas_are_the_contract(run: Run, baker: Path) -> None:
+    """Changes of schema copies in a built package, of unused schemas and of files of other tools yield no findings."""
     copy, unused = baker / "src" / "baker" / "schemas" / "bake.input.json", baker / "schema" / "unused.json"
     copy.write_text(copy.read_text().replace('"name"]', '"name", "more"]'))
     unused.write_text('{"type": "integer"}')
-    code, said, _ = run("diff", "--against", "HEAD")
-    assert (code, said.count("error: ")) == (0, 0)
+    code, output, _ = run("diff", "--against", "HEAD")
+    assert (code, output.count("error: ")) == (0, 0)
 
 
 def test_schemas_in_yaml_are_compared_too(run: Run, baker: Path) -> None:
-    """A break in a file that a skill leads to is found where it stands, whatever it is written in."""
+    """A break in a YAML file that a skill refers to is reported at its line."""
     (baker / "schema" / "more" / "names.yaml").write_text("# no names\ntype: integer\n")
-    code, said, _ = run("diff", "--against", "HEAD")
+    code, output, _ = run("diff", "--against", "HEAD")
     assert code == 1
-    assert "at schema/more/names.yaml:2" in said
-    assert "Concerned: bake." in said
+    assert "at schema/more/names.yaml:2" in output
+    assert "Affected: bake." in output
     (baker / "schema" / "more" / "names.yaml").write_text("type: [\n")
-    code, _, complaint = run("diff", "--against", "HEAD")
+    code, _, message = run("diff", "--against", "HEAD")
     assert code != 0
-    assert "schema/more/names.yaml:2" in complaint
+    assert "schema/more/names.yaml:2" in message
 
 
 def test_a_folder_of_the_project_is_the_project(run: Run, baker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever one is in it, files are named, and approvals found, as from its root; the version is found where it stands."""
+    """In any folder of a project, paths are relative to its root, and its ignore file applies; the version has its line."""
     (baker / "schema" / "order.yaml").write_text(SCHEMA.replace("string", "integer"))
     (baker / "schema" / "more" / "names.yaml").write_text("type: integer\n")
     above = run("diff", "--against", "HEAD", "--fail-on", "info")
@@ -187,16 +187,16 @@ def test_a_folder_of_the_project_is_the_project(run: Run, baker: Path, monkeypat
     assert run("diff", "--against", "HEAD", "--fail-on", "info")[0] == 0
 
 
-def test_a_project_says_what_it_is_compared_with(run: Run, baker: Path) -> None:
-    """Under [compat]: `diff` and `check` need not be told, and what they are told goes first."""
+def test_a_project_configures_its_baselines(run: Run, baker: Path) -> None:
+    """`diff` and `check` use [compat]; command line options override it."""
     config, names = baker / "a2a.toml", baker / "schema" / "more" / "names.yaml"
     assert run("diff")[0] == 2
     config.write_text(f'{AGENT}\n[compat]\nbaselines = ["HEAD"]\nfail_on = "warning"\n\n[outputs]\npackage = "baker.contract"\nfolder = "src"\n')
     names.write_text("type: string\nmaxLength: 3\n")
-    code, said, _ = run("diff")
-    assert (code, "bound-set" in said) == (1, True)
+    code, output, _ = run("diff")
+    assert (code, "bound-set" in output) == (1, True)
     assert run("diff", "--fail-on", "error")[0] == 0
     assert run("build")[0] == 0
-    code, said, _ = run("check")
-    assert (code, "bound-set" in said) == (1, True)
+    code, output, _ = run("check")
+    assert (code, "bound-set" in output) == (1, True)
     assert run("check", "--fail-on", "error")[0] == 0

@@ -1,4 +1,4 @@
-"""Changes of our own schemas that change nothing: no finding."""
+"""Refactorings of our own schemas that must not yield findings."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.diff.sides import diff, files, ids
+from unit.diff.sides import build_side_of_files, diff, list_rule_ids
 
 SCHEMA = Path(__file__).parents[3] / "schema"
 TREE = {path.relative_to(SCHEMA).as_posix(): json.loads(path.read_bytes()) for path in SCHEMA.rglob("*.json") if "examples" not in path.parts}
 Tree = dict[str, dict]
 
 
-def types(tree: Tree, file: str) -> dict:
-    """The definitions of a file."""
+def list_types(tree: Tree, file: str) -> dict:
+    """Return the definitions of a file."""
     return tree[file]["$defs"]
 
 
 def inline_a_reference(tree: Tree) -> None:
-    """Write the state of a task where it is used, instead of referring to it."""
-    task = types(tree, "v1_0/task.json")
+    """Inline the state of a task instead of referring to it."""
+    task = list_types(tree, "v1_0/task.json")
     task["TaskStatus"]["properties"]["state"] = {**task["TaskState"], "x-proto": {"number": 1}, "description": "The state itself."}
     task["TaskStatus"]["properties"]["state"].pop("x-proto")
     task["TaskStatus"]["properties"]["state"]["x-proto"] = {"number": 1}
 
 
 def extract_a_definition(tree: Tree) -> None:
-    """Name what stood inside another definition."""
-    task = types(tree, "v1_0/task.json")
+    """Move an inline schema to a named definition."""
+    task = list_types(tree, "v1_0/task.json")
     history = task["Task"]["properties"]["history"]
     proto = history.pop("x-proto")
     task["History"] = history
@@ -39,8 +39,8 @@ def extract_a_definition(tree: Tree) -> None:
 
 
 def split_into_all_of(tree: Tree) -> None:
-    """Say the members of a task in two halves that both must hold."""
-    task = types(tree, "v1_0/task.json")
+    """Split the members of a task into two branches of an allOf."""
+    task = list_types(tree, "v1_0/task.json")
     whole = task["Task"]
     names = list(whole["properties"])
     halves = [{"properties": {name: whole["properties"][name] for name in half}} for half in (names[:3], names[3:])]
@@ -49,7 +49,7 @@ def split_into_all_of(tree: Tree) -> None:
 
 def flatten_all_of(tree: Tree) -> None:
     """Refer to a definition through an allOf of one."""
-    for definition in types(tree, "v1_0/message.json").values():
+    for definition in list_types(tree, "v1_0/message.json").values():
         for name, value in definition.get("properties", {}).items():
             if "$ref" in value:
                 definition["properties"][name] = {
@@ -58,8 +58,8 @@ def flatten_all_of(tree: Tree) -> None:
                 }
 
 
-def turn_everything_round(tree: Tree) -> None:
-    """Write every object of every file in the opposite order."""
+def reverse_members(tree: Tree) -> None:
+    """Reverse the order of keys in every object of every file."""
 
     def turned(data: object) -> object:
         if isinstance(data, dict):
@@ -72,7 +72,7 @@ def turn_everything_round(tree: Tree) -> None:
 
 
 def reorder_sets(tree: Tree) -> None:
-    """List required members and branches of unions the other way round."""
+    """Reverse required members and branches of unions."""
     for path, data in tree.items():
         for definition in data.get("$defs", {}).values() if not path.startswith("meta") else ():
             for word in ("required", "oneOf", "anyOf"):
@@ -81,7 +81,7 @@ def reorder_sets(tree: Tree) -> None:
 
 
 def constants_as_enumerations(tree: Tree) -> None:
-    """Write every constant as an enumeration of one."""
+    """Write every constant as an enumeration of one value."""
 
     def written(data: object) -> object:
         if isinstance(data, dict):
@@ -94,7 +94,7 @@ def constants_as_enumerations(tree: Tree) -> None:
 
 
 def rename_a_definition(tree: Tree) -> None:
-    """Call a definition by another name, everywhere."""
+    """Rename a definition and every reference to it."""
     text = json.dumps(tree["v1_0/task.json"]).replace('"TaskStatus"', '"Status"')
     tree["v1_0/task.json"] = json.loads(text)
     for path in tree:
@@ -103,8 +103,8 @@ def rename_a_definition(tree: Tree) -> None:
 
 
 def move_a_definition(tree: Tree) -> None:
-    """Put a definition into a file of its own."""
-    moved = types(tree, "v1_0/task.json").pop("Artifact")
+    """Move a definition to a file of its own."""
+    moved = list_types(tree, "v1_0/task.json").pop("Artifact")
     tree["v1_0/artifact.json"] = {"$defs": {"Artifact": moved}}
     for path in tree:
         if path.startswith("v1_0/"):
@@ -112,24 +112,24 @@ def move_a_definition(tree: Tree) -> None:
             tree[path] = json.loads(text.replace('"#/$defs/Artifact"', '"artifact.json#/$defs/Artifact"') if path == "v1_0/task.json" else text)
 
 
-def new_words(tree: Tree) -> None:
-    """Describe everything anew."""
+def reword_descriptions(tree: Tree) -> None:
+    """Change every description."""
     for path in tree:
         if "/" in path and not path.startswith("meta"):
             tree[path] = json.loads(re.sub(r'"description": "(?=[^"])', '"description": "Now: ', json.dumps(tree[path])))
 
 
-def null_in_other_words(tree: Tree) -> None:
-    """Say that an id may be null in each of the other spellings."""
-    for definition in types(tree, "v0_3/jsonrpc.json").values():
+def respell_null(tree: Tree) -> None:
+    """Spell a nullable id in each of the other ways."""
+    for definition in list_types(tree, "v0_3/jsonrpc.json").values():
         spelled = definition.get("properties", {}).get("id", {})
         if isinstance(spelled.get("type"), list):
             kinds = spelled.pop("type")
             spelled["anyOf"] = [{"type": kind} for kind in kinds if kind != "null"] + ([{"enum": [None]}] if "null" in kinds else [])
 
 
-def say_what_goes_without_saying(tree: Tree) -> None:
-    """Add keywords that ask for nothing."""
+def add_vacuous_keywords(tree: Tree) -> None:
+    """Add keywords without effect."""
     for path, data in tree.items():
         for definition in data.get("$defs", {}).values() if not path.startswith("meta") else ():
             if definition.get("type") == "object" and "additionalProperties" not in definition:
@@ -137,24 +137,24 @@ def say_what_goes_without_saying(tree: Tree) -> None:
 
 
 REFACTORINGS = [
-    inline_a_reference, extract_a_definition, split_into_all_of, flatten_all_of, turn_everything_round, reorder_sets, constants_as_enumerations,
-    rename_a_definition, move_a_definition, new_words, null_in_other_words, say_what_goes_without_saying,
+    inline_a_reference, extract_a_definition, split_into_all_of, flatten_all_of, reverse_members, reorder_sets, constants_as_enumerations,
+    rename_a_definition, move_a_definition, reword_descriptions, respell_null, add_vacuous_keywords,
 ]  # fmt: skip
 KEEP_NAMES = [each for each in REFACTORINGS if each not in {extract_a_definition, rename_a_definition, move_a_definition, split_into_all_of}]
 
 
 @pytest.mark.parametrize("refactoring", REFACTORINGS, ids=lambda each: each.__name__)
 def test_a_refactoring_is_no_change(refactoring: Callable[[Tree], None]) -> None:
-    """What is written differently and says the same harms nobody on the wire, and is not mentioned."""
+    """A schema that is written differently and equal in meaning yields no finding on the wire."""
     tree = copy.deepcopy(TREE)
     refactoring(tree)
     assert tree != TREE or json.dumps(tree) != json.dumps(TREE)
-    assert ids(diff(files(TREE, is_plain=False), files(tree, is_plain=False))) == []
+    assert list_rule_ids(diff(build_side_of_files(TREE, is_plain=False), build_side_of_files(tree, is_plain=False))) == []
 
 
 @pytest.mark.parametrize("refactoring", [each for each in KEEP_NAMES if each is not inline_a_reference], ids=lambda each: each.__name__)
 def test_most_refactorings_keep_python_too(refactoring: Callable[[Tree], None]) -> None:
-    """As long as names stay where they are, nothing is found in any profile."""
+    """A refactoring that keeps names yields no finding in any profile."""
     tree = copy.deepcopy(TREE)
     refactoring(tree)
-    assert ids(diff(files(TREE, is_plain=False), files(tree, is_plain=False), "FULL")) == []
+    assert list_rule_ids(diff(build_side_of_files(TREE, is_plain=False), build_side_of_files(tree, is_plain=False), "FULL")) == []

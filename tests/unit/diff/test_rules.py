@@ -1,4 +1,4 @@
-"""Every rule by example: the twin folders in `tests/rules`, and what the table of rules must keep to."""
+"""Every rule by example: the version folders in `tests/rules`, and invariants of the rule table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALLEST = TESTS / "cases" / "smallest" / "input" / "schema"
 FOLDERS = sorted(path for path in RULES.iterdir() if path.is_dir())
 
 
-def findings(rule: Path, version: str) -> Report:
+def compare_example(rule: Path, version: str) -> Report:
     """Compare a version with the previous one."""
     blobs = [read_folder(rule / name) for name in ("previous", version)]
     if not any({"schema.json", "card.json"} & set(each) for each in blobs):
@@ -30,8 +30,8 @@ def findings(rule: Path, version: str) -> Report:
     return compare(old, new, CompareOptions("FULL", include_docs=rule.name == "doc-changed"))
 
 
-def written(report: Report) -> str:
-    """Write findings as the files beside the fixtures have them."""
+def render_findings(report: Report) -> str:
+    """Render findings as in the text files beside the examples."""
     lines = []
     for finding in report.findings:
         lines.append(f"{finding.level} {finding.rule.id} {finding.new}: {finding.text}")
@@ -43,24 +43,24 @@ def written(report: Report) -> str:
 @pytest.mark.parametrize("rule", FOLDERS, ids=lambda path: path.name)
 @pytest.mark.parametrize("version", ["current", "allowed"])
 def test_a_rule_by_example(rule: Path, version: str, update: bool) -> None:  # noqa: FBT001 - a fixture
-    """A rule finds what it is for, with its witnesses and nothing beside it that is not written down; it is silent where it should be."""
-    report = findings(rule, version)
-    said = written(report)
+    """A rule yields exactly the findings and witnesses in its text file, and is silent about the allowed version."""
+    report = compare_example(rule, version)
+    output = render_findings(report)
     expected = rule / f"{version}.txt"
     if update:
-        expected.write_text(said, encoding="utf-8")
-    assert said == expected.read_text(encoding="utf-8")
+        expected.write_text(output, encoding="utf-8")
+    assert output == expected.read_text(encoding="utf-8")
     assert (rule.name in {finding.rule.id for finding in report.findings}) == (version == "current")
 
 
 def test_every_rule_has_an_example() -> None:
-    """No rule is without its folder, and no folder without its rule."""
+    """Every rule has a folder, and every folder a rule."""
     assert {path.name for path in FOLDERS} == set(TABLE)
 
 
 @pytest.mark.parametrize("rule", TABLE.values(), ids=lambda rule: rule.id)
-def test_a_rule_has_a_mirror_or_says_why_not(rule: ChangeRule) -> None:
-    """What can be done can be undone, and that has a rule too, which leads back; or a sentence says why there is none."""
+def test_a_rule_has_a_mirror_or_a_waiver(rule: ChangeRule) -> None:
+    """The reverse of a change has a rule too, or the rule gives the reason why not."""
     assert bool(rule.mirror) != bool(rule.waiver)
     assert not rule.mirror or TABLE[rule.mirror].mirror or TABLE[rule.mirror].waiver
 
@@ -74,7 +74,7 @@ def test_codes_and_ids_are_stable_names() -> None:
 
 @pytest.mark.parametrize("rule", [rule for rule in TABLE.values() if rule.area != "policy"], ids=lambda rule: rule.id)
 def test_levels_follow_from_effects(rule: ChangeRule) -> None:
-    """What only narrows harms no reader of what is written, and what only widens harms nobody whose documents are read."""
+    """A change that only narrows is no error for written schemas, and one that only widens is none for read schemas."""
     assert (
         rule.effect.is_widening
         or rule.effect.value == "none"
@@ -84,6 +84,6 @@ def test_levels_follow_from_effects(rule: ChangeRule) -> None:
     assert rule.effect.is_narrowing or rule.effect.value == "none" or rule.levels.read < ChangeLevel.ERROR
 
 
-def test_the_page_of_rules_is_written_from_the_table() -> None:
-    """`docs/rules.md` says what the table says; `python -m a2a_gen.diff.rules.document > docs/rules.md` writes it anew."""
+def test_the_page_of_rules_is_generated_from_the_table() -> None:
+    """`docs/rules.md` is the output of `python -m a2a_gen.diff.rules.document`."""
     assert (TESTS.parent / "docs" / "rules.md").read_text(encoding="utf-8") == render_document()

@@ -1,4 +1,4 @@
-"""The rules; every case changes one thing in the small contract, once so that the rule speaks and once so that it is content."""
+"""Lint rules; every case changes one thing in the small contract, once so that the rule applies and once so that it does not."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -25,24 +25,27 @@ ITEM = "v0/task.json#/$defs/Item"
 META = "meta/family.schema.json"
 
 
-def problems(documents: Mapping[str, Document]) -> tuple[Problem, ...]:
-    """Build what can be built, and apply every rule."""
+def find_problems(documents: Mapping[str, Document]) -> tuple[Problem, ...]:
+    """Build the contract as far as possible, and apply every rule."""
     return run_rules(assemble(documents)[0], documents)
 
 
-def of(*keywords: str) -> list[tuple[str, str, dict[str, object]]]:
-    """Make a case for each of some keywords that no class can say."""
+def build_cases(*keywords: str) -> list[tuple[str, str, dict[str, object]]]:
+    """Build a case for each of some unrepresentable keywords."""
     return [(f"{TEXT}/{keyword}", f"{TEXT}/{keyword}", {"type": "string"}) for keyword in keywords]
 
 
-SPEAKS: tuple[tuple[str, str, str, object], ...] = (
+VIOLATIONS: tuple[tuple[str, str, str, object], ...] = (
     ("A2A-L01", f"{TEXT}/patern", f"{TEXT}/patern", "^a"),
     ("A2A-L01", "operations.json#/operations/0/streems", "operations.json#/operations/0/streems", True),
     ("A2A-L01", "errors.json#/errors/1/http", "errors.json#/errors/1/http", 200),
     ("A2A-L01", "lifecycle.json#/states/1/next", "lifecycle.json#/states/1/next", ["NEW"]),
     ("A2A-L01", "dialects.json#/dialects/1/types/0/members/name/rule", "dialects.json#/dialects/1/types/0/members/name/rule", "magic"),
     ("A2A-L01", "operations.json#/$schema", "operations.json#/$schema", "meta/nothing.schema.json"),
-    *(("A2A-L02", *case) for case in of("not", "if", "then", "else", "contains", "propertyNames", "unevaluatedProperties", "unevaluatedItems")),
+    *(
+        ("A2A-L02", *case)
+        for case in build_cases("not", "if", "then", "else", "contains", "propertyNames", "unevaluatedProperties", "unevaluatedItems")
+    ),
     ("A2A-L02", f"{PART}/patternProperties", f"{PART}/patternProperties", {"^x": {}}),
     ("A2A-L02", f"{PART}/dependentRequired", f"{PART}/dependentRequired", {"text": ["raw"]}),
     ("A2A-L02", f"{TEXT}/prefixItems", f"{TEXT}/prefixItems", [{}]),
@@ -86,7 +89,7 @@ SPEAKS: tuple[tuple[str, str, str, object], ...] = (
     ("A2A-L24", f"{ITEM}/oneOf/0", ITEM, {"type": "string"}),
 )
 
-CONTENT: tuple[tuple[str, str, object], ...] = (
+ALLOWED: tuple[tuple[str, str, object], ...] = (
     ("A2A-L01", f"{TEXT}/minLength", 1),
     ("A2A-L02", f"{PART}/properties/not", {"description": "A member of this name.", "x-proto": {"number": 9}}),
     ("A2A-L03", f"{PART}/additionalProperties", True),
@@ -115,52 +118,52 @@ CONTENT: tuple[tuple[str, str, object], ...] = (
 
 
 @pytest.mark.parametrize(
-    ("rule", "target", "place", "value"), SPEAKS, ids=[f"{rule}-{target.partition('#')[2]}-{value}" for rule, target, _, value in SPEAKS]
+    ("rule", "target", "place", "value"), VIOLATIONS, ids=[f"{rule}-{target.partition('#')[2]}-{value}" for rule, target, _, value in VIOLATIONS]
 )
-def test_rule_speaks(small: Small, rule: str, target: str, place: str, value: object) -> None:
-    """A rule names the place of what it forbids, and nothing but the rule speaks about that place."""
-    found = [(problem.rule.split()[0], problem.place.file, problem.place.pointer) for problem in problems(small({target: value}))]
+def test_rule_applies(small: Small, rule: str, target: str, place: str, value: object) -> None:
+    """A rule reports the place that it forbids, and no other rule reports that place."""
+    found = [(problem.rule.split()[0], problem.place.file, problem.place.pointer) for problem in find_problems(small({target: value}))]
     file, _, pointer = place.partition("#")
     assert (rule, file, pointer) in found
     assert Counter(found)[rule, file, pointer] == 1
     assert ("A2A-L01", file, pointer) not in found or rule == "A2A-L01"
 
 
-@pytest.mark.parametrize(("rule", "target", "value"), CONTENT, ids=[rule for rule, _, _ in CONTENT])
-def test_rule_is_content(small: Small, rule: str, target: str, value: object) -> None:
-    """A rule is silent about what only looks like the thing that it forbids."""
-    assert rule not in {problem.rule.split()[0] for problem in problems(small({target: value}))}
+@pytest.mark.parametrize(("rule", "target", "value"), ALLOWED, ids=[rule for rule, _, _ in ALLOWED])
+def test_rule_is_silent(small: Small, rule: str, target: str, value: object) -> None:
+    """A rule is silent about allowed schemas that resemble a violation."""
+    assert rule not in {problem.rule.split()[0] for problem in find_problems(small({target: value}))}
 
 
 def test_every_rule_has_cases() -> None:
-    """Every rule has a case in which it speaks and one in which it is silent, an id of its own, and says why and what to do."""
+    """Every rule has a case of each kind, a unique id, a reason and a cure."""
     ids = [rule.id for rule in RULES]
-    assert sorted({rule for rule, *_ in SPEAKS}) == ids
-    assert [rule for rule, *_ in CONTENT] == ids
+    assert sorted({rule for rule, *_ in VIOLATIONS}) == ids
+    assert [rule for rule, *_ in ALLOWED] == ids
     assert ids == [f"A2A-L{number:02}" for number in range(1, len(RULES) + 1)]
     assert all(rule.why and rule.cure for rule in RULES)
 
 
 def test_small_contract_is_clean(small: Small) -> None:
-    """The small contract, from which every case differs in one thing, gives no rule anything to say."""
-    assert problems(small({})) == ()
+    """The small contract, the base of every case, has no problems."""
+    assert find_problems(small({})) == ()
 
 
 def test_our_contract_is_clean() -> None:
-    """No rule has anything to say about the contract of this repository."""
+    """The contract of this repository has no problems."""
     documents = load_documents(SCHEMA)
     assert run_rules(build_contract(documents), documents) == ()
 
 
 def test_levels(small: Small) -> None:
-    """A pattern that is only slow is a warning; what would be lost is an error."""
-    found = problems(small({f"{TEXT}/pattern": "(?=x)", f"{PART}/title": "x"}))
+    """A slow pattern is a warning; lost data is an error."""
+    found = find_problems(small({f"{TEXT}/pattern": "(?=x)", f"{PART}/title": "x"}))
     assert {problem.rule.split()[0]: problem.level for problem in found} == {"A2A-L04": Level.WARNING, "A2A-L10": Level.ERROR}
 
 
 def test_all_at_once_and_in_order(small: Small) -> None:
-    """All problems of all files come together, in the order of files and lines."""
-    found = problems(small({f"{TASK}/title": "x", f"{PART}/title": "x", f"{TEXT}/default": 1, "errors.json#/odd": 1}))
+    """Problems of all files are returned together, sorted by file and line."""
+    found = find_problems(small({f"{TASK}/title": "x", f"{PART}/title": "x", f"{TEXT}/default": 1, "errors.json#/odd": 1}))
     assert [(problem.place.file, problem.rule.split()[0]) for problem in found] == [
         ("errors.json", "A2A-L01"),
         ("v1/message.json", "A2A-L21"),
@@ -171,13 +174,15 @@ def test_all_at_once_and_in_order(small: Small) -> None:
 
 
 def test_without_meta(small: Small, gone: object) -> None:
-    """A contract without the schema of type files is held to every other rule."""
-    assert {problem.rule.split()[0] for problem in problems(small({META: gone, f"{TEXT}/patern": "x", f"{TEXT}/title": "x"}))} == {"A2A-L10"}
+    """A contract without the family schema is checked by every other rule."""
+    assert {problem.rule.split()[0] for problem in find_problems(small({META: gone, f"{TEXT}/patern": "x", f"{TEXT}/title": "x"}))} == {"A2A-L10"}
 
 
-def test_form_says_more_than_that_nothing_fits(small: Small) -> None:
-    """An alternative that fits nothing is reported once, and not at all where a rule says what is wrong below it."""
+def test_form_is_silent_where_another_rule_applies(small: Small) -> None:
+    """An invalid alternative is reported once, and not at all where another rule reports a problem below it."""
     odd = {"operations.json#/operations/0/response": 1}
-    assert [problem.text for problem in problems(small(odd))] == ["this fits none of the forms that are possible here"]
+    assert [problem.text for problem in find_problems(small(odd))] == ["the value matches none of the possible schemas"]
     titled = {f"{TASK}/additionalProperties": {"title": "x"}, f"{TASK}/properties": {}}
-    assert FORM.id not in {problem.rule.split()[0] for problem in problems(small(titled)) if problem.place.pointer.endswith("additionalProperties")}
+    assert FORM.id not in {
+        problem.rule.split()[0] for problem in find_problems(small(titled)) if problem.place.pointer.endswith("additionalProperties")
+    }

@@ -1,4 +1,4 @@
-"""The lock file: what it says, and what happens to one that somebody broke."""
+"""The lock file, and invalid ones."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ SMALL = Lock(GeneratorInfo("1.0", "abc", {"ruff": "1"}), {"out": "made"}, {"b.js
 
 
 def test_a_lock_survives_the_disk(tmp_path: Path) -> None:
-    """What was written is read back as it was."""
+    """A lock is read back as it was written."""
     (tmp_path / lock.LOCK_FILE).write_bytes(SMALL.to_bytes())
     assert lock.read_lock(tmp_path) == SMALL
 
 
 def test_a_lock_is_sorted_and_has_one_line_per_file() -> None:
-    """Two locks that say the same are the same bytes, and a merge touches only the lines of its files."""
+    """Equal locks have equal bytes, and a merge touches only the lines of its files."""
     turned = Lock(SMALL.generator, SMALL.options, dict(reversed(SMALL.inputs.items())), SMALL.outputs)
     assert turned.to_bytes() == SMALL.to_bytes()
     assert b'\n    "a.json": "1",\n    "b.json": "2"\n' in SMALL.to_bytes()
 
 
 def test_there_is_no_lock_before_the_first_build(tmp_path: Path) -> None:
-    """A missing lock is no error."""
+    """A missing lock is not an error."""
     assert lock.read_lock(tmp_path) is None
 
 
 @pytest.mark.parametrize("text", ["<<<<<<< HEAD", "[]", "{}", '{"generator": {}}'], ids=["merge-conflict", "a-list", "nothing", "half"])
-def test_a_broken_lock_says_what_to_do(tmp_path: Path, text: str) -> None:
-    """A lock that cannot be read names itself and the way out."""
+def test_a_broken_lock_has_a_cure(tmp_path: Path, text: str) -> None:
+    """The error of an invalid lock has the command that repairs it."""
     (tmp_path / lock.LOCK_FILE).write_text(text)
     with pytest.raises(ProjectError, match="a2a-gen build --force"):
         lock.read_lock(tmp_path)
 
 
-def test_the_generator_has_a_name_of_its_own_sources() -> None:
-    """The hash of the generator is the same each time it is asked for, and is one."""
+def test_the_hash_of_the_sources_is_stable() -> None:
+    """The hash of the generator is equal on every call."""
     assert fresh.hash_sources() == fresh.hash_sources()
     assert len(fresh.hash_sources()) == 64

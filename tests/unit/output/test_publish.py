@@ -1,4 +1,4 @@
-"""Publishing: only what differs, only what is ours, and all or nothing."""
+"""Publishing: only changed files, only own files, and all or nothing."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ GENERATOR = GeneratorInfo("1.0", "abc", {})
 Files = Mapping[str, bytes]
 
 
-def locked(files: Files) -> Lock:
-    """Make the lock of some outputs."""
+def build_lock(files: Files) -> Lock:
+    """Build the lock of some outputs."""
     return Lock(GENERATOR, {}, {}, {path: hash_bytes(content) for path, content in files.items()})
 
 
-def left_by(old: Lock | None) -> Mapping[str, str]:
-    """Give the hashes that the last build has left."""
+def read_hashes(old: Lock | None) -> Mapping[str, str]:
+    """Return the output hashes of the last build."""
     return old.outputs if old else {}
 
 
@@ -33,16 +33,16 @@ def build(root: Path, files: Files) -> None:
     for path, content in files.items():
         staged[path].parent.mkdir(parents=True, exist_ok=True)
         staged[path].write_bytes(content)
-    publish(root, staged, make_plan(root, files, left_by(lock.read_lock(root))), (lock.LOCK_FILE, locked(files).to_bytes()))
+    publish(root, staged, make_plan(root, files, read_hashes(lock.read_lock(root))), (lock.LOCK_FILE, build_lock(files).to_bytes()))
 
 
-def tree(root: Path) -> dict[str, bytes]:
+def read_tree(root: Path) -> dict[str, bytes]:
     """Read everything below a folder but the stage."""
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file() and ".stage" not in path.parts}
 
 
-def test_only_what_differs_is_written(tmp_path: Path) -> None:
-    """A file with the same bytes keeps its time of change."""
+def test_only_changed_files_are_written(tmp_path: Path) -> None:
+    """A file with equal bytes keeps its modification time."""
     build(tmp_path, {"out/a.py": b"a", "out/b.py": b"b"})
     before = (tmp_path / "out/a.py").stat().st_mtime_ns
     build(tmp_path, {"out/a.py": b"a", "out/b.py": b"new"})
@@ -51,22 +51,22 @@ def test_only_what_differs_is_written(tmp_path: Path) -> None:
 
 
 def test_an_orphan_goes_with_its_empty_folder(tmp_path: Path) -> None:
-    """What the last build made and this one does not is removed, bytecode and empty folder included."""
+    """A file that is no longer generated is removed, with bytecode and its empty folder."""
     build(tmp_path, {"out/a.py": b"a", "out/old/b.py": b"b"})
     (tmp_path / "out/old/__pycache__").mkdir()
     build(tmp_path, {"out/a.py": b"a"})
     assert not (tmp_path / "out/old").exists()
 
 
-def test_a_stranger_file_stays(tmp_path: Path) -> None:
-    """A file that no build made is no orphan, whatever its folder; drift names it."""
+def test_an_unknown_file_stays(tmp_path: Path) -> None:
+    """A file that no build wrote is not an orphan in any folder; drift reports it."""
     build(tmp_path, {"out/a.py": b"a"})
     (tmp_path / "out/mine.py").write_bytes(b"mine")
     build(tmp_path, {"out/b.py": b"b"})
     assert (tmp_path / "out/mine.py").read_bytes() == b"mine"
     files = {"out/b.py": b"b"}
     old = lock.read_lock(tmp_path)
-    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, left_by(old)), (old, locked(files)))
+    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, read_hashes(old)), (old, build_lock(files)))
     assert drift.unknown_files == ("out/mine.py",)
     assert drift
 
@@ -77,8 +77,8 @@ def test_a_lock_cannot_lead_out_of_the_project(tmp_path: Path, path: str) -> Non
     project = tmp_path / "project"
     project.mkdir()
     (tmp_path / "outside.py").write_bytes(MARK)
-    old = locked({path: MARK})
-    assert make_plan(project, {}, left_by(old)).remove == {}
+    old = build_lock({path: MARK})
+    assert make_plan(project, {}, read_hashes(old)).remove == {}
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_a_lock_cannot_lead_out_of_the_project(tmp_path: Path, path: str) -> Non
     ids=["would-be-overwritten", "would-be-removed", "already-what-would-be-written"],
 )
 def test_edited_files_are_refused(tmp_path: Path, files: Files, edited: tuple[str, ...]) -> None:
-    """A file that is neither what the last build left nor what this one writes is somebody's work."""
+    """A file that matches neither the last build nor this one was edited by hand."""
     build(tmp_path, {"out/a.py": b"a"})
     (tmp_path / "out/a.py").write_bytes(b"by hand")
-    plan = make_plan(tmp_path, files, left_by(lock.read_lock(tmp_path)))
+    plan = make_plan(tmp_path, files, read_hashes(lock.read_lock(tmp_path)))
     assert plan.edited == edited
     if edited:
         with pytest.raises(ProjectError, match=r"(?s)out/a\.py.*--force"):
@@ -102,7 +102,7 @@ def test_edited_files_are_refused(tmp_path: Path, files: Files, edited: tuple[st
 
 
 def test_force_keeps_an_edited_orphan_that_lost_its_mark(tmp_path: Path) -> None:
-    """What no longer says that it is generated is not deleted, even when overwriting is asked for."""
+    """An edited orphan without the generated mark is not deleted, even with force."""
     build(tmp_path, {"out/a.py": MARK, "out/b.py": MARK})
     (tmp_path / "out/a.py").write_bytes(b"mine now")
     (tmp_path / "out/b.py").write_bytes(MARK + b" and edited")
@@ -111,30 +111,30 @@ def test_force_keeps_an_edited_orphan_that_lost_its_mark(tmp_path: Path) -> None
     assert not (tmp_path / "out/b.py").exists()
 
 
-def test_a_failure_puts_everything_back(tmp_path: Path) -> None:
-    """When one file cannot be replaced, those before it are as they were, and the lock too."""
+def test_a_failure_restores_everything(tmp_path: Path) -> None:
+    """When one file cannot be replaced, the files before it and the lock are restored."""
     build(tmp_path, {"out/a.py": b"a", "out/gone.py": b"gone"})
     (tmp_path / "out/z.py").mkdir()
-    before = tree(tmp_path)
-    with pytest.raises(ProjectError, match=r"cannot write out/z\.py"):
+    before = read_tree(tmp_path)
+    with pytest.raises(ProjectError, match=r"out/z\.py: cannot be written"):
         build(tmp_path, {"out/a.py": b"new", "out/fresh/b.py": b"b", "out/z.py": b"z"})
-    assert tree(tmp_path) == before
+    assert read_tree(tmp_path) == before
     assert not (tmp_path / "out/fresh").exists()
 
 
-def test_drift_names_every_file_and_shows_the_difference(tmp_path: Path) -> None:
-    """Missing, stale, edited and left-over files are told apart, and the diff leads from disk to what would be written."""
+def test_drift_reports_every_file_and_the_difference(tmp_path: Path) -> None:
+    """Missing, stale, edited and orphaned files have their own text, and the diff leads from disk to output."""
     build(tmp_path, {"out/edited.py": b"1\n", "out/orphan.py": b"1\n", "out/stale.py": b"1\n"})
     (tmp_path / "out/edited.py").write_bytes(b"hand\n")
     files = {"out/edited.py": b"2\n", "out/missing.py": b"2\n", "out/stale.py": b"2\n"}
     old = lock.read_lock(tmp_path)
-    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, left_by(old)), (old, locked(files)))
+    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, read_hashes(old)), (old, build_lock(files)))
     assert dict(drift.describe()) == {
         "out/edited.py": "edited by hand",
         "out/missing.py": "missing",
         "out/orphan.py": "no longer generated",
         "out/stale.py": "stale",
-        lock.LOCK_FILE: "does not describe these inputs and outputs",
+        lock.LOCK_FILE: "does not match the inputs and outputs",
     }
     assert list(drift.render_diff())[-9:-4] == ["--- a/out/stale.py", "+++ b/out/stale.py", "@@ -1 +1 @@", "-1", "+2"]
     assert list(drift.render_diff())[-4:] == ["--- a/out/orphan.py", "+++ /dev/null", "@@ -1 +0,0 @@", "-1"]

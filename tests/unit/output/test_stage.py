@@ -1,4 +1,4 @@
-"""The stage, and what is tried on it before anybody sees the files."""
+"""Staging, formatting and the import check."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from a2a_gen.output.staging import format_package, stage, start_import_check
 from a2a_gen.problems import GeneratorError, ProjectError
 
 
-def test_the_stage_stands_beside_the_output_and_goes_away(tmp_path: Path) -> None:
-    """Files are staged on the file system of the output, in a folder that is gone afterwards."""
+def test_the_stage_is_beside_the_output_and_is_removed(tmp_path: Path) -> None:
+    """Files are staged on the file system of the output, in a temporary folder."""
     with stage(tmp_path / "deep" / "made", {"v1/a.py": b"A = 1\n"}) as package:
         assert package.name == "made"
         assert package.parent.parent == tmp_path
@@ -20,14 +20,14 @@ def test_the_stage_stands_beside_the_output_and_goes_away(tmp_path: Path) -> Non
 
 
 def test_an_output_below_a_file_cannot_be_staged(tmp_path: Path) -> None:
-    """A file where a folder is needed is said to be in the way."""
+    """A file in place of a folder is an error."""
     (tmp_path / "made").write_text("a file")
-    with pytest.raises(ProjectError, match="cannot write"), stage(tmp_path / "made" / "package", {}):
+    with pytest.raises(ProjectError, match="cannot be written"), stage(tmp_path / "made" / "package", {}):
         pytest.fail("there is a stage")
 
 
-def test_tidying_sorts_and_formats(tmp_path: Path) -> None:
-    """Unused imports go, the rest is sorted and formatted."""
+def test_formatting_sorts_and_formats(tmp_path: Path) -> None:
+    """Unused imports are removed, the rest is sorted and formatted."""
     with stage(tmp_path / "made", {"a.py": b"import sys, os\nx = { 'a':os.sep }\n"}) as package:
         format_package(package)
         assert (package / "a.py").read_bytes() == b'import os\n\nx = {"a": os.sep}\n'
@@ -35,13 +35,13 @@ def test_tidying_sorts_and_formats(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [b"def broken(:\n", b"print(unknown)\n"], ids=["no-python", "unknown-name"])
 def test_invalid_code_ends_the_build(tmp_path: Path, code: bytes) -> None:
-    """What ruff cannot mend is reported with its file, as a mistake of the generator."""
-    with stage(tmp_path / "made", {"a.py": code}) as package, pytest.raises(GeneratorError, match=r"(?s)mistake of the generator.*made/a\.py"):
+    """Code that ruff cannot fix is reported with its file, as a bug of the generator."""
+    with stage(tmp_path / "made", {"a.py": code}) as package, pytest.raises(GeneratorError, match=r"(?s)bug of a2a-gen.*made/a\.py"):
         format_package(package)
 
 
-def test_a_package_that_imports_passes_its_trial(tmp_path: Path) -> None:
-    """Modules of the stage may import each other by the name of the package."""
+def test_a_valid_package_passes_the_import_check(tmp_path: Path) -> None:
+    """Staged modules may import each other by the name of the package."""
     with start_import_check() as waiting, stage(tmp_path / "made", {"__init__.py": b"", "a.py": b"from made import b\n", "b.py": b""}) as package:
         waiting.run(package)
 
@@ -56,7 +56,7 @@ def test_a_package_that_imports_passes_its_trial(tmp_path: Path) -> None:
     ids=["raises", "warns", "exits"],
 )
 def test_a_module_that_fails_to_import_ends_the_build(tmp_path: Path, code: bytes, expected: str) -> None:
-    """The module and the reason are named, the stage's folder is not."""
+    """The error has the module and the reason, without the folder of the stage."""
     with start_import_check() as waiting, stage(tmp_path / "made", {"__init__.py": b"", "a.py": code}) as package:
         with pytest.raises(GeneratorError, match=r"made\.a: ") as caught:
             waiting.run(package)
@@ -66,7 +66,7 @@ def test_a_module_that_fails_to_import_ends_the_build(tmp_path: Path, code: byte
 
 @pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "..\\x", "C:\\x", "C:x", "a\0b", "a\nb"])
 def test_nothing_is_staged_outside_of_the_package(tmp_path: Path, path: str) -> None:
-    """Whatever a path was made from, it leads into the package on every system, or the build ends."""
-    with pytest.raises(ProjectError, match="no path within"), stage(tmp_path / "made", {"a.py": b"", path: b"x"}):
+    """A path stays in the package on every system, or the build ends."""
+    with pytest.raises(ProjectError, match="not a path inside"), stage(tmp_path / "made", {"a.py": b"", path: b"x"}):
         pytest.fail("there is a stage")
     assert list(tmp_path.iterdir()) == []

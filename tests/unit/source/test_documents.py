@@ -1,4 +1,4 @@
-"""Reading the files of a contract."""
+"""Documents of a contract."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.documents import load_documents
 
 
-def only_problem(root: Path) -> Problem:
-    """Read a folder in which one thing is wrong."""
+def read_only_problem(root: Path) -> Problem:
+    """Read a folder with exactly one problem."""
     with pytest.raises(ContractError) as raised:
         load_documents(root)
     assert len(raised.value.problems) == 1
@@ -17,7 +17,7 @@ def only_problem(root: Path) -> Problem:
 
 
 def test_reads_every_file(tmp_path: Path) -> None:
-    """Files are read in all folders but the examples, in the order of their paths."""
+    """Files in all folders but the examples are read, sorted by path."""
     for path in ("z.json", "a/b.json", "examples/no.json", ".hidden/no.json", "a/no.txt"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text('{"a": 1}')
@@ -25,7 +25,7 @@ def test_reads_every_file(tmp_path: Path) -> None:
 
 
 def test_place(tmp_path: Path) -> None:
-    """A place has the line of its value, and for what is missing the line of where it would be."""
+    """A place has the line of its value, and for a missing value the line of its parent."""
     (tmp_path / "a.json").write_text('{\n "a": {\n  "b": 1\n }\n}')
     document = load_documents(tmp_path)["a.json"]
     assert document.place_at("/a/b") == Place("a.json", 3, "/a/b")
@@ -45,23 +45,23 @@ def test_keeps_numbers(tmp_path: Path) -> None:
         pytest.param(b"", "A2A-S06", 1, "expecting value", id="empty"),
         pytest.param(b'{"a": 1,\n"\xff": 2}', "A2A-S04", 2, "byte 10 is not UTF-8", id="not UTF-8"),
         pytest.param(b"\xef\xbb\xbf{}", "A2A-S05", 1, "byte order mark", id="byte order mark"),
-        pytest.param(b'{"a": 1,\n"b": 2,\n"a": 3}', "A2A-S07", 3, 'the key "a" is written twice', id="key twice"),
+        pytest.param(b'{"a": 1,\n"b": 2,\n"a": 3}', "A2A-S07", 3, 'duplicate key "a"', id="key twice"),
         pytest.param(b"[" * 100_000 + b"]" * 100_000, "A2A-S08", 0, "nested too deeply", id="nested"),
         pytest.param(b"[NaN]", "A2A-S09", 0, "NaN", id="NaN"),
         pytest.param(b"[1e999]", "A2A-S09", 0, "1e999 is too large", id="too large"),
-        pytest.param(b"[" + b"9" * 5000 + b"]", "A2A-S09", 0, "cannot be kept", id="too long"),
+        pytest.param(b"[" + b"9" * 5000 + b"]", "A2A-S09", 0, "cannot be represented", id="too long"),
     ],
 )
-def test_mistake(tmp_path: Path, content: bytes, rule: str, line: int, words: str) -> None:
-    """A file that is not good JSON is refused with its line."""
+def test_invalid_json(tmp_path: Path, content: bytes, rule: str, line: int, words: str) -> None:
+    """Invalid JSON is reported with its line."""
     (tmp_path / "a.json").write_bytes(content)
-    problem = only_problem(tmp_path)
+    problem = read_only_problem(tmp_path)
     assert (problem.rule, problem.place.file, problem.place.line) == (rule, "a.json", line)
     assert words in problem.text
 
 
-def test_every_repeated_key(tmp_path: Path) -> None:
-    """Every key that is written twice is reported, with its pointer."""
+def test_every_duplicate_key(tmp_path: Path) -> None:
+    """Every duplicate key is reported with its pointer."""
     (tmp_path / "a.json").write_text('{"a": {"b": 1, "b": 2}, "c/d": 1, "c/d": 2}')
     with pytest.raises(ContractError) as raised:
         load_documents(tmp_path)
@@ -69,7 +69,7 @@ def test_every_repeated_key(tmp_path: Path) -> None:
 
 
 def test_all_files_at_once(tmp_path: Path) -> None:
-    """The mistakes of all files are reported together, in the order of the files."""
+    """The problems of all files are reported together, sorted by file."""
     for name in ("b.json", "a.json"):
         (tmp_path / name).write_text("{")
     with pytest.raises(ContractError) as raised:
@@ -78,8 +78,8 @@ def test_all_files_at_once(tmp_path: Path) -> None:
 
 
 def test_no_folder(tmp_path: Path) -> None:
-    """A folder that is not there is a problem of its own."""
-    assert only_problem(tmp_path / "schema").rule == "A2A-S01"
+    """A missing folder is a problem."""
+    assert read_only_problem(tmp_path / "schema").rule == "A2A-S01"
 
 
 @pytest.mark.parametrize("name", ["file.json", "folder"])
@@ -90,7 +90,7 @@ def test_link_out(tmp_path: Path, name: str) -> None:
     (tmp_path / "schema").mkdir()
     target = tmp_path / "outside" / ("file.json" if name == "file.json" else "")
     (tmp_path / "schema" / name).symlink_to(target)
-    assert only_problem(tmp_path / "schema").rule == "A2A-S02"
+    assert read_only_problem(tmp_path / "schema").rule == "A2A-S02"
 
 
 def test_link_inside(tmp_path: Path) -> None:
@@ -103,4 +103,4 @@ def test_link_inside(tmp_path: Path) -> None:
 def test_unreadable(tmp_path: Path) -> None:
     """A file that cannot be read is a problem, not a crash."""
     (tmp_path / "a.json").symlink_to(tmp_path / "nothing.json")
-    assert only_problem(tmp_path).rule == "A2A-S03"
+    assert read_only_problem(tmp_path).rule == "A2A-S03"

@@ -12,26 +12,26 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False,
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 
 
-def every(data: object, pointer: str = "") -> dict[str, object]:
-    """List every value of some data by its pointer."""
+def list_values(data: object, pointer: str = "") -> dict[str, object]:
+    """Map every value of some data to its pointer."""
     found = {pointer: data}
     members = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in members:
-        found |= every(value, f"{pointer}/{escape_key(str(key))}")
+        found |= list_values(value, f"{pointer}/{escape_key(str(key))}")
     return found
 
 
 @given(data=VALUES, indent=st.sampled_from([None, 0, 2]), is_ascii=st.booleans())
 def test_agrees_with_json(*, data: object, indent: int | None, is_ascii: bool) -> None:
-    """Every value that json.loads finds is found where it begins, and nothing else is."""
+    """Every value that json.loads finds has its offset, and nothing else has."""
     text = json.dumps(data, indent=indent, ensure_ascii=is_ascii)
     read = {pointer: json.JSONDecoder().raw_decode(text, offset)[0] for pointer, offset in iter_positions(text)}
-    assert read == every(json.loads(text))
+    assert read == list_values(json.loads(text))
 
 
 @given(data=VALUES)
 def test_lines(data: object) -> None:
-    """The line of a value is one more than the line ends before it."""
+    """The line of a value is the number of line ends before it plus one."""
     text = json.dumps(data, indent=1)
     assert find_line_numbers(text) == {pointer: text.count("\n", 0, offset) + 1 for pointer, offset in iter_positions(text)}
 
@@ -41,5 +41,5 @@ def test_lines(data: object) -> None:
     [pytest.param("a/b", "a~1b", id="slash"), pytest.param("a~b", "a~0b", id="tilde"), pytest.param("~1", "~01", id="looks escaped")],
 )
 def test_escaped_key(key: str, step: str) -> None:
-    """A key with the signs of a JSON pointer is escaped, and can be read back."""
+    """Escaping a key with special characters of JSON pointers can be reversed."""
     assert (escape_key(key), unescape_key(step)) == (step, key)

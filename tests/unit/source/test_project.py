@@ -1,4 +1,4 @@
-"""Finding the project that a command works on."""
+"""Detection of the project that a command works on."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ GOOD = '[tool.a2a-gen]\nschema = "schema"\npackage = "my_contract"\nout = "gener
 
 
 def test_found_from_below(tmp_path: Path) -> None:
-    """A project is found from any folder inside it, past other projects without a table for us."""
+    """A project is found from any folder inside it, past other projects without our table."""
     (tmp_path / "pyproject.toml").write_text(GOOD)
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
@@ -25,21 +25,21 @@ def test_found_from_below(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param("[project]", "there is no project", id="no table"),
-        pytest.param("tool.a2a-gen = 1", "is no table", id="no table but a number"),
-        pytest.param("[tool.a2a-gen", "is not TOML", id="broken"),
-        pytest.param(GOOD.replace("package", "pakage"), "has no key pakage", id="unknown key"),
-        pytest.param(GOOD.replace('schema = "schema"\n', ""), "lacks schema", id="missing key"),
-        pytest.param(GOOD.replace('"schema"', "1"), "schema is 1, not a text", id="wrong type"),
-        pytest.param(GOOD.replace('"my_contract"', '"my-contract"', 1), "'my-contract' is no name in Python", id="no package name"),
-        pytest.param(GOOD.replace('"my_contract"', '"my.contract"', 1), "'my.contract' is no name in Python", id="package name with dots"),
-        pytest.param(GOOD.replace('"my_contract"', '"class"', 1), "'class' is a word of Python", id="package name that is a keyword"),
+        pytest.param("[project]", "no project in this folder or above it", id="no table"),
+        pytest.param("tool.a2a-gen = 1", "is not a table", id="no table but a number"),
+        pytest.param("[tool.a2a-gen", "invalid TOML", id="broken"),
+        pytest.param(GOOD.replace("package", "pakage"), "unknown key pakage", id="unknown key"),
+        pytest.param(GOOD.replace('schema = "schema"\n', ""), "schema is missing", id="missing key"),
+        pytest.param(GOOD.replace('"schema"', "1"), "schema: 1 is not a string", id="wrong type"),
+        pytest.param(GOOD.replace('"my_contract"', '"my-contract"', 1), "'my-contract' is not a Python identifier", id="no package name"),
+        pytest.param(GOOD.replace('"my_contract"', '"my.contract"', 1), "'my.contract' is not a Python identifier", id="package name with dots"),
+        pytest.param(GOOD.replace('"my_contract"', '"class"', 1), "'class' is a Python keyword", id="package name that is a keyword"),
         pytest.param(GOOD.replace('"schema"', '"../schema"'), "leads out of the project", id="schema outside"),
         pytest.param(GOOD.replace('"generated', '"/generated'), "leads out of the project", id="output outside"),
     ],
 )
 def test_refused(tmp_path: Path, text: str, words: str) -> None:
-    """A configuration that is wrong is refused with what to do."""
+    """An invalid configuration is refused with a cure."""
     (tmp_path / "pyproject.toml").write_text(text)
     with pytest.raises(ProjectError, match=words) as raised:
         find_project(tmp_path)
@@ -54,7 +54,7 @@ def test_not_utf8(tmp_path: Path) -> None:
 
 
 def test_agent(tmp_path: Path) -> None:
-    """The project of an agent is recognised, and its package goes where it says."""
+    """The project of an agent is recognized, with the location of its package."""
     (tmp_path / "a2a.toml").write_text('[outputs]\npackage = "reports.contract"\nfolder = "src"\n')
     project = find_project(tmp_path)
     assert (project.kind, project.package, project.out) == ("agent", "reports.contract", tmp_path / "src" / "reports" / "contract")
@@ -63,19 +63,19 @@ def test_agent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param("", "a2a.toml has no table \\[outputs\\]", id="nothing"),
-        pytest.param('[output]\npackage = "a.b"', "a2a.toml has no table \\[outputs\\]", id="another table"),
-        pytest.param("[outputs]\nfolder = 'src'", "a2a.toml:1: outputs.package does not say", id="no package"),
-        pytest.param('[outputs]\npackage = "hello-x.contract"', "a2a.toml:2: outputs.package: 'hello-x' is no name in Python", id="no name"),
-        pytest.param('[outputs]\npackage = "class.contract"', "'class' is a word of Python", id="keyword"),
-        pytest.param('[outputs]\npackage = "json.contract"', "'json' is a module of Python", id="standard library"),
-        pytest.param('[outputs]\npackage = "a2a_runtime.contract"', "'a2a_runtime' is a package that agents need", id="ours"),
-        pytest.param('[outputs]\npackage = "a.b"\nfolder = 1', "a2a.toml:3: outputs.folder is 1, not a text", id="no folder"),
+        pytest.param("", "the table \\[outputs\\] is missing", id="nothing"),
+        pytest.param('[output]\npackage = "a.b"', "the table \\[outputs\\] is missing", id="another table"),
+        pytest.param("[outputs]\nfolder = 'src'", "a2a.toml:1: outputs.package is not a string", id="no package"),
+        pytest.param('[outputs]\npackage = "hello-x.contract"', "a2a.toml:2: outputs.package: 'hello-x' is not a Python identifier", id="no name"),
+        pytest.param('[outputs]\npackage = "class.contract"', "'class' is a Python keyword", id="keyword"),
+        pytest.param('[outputs]\npackage = "json.contract"', "'json' is a module of the standard library", id="standard library"),
+        pytest.param('[outputs]\npackage = "a2a_runtime.contract"', "'a2a_runtime' is a package that agents import", id="ours"),
+        pytest.param('[outputs]\npackage = "a.b"\nfolder = 1', "a2a.toml:3: outputs.folder: 1 is not a string", id="no folder"),
         pytest.param('[outputs]\npackage = "a.b"\nfolder = "../x"', "leads out of the project", id="folder outside"),
     ],
 )
 def test_agent_refused(tmp_path: Path, text: str, words: str) -> None:
-    """A package that could not be written or imported is refused, each in its own words and with what to do."""
+    """A package that cannot be written or imported is refused with a specific message and a cure."""
     (tmp_path / "a2a.toml").write_text(text)
     with pytest.raises(ProjectError, match=words) as raised:
         find_project(tmp_path)

@@ -9,8 +9,8 @@ from a2a_gen.source import references
 from a2a_gen.source.documents import Document
 
 
-def documents(refs: Mapping[str, tuple[str, ...]]) -> Mapping[str, Document]:
-    """Make files, each with one type T that has some references."""
+def build_documents(refs: Mapping[str, tuple[str, ...]]) -> Mapping[str, Document]:
+    """Build files, each with one type T that has some references."""
     tree = {path: {"$defs": {"T": {"oneOf": [{"$ref": ref} for ref in each]}}} for path, each in refs.items()}
     return {path: Document(path, json.dumps(data), data) for path, data in tree.items()}
 
@@ -32,21 +32,21 @@ def documents(refs: Mapping[str, tuple[str, ...]]) -> Mapping[str, Document]:
 )
 def test_unresolved(ref: str, rule: str | None) -> None:
     """A reference leads to a type of this contract, or is a problem at its place."""
-    found = list(references.find_unresolved_references(documents({"a/a.json": (ref,), "a/b.json": (), "up.json": ()})))
+    found = list(references.find_unresolved_references(build_documents({"a/a.json": (ref,), "a/b.json": (), "up.json": ()})))
     assert [(problem.rule, problem.place.pointer) for problem in found] == ([(rule, "/$defs/T/oneOf/0/$ref")] if rule else [])
 
 
 def test_property_called_ref() -> None:
-    """A property called $ref is no reference."""
+    """A property named $ref is not a reference."""
     data = {"$defs": {"T": {"properties": {"$ref": {"type": "string"}}, "const": {"$ref": "nowhere.json"}}}}
     assert list(references.iter_references(Document("a.json", json.dumps(data), data))) == []
 
 
 def test_cycle() -> None:
-    """A circle of files is found, with the reference that begins it."""
+    """A cycle of files is reported, with the reference that begins it."""
     found = list(
         references.find_file_cycles(
-            documents({"a.json": ("b.json#/$defs/T",), "b.json": ("#/$defs/T", "c.json#/$defs/T"), "c.json": ("a.json#/$defs/T",)})
+            build_documents({"a.json": ("b.json#/$defs/T",), "b.json": ("#/$defs/T", "c.json#/$defs/T"), "c.json": ("a.json#/$defs/T",)})
         )
     )
     assert len(found) == 1
@@ -57,9 +57,9 @@ def test_cycle() -> None:
 
 
 def test_no_cycle() -> None:
-    """Types of one file may refer to each other, and files to the same file."""
+    """Types of one file may refer to each other, and several files to one file."""
     assert not list(
         references.find_file_cycles(
-            documents({"a.json": ("#/$defs/T", "c.json#/$defs/T"), "b.json": ("a.json#/$defs/T", "c.json#/$defs/T"), "c.json": ()})
+            build_documents({"a.json": ("#/$defs/T", "c.json#/$defs/T"), "b.json": ("a.json#/$defs/T", "c.json#/$defs/T"), "c.json": ()})
         )
     )

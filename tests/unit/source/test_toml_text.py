@@ -1,4 +1,4 @@
-"""Places in a TOML file, as problems name them: by JSON pointers."""
+"""Places in a TOML file, by JSON pointer."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ skills = ["7"]
     [("/agent/name", 2), ("/skills/²/description", 5), ("/skills/7", 7), ("/surfaces/1/path", 14), ("/surfaces/1/skills/0", 15), ("/surfaces/9", 1)],
 )
 def test_a_pointer_leads_to_a_line(pointer: str, line: int) -> None:
-    """Whether a step is a name or a number, says the file; what is not there stands where it is missing."""
+    """The file decides if a step is a name or an index; a missing value has the line of its parent."""
     assert TomlDocument("a2a.toml", TEXT, {}).place_at(pointer).line == line

@@ -1,4 +1,4 @@
-"""The forms in which a report is shown. Each is a function from a report to a text."""
+"""Output formats. Each is a function from a report to a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For programs: everything in a report; ``schema/meta/diff.schema.json`` is its schema."""
+"""JSON: the complete report, as described by ``schema/meta/diff.schema.json``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VERSION = 1
 
 
 def render(report: Report) -> str:
-    """Write a report as JSON."""
+    """Render a report as JSON."""
     levels = [finding.level for finding in report.findings]
     data: dict[str, Json] = {
         "version": VERSION,

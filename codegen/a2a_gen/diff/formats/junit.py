@@ -1,4 +1,4 @@
-"""For CI servers that read JUnit: a test case for every rule that found something, failed by errors only."""
+"""JUnit: a test case for every finding; only errors are failures."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from a2a_gen.diff.rules.rule import ChangeLevel
 
 
 def render(report: Report) -> str:
-    """Write a report as JUnit XML."""
+    """Render a report as JUnit XML."""
     failures = len(report.findings_at_least(ChangeLevel.ERROR))
-    cases = [_render_case(finding) for finding in report.findings] or ['    <testcase classname="a2a-gen.diff" name="nothing changed"/>']
+    cases = [_render_case(finding) for finding in report.findings] or ['    <testcase classname="a2a-gen.diff" name="no changes"/>']
     head = f'<testsuite name="a2a-gen diff" tests="{len(cases)}" failures="{failures}" errors="0" skipped="0">'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", f"  {head}"]
     return "\n".join([*lines, *cases, f"    <system-out>{_escape(render_verdict(report))}</system-out>", "  </testsuite>", "</testsuites>", ""])
@@ -35,7 +35,7 @@ def _escape(text: str) -> str:
 
 
 def _drop_unprintable(text: str) -> str:
-    """Leave out what XML cannot hold at all."""
+    """Replace characters that XML cannot represent."""
     return "".join(
         character if character in "\t\n\r" or " " <= character <= "\ud7ff" or "\ue000" <= character <= "\ufffd" or character > "\uffff" else "�"
         for character in text

@@ -1,4 +1,4 @@
-"""For a comment on a pull request."""
+"""Markdown: a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _SIGNS = {ChangeLevel.ERROR: "🔴", ChangeLevel.WARNING: "🟡", ChangeLevel.IN
 
 
 def render(report: Report) -> str:
-    """Write a report as Markdown: a table, and the witnesses folded away below it."""
+    """Render a report as Markdown: a table, with the witnesses folded below it."""
     lines = ["## Contract changes", "", f"**{_escape(render_verdict(report))}**", ""]
     important = [each for each in report.findings if each.level >= ChangeLevel.WARNING]
     rest = [each for each in report.findings if each.level < ChangeLevel.WARNING]
     if important:
-        lines += ["| | what | where | rule |", "|---|---|---|---|", *map(_render_row, important), ""]
+        lines += ["| | change | location | rule |", "|---|---|---|---|", *map(_render_row, important), ""]
     lines += _render_witnesses(important)
     if rest:
-        lines += ["<details><summary>Changes that harm nobody</summary>", "", "| | what | where | rule |", "|---|---|---|---|"]
+        lines += ["<details><summary>Changes without effect on clients</summary>", "", "| | change | location | rule |", "|---|---|---|---|"]
         lines += [*map(_render_row, rest), "", "</details>", ""]
     return "\n".join([*lines, render_counts(report.findings), ""])
 
@@ -35,19 +35,19 @@ def _render_witnesses(findings: list[Finding]) -> Iterator[str]:
     with_one = [finding for finding in findings if finding.witnesses or finding.lacks_witness]
     if not with_one:
         return
-    yield from ("<details><summary>Documents that show it</summary>", "")
+    yield from ("<details><summary>Witnesses: documents that show a break</summary>", "")
     for finding in with_one:
         yield f"- {_escape(finding.text)} (`{finding.rule.id}`)"
         for witness in finding.witnesses:
             yield f"  - {_escape(render_witness(witness).removesuffix(render_document(witness)))}"
             yield from ("    ```json", f"    {render_document(witness).replace('```', '` ``')}", "    ```")
         if finding.lacks_witness:
-            yield "  - no document was found that shows it"
+            yield "  - no witness found"
     yield from ("", "</details>", "")
 
 
 def _escape(text: str) -> str:
-    """Keep what a schema says from becoming a part of the table or a mention."""
+    """Escape schema text that Markdown would interpret as table, markup or mention."""
     for character in "\\`*_{}[]<>|@#":
         text = text.replace(
             character, f"\\{character}" if character not in "<>@|" else {"<": "&lt;", ">": "&gt;", "@": "&#64;", "|": "&#124;"}[character]

@@ -1,4 +1,4 @@
-"""For code scanning: SARIF 2.1.0, with fingerprints that survive moved lines."""
+"""SARIF 2.1.0: code scanning, with fingerprints that survive moved lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEVELS = {ChangeLevel.ERROR: "error", ChangeLevel.WARNING: "warning", ChangeLev
 
 
 def render(report: Report) -> str:
-    """Write a report as SARIF."""
+    """Render a report as SARIF."""
     rules = {finding.rule.code: finding.rule for finding in report.findings}
     order = sorted(rules)
     driver: dict[str, Json] = {"name": "a2a-gen diff", "version": __version__, "rules": [_rule_to_json(rules[code]) for code in order]}

@@ -1,4 +1,4 @@
-"""For grep, editors and logs: one finding on one line."""
+"""Single lines: one finding per line, for grep, editors and logs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from a2a_gen.diff.report import Report
 
 
 def render(report: Report) -> str:
-    """Write a report line by line."""
+    """Render a report line by line."""
     return "".join(
         f"{each.new.file}:{each.new.line or 1}: {each.level}: {' '.join(each.text.split())} [{each.rule.code} {each.rule.id}]"
         f" #{each.new.pointer} {each.fingerprint}\n"

@@ -1,4 +1,4 @@
-"""For people at a terminal: the verdict, then findings by definition, each with its place, its witness and its cure."""
+"""Text: the verdict, then findings by definition, each with its place, witness and cure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_DOCUMENT_LENGTH = 400
 
 
 def render(report: Report) -> str:
-    """Write a report for people."""
+    """Render a report for a terminal."""
     lines = [render_verdict(report)]
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in report.findings:
@@ -32,19 +32,19 @@ def _render_finding(finding: Finding) -> Iterator[str]:
     for witness in finding.witnesses:
         yield f"      {render_witness(witness)}"
     if finding.lacks_witness:
-        yield "      no document was found that shows it"
+        yield "      no witness found"
     if finding.level is ChangeLevel.ERROR:
         yield f"      fix: {finding.rule.cure}"
 
 
 def render_witness(witness: Witness) -> str:
-    """Tell of a witness in one line."""
+    """Render a witness in one line."""
     document = render_document(witness)
-    of = f" of {witness.definition}" if witness.definition else ""
-    return f"was accepted{of} and is refused now: {document}" if witness.is_newly_refused else f"was never sent{of} and may be now: {document}"
+    name = f" as {witness.definition}" if witness.definition else ""
+    return f"was accepted{name}, now rejected: {document}" if witness.is_newly_refused else f"was never sent{name}, may be sent now: {document}"
 
 
 def render_document(witness: Witness) -> str:
-    """Write a document in one line, and not more of it than anybody reads."""
+    """Render a document in one line, truncated to a readable length."""
     document = json.dumps(witness.document, ensure_ascii=False)
     return document if len(document) <= _MAX_DOCUMENT_LENGTH else f"{document[:_MAX_DOCUMENT_LENGTH]}… ({len(document)} characters)"

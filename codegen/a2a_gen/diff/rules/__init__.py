@@ -1,1 +1,1 @@
-"""The rules, one file per family: each rule with its level, and the comparison that finds it. The table is in ``table.py``."""
+"""Rules, one module per family: each rule with its levels, and the comparison that finds it. All rules are in ``table.py``."""

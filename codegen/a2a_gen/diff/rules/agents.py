@@ -1,4 +1,4 @@
-"""Agents: what a card or a project offers to callers."""
+"""Agents: changes of a card or project file."""
 
 from __future__ import annotations
 
@@ -11,36 +11,32 @@ from a2a_gen.diff.rules.rule import ITSELF, ChangeRule, define_rule
 from a2a_gen.diff.schema_node import Location
 from a2a_gen.source.json_text import Json
 
-SURFACE_REMOVED = define_rule("A2A001 surface-removed", "agent narrows E E E", "nothing answers at {name} any more{old}", mirror="surface-added")
-SURFACE_ADDED = define_rule("A2A019 surface-added", "agent none I I I", "the agent also answers at {name}{new}", mirror="surface-removed")
-SKILL_REMOVED = define_rule("A2A120 skill-removed", "agent narrows E E E", "the skill {name} was removed", mirror="skill-added")
-SKILL_ADDED = define_rule("A2A125 skill-added", "agent none I I I", "the skill {name} was added", mirror="skill-removed")
-SKILL_ID_CHANGED = define_rule("A2A121 skill-id-changed", "agent both E E E", "the skill {old} has the id {new} now", mirror=ITSELF)
-STREAMING_CHANGED = define_rule(
-    "A2A132 skill-streaming-changed", "agent both E E E", "the skill {name} answers {new}, and answered {old} before", mirror=ITSELF
-)
+SURFACE_REMOVED = define_rule("A2A001 surface-removed", "agent narrows E E E", "surface {name} no longer answers{old}", mirror="surface-added")
+SURFACE_ADDED = define_rule("A2A019 surface-added", "agent none I I I", "surface {name} now answers{new}", mirror="surface-removed")
+SKILL_REMOVED = define_rule("A2A120 skill-removed", "agent narrows E E E", "skill {name} was removed", mirror="skill-added")
+SKILL_ADDED = define_rule("A2A125 skill-added", "agent none I I I", "skill {name} was added", mirror="skill-removed")
+SKILL_ID_CHANGED = define_rule("A2A121 skill-id-changed", "agent both E E E", "skill {old} was renamed to {new}", mirror=ITSELF)
+STREAMING_CHANGED = define_rule("A2A132 skill-streaming-changed", "agent both E E E", "skill {name} now answers {new}, before {old}", mirror=ITSELF)
 MODE_REMOVED = define_rule("A2A122 mode-removed", "agent narrows E E E", "{name} no longer {new} {old}", mirror="mode-added")
 MODE_ADDED = define_rule("A2A126 mode-added", "agent none I I I", "{name} also {new} {old}", mirror="mode-removed")
 SECURITY_TIGHTENED = define_rule(
-    "A2A123 security-tightened", "agent narrows E E E", "callers of {name} must prove more than before", mirror="security-loosened"
+    "A2A123 security-tightened", "agent narrows E E E", "{name} requires more authentication than before", mirror="security-loosened"
 )
 SECURITY_LOOSENED = define_rule(
-    "A2A127 security-loosened", "agent none I I I", "callers of {name} need to prove less than before", mirror="security-tightened"
+    "A2A127 security-loosened", "agent none I I I", "{name} requires less authentication than before", mirror="security-tightened"
 )
-CAPABILITY_WITHDRAWN = define_rule(
-    "A2A124 capability-withdrawn", "agent narrows E E E", "the agent is no longer capable of {name}", mirror="capability-added"
-)
-CAPABILITY_ADDED = define_rule("A2A128 capability-added", "agent none I I I", "the agent is capable of {name} now", mirror="capability-withdrawn")
+CAPABILITY_WITHDRAWN = define_rule("A2A124 capability-withdrawn", "agent narrows E E E", "capability {name} was removed", mirror="capability-added")
+CAPABILITY_ADDED = define_rule("A2A128 capability-added", "agent none I I I", "capability {name} was added", mirror="capability-withdrawn")
 EXTENSION_DEMANDED = define_rule(
-    "A2A129 extension-demanded", "agent narrows E E E", "callers must know the extension {name} now", waiver="to ask for less harms nobody"
+    "A2A129 extension-demanded", "agent narrows E E E", "extension {name} is now required", waiver="requiring less breaks no client"
 )
 VERSION_NOT_BUMPED = define_rule(
-    "A2A130 version-not-bumped", "policy none I I I", "the agent changed, and its version is still {old}", "count its version up",
-    waiver="a policy has no way back",
+    "A2A130 version-not-bumped", "policy none I I I", "the agent changed, but its version is still {old}", "increase the version",
+    waiver="a policy has no reverse",
 )  # fmt: skip
 MAJOR_NOT_BUMPED = define_rule(
-    "A2A131 major-not-bumped", "policy none I I I", "the change breaks callers, and the version went only from {old} to {new}",
-    "count the first part of the version up", waiver="a policy has no way back",
+    "A2A131 major-not-bumped", "policy none I I I", "the change breaks clients, but the version only changed from {old} to {new}",
+    "increase the major version", waiver="a policy has no reverse",
 )  # fmt: skip
 
 RULES = (
@@ -63,7 +59,7 @@ def compare_agents(old: AgentDescription, new: AgentDescription) -> Iterator[Sch
 
 
 def compare_versions(old: AgentDescription, new: AgentDescription, changes: list[SchemaChange]) -> Iterator[SchemaChange]:
-    """Hold the version of an agent to what happened to it."""
+    """Check that the version of an agent changed along with its contract."""
     places = ((old.file, old.version_pointer), (new.file, new.version_pointer))
     if changes and old.version and old.version == new.version:
         yield _build_change(VERSION_NOT_BUMPED, places, old=old.version)
@@ -74,9 +70,9 @@ def compare_versions(old: AgentDescription, new: AgentDescription, changes: list
 def _compare_surfaces(old: AgentDescription, new: AgentDescription) -> Iterator[SchemaChange]:
     places = ((old.file, "/surfaces"), (new.file, "/surfaces"))
     for path, dialects in old.surfaces.items():
-        gone = sorted(dialects - new.surfaces.get(path, frozenset()))
-        if gone:
-            yield _build_change(SURFACE_REMOVED, places, name=path, old=f" in {', '.join(gone)}" if path in new.surfaces else "")
+        removed = sorted(dialects - new.surfaces.get(path, frozenset()))
+        if removed:
+            yield _build_change(SURFACE_REMOVED, places, name=path, old=f" in {', '.join(removed)}" if path in new.surfaces else "")
     for path, dialects in new.surfaces.items():
         added = sorted(dialects - old.surfaces.get(path, frozenset()))
         if added:
@@ -108,10 +104,10 @@ def _describe_streaming(skill: SkillDescription) -> str:
 
 
 def _find_renamed(old: AgentDescription, new: AgentDescription) -> dict[str, str]:
-    """Find skills that say the same about themselves under another id."""
+    """Find skills with an equal name and description under another id."""
     added = {(skill.name, skill.description): identity for identity, skill in new.skills.items() if identity not in old.skills}
-    gone = {(skill.name, skill.description): identity for identity, skill in old.skills.items() if identity not in new.skills}
-    return {gone[said]: added[said] for said in gone if said in added and any(said)}
+    removed = {(skill.name, skill.description): identity for identity, skill in old.skills.items() if identity not in new.skills}
+    return {removed[description]: added[description] for description in removed if description in added and any(description)}
 
 
 def _compare_modes(old: SkillDescription, new: SkillDescription) -> Iterator[SchemaChange]:
@@ -123,7 +119,7 @@ def _compare_modes(old: SkillDescription, new: SkillDescription) -> Iterator[Sch
 
 
 def _compare_security(old: Json, new: Json, name: str, places: tuple[Location, Location]) -> Iterator[SchemaChange]:
-    """Compare what callers must prove: ways of which one is enough; more ways are looser, none at all is loosest."""
+    """Compare security requirements: one of the alternatives suffices, so more alternatives are looser, and none is loosest."""
     before, after = (
         {canonical.to_key(each) for each in value} if isinstance(value, list) else {canonical.to_key(value)} for value in (old or [], new or [])
     )

@@ -1,4 +1,4 @@
-"""What members say about themselves beside their values: numbers in the protocol buffer, defaults, other names, whether they are on their way out."""
+"""Annotations of members: protocol buffer numbers, defaults, aliases, deprecation."""
 
 from __future__ import annotations
 
@@ -12,42 +12,40 @@ from a2a_gen.diff.rules.rule import ITSELF, define_rule
 from a2a_gen.diff.schema_node import SchemaNode
 from a2a_gen.source.json_text import Json
 
-NUMBER_CHANGED = define_rule("A2A090 proto-number-changed", "proto none E E E", "the number of {name} went from {old} to {new}", mirror=ITSELF)
-NUMBER_REUSED = define_rule("A2A091 proto-number-reused", "proto none E E E", "{new} has the number {name}, which was that of {old}", mirror=ITSELF)
+NUMBER_CHANGED = define_rule("A2A090 proto-number-changed", "proto none E E E", "the number of {name} changed from {old} to {new}", mirror=ITSELF)
+NUMBER_REUSED = define_rule("A2A091 proto-number-reused", "proto none E E E", "{new} reuses the number {name} of {old}", mirror=ITSELF)
 PROTO_TYPE_CHANGED = define_rule(
-    "A2A092 proto-type-changed", "proto none E E E", "the protocol buffer type of {name} went from {old} to {new}", mirror=ITSELF
+    "A2A092 proto-type-changed", "proto none E E E", "the protocol buffer type of {name} changed from {old} to {new}", mirror=ITSELF
 )
 NOT_RESERVED = define_rule(
     "A2A093 number-deleted-not-reserved", "proto none E E E",
-    "{name} was removed, and nothing keeps its number {old} from being used again",
+    "{name} was removed without reserving its number {old}",
     'add "x-reserved": {"properties": [name], "numbers": [number]} to the type',
-    waiver="a number that is no longer reserved is told by reserve-removed",
+    waiver="a removed reservation is reported by reserve-removed",
 )  # fmt: skip
 RESERVE_REMOVED = define_rule(
-    "A2A094 reserve-removed", "proto none E E I", "{name} is no longer reserved", "reserve it for ever", waiver="to reserve something harms nobody"
+    "A2A094 reserve-removed", "proto none E E I", "{name} is no longer reserved", "keep the reservation", waiver="a new reservation breaks no client"
 )
 ALIAS_REMOVED = define_rule(
     "A2A095 alias-removed",
     "property narrows E I I",
-    "{name} is no longer read under its older name {old}",
-    "go on reading it",
+    "{name} is no longer read under its alias {old}",
+    "keep the alias",
     mirror="alias-added",
 )
-ALIAS_ADDED = define_rule("A2A096 alias-added", "property none I I I", "{name} is also read under the name {new}", mirror="alias-removed")
-DEFAULT_CHANGED = define_rule(
-    "A2A100 default-changed", "property none W I W", "what is meant where {name} is missing went from {old} to {new}", mirror=ITSELF
-)
+ALIAS_ADDED = define_rule("A2A096 alias-added", "property none I I I", "{name} is also read under the alias {new}", mirror="alias-removed")
+DEFAULT_CHANGED = define_rule("A2A100 default-changed", "property none W I W", "the default of {name} changed from {old} to {new}", mirror=ITSELF)
 DEPRECATED = define_rule(
-    "A2A110 deprecated-added", "property none I I I", "{name} is on its way out{new}", waiver="to keep what was on its way out harms nobody"
+    "A2A110 deprecated-added", "property none I I I", "{name} is deprecated and may be removed{new}", waiver="a removed deprecation breaks no client"
 )
 AFTER_SUNSET = define_rule(
-    "A2A111 removed-after-sunset", "property none I I I", "{name} was removed after its last day, {old}", waiver="a day that is over stays over"
+    "A2A111 removed-after-sunset", "property none I I I", "{name} was removed after its sunset date {old}", waiver="a past date stays in the past"
 )
 BEFORE_SUNSET = define_rule(
-    "A2A112 removed-before-sunset", "property narrows E E E", "{name} was removed, and was promised until {old}", "keep it until then",
-    waiver="a day that has not come is all there is to say",
+    "A2A112 removed-before-sunset", "property narrows E E E", "{name} was removed before its sunset date {old}", "keep it until then",
+    waiver="a member that is added back is reported as an addition",
 )  # fmt: skip
-DOC_CHANGED = define_rule("A2A140 doc-changed", "text none I I I", "what is said about {name} to people changed", mirror=ITSELF)
+DOC_CHANGED = define_rule("A2A140 doc-changed", "text none I I I", "the description of {name} changed", mirror=ITSELF)
 
 RULES = (
     NUMBER_CHANGED, NUMBER_REUSED, PROTO_TYPE_CHANGED, NOT_RESERVED, RESERVE_REMOVED, ALIAS_REMOVED, ALIAS_ADDED, DEFAULT_CHANGED, DEPRECATED,
@@ -58,18 +56,18 @@ REMOVALS = frozenset({REMOVED_OPTIONAL, REMOVED_REQUIRED, REMOVED_FROM_CLOSED})
 
 
 def compare_member_annotations(context: RuleContext) -> Iterator[SchemaChange]:
-    """Compare what is said about members, and about the type as a whole."""
+    """Compare the annotations of members and of the type."""
     old, new = context.old.node, context.new.node
-    kept = [name for name in members.list_names(old) if members.find_member(new, name)]
-    for name in kept:
+    common = [name for name in members.list_names(old) if members.find_member(new, name)]
+    for name in common:
         yield from _compare_number(context, name)
         yield from _compare_default(context, name)
         yield from _compare_aliases(context, name)
         if _has_flag(new, name, "deprecated") and not _has_flag(old, name, "deprecated"):
             sunset = members.get_member_keyword(new, name, "x-sunset")
             yield context.build_change(DEPRECATED, "properties", name, name=name, new=f" after {sunset}" if sunset else "")
-    gone = [name for name in members.list_names(old) if name not in kept]
-    yield from _compare_removed(context, gone)
+    removed = [name for name in members.list_names(old) if name not in common]
+    yield from _compare_removed(context, removed)
     yield from _compare_reserved(context)
 
 
@@ -77,22 +75,20 @@ def _compare_number(context: RuleContext, name: str) -> Iterator[SchemaChange]:
     old, new = get_proto_number(context, 0, name), get_proto_number(context, 1, name)
     if old is not None and old != new:
         yield context.build_change(NUMBER_CHANGED, "properties", name, name=name, old=str(old), new=str(new))
-    types = [members.get_member_keyword(atom.node, name, "x-proto") for atom in (context.old, context.new)]
-    said = [(each.get("type"), each.get("optional")) if isinstance(each, dict) else (None, None) for each in types]
-    if old is not None and said[0] != said[1]:
-        yield context.build_change(PROTO_TYPE_CHANGED, "properties", name, name=name, old=_describe_proto(said[0]), new=_describe_proto(said[1]))
+    facts = [members.get_member_keyword(node, name, "x-proto") for node in context.nodes]
+    types = [_describe_proto(each if isinstance(each, dict) else {}) for each in facts]
+    if old is not None and types[0] != types[1]:
+        yield context.build_change(PROTO_TYPE_CHANGED, "properties", name, name=name, old=types[0], new=types[1])
 
 
-def _describe_proto(said: tuple[Json, Json]) -> str:
-    return f"{'optional ' if said[1] else ''}{said[0] or 'what JSON tells'}"
+def _describe_proto(facts: dict[str, Json]) -> str:
+    return f"{'optional ' if facts.get('optional') else ''}{facts.get('type') or 'what JSON tells'}"
 
 
 def _compare_default(context: RuleContext, name: str) -> Iterator[SchemaChange]:
-    for keyword, table in (("default", False), ("x-a2a-read", True)):
-        old, new = (
-            (_get_read_default(atom.node, name) if table else members.get_member_keyword(atom.node, name, keyword))
-            for atom in (context.old, context.new)
-        )
+    defaults = [members.get_member_keyword(node, name, "default") for node in context.nodes]
+    read_defaults = [_get_read_default(node, name) for node in context.nodes]
+    for old, new in (defaults, read_defaults):
         if old is not None and canonical.to_key(old) != canonical.to_key(new):
             yield context.build_change(DEFAULT_CHANGED, "properties", name, name=name, old=canonical.to_key(old), new=canonical.to_key(new))
 
@@ -102,26 +98,26 @@ def _get_read_default(node: SchemaNode, name: str) -> Json:
 
 
 def _compare_aliases(context: RuleContext, name: str) -> Iterator[SchemaChange]:
-    listed = (members.get_member_keyword(atom.node, name, "x-a2a-aliases") for atom in (context.old, context.new))
-    old, new = ([str(each) for each in words] if isinstance(words, list) else [] for words in listed)
-    for word in old:
-        if word not in new:
-            yield context.build_change(ALIAS_REMOVED, "properties", name, name=name, old=word)
-    for word in new:
-        if word not in old:
-            yield context.build_change(ALIAS_ADDED, "properties", name, name=name, new=word)
+    listed = (members.get_member_keyword(node, name, "x-a2a-aliases") for node in context.nodes)
+    old, new = ([str(each) for each in aliases] if isinstance(aliases, list) else [] for aliases in listed)
+    for alias in old:
+        if alias not in new:
+            yield context.build_change(ALIAS_REMOVED, "properties", name, name=name, old=alias)
+    for alias in new:
+        if alias not in old:
+            yield context.build_change(ALIAS_ADDED, "properties", name, name=name, new=alias)
 
 
 def _compare_removed(context: RuleContext, removed: list[str]) -> Iterator[SchemaChange]:
     numbers = {get_proto_number(context, 0, name): name for name in removed}
     numbers.pop(None, None)
-    taken = {get_proto_number(context, 1, name): name for name in members.list_names(context.new.node)}
+    new_names = {get_proto_number(context, 1, name): name for name in members.list_names(context.new.node)}
     reserved = _list_reserved(context.new.node, "numbers")
     for number, name in numbers.items():
-        if number in taken and members.find_member(context.old.node, taken[number]) is None:
-            if _get_type(context.old.node, name) != _get_type(context.new.node, taken[number]):
-                yield context.build_change(NUMBER_REUSED, "properties", taken[number], name=str(number), old=name, new=taken[number])
-        elif number not in taken and number not in reserved:
+        if number in new_names and members.find_member(context.old.node, new_names[number]) is None:
+            if _get_type(context.old.node, name) != _get_type(context.new.node, new_names[number]):
+                yield context.build_change(NUMBER_REUSED, "properties", new_names[number], name=str(number), old=name, new=new_names[number])
+        elif number not in new_names and number not in reserved:
             yield context.build_change(NOT_RESERVED, "properties", name, name=name, old=str(number))
     for name in removed:
         sunset = members.get_member_keyword(context.old.node, name, "x-sunset")
@@ -130,8 +126,8 @@ def _compare_removed(context: RuleContext, removed: list[str]) -> Iterator[Schem
 
 
 def _get_type(node: SchemaNode, name: str) -> Json:
-    spot = members.find_member(node, name)
-    return spot.members.get("type", spot.members.get("$ref")) if spot else None
+    schema = members.find_member(node, name)
+    return schema.members.get("type", schema.members.get("$ref")) if schema else None
 
 
 def _compare_reserved(context: RuleContext) -> Iterator[SchemaChange]:
@@ -151,7 +147,7 @@ def _has_flag(node: SchemaNode, name: str, keyword: str) -> bool:
 
 
 def is_past(day: str) -> bool:
-    """Whether a day is over; what is no day never is."""
+    """Return true if a date has passed; an invalid date never has."""
     try:
         return date.fromisoformat(day) < datetime.now(UTC).date()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Items of lists: each by its position, and the rest."""
+"""Items of arrays: each by its index, and the rest."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, bui
 
 
 def compare_items(context: RuleContext) -> Iterator[ComparisonItem]:
-    """Compare items, those that stand first one by one."""
+    """Compare items, positional ones one by one."""
     first = max(_count_prefix_items(context.old.node), _count_prefix_items(context.new.node))
     for index in range(first):
-        old, new = (build_item_node(tree, atom.node, index) for tree, atom in zip(context.trees, (context.old, context.new), strict=True))
+        old, new = (build_item_node(*side, index) for side in context.sides)
         yield context.build_child(old, new, ("item", index), "prefixItems", str(index))
-    old, new = (build_item_node(tree, atom.node, first) for tree, atom in zip(context.trees, (context.old, context.new), strict=True))
+    old, new = (build_item_node(*side, first) for side in context.sides)
     yield context.build_child(old, new, ("item", first), "items")
 
 
 def build_item_node(tree: SchemaTree, node: SchemaNode, index: int) -> SchemaNode:
-    """Gather what must hold for the item at a position."""
+    """Build the node of the item at an index."""
     return build_node(tree, _iter_item_schemas(node, index))
 
 
 def _iter_item_schemas(node: SchemaNode, index: int) -> Iterator[SchemaLocation]:
-    for spot in node.schemas:
-        older = isinstance(spot.members.get("items"), list)
-        listed, rest = ("items", "additionalItems") if older else ("prefixItems", "items")
-        below = spot.descend(listed, index) or spot.descend(rest)
+    for schema in node.schemas:
+        is_draft_7 = isinstance(schema.members.get("items"), list)
+        listed, rest = ("items", "additionalItems") if is_draft_7 else ("prefixItems", "items")
+        below = schema.descend(listed, index) or schema.descend(rest)
         if below is not None:
             yield below
 

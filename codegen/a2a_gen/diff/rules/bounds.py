@@ -1,4 +1,4 @@
-"""Bounds: of numbers, and of the sizes of texts, lists and objects; whether items may repeat."""
+"""Bounds of numbers and of the sizes of strings, arrays and objects; unique items."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import define_rule
 from a2a_gen.diff.rules.types import compare_integers
 
-TIGHTENED = define_rule("A2A060 bound-tightened", "bound narrows E I I", "{name} went from {old} to {new}", mirror="bound-loosened")
-LOOSENED = define_rule("A2A061 bound-loosened", "bound widens I E I", "{name} went from {old} to {new}", mirror="bound-tightened")
-SET = define_rule("A2A062 bound-set", "bound narrows W I I", "there was no {name}, and it is {new} now", mirror="bound-lifted")
-LIFTED = define_rule("A2A065 bound-lifted", "bound widens I E I", "{name} was {old}, and is gone", mirror="bound-set")
-MULTIPLE_CHANGED = define_rule(
-    "A2A066 multiple-changed", "bound both E E I", "multiples of {old} became multiples of {new}", mirror="multiple-changed"
-)
-UNIQUE_ON = define_rule("A2A064 unique-items-on", "bound narrows E I I", "items may no longer repeat", mirror="unique-items-off")
-UNIQUE_OFF = define_rule("A2A067 unique-items-off", "bound widens I E I", "items may repeat now", mirror="unique-items-on")
+TIGHTENED = define_rule("A2A060 bound-tightened", "bound narrows E I I", "{name} changed from {old} to {new}", mirror="bound-loosened")
+LOOSENED = define_rule("A2A061 bound-loosened", "bound widens I E I", "{name} changed from {old} to {new}", mirror="bound-tightened")
+SET = define_rule("A2A062 bound-set", "bound narrows W I I", "{name} {new} was added", mirror="bound-lifted")
+LIFTED = define_rule("A2A065 bound-lifted", "bound widens I E I", "{name} {old} was removed", mirror="bound-set")
+MULTIPLE_CHANGED = define_rule("A2A066 multiple-changed", "bound both E E I", "multipleOf changed from {old} to {new}", mirror="multiple-changed")
+UNIQUE_ON = define_rule("A2A064 unique-items-on", "bound narrows E I I", "items must now be unique", mirror="unique-items-off")
+UNIQUE_OFF = define_rule("A2A067 unique-items-off", "bound widens I E I", "items may now repeat", mirror="unique-items-on")
 
 RULES = (TIGHTENED, LOOSENED, SET, LIFTED, MULTIPLE_CHANGED, UNIQUE_ON, UNIQUE_OFF)
 
@@ -35,26 +33,26 @@ def compare_number(context: RuleContext) -> Iterator[SchemaChange]:
 
 
 def _is_covered_by_type(old: Fraction | None, new: Fraction | None) -> bool:
-    """Whether the step to or from whole numbers is all there is to say."""
-    whole, other = (old, new) if old == 1 else (new, old)
-    return whole == 1 and (other is None or (1 / other).denominator == 1)
+    """Return true if the change to or from integers is the only change of the multiple."""
+    integers, other = (old, new) if old == 1 else (new, old)
+    return integers == 1 and (other is None or (1 / other).denominator == 1)
 
 
 def compare_size(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare the bounds of a size."""
     kind = context.old.kind
-    least, most = value_set.SIZES[kind]
+    minimum, maximum = value_set.SIZES[kind]
     old, new = context.old.node, context.new.node
     lower = [(Fraction(size), False) if size else None for size in (value_set.get_min_size(old, kind), value_set.get_min_size(new, kind))]
     sizes = (value_set.get_max_size(old, kind), value_set.get_max_size(new, kind))
     upper = [None if size is None else (Fraction(size), False) for size in sizes]
-    yield from _compare_bound(context, least, lower[0], lower[1], is_minimum=True)
-    yield from _compare_bound(context, most, upper[0], upper[1], is_minimum=False)
+    yield from _compare_bound(context, minimum, lower[0], lower[1], is_minimum=True)
+    yield from _compare_bound(context, maximum, upper[0], upper[1], is_minimum=False)
 
 
 def compare_unique(context: RuleContext) -> Iterator[SchemaChange]:
-    """Compare whether items may repeat."""
-    old, new = (any(value is True for value in atom.node.values("uniqueItems")) for atom in (context.old, context.new))
+    """Compare ``uniqueItems``."""
+    old, new = (any(value is True for value in node.values("uniqueItems")) for node in context.nodes)
     if old != new:
         yield context.build_change(UNIQUE_ON if new else UNIQUE_OFF, "uniqueItems")
 
@@ -90,5 +88,5 @@ def _render_bound(bound: tuple[Fraction, bool] | None) -> str:
     if bound is None:
         return "nothing"
     value, is_out = bound
-    shown = str(value.numerator) if value.denominator == 1 else str(float(value))
-    return f"{shown} (itself out)" if is_out else shown
+    text = str(value.numerator) if value.denominator == 1 else str(float(value))
+    return f"{text} (itself out)" if is_out else text

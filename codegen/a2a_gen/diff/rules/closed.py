@@ -1,4 +1,4 @@
-"""Members without a name of their own: whether an object takes them, and what they must be."""
+"""Additional members: whether an object accepts members without a name of their own, and their schema."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from a2a_gen.diff.change import ComparisonItem, RuleContext
 from a2a_gen.diff.rules.rule import define_rule
 from a2a_gen.diff.schema_node import SchemaNode
 
-CLOSED = define_rule("A2A080 additional-closed", "object narrows E I W", "members without a name here are refused now", mirror="additional-opened")
-OPENED = define_rule("A2A081 additional-opened", "object widens I W W", "members without a name here are taken now", mirror="additional-closed")
+CLOSED = define_rule("A2A080 additional-closed", "object narrows E I W", "additional members are now rejected", mirror="additional-opened")
+OPENED = define_rule("A2A081 additional-opened", "object widens I W W", "additional members are now accepted", mirror="additional-closed")
 PATTERN_ADDED = define_rule(
-    "A2A082 pattern-properties-added", "object both E E I", "members that match {name} have a schema of their own now",
+    "A2A082 pattern-properties-added", "object both E E I", "members that match {name} now have their own schema",
     mirror="pattern-properties-removed",
 )  # fmt: skip
 PATTERN_REMOVED = define_rule(
-    "A2A083 pattern-properties-removed", "object both E E I", "members that match {name} have no schema of their own any more",
+    "A2A083 pattern-properties-removed", "object both E E I", "members that match {name} no longer have their own schema",
     mirror="pattern-properties-added",
 )  # fmt: skip
 
@@ -24,8 +24,8 @@ RULES = (CLOSED, OPENED, PATTERN_ADDED, PATTERN_REMOVED)
 
 
 def compare_others(context: RuleContext) -> Iterator[ComparisonItem]:
-    """Compare what holds for members that neither side names."""
-    old, new = members.build_additional_node(context.trees[0], context.old.node), members.build_additional_node(context.trees[1], context.new.node)
+    """Compare the schemas of members that neither side names."""
+    old, new = (members.build_additional_node(*side) for side in context.sides)
     if old.is_impossible != new.is_impossible:
         yield context.build_change(CLOSED if new.is_impossible else OPENED, "additionalProperties")
     elif not old.is_impossible:
@@ -35,7 +35,7 @@ def compare_others(context: RuleContext) -> Iterator[ComparisonItem]:
 
 
 def _compare_patterns(context: RuleContext) -> Iterator[ComparisonItem]:
-    old, new = members.build_pattern_nodes(context.trees[0], context.old.node), members.build_pattern_nodes(context.trees[1], context.new.node)
+    old, new = (members.build_pattern_nodes(*side) for side in context.sides)
     for pattern in sorted(old.keys() | new.keys()):
         if pattern in old and pattern in new:
             yield context.build_child(old[pattern], new[pattern], ("matching member", pattern), "patternProperties", pattern)
@@ -44,15 +44,18 @@ def _compare_patterns(context: RuleContext) -> Iterator[ComparisonItem]:
 
 
 def _is_relevant(context: RuleContext, old: SchemaNode | None, new: SchemaNode | None) -> bool:
-    """A pattern that asks for nothing, where nothing is asked of other members either, is no pattern."""
-    rest = members.build_additional_node(context.trees[0] if old is None else context.trees[1], (context.old if old is None else context.new).node)
-    said = new if old is None else old
-    return said != rest and not (rest.is_unconstrained and said is not None and said.is_unconstrained)
+    """Return true unless the pattern adds nothing to the schema of other members."""
+    rest = members.build_additional_node(*context.sides[0 if old is None else 1])
+    node = new if old is None else old
+    return node != rest and not (rest.is_unconstrained and node is not None and node.is_unconstrained)
 
 
 def _compare_names(context: RuleContext) -> Iterator[ComparisonItem]:
     old, new = context.build_nodes(
-        *([spot for spot in (each.descend("propertyNames") for each in atom.node.schemas) if spot] for atom in (context.old, context.new))
+        *(
+            [schema for schema in (each.descend("propertyNames") for each in alternative.node.schemas) if schema]
+            for alternative in (context.old, context.new)
+        )
     )
     if old != new or old.schemas:
         yield context.build_child(old, new, ("name", ""), "propertyNames")

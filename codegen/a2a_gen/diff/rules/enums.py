@@ -1,4 +1,4 @@
-"""Listed values: enumerations and constants. A constant is an enumeration of one."""
+"""Enumerated values: enumerations and constants. A constant is an enumeration of one value."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from a2a_gen.diff.rules.rule import ITSELF, ChangeLevel, ChangeLevels, ChangeRul
 from a2a_gen.diff.schema_node import SchemaNode
 from a2a_gen.source.json_text import Json
 
-VALUE_REMOVED = define_rule("A2A050 enum-value-removed", "enum narrows E I E", "the value {name} is no longer allowed", mirror="enum-value-added")
+VALUE_REMOVED = define_rule("A2A050 enum-value-removed", "enum narrows E I E", "the value {name} was removed", mirror="enum-value-added")
 VALUE_ADDED = define_rule(
-    "A2A051 enum-value-added", "enum widens I E I", "the value {name} is new, and readers that list all values refuse it",
-    'mark an enumeration that may grow with "x-extensible-enum": true before it does', mirror="enum-value-removed",
+    "A2A051 enum-value-added", "enum widens I E I", "the value {name} was added, and readers with the old list reject it",
+    'set "x-extensible-enum": true on an enumeration before it grows', mirror="enum-value-removed",
 )  # fmt: skip
-ENUM_CLOSED = define_rule("A2A052 enum-closed", "enum narrows E I W", "only listed values are allowed now", mirror="enum-opened")
-ENUM_OPENED = define_rule("A2A053 enum-opened", "enum widens I E W", "values that are not listed are allowed now", mirror="enum-closed")
-CONST_CHANGED = define_rule("A2A054 const-changed", "enum both E E E", "the constant {old} became {new}", mirror=ITSELF)
+ENUM_CLOSED = define_rule("A2A052 enum-closed", "enum narrows E I W", "only listed values are now allowed", mirror="enum-opened")
+ENUM_OPENED = define_rule("A2A053 enum-opened", "enum widens I E W", "unlisted values are now allowed", mirror="enum-closed")
+CONST_CHANGED = define_rule("A2A054 const-changed", "enum both E E E", "the constant changed from {old} to {new}", mirror=ITSELF)
 VALUE_RENAMED = define_rule(
-    "A2A055 enum-value-renamed", "enum both E E E", "the value {old} is now called {new}; its number says that they are one", mirror=ITSELF
+    "A2A055 enum-value-renamed", "enum both E E E", "the value {old} was renamed to {new}; both have the same number", mirror=ITSELF
 )
 
 RULES = (VALUE_REMOVED, VALUE_ADDED, ENUM_CLOSED, ENUM_OPENED, CONST_CHANGED, VALUE_RENAMED)
@@ -29,9 +29,9 @@ _MAX_REPORTED = 25
 
 
 def compare_values(context: RuleContext) -> Iterator[SchemaChange]:
-    """Compare listed values, or a list with the lack of one."""
+    """Compare enumerated values, also with a side that has none."""
     old, new = context.old.values, context.new.values
-    below = "const" if any("const" in spot.members for spot in context.new.node.schemas) else "enum"
+    below = "const" if any("const" in schema.members for schema in context.new.node.schemas) else "enum"
     if old is not None and new is not None:
         yield from _compare_lists(context, dict(old), dict(new), below)
     elif old is None and new is not None:
@@ -45,12 +45,12 @@ def compare_values(context: RuleContext) -> Iterator[SchemaChange]:
 
 
 def is_extensible(node: SchemaNode) -> bool:
-    """Whether readers keep values that are not listed."""
+    """Return true if readers keep unknown values."""
     return any(value is True for value in node.values("x-extensible-enum"))
 
 
-def _build_extensibility_change(context: RuleContext, is_opened: bool) -> SchemaChange:  # noqa: FBT001 - which of the two it is
-    """Say that readers changed their mind about unknown values; the listed values are what they were."""
+def _build_extensibility_change(context: RuleContext, is_opened: bool) -> SchemaChange:  # noqa: FBT001 - the direction of the change
+    """Report that readers treat unknown values differently; the listed values are the same."""
     levels = (
         ChangeLevels(ChangeLevel.INFO, ChangeLevel.WARNING, ChangeLevel.WARNING)
         if is_opened
@@ -71,7 +71,7 @@ def _compare_lists(context: RuleContext, old: dict[str, Json], new: dict[str, Js
 
 
 def _report_values(context: RuleContext, rule: ChangeRule, names: list[str], below: str) -> Iterator[SchemaChange]:
-    """Tell of each value; of a great many, the first few and how many more."""
+    """Report each value; of a long list, the first few and the number of the rest."""
     levels = ChangeLevels.parse("I I I") if rule is VALUE_ADDED and is_extensible(context.old.node) else None
     for name in islice(names, _MAX_REPORTED):
         yield context.build_change(rule, below, name=name, levels=levels, focus=Focus(value=name))

@@ -1,4 +1,4 @@
-"""Operations, errors and states: what the tables of a contract say."""
+"""Operations, errors and states: the tables of a contract."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from a2a_gen.problems import Place
 
 OPERATION_REMOVED = define_rule("A2A002 operation-removed", "operation narrows E E E", "{name} was removed", mirror="operation-added")
 OPERATION_ADDED = define_rule("A2A009 operation-added", "operation none I I I", "{name} was added", mirror="operation-removed")
-PATH_CHANGED = define_rule("A2A003 operation-path-changed", "operation both E E E", "{name} no longer answers at {old}; it has {new}", mirror=ITSELF)
-METHOD_CHANGED = define_rule("A2A004 method-name-changed", "operation both E E E", "{name} is no longer called as {old}; it has {new}", mirror=ITSELF)
+PATH_CHANGED = define_rule("A2A003 operation-path-changed", "operation both E E E", "the path of {name} changed from {old} to {new}", mirror=ITSELF)
+METHOD_CHANGED = define_rule("A2A004 method-name-changed", "operation both E E E", "the method of {name} changed from {old} to {new}", mirror=ITSELF)
 STREAMING_CHANGED = define_rule("A2A005 streaming-changed", "operation both E E E", "{name} {new}", mirror=ITSELF)
-STATUS_CHANGED = define_rule("A2A006 status-code-changed", "operation both E E E", "{name}: {old} became {new}", mirror=ITSELF)
+STATUS_CHANGED = define_rule("A2A006 status-code-changed", "operation both E E E", "{name} changed from {old} to {new}", mirror=ITSELF)
 REQUEST_REPLACED = define_rule("A2A007 request-type-replaced", "operation both E - E", "{name} takes {new} instead of {old}", mirror=ITSELF)
-RESPONSE_REPLACED = define_rule("A2A008 response-type-replaced", "operation both - E E", "{name} gives {new} instead of {old}", mirror=ITSELF)
+RESPONSE_REPLACED = define_rule("A2A008 response-type-replaced", "operation both - E E", "{name} returns {new} instead of {old}", mirror=ITSELF)
 ERROR_REMOVED = define_rule("A2A014 error-removed", "operation none - W E", "the error {name} was removed", mirror="error-added")
 ERROR_ADDED = define_rule("A2A015 error-added", "operation none - I I", "the error {name} was added", mirror="error-removed")
 STEP_REMOVED = define_rule(
     "A2A016 state-step-removed", "state narrows W I I", "a task in {old} can no longer become {new}", mirror="state-step-added"
 )
-STEP_ADDED = define_rule("A2A017 state-step-added", "state widens I W I", "a task in {old} can become {new} now", mirror="state-step-removed")
-STATE_CHANGED = define_rule("A2A018 state-kind-changed", "state both E E E", "{name} was {old}, and is {new} now", mirror=ITSELF)
+STEP_ADDED = define_rule("A2A017 state-step-added", "state widens I W I", "a task in {old} can now become {new}", mirror="state-step-removed")
+STATE_CHANGED = define_rule("A2A018 state-kind-changed", "state both E E E", "the state {name} changed from {old} to {new}", mirror=ITSELF)
 
 RULES = (
     OPERATION_REMOVED, OPERATION_ADDED, PATH_CHANGED, METHOD_CHANGED, STREAMING_CHANGED, STATUS_CHANGED, REQUEST_REPLACED, RESPONSE_REPLACED,
@@ -45,7 +45,7 @@ _R = TypeVar("_R", bound=_TableRow)
 
 
 def compare_tables(old: Contract, new: Contract, is_same: Callable[[str, str, str], bool]) -> Iterator[SchemaChange]:
-    """Compare the tables of two contracts; ``is_same`` tells whether two types of a dialect are one."""
+    """Compare the tables of two contracts; ``is_same`` tests whether two types of a dialect are equal."""
     yield from _compare_rows(old.operations, new.operations, (OPERATION_REMOVED, OPERATION_ADDED))
     for before, after in _pair_rows(old.operations, new.operations):
         yield from _compare_operation(before, after, is_same)
@@ -77,9 +77,9 @@ def _compare_call(label: str, old: DialectCall, new: DialectCall, is_same: Calla
     if old.grpc and old.grpc != new.grpc:
         yield SchemaChange(METHOD_CHANGED, *places, _build_arguments(name=label, old=old.grpc, new=_or_nothing(new.grpc)))
     routes = {(path.method, path.segments, path.verb): f"{path.method} {path.path}" for path in old.http}
-    kept = {(path.method, path.segments, path.verb): f"{path.method} {path.path}" for path in new.http}
-    for route in routes.keys() - kept.keys():
-        yield SchemaChange(PATH_CHANGED, *places, _build_arguments(name=label, old=routes[route], new=", ".join(kept.values()) or "no path"))
+    routes_after = {(path.method, path.segments, path.verb): f"{path.method} {path.path}" for path in new.http}
+    for route in routes.keys() - routes_after.keys():
+        yield SchemaChange(PATH_CHANGED, *places, _build_arguments(name=label, old=routes[route], new=", ".join(routes_after.values()) or "no path"))
     for found, before, after in ((REQUEST_REPLACED, old.request, new.request), (RESPONSE_REPLACED, old.result, new.result)):
         if before != after and not (before and after and is_same(old.dialect, before, after)):
             yield SchemaChange(found, *places, _build_arguments(name=label, old=_or_nothing(before), new=_or_nothing(after)))
@@ -96,16 +96,16 @@ def _compare_error(old: ErrorRow, new: ErrorRow) -> Iterator[SchemaChange]:
 def _compare_state(old: State, new: State) -> Iterator[SchemaChange]:
     if old.kind != new.kind:
         yield _build_change(STATE_CHANGED, old, new, name=new.name, old=old.kind, new=new.kind)
-    for gone in sorted(set(old.next) - set(new.next)):
-        yield _build_change(STEP_REMOVED, old, new, old=new.name, new=gone)
+    for removed in sorted(set(old.next) - set(new.next)):
+        yield _build_change(STEP_REMOVED, old, new, old=new.name, new=removed)
     for added in sorted(set(new.next) - set(old.next)):
         yield _build_change(STEP_ADDED, old, new, old=new.name, new=added)
-    for fact, words in (("accepts_messages", "open to messages"), ("cancelable", "cancelable")):
+    for fact, label_text in (("accepts_messages", "open to messages"), ("cancelable", "cancelable")):
         before, after = (fact in flags for flags in (_list_flags(old), _list_flags(new)))
         if before != after:
-            said = [words if each else f"not {words}" for each in (before, after)]
+            texts = [label_text if each else f"not {label_text}" for each in (before, after)]
             levels = None if before else ChangeLevels.parse("I W I")
-            yield _build_change(STATE_CHANGED, old, new, name=new.name, old=said[0], new=said[1], levels=levels)
+            yield _build_change(STATE_CHANGED, old, new, name=new.name, old=texts[0], new=texts[1], levels=levels)
 
 
 def _list_flags(state: State) -> set[str]:

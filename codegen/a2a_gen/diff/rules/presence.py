@@ -1,4 +1,4 @@
-"""Groups of members of which one must be there (``x-a2a-oneof``)."""
+"""Groups of members of which one is required (``x-a2a-oneof``)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from a2a_gen.diff import members
 from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
 
-MEMBER_REMOVED = define_rule(
-    "A2A073 oneof-member-removed", "group narrows E I E", "{name} is no longer one of the choices", mirror="oneof-member-added"
-)
-MEMBER_ADDED = define_rule("A2A074 oneof-member-added", "group widens I W I", "{name} is a new choice", mirror="oneof-member-removed")
-REGROUPED = define_rule("A2A075 oneof-regrouped", "group both E E E", "{name} was moved into or out of a group of choices", mirror=ITSELF)
-GROUP_ADDED = define_rule("A2A076 oneof-added", "group narrows E I E", "one of {new} must be there now", mirror="oneof-removed")
-GROUP_REMOVED = define_rule("A2A077 oneof-removed", "group widens I E E", "none of {old} need be there any more", mirror="oneof-added")
+MEMBER_REMOVED = define_rule("A2A073 oneof-member-removed", "group narrows E I E", "{name} was removed from the group", mirror="oneof-member-added")
+MEMBER_ADDED = define_rule("A2A074 oneof-member-added", "group widens I W I", "{name} was added to the group", mirror="oneof-member-removed")
+REGROUPED = define_rule("A2A075 oneof-regrouped", "group both E E E", "{name} was moved into or out of the group", mirror=ITSELF)
+GROUP_ADDED = define_rule("A2A076 oneof-added", "group narrows E I E", "one of {new} is now required", mirror="oneof-removed")
+GROUP_REMOVED = define_rule("A2A077 oneof-removed", "group widens I E E", "one of {old} is no longer required", mirror="oneof-added")
 
 RULES = (MEMBER_REMOVED, MEMBER_ADDED, REGROUPED, GROUP_ADDED, GROUP_REMOVED)
 
@@ -34,9 +32,9 @@ def compare_presence(context: RuleContext) -> Iterator[SchemaChange]:
 
 def _compare_choices(context: RuleContext, below: str, old: frozenset[frozenset[str]], new: frozenset[frozenset[str]]) -> Iterator[SchemaChange]:
     known = {*members.list_names(context.old.node)}, {*members.list_names(context.new.node)}
-    for gone in sorted(old - new, key=sorted):
-        moved = gone <= known[1]
-        yield context.build_change(REGROUPED if moved else MEMBER_REMOVED, below, name=" with ".join(sorted(gone)))
+    for removed in sorted(old - new, key=sorted):
+        moved = removed <= known[1]
+        yield context.build_change(REGROUPED if moved else MEMBER_REMOVED, below, name=" with ".join(sorted(removed)))
     for added in sorted(new - old, key=sorted):
         moved = added <= known[0] or not added
         yield context.build_change(REGROUPED if moved else MEMBER_ADDED, below, name=" with ".join(sorted(added)))

@@ -1,4 +1,4 @@
-"""Members of objects: added, removed, renamed, required or not."""
+"""Members of objects: added, removed, renamed, required or optional."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from a2a_gen.diff.change import ComparisonItem, Focus, RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevel, ChangeLevels, define_rule
 
 ADDED_OPTIONAL = define_rule(
-    "A2A020 property-added-optional", "property none I I I", "{name} was added, and may be missing", mirror="property-removed-optional"
+    "A2A020 property-added-optional", "property none I I I", "{name} was added as an optional member", mirror="property-removed-optional"
 )
 ADDED_TO_CLOSED = define_rule(
-    "A2A021 property-added-optional-to-closed", "property widens I E I", "{name} was added, and readers that know all members refuse it",
+    "A2A021 property-added-optional-to-closed", "property widens I E I", "{name} was added to a closed object, and old readers reject it",
     mirror="property-removed-from-closed",
 )  # fmt: skip
 ADDED_REQUIRED = define_rule(
-    "A2A022 property-added-required", "property narrows E I E", "{name} was added, and must be there",
-    "make it optional, or say what a reader puts in its place", mirror="property-removed-required",
+    "A2A022 property-added-required", "property narrows E I E", "{name} was added as a required member",
+    "make it optional, or give readers a default in x-a2a-read", mirror="property-removed-required",
 )  # fmt: skip
 ADDED_WITH_DEFAULT = define_rule(
-    "A2A023 property-added-required-with-default", "property narrows W I W", "{name} was added; readers fill it in where it is missing",
-    "nothing, where readers are lenient; requests are read strictly", mirror="property-removed-required",
+    "A2A023 property-added-required-with-default", "property narrows W I W", "{name} was added as a required member; readers fill in a default",
+    "no action needed where readers are lenient; requests are read strictly", mirror="property-removed-required",
 )  # fmt: skip
 REMOVED_OPTIONAL = define_rule(
-    "A2A024 property-removed-optional", "property none W W E", "{name} was removed; it is ignored when it is sent",
+    "A2A024 property-removed-optional", "property none W W E", "{name} was removed; readers ignore it",
     'mark it "deprecated" first, and reserve its name and number', mirror="property-added-optional",
 )  # fmt: skip
 REMOVED_REQUIRED = define_rule(
-    "A2A025 property-removed-required", "property widens I E E", "{name} was removed, and was always there", mirror="property-added-required"
+    "A2A025 property-removed-required", "property widens I E E", "{name} was removed, and was required", mirror="property-added-required"
 )
 REMOVED_FROM_CLOSED = define_rule(
-    "A2A026 property-removed-from-closed", "property narrows E W E", "{name} was removed, and is refused now",
+    "A2A026 property-removed-from-closed", "property narrows E W E", "{name} was removed from a closed object, and is now rejected",
     mirror="property-added-optional-to-closed",
 )  # fmt: skip
 RENAMED = define_rule(
-    "A2A027 property-renamed", "property both E E E", "{old} is called {new} now", 'keep the old name in "x-a2a-aliases"', mirror=ITSELF
+    "A2A027 property-renamed", "property both E E E", "{old} was renamed to {new}", 'keep the old name in "x-a2a-aliases"', mirror=ITSELF
 )
 RENAMED_ALIAS = define_rule(
-    "A2A028 property-renamed-alias-kept", "property both I E E", "{old} is called {new} now; readers take both names", mirror=ITSELF
+    "A2A028 property-renamed-alias-kept", "property both I E E", "{old} was renamed to {new}; readers accept both names", mirror=ITSELF
 )
 SHAPED = define_rule(
-    "A2A029 free-object-shaped", "property narrows E I W", "{name} was added to an object that was free, so it may have held something else",
-    waiver="an object whose last named member goes takes more than before, which property-removed-optional says",
+    "A2A029 free-object-shaped", "property narrows E I W", "{name} was added to an object without named members, which may have held another value",
+    waiver="removing the last named member is reported by property-removed-optional",
 )  # fmt: skip
-BECAME_REQUIRED = define_rule("A2A030 became-required", "property narrows E I E", "{name} must be there now", mirror="became-optional")
-BECAME_OPTIONAL = define_rule("A2A031 became-optional", "property widens I E E", "{name} may be missing now", mirror="became-required")
+BECAME_REQUIRED = define_rule("A2A030 became-required", "property narrows E I E", "{name} is now required", mirror="became-optional")
+BECAME_OPTIONAL = define_rule("A2A031 became-optional", "property widens I E E", "{name} is now optional", mirror="became-required")
 
 RULES = (
     ADDED_OPTIONAL, ADDED_TO_CLOSED, ADDED_REQUIRED, ADDED_WITH_DEFAULT, REMOVED_OPTIONAL, REMOVED_REQUIRED,
@@ -54,7 +54,7 @@ RULES = (
 
 
 def compare_members(context: RuleContext) -> Iterator[ComparisonItem]:
-    """Compare the members that are named on either side."""
+    """Compare the members that either side names."""
     old, new = context.old.node, context.new.node
     renamed = _find_renamed(context)
     for name in dict.fromkeys((*members.list_names(old), *members.list_names(new))):
@@ -68,9 +68,9 @@ def compare_members(context: RuleContext) -> Iterator[ComparisonItem]:
         else:
             yield from _compare_removed(context, name)
     for name, now in renamed.items():
-        kept = now in members.list_names(new) and name in _list_aliases(context, now)
+        has_alias = now in members.list_names(new) and name in _list_aliases(context, now)
         yield context.build_change(
-            RENAMED_ALIAS if kept else RENAMED,
+            RENAMED_ALIAS if has_alias else RENAMED,
             "properties",
             now,
             focus=Focus(present_members=(name, now), missing_members=(now, name)),
@@ -99,13 +99,12 @@ def _compare_required(context: RuleContext, renamed: Mapping[str, str]) -> Itera
 
 
 def _build_child(context: RuleContext, name: str) -> ComparisonItem:
-    old = members.build_member_node(context.trees[0], context.old.node, name)
-    new = members.build_member_node(context.trees[1], context.new.node, name)
+    old, new = (members.build_member_node(*side, name) for side in context.sides)
     return context.build_child(old, new, ("member", name), "properties", name)
 
 
 def _compare_added(context: RuleContext, name: str) -> Iterator[ComparisonItem]:
-    before = members.build_member_node(context.trees[0], context.old.node, name)
+    before = members.build_member_node(*context.sides[0], name)
     must, knew = name in members.list_required(context.new.node), name in members.list_required(context.old.node)
     if must and not knew:
         filled = members.has_entry(context.new.node, "x-a2a-read", name)
@@ -123,12 +122,12 @@ def _compare_added(context: RuleContext, name: str) -> Iterator[ComparisonItem]:
 
 
 def _compare_shaped(context: RuleContext, name: str) -> Iterator[SchemaChange]:
-    if not members.build_member_node(context.trees[1], context.new.node, name).is_unconstrained:
+    if not members.build_member_node(*context.sides[1], name).is_unconstrained:
         yield context.build_change(SHAPED, "properties", name, name=name, focus=_focus_with(name))
 
 
 def _compare_removed(context: RuleContext, name: str) -> Iterator[ComparisonItem]:
-    after = members.build_member_node(context.trees[1], context.new.node, name)
+    after = members.build_member_node(*context.sides[1], name)
     was, must = name in members.list_required(context.old.node), name in members.list_required(context.new.node)
     softer = _soften_levels(context, name)
     if must and not was:
@@ -155,7 +154,7 @@ def _compare_removed(context: RuleContext, name: str) -> Iterator[ComparisonItem
     elif (
         after.is_unconstrained
         and not members.list_names(context.new.node)
-        and not members.build_member_node(context.trees[0], context.old.node, name).is_unconstrained
+        and not members.build_member_node(*context.sides[0], name).is_unconstrained
     ):
         yield context.build_change(REMOVED_OPTIONAL, "properties", name, name=name, levels=ChangeLevels.parse("W E E"))
 
@@ -169,7 +168,7 @@ def _focus_with(name: str) -> Focus:
 
 
 def _soften_levels(context: RuleContext, name: str) -> ChangeLevels | None:
-    """Whether the contract says that the name is given up for good."""
+    """Return lower levels if the contract reserves the name of a removed member."""
     reserved = (value.get("properties") for value in context.new.node.values("x-reserved") if isinstance(value, dict))
     return ChangeLevels.parse("I I E") if any(isinstance(each, list) and name in each for each in reserved) else None
 
@@ -180,17 +179,17 @@ def _list_aliases(context: RuleContext, name: str) -> list[str]:
 
 
 def _find_renamed(context: RuleContext) -> dict[str, str]:
-    """Find members that have another name and are the same: by what the new one says, or by their number."""
+    """Find members that are equal but renamed: by ``x-renamed-from``, by alias, or by their number."""
     old, new = context.old.node, context.new.node
-    gone = [name for name in members.list_names(old) if members.find_member(new, name) is None]
+    removed = [name for name in members.list_names(old) if members.find_member(new, name) is None]
     added = [name for name in members.list_names(new) if members.find_member(old, name) is None]
     found: dict[str, str] = {}
     for name in added:
         said = members.get_member_keyword(new, name, "x-renamed-from")
-        before = [each for each in gone if each == said or each in _list_aliases(context, name)]
+        before = [each for each in removed if each == said or each in _list_aliases(context, name)]
         number = get_proto_number(context, 1, name)
         before += [
-            each for each in gone if number is not None and get_proto_number(context, 0, each) == number and _is_same_type(context, each, name)
+            each for each in removed if number is not None and get_proto_number(context, 0, each) == number and _is_same_type(context, each, name)
         ]
         if before and before[0] not in found:
             found[before[0]] = name
@@ -198,14 +197,14 @@ def _find_renamed(context: RuleContext) -> dict[str, str]:
 
 
 def _is_same_type(context: RuleContext, before: str, after: str) -> bool:
-    """Whether two members of one number have kinds in common: a number that means something else is taken again, not renamed."""
-    spots = members.find_member(context.old.node, before), members.find_member(context.new.node, after)
-    said = [spot.members.get("type", spot.members.get("$ref")) for spot in spots if spot]
-    return len(said) == 2 and said[0] == said[1]  # noqa: PLR2004 - both are there
+    """Return true if two members of one number have the same type; otherwise the number was reused, not renamed."""
+    schemas = members.find_member(context.old.node, before), members.find_member(context.new.node, after)
+    said = [schema.members.get("type", schema.members.get("$ref")) for schema in schemas if schema]
+    return len(said) == 2 and said[0] == said[1]  # noqa: PLR2004 - both exist
 
 
 def get_proto_number(context: RuleContext, side: int, name: str) -> int | None:
-    """Read the number that a member has in the protocol buffer."""
+    """Return the protocol buffer number of a member."""
     said = members.get_member_keyword((context.old.node, context.new.node)[side], name, "x-proto")
     number = said.get("number") if isinstance(said, dict) else None
     return number if isinstance(number, int) else None

@@ -1,4 +1,4 @@
-"""Generated Python: names that users' code has, compared in the intermediate form. Other rules say in their third level what they do to it."""
+"""Generated Python: names that user code depends on, compared in the intermediate representation."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from a2a_gen.diff.rules.rule import ITSELF, ChangeRule, define_rule
 from a2a_gen.ir.model import Contract, Enumeration, NamedType, Record
 from a2a_gen.problems import Place
 
-NAME_CHANGED = define_rule("A2A101 python-name-changed", "source none - - E", "{name} is {new} in Python, and was {old}", mirror=ITSELF)
-TYPE_CHANGED = define_rule("A2A102 python-type-changed", "source none - - E", "{name} is generated as {new}, and was {old}", mirror=ITSELF)
-PROTOCOL_CHANGED = define_rule("A2A103 handler-protocol-changed", "source none - - E", "the method {name} went from {old} to {new}", mirror=ITSELF)
+NAME_CHANGED = define_rule("A2A101 python-name-changed", "source none - - E", "the Python name of {name} changed from {old} to {new}", mirror=ITSELF)
+TYPE_CHANGED = define_rule("A2A102 python-type-changed", "source none - - E", "the Python type of {name} changed from {old} to {new}", mirror=ITSELF)
+PROTOCOL_CHANGED = define_rule("A2A103 handler-protocol-changed", "source none - - E", "the method {name} changed from {old} to {new}", mirror=ITSELF)
 CLIENT_CHANGED = define_rule(
-    "A2A104 client-method-changed", "source none - - W", "{name} needs the capability {new}, and needed {old}", mirror=ITSELF
+    "A2A104 client-method-changed", "source none - - W", "the capability required by {name} changed from {old} to {new}", mirror=ITSELF
 )
 
 RULES = (NAME_CHANGED, TYPE_CHANGED, PROTOCOL_CHANGED, CLIENT_CHANGED)
 
 
 def compare_python(old: Contract, new: Contract) -> Iterator[SchemaChange]:
-    """Compare what users' code calls."""
+    """Compare generated names and signatures."""
     before, after = _index_types(old), _index_types(new)
     for key, type_ in after.items():
         if key in before:
@@ -51,13 +51,12 @@ def _compare_type(old: NamedType, new: NamedType) -> Iterator[SchemaChange]:
             if was is not None and was.python != field.python:
                 yield _build_change(NAME_CHANGED, was.place, field.place, f"{new.name}.{field.wire}", was.python, field.python)
     if isinstance(old, Enumeration) and isinstance(new, Enumeration):
-        words = {value.wire: value.python for value in old.values}
+        names = {value.wire: value.python for value in old.values}
         for value in new.values:
-            if words.get(value.wire, value.python) != value.python:
-                yield _build_change(NAME_CHANGED, old.place, new.place, f"{new.name}: {value.wire}", words[value.wire], value.python)
+            if names.get(value.wire, value.python) != value.python:
+                yield _build_change(NAME_CHANGED, old.place, new.place, f"{new.name}: {value.wire}", names[value.wire], value.python)
 
 
 def _build_change(rule: ChangeRule, old: Place, new: Place, *arguments: str) -> SchemaChange:
     name, before, after = arguments
-    said = (("name", name), ("new", after), ("old", before))
-    return SchemaChange(rule, (old.file, old.pointer), (new.file, new.pointer), said)
+    return SchemaChange(rule, (old.file, old.pointer), (new.file, new.pointer), (("name", name), ("new", after), ("old", before)))

@@ -1,4 +1,4 @@
-"""What a rule is: one kind of change, whom it hurts, and in which words it is told."""
+"""A rule: one kind of change, its effect, its level for each usage, and its message."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum, IntEnum
 
 
 class ChangeLevel(IntEnum):
-    """How bad a finding is, the worst being the greatest."""
+    """Severity of a finding, in ascending order."""
 
     NONE = 0
     INFO = 1
@@ -19,7 +19,7 @@ class ChangeLevel(IntEnum):
 
 
 class Effect(Enum):
-    """What a change does to the set of documents."""
+    """Effect of a change on the set of valid documents."""
 
     NONE = "none"
     NARROWS = "narrows"
@@ -28,12 +28,12 @@ class Effect(Enum):
 
     @property
     def is_narrowing(self) -> bool:
-        """Whether documents that were taken may now be refused."""
+        """True if documents that were valid may become invalid."""
         return self in {Effect.NARROWS, Effect.BOTH}
 
     @property
     def is_widening(self) -> bool:
-        """Whether documents that were refused may now be taken."""
+        """True if documents that were invalid may become valid."""
         return self in {Effect.WIDENS, Effect.BOTH}
 
 
@@ -42,7 +42,7 @@ _LETTERS = {"E": ChangeLevel.ERROR, "W": ChangeLevel.WARNING, "I": ChangeLevel.I
 
 @dataclass(frozen=True, slots=True)
 class ChangeLevels:
-    """How bad a change is for those who read, those who write, and Python that is generated from it."""
+    """Levels of a change for schemas that are read, schemas that are written, and generated Python."""
 
     read: ChangeLevel
     write: ChangeLevel
@@ -50,21 +50,21 @@ class ChangeLevels:
 
     @classmethod
     def parse(cls, letters: str) -> ChangeLevels:
-        """Read the three letters of the table, as in ``"E I W"``."""
+        """Parse the three letters of the table, as in ``"E I W"``."""
         return cls(*(_LETTERS[letter] for letter in letters.split()))
 
     @property
     def letters(self) -> str:
-        """Write the three letters."""
+        """The three letters of the table."""
         names = {level: letter for letter, level in _LETTERS.items()}
         return " ".join(names[level] for level in (self.read, self.write, self.source))
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeRule:
-    """One kind of change; ``mirror`` is the rule for the way back, or ``waiver`` says why there is none.
+    """One kind of change; ``mirror`` is the rule of the reverse change, or ``waiver`` gives the reason for its absence.
 
-    ``says`` is told with the words of a change put in: ``{name}``, ``{old}``, ``{new}``.
+    ``message`` is formatted with the arguments of a change: ``{name}``, ``{old}``, ``{new}``.
     """
 
     code: str
@@ -79,11 +79,11 @@ class ChangeRule:
 
 
 ITSELF = "itself"
-"""As a mirror: the rule for the way back is the same rule."""
+"""As a mirror: the rule is its own reverse."""
 
 
 def define_rule(label: str, facts: str, message: str, cure: str = "", *, mirror: str = "", waiver: str = "") -> ChangeRule:
-    """Write a rule down: its code and id, and its area, its effect and its three letters, as in ``"property narrows E I E"``."""
+    """Define a rule by its code and id, and its area, effect and three letters, as in ``"property narrows E I E"``."""
     code, identity = label.split()
     area, effect, letters = facts.split(" ", 2)
     mirror = identity if mirror == ITSELF else mirror
@@ -96,10 +96,10 @@ def define_rule(label: str, facts: str, message: str, cure: str = "", *, mirror:
     return ChangeRule(code, identity, area, Effect(effect), levels, message, cure or usual, mirror, waiver)
 
 
-_DEFAULT_CURE = "keep it as it was, or make a new version of the contract"
+_DEFAULT_CURE = "restore it, or create a new version of the contract"
 _CURES_BY_EFFECT = {
-    Effect.NONE: "nothing needs to be done",
-    Effect.NARROWS: "keep taking what was taken, or make a new version of the contract",
-    Effect.WIDENS: "keep to what was promised, or make a new version of the contract",
-    Effect.BOTH: "add the new form beside the old one, or make a new version of the contract",
+    Effect.NONE: "no action needed",
+    Effect.NARROWS: "keep accepting the old documents, or create a new version of the contract",
+    Effect.WIDENS: "keep to the old schema, or create a new version of the contract",
+    Effect.BOTH: "add the new form beside the old one, or create a new version of the contract",
 }

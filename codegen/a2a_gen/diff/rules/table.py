@@ -1,4 +1,4 @@
-"""Every rule there is, by its id; ``docs/rules.md`` is written from this table."""
+"""All rules by id; ``docs/rules.md`` is generated from this table."""
 
 from __future__ import annotations
 

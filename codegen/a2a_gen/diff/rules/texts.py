@@ -1,4 +1,4 @@
-"""Texts: patterns, formats and encodings."""
+"""Strings: patterns, formats and encodings."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from a2a_gen.diff import value_set
 from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, define_rule
 
-PATTERN_ADDED = define_rule("A2A063 pattern-added", "text narrows E I I", "texts must match {new} now", mirror="pattern-removed")
-PATTERN_REMOVED = define_rule("A2A068 pattern-removed", "text widens I E I", "texts need not match {old} any more", mirror="pattern-added")
+PATTERN_ADDED = define_rule("A2A063 pattern-added", "text narrows E I I", "strings must now match {new}", mirror="pattern-removed")
+PATTERN_REMOVED = define_rule("A2A068 pattern-removed", "text widens I E I", "strings no longer have to match {old}", mirror="pattern-added")
 PATTERN_CHANGED = define_rule(
     "A2A069 pattern-changed",
     "text both E E I",
-    "the pattern {old} became {new}; whether one takes what the other takes is not decided",
+    "the pattern changed from {old} to {new}; their overlap is not decided",
     mirror=ITSELF,
 )
-FORMAT_CHANGED = define_rule("A2A043 format-changed", "text both W W W", "the format {old} became {new}", mirror=ITSELF)
-ENCODING_CHANGED = define_rule("A2A044 content-encoding-changed", "text both E E E", "the encoding {old} became {new}", mirror=ITSELF)
+FORMAT_CHANGED = define_rule("A2A043 format-changed", "text both W W W", "the format changed from {old} to {new}", mirror=ITSELF)
+ENCODING_CHANGED = define_rule("A2A044 content-encoding-changed", "text both E E E", "the encoding changed from {old} to {new}", mirror=ITSELF)
 
 RULES = (PATTERN_ADDED, PATTERN_REMOVED, PATTERN_CHANGED, FORMAT_CHANGED, ENCODING_CHANGED)
 
@@ -25,15 +25,15 @@ _PYTHON_TYPE_FORMATS = frozenset({"date-time", "date", "time", "duration", "uuid
 
 
 def compare_text(context: RuleContext) -> Iterator[SchemaChange]:
-    """Compare what texts must look like."""
-    old, new = (value_set.get_patterns(atom.node) for atom in (context.old, context.new))
-    gone, added = ", ".join(sorted(old - new)), ", ".join(sorted(new - old))
-    if gone and added:
-        yield context.build_change(PATTERN_CHANGED, "pattern", old=gone, new=added)
+    """Compare the patterns, formats and encodings of strings."""
+    old, new = map(value_set.get_patterns, context.nodes)
+    removed, added = ", ".join(sorted(old - new)), ", ".join(sorted(new - old))
+    if removed and added:
+        yield context.build_change(PATTERN_CHANGED, "pattern", old=removed, new=added)
     elif added:
         yield context.build_change(PATTERN_ADDED, "pattern", new=added)
-    elif gone:
-        yield context.build_change(PATTERN_REMOVED, "pattern", old=gone)
+    elif removed:
+        yield context.build_change(PATTERN_REMOVED, "pattern", old=removed)
     formats = _get_keyword_texts(context, "format")
     if formats[0] != formats[1]:
         levels = ChangeLevels.parse("E E E") if _PYTHON_TYPE_FORMATS & set(", ".join(formats).split(", ")) else None
@@ -44,5 +44,5 @@ def compare_text(context: RuleContext) -> Iterator[SchemaChange]:
 
 
 def _get_keyword_texts(context: RuleContext, keyword: str) -> tuple[str, str]:
-    old, new = (", ".join(sorted({str(value) for value in atom.node.values(keyword)})) or "none" for atom in (context.old, context.new))
+    old, new = (", ".join(sorted({str(value) for value in node.values(keyword)})) or "none" for node in context.nodes)
     return old, new

@@ -1,4 +1,4 @@
-"""Unions: which alternative of the old side is which of the new one."""
+"""Unions: matching the alternatives of both sides."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 from a2a_gen.diff.change import Focus, NodePair, SchemaChange, TextArguments
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, ChangeRule, Effect, define_rule
-from a2a_gen.diff.value_set import Alternative, find_tag_values
+from a2a_gen.diff.value_set import Alternative, find_tag, find_tag_values
 
-BRANCH_REMOVED = define_rule("A2A070 union-branch-removed", "union narrows E I E", "{name} is no longer an alternative", mirror="union-branch-added")
-BRANCH_ADDED = define_rule("A2A071 union-branch-added", "union widens I E I", "{name} is a new alternative", mirror="union-branch-removed")
-TAG_CHANGED = define_rule("A2A072 discriminator-changed", "union both E E E", "alternatives are told apart by {new} instead of {old}", mirror=ITSELF)
+BRANCH_REMOVED = define_rule("A2A070 union-branch-removed", "union narrows E I E", "the alternative {name} was removed", mirror="union-branch-added")
+BRANCH_ADDED = define_rule("A2A071 union-branch-added", "union widens I E I", "the alternative {name} was added", mirror="union-branch-removed")
+TAG_CHANGED = define_rule("A2A072 discriminator-changed", "union both E E E", "the discriminator changed from {old} to {new}", mirror=ITSELF)
 
 RULES = (BRANCH_REMOVED, BRANCH_ADDED, TAG_CHANGED)
 
 _MAX_TRIALS = 400
 
 IsCovered = Callable[[Alternative, Alternative, Effect], bool]
-"""Whether going from one alternative to another does not have an effect."""
+"""True if replacing one alternative by another does not have the effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class BranchMatch:
-    """Alternatives that belong together, and those that have nobody."""
+    """Matched alternatives, and those without a counterpart."""
 
     pairs: tuple[tuple[Alternative, Alternative], ...]
     removed: tuple[Alternative, ...]
@@ -31,18 +31,18 @@ class BranchMatch:
 
 
 def match_branches(old: Sequence[Alternative], new: Sequence[Alternative], is_covered: IsCovered) -> BranchMatch:
-    """Pair alternatives: by what they are, by their tag, by their name, and last by who can stand in for whom."""
+    """Match alternatives: by definition, by tag, by enumeration, and last by which can replace which."""
     if len(old) == len(new) == 1:
         return BranchMatch(((old[0], new[0]),), (), ())
     left, right = dict.fromkeys(range(len(old))), dict.fromkeys(range(len(new)))
-    together: list[tuple[Alternative, Alternative]] = []
+    pairs: list[tuple[Alternative, Alternative]] = []
 
     def join(one: int, other: int) -> None:
-        together.append((old[one], new[other]))
+        pairs.append((old[one], new[other]))
         del left[one], right[other]
 
     for key in (_build_tag_key(old, new), _get_definition_name, _get_listed_key):
-        by_key = {word: index for index in reversed(right) if (word := key(new[index]))}
+        by_key = {value: index for index in reversed(right) if (value := key(new[index]))}
         for index in list(left):
             other = by_key.pop(key(old[index]), None)
             if other is not None:
@@ -52,44 +52,38 @@ def match_branches(old: Sequence[Alternative], new: Sequence[Alternative], is_co
             other = next((each for each in right if is_covered(old[index], new[each], Effect.BOTH)), None)
             if other is not None:
                 join(index, other)
-    gone, added = [old[index] for index in left], [new[index] for index in right]
-    if len(gone) == len(added) == 1 and not (gone[0].node.name and added[0].node.name):
-        return BranchMatch((*together, (gone[0], added[0])), (), ())
-    return BranchMatch(tuple(together), tuple(gone), tuple(added))
+    removed, added = [old[index] for index in left], [new[index] for index in right]
+    if len(removed) == len(added) == 1 and not (removed[0].node.name and added[0].node.name):
+        return BranchMatch((*pairs, (removed[0], added[0])), (), ())
+    return BranchMatch(tuple(pairs), tuple(removed), tuple(added))
 
 
 def compare_alternatives(
-    pair: NodePair, found: BranchMatch, old: Sequence[Alternative], new: Sequence[Alternative], is_covered: IsCovered
+    pair: NodePair, matched: BranchMatch, old: Sequence[Alternative], new: Sequence[Alternative], is_covered: IsCovered
 ) -> Iterator[SchemaChange]:
-    """Tell of alternatives that came and went, unless another one takes the same values anyway."""
-    before, after = find_tag(old), find_tag(new)
+    """Report added and removed alternatives, unless another one accepts the same values."""
+    before, after = _find_tag(old), _find_tag(new)
     if before and after and before != after and len(old) > 1 and len(new) > 1:
         yield _build_change(TAG_CHANGED, pair, {"old": before, "new": after})
-    few = len(old) * len(new) <= _MAX_TRIALS
-    for atom in found.removed:
-        if not (few and any(is_covered(atom, other, Effect.NARROWS) for other in new)):
-            yield _build_change(BRANCH_REMOVED, pair, {"name": _get_label(atom)}, atom)
-    for atom in found.added:
-        if not (few and any(is_covered(other, atom, Effect.WIDENS) for other in old)):
+    is_small = len(old) * len(new) <= _MAX_TRIALS
+    for alternative in matched.removed:
+        if not (is_small and any(is_covered(alternative, other, Effect.NARROWS) for other in new)):
+            yield _build_change(BRANCH_REMOVED, pair, {"name": _get_label(alternative)}, alternative)
+    for alternative in matched.added:
+        if not (is_small and any(is_covered(other, alternative, Effect.WIDENS) for other in old)):
             levels = ChangeLevels.parse("I W I") if _is_extensible(pair) else None
-            yield _build_change(BRANCH_ADDED, pair, {"name": _get_label(atom)}, atom, levels)
+            yield _build_change(BRANCH_ADDED, pair, {"name": _get_label(alternative)}, alternative, levels)
 
 
-def find_tag(alternatives: Sequence[Alternative]) -> str:
-    """Find the member by which alternatives are told apart."""
-    tags = [find_tag_values(atom.node) for atom in alternatives]
-    for name in tags[0] if tags else ():
-        words = [word for each in tags for word in each.get(name, (None, None))]
-        if None not in words and len(words) == len(set(words)):
-            return name
-    return ""
+def _find_tag(alternatives: Sequence[Alternative]) -> str:
+    return find_tag(alternative.node for alternative in alternatives) or ""
 
 
 def _build_tag_key(old: Sequence[Alternative], new: Sequence[Alternative]) -> Callable[[Alternative], str]:
-    name = find_tag(old)
-    if not name or name != find_tag(new):
+    name = _find_tag(old)
+    if not name or name != _find_tag(new):
         return lambda _: ""
-    return lambda atom: " ".join(find_tag_values(atom.node).get(name, ""))
+    return lambda alternative: " ".join(find_tag_values(alternative.node).get(name, ""))
 
 
 def _get_definition_name(alternative: Alternative) -> str:
@@ -101,14 +95,14 @@ def _get_listed_key(alternative: Alternative) -> str:
 
 
 def _is_extensible(pair: NodePair) -> bool:
-    return any(spot.members.get("x-extensible-union") is True for spot in pair.old.schemas)
+    return any(schema.members.get("x-extensible-union") is True for schema in pair.old.schemas)
 
 
 def _get_label(alternative: Alternative) -> str:
-    at = alternative.node.origin
+    origin = alternative.node.origin
     return (
         alternative.node.name
-        or (at.name if at else "")
+        or (origin.name if origin else "")
         or next(iter(" ".join(each) for each in find_tag_values(alternative.node).values()), "")
         or alternative.kind
     )
