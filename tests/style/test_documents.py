@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from style.lifecycle_drawing import PAGE, page_with_drawing
 from style.source_files import ROOT
 
 FOLDERS = ("docs", "codegen", "runtime", "schema", "tests", "bench", "examples")
@@ -27,3 +28,9 @@ def test_make_targets_exist(document: Path) -> None:
     targets = set(TARGET.findall((ROOT / "Makefile").read_text()))
     named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", document.read_text(encoding="utf-8"), re.MULTILINE))
     assert {name for pair in named for name in pair if name} <= targets
+
+
+def test_the_life_of_a_task_is_drawn_from_its_table() -> None:
+    """The drawing in the architecture page is what the table of states says; run tests/style/lifecycle_drawing.py to update it."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == page_with_drawing(text)
