@@ -22,8 +22,8 @@ from litestar.plugins import InitPlugin
 from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
+from a2a_runtime.http.dispatcher import Backend
 from a2a_runtime.http.endpoints import SurfaceEndpoints
-from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.mounting import UnroutedRequestHandler, build_controllers, check_guards, check_paths
 from a2a_runtime.http.openapi import extend_openapi
 from a2a_runtime.mesh.service import check_surface
@@ -176,9 +176,8 @@ class A2APlugin(InitPlugin):
             async with AgentRuntime(self.surfaces, self._store, self._settings, keys=keyring) as assembly:
                 self.runtime = assembly
                 for counter in counters:
-                    counter.origin_policy = OriginPolicy(counter.surface, app.cors_config)
-                    counter.bind_store(assembly.store, assembly.clock)
-                    counter.start(*assembly.build_services(counter.surface), assembly.service.task_dialect)
+                    services = assembly.build_services(counter.surface)
+                    counter.start(Backend(*services, assembly.service.task_dialect, assembly.store, assembly.clock, app.cors_config))
                 try:
                     async with self._known_to_mesh(app, presence):
                         yield

@@ -54,7 +54,7 @@ class Asker(DialectClient):
 
     said: Mapping[str, str] = field(default_factory=lambda: ADA)
 
-    def question(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
+    def build_request(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
         """Say how an operation is asked for, by whom."""
         method, url, options = super().build_request(operation, request, **headers)
         return method, url, {**options, "headers": {**self.said, **options["headers"]}}
@@ -82,7 +82,7 @@ class Asker(DialectClient):
 
     def frames(self, operation: Operation, request: WireModel, **headers: str) -> Iterator[Json]:
         """Ask for a stream, and get the data of its events as they stand on the wire, without the envelopes."""
-        method, url, options = self.question(operation, request, **headers)
+        method, url, options = self.build_request(operation, request, **headers)
         with self.client.stream(method, url, **options) as response:
             assert response.headers["content-type"].startswith("text/event-stream"), response.read()
             for _, _, data in parse_sse(response.iter_lines()):

@@ -99,7 +99,7 @@ def test_v1_0_3_1_11_known_callers_see_more(asker: Asker) -> None:
 
 def test_v1_0_13_3_the_extended_card_wants_to_know_who_asks(asker: Asker) -> None:
     """By one of the schemes of the public card."""
-    method, url, options = asker.question(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+    method, url, options = asker.build_request(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
     headers = {name: value for name, value in options["headers"].items() if name != "Authorization"}
     refused = asker.client.request(method, url, **{**options, "headers": headers})
     assert refused.status_code == 401

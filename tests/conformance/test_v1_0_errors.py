@@ -43,7 +43,7 @@ EXTENSIONS = "A2A-Extensions"
 def test_v1_0_3_3_2_who_brings_no_credentials_is_refused(asker: Asker) -> None:
     """With 401 and a challenge that names the scheme."""
     for said in ({}, {"Authorization": "Bearer mallory"}, {"Authorization": "Basic YTpi"}):
-        method, url, options = asker.question(SEND_MESSAGE, build_send_request("x"))
+        method, url, options = asker.build_request(SEND_MESSAGE, build_send_request("x"))
         headers = {name: value for name, value in options["headers"].items() if name != "Authorization"}
         response = asker.client.request(method, url, **{**options, "headers": {**headers, **said}})
         assert response.status_code == 401

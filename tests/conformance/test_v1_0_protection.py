@@ -61,7 +61,7 @@ def test_v1_0_7_4_every_operation_wants_credentials(asker: Asker) -> None:
     for operation, request in [*requests("nobody"), *others]:
         if not asker.dialect_binding.has(operation):
             continue
-        method, url, options = asker.question(operation, request)
+        method, url, options = asker.build_request(operation, request)
         headers = {name: value for name, value in options["headers"].items() if name != "Authorization"}
         response = asker.client.request(method, url, **{**options, "headers": headers})
         assert response.status_code == 401, operation.name
@@ -111,6 +111,6 @@ def test_v1_0_13_4_requests_have_a_limit_of_depth(agent_place: httpx.Client, pat
 def test_v1_0_13_4_media_types_that_nobody_expects_are_refused(asker: Asker) -> None:
     """Of requests, and of what is in them."""
     asker.refused(SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError")
-    method, url, options = asker.question(SEND_MESSAGE, build_send_request("x"))
+    method, url, options = asker.build_request(SEND_MESSAGE, build_send_request("x"))
     wrong = {**options, "headers": {**options["headers"], "content-type": "text/plain"}}
     assert "-32005" in (text := asker.client.request(method, url, **wrong).text) or "CONTENT_TYPE_NOT_SUPPORTED" in text

@@ -69,12 +69,12 @@ class Conversation:
         """Ask for an operation, and read what comes back as JSON, without its envelope; nothing of a stream."""
         if not self.has(operation):
             return {}
-        method, path, options = self.asker.question(operation, request, **headers)
+        method, path, options = self.asker.build_request(operation, request, **headers)
         return _result(await self.recorder.exchange(name, method, path, **options))
 
     async def ask_wrongly(self, name: str, operation: Operation, request: WireModel, spoil: Callable[[Json], object]) -> None:
         """Ask for an operation with a body in which something was changed."""
-        method, path, options = self.asker.question(operation, request)
+        method, path, options = self.asker.build_request(operation, request)
         said = json.loads(options["content"])
         spoil(said["params"] if self.asker.dialect_binding.is_jsonrpc else said)
         await self.recorder.exchange(name, method, path, **{**options, "content": json.dumps(said).encode()})

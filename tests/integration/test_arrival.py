@@ -26,7 +26,7 @@ LONG_BODY_TIMEOUT = Limits(body_seconds=None)
 def serve(limits: Limits, rates: RateLimiter | None = None) -> Iterator[httpx.Client]:
     """Serve an agent with some limits."""
     with serve_on_socket(
-        create_app(Surface(guarded_agent(), limits=limits, rate_limiter=rates), store="memory", settings=FAST_SETTINGS), grace=0.1
+        create_app(Surface(guarded_agent(), limits=limits, rate_limiter=rates), store="memory", settings=FAST_SETTINGS), grace_seconds=0.1
     ) as client:
         yield client
 
@@ -65,7 +65,7 @@ def test_a_request_that_does_not_arrive_is_given_up(path: str) -> None:
         row = ERRORS[RequestTimeoutError]
         assert int(head.split()[1]) == row.http
         assert b"connection: close" in head
-        assert "has 0.1 s to arrive" in json.dumps(json.loads(body))
+        assert "not received within 0.1 s" in json.dumps(json.loads(body))
         assert client.post("/skills/shout", json="x").json() == "x"
 
 

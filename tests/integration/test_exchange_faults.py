@@ -76,7 +76,7 @@ INCOMPLETE_CALLS: dict[str, tuple[dict[str, object] | bytes, str, str]] = {
     "an id of another kind": ({**CALL, "id": {}}, "id", "must be a text, a number or null"),
     "no method": ({"jsonrpc": "2.0"}, "method", "must be the name of a method"),
     "an unknown method": ({**CALL, "method": "Nothing"}, "method", "There is no method 'Nothing' here"),
-    "a method of another version": ({**CALL, "method": "message/send"}, "method", "is not one of the version that was asked for"),
+    "a method of another version": ({**CALL, "method": "message/send"}, "method", "does not exist in the requested version"),
     "several calls": (b"[]", "", "must be one call: an object"),
     "half a surrogate": (b'"\\ud800"', "", "Invalid JSON: unexpected end of hex escape at line 1 column 8"),
     "too deep": (b"[" * 1000, "", "Invalid JSON: recursion limit exceeded at line 1 column 202"),

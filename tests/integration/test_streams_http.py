@@ -137,7 +137,7 @@ def test_a_reader_that_leaves_is_forgotten_at_once() -> None:
     with serve_on_socket(app) as client:
         assembly = app.plugins.get(A2APlugin).runtime
         assert assembly is not None
-        hub = assembly.engine._hub
+        hub = assembly.engine.hub
         task = DialectClient(client, V1_0_JSONRPC).task("x", skill="wait", configuration={"return_immediately": True})
         with client.stream("GET", f"/tasks/{task.id}:subscribe"):
             assert wait_until(lambda: hub.count_followed_tasks() == 1)

@@ -1,17 +1,18 @@
-"""Between HTTP and the service: what a request says, who may say it, which dialect answers, and how an answer, a stream or an error looks.
+"""HTTP: everything between an ASGI server and the service.
 
-door ── the short way past the router        mount, framework, browsers ── an app around the surfaces: routes, errors, pages of others
+middleware         CORS, origin policy, HSTS; ExactPathRouter, a short way past Litestar's router
+mounting           controllers in a Litestar app, path checks, requests without a route
   │
-exchange ── one for each surface: what the generated routes enter
+endpoints          all endpoints of a surface: cards, and
+jsonrpc  rest  skills
   │
-jsonrpc, paths, cards, skills ── the kinds of path: how each reads a request
+dispatcher         the request path that they share: admit, read the body, call the service, send
   │
-counter ── what they do alike: let in (turnstile, patrol), ask the service, send, refuse
-  │
-dialect   which dialect answers: a pure table        question  what a request says beside its body
-forms     the two forms of 0.3 over HTTP+JSON        body      reading it, and no more of it than is taken
-faults    all that is wrong with a request           stream    one stream: frames, silence, expiry, and clients that leave
-failure   from an exception to an error              reply     one whole answer
-rendering from an error to bytes                     verbs     which HTTP methods a path has
-address   where a client reaches a surface           openapi   all of it as a document, with what protects it
+negotiation        dialect and form of a request: a pure table
+asgi               the request while it is processed, its body, plain responses
+event_stream       streams as server-sent events
+watchers           disconnect, body timeout, expired credentials
+errors             exception → protocol error → response
+openapi            the OpenAPI document of the paths, with their security
+openapi_components its error schemas, and the operations of skills
 """

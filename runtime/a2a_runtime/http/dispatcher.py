@@ -1,61 +1,95 @@
-"""What both bindings do alike: let somebody in, ask the service, send its answer as one document or as a stream, and refuse.
+"""Dispatcher: the request path of one surface, shared by its endpoints; admission control and the audit log.
 
-Question ──► admit ──► Caller          read by each binding in its own way ──► Inquiry ──► answer
+endpoint                    dispatcher
+Endpoint.__call__ ────────► run             any exception becomes a response
+  handle(request) ────────► admit           origin policy, gate, admission control ──► Caller
+                  ────────► read_body       size limit, timeout
+    parse ──► Invocation ─► serve           service ──► one response, or a stream of events
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import aclosing
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
 
-from litestar.types import Receive, Send
+from litestar.config.cors import CORSConfig
+from litestar.enums import ScopeType
+from litestar.types import Receive, Scope, Send
 
-from a2a_contract.base import Encoded, WireModel
+from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation
 from a2a_contract.dialects import MESH
 from a2a_contract.errors import PermissionDeniedError, RateLimitedError, RequestTimeoutError, UnauthenticatedError, UnavailableError
-from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.service import AgentService, Event
 from a2a_contract.v1_0 import CancelTaskRequest
 from a2a_runtime.auth.authentication import Credentials
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
 from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.http.asgi import JSON, ClientDisconnectError, Header, HttpRequest, base_url, read_body, send_response
+from a2a_runtime.counters import CounterStore
+from a2a_runtime.http.asgi import ClientDisconnectError, Header, HttpRequest, base_url, read_body, reject_websocket, send_response
 from a2a_runtime.http.errors import ErrorResponse, render_error, to_protocol_error
 from a2a_runtime.http.event_stream import EventStreamResponse, encode_error_event, encode_event
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.negotiation import SupportedDialects
-from a2a_runtime.http.watchers import BodyTimeout, CredentialExpiry, DisconnectWatcher, SharedDisconnectWatcher
+from a2a_runtime.http.watchers import BodyTimeout, SharedDisconnectWatcher, wait_for_disconnect, wait_for_expiry
 from a2a_runtime.logs import audit, request_log
 from a2a_runtime.service.context import CallContext, ProtocolBinding
-from a2a_runtime.stores.base import CounterStore
+from a2a_runtime.structs import struct
 from a2a_runtime.surface import Surface
 
-# What a request passes before it costs anything, and again once it is known what it asks: rates, room, and a line in the audit log.
+TaskDialectLookup: TypeAlias = Callable[[str, CallContext], Awaitable[str | None]]
+"""Finds the dialect in which a task was created."""
 
 _AUDIT_EVENTS = {UnauthenticatedError: "refused", PermissionDeniedError: "denied", RateLimitedError: "limited"}
+_SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+_EMPTY_RESULTS = {ProtocolBinding.JSONRPC: b"null", ProtocolBinding.HTTP: b"{}"}
+"""The result of an operation that has none; clients parse a document in every case."""
+_CONNECTION_KEEP_ALIVE: Header = (b"connection", b"keep-alive")
+_CONNECTION_CLOSE: Header = (b"connection", b"close")
+_NO_STORE: Header = (b"cache-control", b"no-store")  # a response is for one caller, whom a cache cannot tell from others
+
+
+@struct
+class Invocation:
+    """A parsed operation, ready to run; ``prefix`` and ``suffix`` are the envelope of each result."""
+
+    binding: AnyBinding
+    request: WireModel
+    context: CallContext
+    prefix: bytes = b""
+    suffix: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Everything behind a surface that exists only while the app runs."""
+
+    service: AgentService[CallContext]
+    dialect_services: Mapping[str, AgentService[CallContext]]
+    """The services of dialects with rules of their own."""
+    find_task_dialect: TaskDialectLookup
+    counters: CounterStore
+    clock: Clock
+    cors: CORSConfig | None = None
 
 
 class AdmissionControl:
-    """The turnstile of a surface."""
+    """Concurrency and rate limits of one surface; without limits every method does nothing."""
 
-    def __init__(self, surface: Surface) -> None:
-        self._storage_key, self._rate_limiter, self._max_concurrent = surface.storage_key, surface.rate_limiter, surface.limits.concurrency
+    def __init__(self, surface: Surface, counters: CounterStore | None = None) -> None:
+        self._storage_key, self._max_concurrent = surface.storage_key, surface.limits.concurrency
+        rate_limiter = surface.rate_limiter
+        self._rate_limiter = rate_limiter if rate_limiter is None or counters is None else rate_limiter.with_store(counters)
         self._active = 0
-        self.is_unlimited = self._rate_limiter is None and self._max_concurrent is None
-        """Whether there is nothing to be counted here."""
-
-    def bind_store(self, store: CounterStore) -> None:
-        """Count in a store from now on what is counted together with other processes."""
-        if self._rate_limiter is not None:
-            self._rate_limiter = self._rate_limiter.with_store(store)
 
     def enter(self, request: HttpRequest, caller: Caller) -> None:
-        """Let a request in whose body nobody has read yet, if there is room for it, and its sender may ask anything at all."""
+        """Admit a request before its body is read: check the combined rate limit of its caller, and take a slot."""
         if self._rate_limiter is not None:
             self._rate_limiter.check_request(self._storage_key, _rate_limit_key(request, caller))
         if self._max_concurrent is not None:
@@ -65,172 +99,119 @@ class AdmissionControl:
             request.has_slot = True
 
     def leave(self, request: HttpRequest) -> None:
-        """Let go of the room that a request took up."""
+        """Release the slot of a request."""
         if request.has_slot:
             request.has_slot = False
             self._active -= 1
 
     async def check_operation(self, request: HttpRequest, operation: Operation, caller: Caller) -> None:
-        """Count a request that was read, and refuse one that is too many of its kind."""
+        """Check the rate limit of one operation."""
         if self._rate_limiter is not None:
             await self._rate_limiter.check_operation(self._storage_key, _rate_limit_key(request, caller), operation.name)
 
 
 def _rate_limit_key(request: HttpRequest, caller: Caller) -> str:
-    return f"{caller.tenant}\0{caller.owner}" if caller.owner else client_address(request)
+    return f"{caller.tenant}\0{caller.owner}" if caller.owner else request.client_address
 
 
-def audit_cancel(http_request: HttpRequest, caller: Caller, request: CancelTaskRequest) -> None:
-    """Remember who has asked for an end of what."""
-    audit("cancel", **_audit_fields(http_request), caller=caller.owner, tenant=caller.tenant, task=request.id)
+def audit_cancel(request: HttpRequest, caller: Caller, task_id: str) -> None:
+    """Record the cancellation of a task in the audit log."""
+    audit("cancel", **_audit_fields(request), caller=caller.owner, tenant=caller.tenant, task=task_id)
 
 
 def audit_rejection(request: HttpRequest, error: Exception) -> None:
-    """Remember who was not let in, and why."""
+    """Record an error in the audit log if it denies access."""
     event = next((name for kind, name in _AUDIT_EVENTS.items() if isinstance(error, kind)), None)
     if event is not None:
         audit(event, **_audit_fields(request), caller=request.caller, reason=str(error))
 
 
-def client_address(request: HttpRequest) -> str:
-    """Say where a request comes from, as the server tells it."""
-    client = request.scope["client"]
-    return client[0] if client else ""
-
-
 def _audit_fields(request: HttpRequest) -> dict[str, str]:
-    return {"client": client_address(request), "method": request.scope["method"], "path": request.scope["path"]}
-
-
-# The type of each pair of request and answer stands in its binding; a table of all of them can only say that there are some.
-OperationTable: TypeAlias = Mapping[str, Callable[[Any, CallContext], Any]]
-
-
-TaskDialectLookup: TypeAlias = Callable[[str, CallContext], Awaitable[str | None]]
-
-_SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
-_CONNECTION_KEEP_ALIVE: Header = (b"connection", b"keep-alive")
-_CONNECTION_CLOSE: Header = (b"connection", b"close")
-_NO_STORE = (b"cache-control", b"no-store")  # an answer is for one caller, and no cache knows which
-
-
-def _raise_unavailable(_request: object, _call: CallContext) -> NoReturn:
-    raise UnavailableError
-
-
-async def _find_no_dialect(_task_id: str, _call: CallContext) -> str | None:
-    return None
-
-
-def _build_operations(service: AgentService[CallContext]) -> OperationTable:
-    return {each.service_method: getattr(service, each.service_method) for each in OPERATIONS.values()}
-
-
-_STOPPED_OPERATIONS: OperationTable = {each.service_method: _raise_unavailable for each in OPERATIONS.values()}
-
-
-class Invocation(NamedTuple):
-    """A request that was understood: who asks what in which dialect, and what stands around each answer."""
-
-    binding: AnyBinding
-    request: WireModel
-    context: CallContext
-    prefix: bytes = b""
-    suffix: bytes = b""
-    empty_body: bytes = b"null"
-    media_type: bytes = JSON
+    return {"client": request.client_address, "method": request.scope["method"], "path": request.scope["path"]}
 
 
 class Dispatcher:
-    """Where the requests to a surface are served."""
+    """The steps that all endpoints of a surface share."""
 
     def __init__(self, surface: Surface) -> None:
         surface.check_protection()
         self.surface = surface
         self.supported_dialects = SupportedDialects(surface.dialects)
-        self._gate, self._admission = surface.gate, AdmissionControl(surface)
-        self.origin_policy = OriginPolicy(surface)
-        """Whose pages may call; the app says which others may, once it is known."""
-        self._clock: Clock = SystemClock()
+        self._admission, self._origin_policy = AdmissionControl(surface), OriginPolicy(surface)
         self._disconnect_watcher = SharedDisconnectWatcher()
-        seconds = surface.limits.body_seconds
-        self._body_timeout = None if seconds is None else BodyTimeout(seconds)
-        self._operations: Mapping[str, OperationTable] = {}
-        self._find_task_dialect: TaskDialectLookup = _find_no_dialect
-        self.stop()
+        timeout = surface.limits.body_seconds
+        self._body_timeout = None if timeout is None else BodyTimeout(timeout)
+        self._backend: Backend | None = None
+        self._services: Mapping[str, AgentService[CallContext]] = {}
+        self._clock: Clock = SystemClock()
 
-    def bind_store(self, store: CounterStore, clock: Clock) -> None:
-        """Count in a store what all processes of the agent count together, and tell the time by a clock."""
-        self._admission.bind_store(store)
-        self._clock = clock
-
-    def start(
-        self,
-        service: AgentService[CallContext],
-        overrides: Mapping[str, AgentService[CallContext]] | None = None,
-        task_dialect: TaskDialectLookup | None = None,
-    ) -> None:
-        """Serve with a service from now on; with another one in some dialects. ``home`` says in which dialect a task was created."""
-        self._operations = {each.name: _build_operations((overrides or {}).get(each.name, service)) for each in self.supported_dialects.dialects}
-        self._find_task_dialect = task_dialect or _find_no_dialect
+    def start(self, backend: Backend) -> None:
+        """Serve requests from now on."""
+        surface = self.surface
+        self._admission, self._origin_policy = AdmissionControl(surface, backend.counters), OriginPolicy(surface, backend.cors)
+        self._services = {each.name: backend.dialect_services.get(each.name, backend.service) for each in self.supported_dialects.dialects}
+        self._backend, self._clock = backend, backend.clock
 
     def stop(self) -> None:
-        """Serve no more."""
-        self._operations, self._find_task_dialect = {each.name: _STOPPED_OPERATIONS for each in self.supported_dialects.dialects}, _find_no_dialect
+        """Refuse operations as unavailable from now on."""
+        self._backend, self._services = None, {}
 
-    async def task_dialect(self, task_id: str, context: CallContext) -> str | None:
-        """Say in which dialect a task was created."""
-        return await self._find_task_dialect(task_id, context)
+    async def find_task_dialect(self, task_id: str, context: CallContext) -> str | None:
+        """Find the dialect in which a task was created."""
+        return None if self._backend is None else await self._backend.find_task_dialect(task_id, context)
 
-    async def run(self, request: HttpRequest, handling: Awaitable[None], send: Send) -> None:
-        """See to it that a question gets one answer, whatever happens."""
+    async def run(self, request: HttpRequest, handling: Awaitable[None]) -> None:
+        """Await the handling of a request; whatever it raises becomes the response."""
         try:
-            await handling
+            with request.interrupt:
+                await handling
         except ClientDisconnectError:
             return
-        except asyncio.CancelledError:  # the server stops, and has waited long enough
+        except asyncio.CancelledError:  # the server stops, and its grace period is over
             if not request.has_started_response:
-                await self._send_error(request, UnavailableError(), send)
+                await self._send_error(request, UnavailableError())
             raise
-        except Exception as error:  # noqa: BLE001 - the edge of a request: whatever fails, the client is told
-            await self._send_error(request, error, send)
+        except Exception as error:  # noqa: BLE001 - the edge of a request: every failure is reported to the client
+            await self._send_error(request, error)
         finally:
             if request.has_slot:
                 self._admission.leave(request)
 
-    async def _send_error(self, request: HttpRequest, error: Exception, send: Send) -> None:
+    async def _send_error(self, request: HttpRequest, error: Exception) -> None:
         audit_rejection(request, error)
         status, body, headers = self.render_error(request, error)
-        if isinstance(error, RequestTimeoutError) and _is_http_1(request):
-            headers = (*headers, _CONNECTION_CLOSE)  # what is still to come is waited for by nobody
-        await send_response(send, body, request.response_media_type(), status, headers)
+        if isinstance(error, RequestTimeoutError) and request.is_http_1:
+            headers = (*headers, _CONNECTION_CLOSE)  # the rest of the body is not read
+        await send_response(request, body, request.response_media_type(), status=status, headers=headers)
+
+    @staticmethod
+    def render_error(request: HttpRequest, error: Exception) -> ErrorResponse:
+        """Render an error in the dialect and binding of a request."""
+        return render_error(to_protocol_error(error), request.dialect, request.binding, request.call_id)
 
     async def admit(self, request: HttpRequest) -> Caller:
-        """Let the sender of a request in, or raise why they may not come in, or not now: before anything of the body is read."""
+        """Identify the caller and check the limits, before the body is read; raise the reason why a request is not admitted."""
         if request.scope["method"] not in _SAFE_METHODS:
-            self.origin_policy.check(request.headers)
-        caller = ANONYMOUS
-        if self._gate is not None:
-            admitted = self._gate.admit(Credentials(request.scope))
+            self._origin_policy.check(request.headers)
+        caller, gate = ANONYMOUS, self.surface.gate
+        if gate is not None:
+            admitted = gate.admit(Credentials(request.scope))
             caller = admitted if isinstance(admitted, Caller) else await admitted
             request.caller = caller.owner
-        if not self._admission.is_unlimited:
-            self._admission.enter(request, caller)
+        self._admission.enter(request, caller)
         return caller
 
-    def read_body(self, request: HttpRequest, receive: Receive) -> Awaitable[bytes]:
-        """Read the body of a request that was let in, as far as it is not too large and comes in time."""
-        reading = read_body(receive, request.headers, self.surface.limits.body_bytes)
-        return reading if self._body_timeout is None else self._body_timeout.wait(receive, reading)
+    def read_body(self, request: HttpRequest) -> Awaitable[bytes]:
+        """Read the body of an admitted request, within the limits for its size and for its time."""
+        reading = read_body(request, self.surface.limits.body_bytes)
+        return reading if self._body_timeout is None else self._body_timeout.wait(request, reading)
 
     def build_context(self, request: HttpRequest, caller: Caller, binding: AnyBinding) -> CallContext:
-        """Put together what the service knows of a request besides the request."""
+        """Build the context of a call; from here on errors are rendered in the dialect of its binding."""
         request.dialect = binding.dialect
         if request_log.isEnabledFor(logging.DEBUG):
-            request_log.debug(
-                "%s at %s, in %s, from %s", binding.operation.name, self.surface.path or "/", binding.dialect, caller.owner or "anybody"
-            )
-        address = base_url(request.scope, self.surface.path) if binding.operation is GET_EXTENDED_AGENT_CARD else ""
+            path, owner = self.surface.path or "/", caller.owner or "anonymous"
+            request_log.debug("%s at %s, in %s, from %s", binding.operation.name, path, binding.dialect, owner)
         return CallContext(
             self.surface,
             caller,
@@ -239,81 +220,80 @@ class Dispatcher:
             request.extensions,
             request.last_event_id,
             request.idempotency_key,
-            address,
+            base_url(request.scope, self.surface.path) if binding.operation is GET_EXTENDED_AGENT_CARD else "",
         )
 
-    async def invoke(self, http_request: HttpRequest, binding: AnyBinding, request: WireModel, context: CallContext) -> Any:  # noqa: ANN401 - as the table of operations
-        """Ask the service what a binding stands for."""
-        await self._admission.check_operation(http_request, binding.operation, context.caller)
-        return await self._operations[binding.dialect][binding.operation.service_method](request, context)
-
-    def serve(self, request: HttpRequest, invocation: Invocation, receive: Receive, send: Send) -> Coroutine[object, object, None]:
-        """Ask the service, and send what it says."""
-        return (self._serve if self._admission.is_unlimited else self._serve_counted)(request, invocation, receive, send)
-
-    async def _serve_counted(self, request: HttpRequest, invocation: Invocation, receive: Receive, send: Send) -> None:
+    async def invoke(self, request: HttpRequest, invocation: Invocation) -> Any:  # noqa: ANN401 - as _call_service
+        """Run an operation within the rate limits and return its result."""
         await self._admission.check_operation(request, invocation.binding.operation, invocation.context.caller)
-        return await self._serve(request, invocation, receive, send)
+        return await self._call_service(invocation)
 
-    async def _serve(self, http_request: HttpRequest, invocation: Invocation, receive: Receive, send: Send) -> None:
-        binding, request, call, head, tail, nothing, media_type = invocation
-        operation = binding.operation
-        if operation.streams:
-            return await self._stream(http_request, invocation, receive, send)
-        if isinstance(request, CancelTaskRequest):
-            audit_cancel(http_request, call.caller, request)
-        asked = self._operations[binding.dialect][operation.service_method](request, call)
-        answer = await (_cancel_on_disconnect(receive, asked) if self.surface.cancel_on_disconnect else self._disconnect_watcher.wait(receive, asked))
-        body = nothing if binding.serialize is None else binding.serialize(answer)
-        headers = _extension_headers(http_request, call) if http_request.extensions else []
-        if http_request.scope["method"] == "GET":
+    async def serve(self, request: HttpRequest, invocation: Invocation) -> None:
+        """Run an operation within the rate limits and send its result, as one response or as a stream of events."""
+        binding, context = invocation.binding, invocation.context
+        await self._admission.check_operation(request, binding.operation, context.caller)
+        headers = _extension_headers(request, context) if request.extensions else []
+        if binding.operation.streams:
+            return await self._serve_stream(request, invocation, headers)
+        if isinstance(invocation.request, CancelTaskRequest):
+            audit_cancel(request, context.caller, invocation.request.id)
+        operation = self._call_service(invocation)
+        if self.surface.cancel_on_disconnect:
+            request.interrupt.watch(wait_for_disconnect(request.receive))
+        else:
+            operation = self._disconnect_watcher.wait(request, operation)
+        result = await operation
+        if request.scope["method"] == "GET":
             headers.append(_NO_STORE)
-        return await send_response(send, head + body + tail if head else body, media_type, headers=headers)
+        body = _EMPTY_RESULTS[request.binding] if binding.serialize is None else binding.serialize(result)
+        return await send_response(request, invocation.prefix + body + invocation.suffix, request.response_media_type(), headers=headers)
 
-    async def _stream(self, request: HttpRequest, invocation: Invocation, receive: Receive, send: Send) -> None:
-        binding = invocation.binding
-        events = self._operations[binding.dialect][binding.operation.service_method](invocation.request, invocation.context)
-        headers = _extension_headers(request, invocation.context) if request.extensions else []
-        if binding.dialect == MESH.name and _is_http_1(request):
+    async def _serve_stream(self, request: HttpRequest, invocation: Invocation, headers: list[Header]) -> None:
+        serialize, prefix, suffix = invocation.binding.serialize, invocation.prefix, invocation.suffix
+        assert serialize is not None, "events have a result"  # noqa: S101 - a fact of the contract
+
+        def encode(event: Event[WireModel]) -> bytes:
+            return encode_event(event.seq, prefix + serialize(event.data) + suffix)
+
+        def encode_error(error: Exception) -> bytes:
+            body = self.render_error(request, error).body
+            return encode_event(0, body) if request.binding is ProtocolBinding.JSONRPC else encode_error_event(body)
+
+        if invocation.binding.dialect == MESH.name and request.is_http_1:
             headers.append(_CONNECTION_KEEP_ALIVE)
-        expiry = CredentialExpiry(self._clock, invocation.context.caller.expires_at)
-        stream = EventStreamResponse(receive, send, self.surface.limits.keep_alive_interval, headers, expiry)
-        try:
-            await stream.run(_encode_events(events, invocation), lambda error: _encode_final_error(request, self.render_error(request, error)))
-        finally:
-            request.has_started_response = stream.has_started
+        events, expires_at = self._call_service(invocation), invocation.context.caller.expires_at
+        if expires_at is not None:
+            request.interrupt.watch(wait_for_expiry(self._clock, expires_at))
+        await EventStreamResponse(request, self.surface.limits.keep_alive_interval, headers).run(events, encode, encode_error)
 
-    @staticmethod
-    def render_error(request: HttpRequest, error: Exception) -> ErrorResponse:
-        """Write an error as the sender of a question reads errors."""
-        return render_error(to_protocol_error(error), request.dialect, request.binding, request.call_id)
-
-
-async def _encode_events(events: AsyncGenerator[Event[WireModel], None], invocation: Invocation) -> AsyncGenerator[bytes, None]:
-    write, head, tail = invocation.binding.serialize, invocation.prefix, invocation.suffix
-    assert write is not None, "a stream has something to say"  # noqa: S101 - a fact of the contract
-    async with aclosing(events):
-        async for event in events:
-            yield encode_event(event.seq, head + write(event.data) + tail)
-
-
-def _is_http_1(request: HttpRequest) -> bool:
-    """Whether answers may say something about the connection: later versions of HTTP forbid it."""
-    return request.scope["http_version"].startswith("1")
-
-
-def _encode_final_error(request: HttpRequest, shown: ErrorResponse) -> bytes:
-    """Write the end of a stream that has failed: an answer to the call, or an event of its own kind where there are no calls."""
-    return encode_event(0, shown.body) if request.binding is ProtocolBinding.JSONRPC else encode_error_event(shown.body)
-
-
-async def _cancel_on_disconnect(receive: Receive, operation: Awaitable[Encoded[WireModel]]) -> Encoded[WireModel]:
-    async with DisconnectWatcher(receive):
-        return await operation
-    raise ClientDisconnectError
+    def _call_service(self, invocation: Invocation) -> Any:  # noqa: ANN401 - the types of request and result belong together in each binding only
+        if not self._services:
+            raise UnavailableError
+        service = self._services[invocation.binding.dialect]
+        return getattr(service, invocation.binding.operation.service_method)(invocation.request, invocation.context)
 
 
 def _extension_headers(request: HttpRequest, context: CallContext) -> list[Header]:
-    """Name the extensions that are in effect, in the header in which the client named those that it knows."""
-    activated = context.active_extensions
-    return [(request.extensions_header, ",".join(activated).encode("latin-1", "replace"))] if activated else []
+    """List the active extensions, in the header in which the client listed its own."""
+    active = context.active_extensions
+    return [(request.extensions_header, ",".join(active).encode("latin-1", "replace"))] if active else []
+
+
+class Endpoint(ABC):
+    """The ASGI app of one path of a surface."""
+
+    binding: ClassVar[ProtocolBinding] = ProtocolBinding.HTTP
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self.dispatcher = dispatcher
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Respond to an HTTP request; reject a WebSocket."""
+        if scope["type"] != ScopeType.HTTP:
+            return reject_websocket(send)
+        request = HttpRequest(scope, receive, send, self.binding, self.dispatcher.supported_dialects)
+        return self.dispatcher.run(request, self.handle(request))
+
+    @abstractmethod
+    async def handle(self, request: HttpRequest) -> None:
+        """Respond to a request, or raise the error that becomes its response."""

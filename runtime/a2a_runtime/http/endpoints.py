@@ -1,78 +1,86 @@
-"""Everything between HTTP and the service: one exchange for each surface, entered by every route that the contract generates.
+"""The endpoints of a surface; every route that the contract generates leads to one of them.
 
-    request ──► question ──► gate ──► body ──► dialect, request ──► service ──► answer in the dialect of the question
-                   │           │        │             │                │
-                   └───────────┴────────┴─────────────┴────────────────┴──► failure ──► error in that dialect, over that binding
-
-Nothing is read twice, and nothing is made for an error before there is one.
+request ──► gate ──► body ──► dialect, invocation ──► service ──► response in the dialect of the request
+             │        │                │                │
+             └────────┴────────────────┴────────────────┴──► error ──► response in that dialect and binding
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from functools import partial
 
-from litestar.enums import ScopeType
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import ASGIApp
 
 from a2a_contract.dialects import VERSION
-from a2a_contract.errors import MethodNotAllowedError, MethodNotFoundError
+from a2a_contract.errors import MethodNotFoundError
 from a2a_contract.http import CardRoute, Route
 from a2a_runtime.cards.cache import CardCache, CardDocument, PublicUrls
-from a2a_runtime.http.asgi import JSON, Header, HttpRequest, base_url, send_empty_response, send_response
-from a2a_runtime.http.dispatcher import Dispatcher
+from a2a_runtime.http.asgi import Header, HttpRequest, base_url, send_allowed_methods, send_empty_response, send_response
+from a2a_runtime.http.dispatcher import Dispatcher, Endpoint
 from a2a_runtime.http.jsonrpc import JsonRpcEndpoint
-from a2a_runtime.http.negotiation import SupportedDialects
 from a2a_runtime.http.rest import RestEndpoint
-from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.surface import Surface
 
-# Answering who looks for the card: public, the same bytes for everybody, and not sent again to those who have them.
-
-_METHODS = ("GET", "HEAD", "OPTIONS")
+_CARD_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
-class CardEndpoint:
-    """Answers at the paths of the cards of a surface."""
+class SurfaceEndpoints:
+    """All endpoints of one surface."""
 
-    def __init__(self, surface: Surface, supported_dialects: SupportedDialects, public_urls: PublicUrls) -> None:
-        self._surface, self._supported_dialects, self._public_urls = surface, supported_dialects, public_urls
-        self._cache = CardCache(surface)
+    def __init__(self, surface: Surface, public_urls: PublicUrls | None = None) -> None:
+        self.dispatcher = Dispatcher(surface)
+        self.jsonrpc: ASGIApp = JsonRpcEndpoint(self.dispatcher)
+        self._public_urls, self._card_cache = public_urls or PublicUrls(), CardCache(surface)
+        self._rest_endpoints: dict[str, RestEndpoint] = {}
+
+    def http(self, route: Route) -> ASGIApp:
+        """Return the endpoint of an HTTP+JSON route."""
+        if route.path not in self._rest_endpoints:
+            self._rest_endpoints[route.path] = RestEndpoint(self.dispatcher, route)
+        return self._rest_endpoints[route.path]
+
+    def card(self, route: CardRoute) -> ASGIApp:
+        """Return the endpoint of a card."""
+        return CardEndpoint(self.dispatcher, route, self._card_cache, self._public_urls)
+
+
+class CardEndpoint(Endpoint):
+    """Responds with the agent card: public, cacheable, the same bytes for every client."""
+
+    def __init__(self, dispatcher: Dispatcher, route: CardRoute, cache: CardCache, public_urls: PublicUrls) -> None:
+        super().__init__(dispatcher)
+        self._route, self._cache, self._public_urls = route, cache, public_urls
         vary = ", ".join((*VERSION.headers, "Host"))
-        self._headers: tuple[Header, ...] = (
-            (b"cache-control", b"public, max-age=%d" % surface.limits.card_max_age),
-            (b"vary", vary.encode()),
-        )
+        max_age = dispatcher.surface.limits.card_max_age
+        self._headers: tuple[Header, ...] = ((b"cache-control", b"public, max-age=%d" % max_age), (b"vary", vary.encode()))
 
-    async def handle(self, route: CardRoute, request: HttpRequest, send: Send) -> None:
-        """Send the card that the client can read, or tell it that it has it already."""
-        method = request.scope["method"]
-        if method not in _METHODS:
-            raise MethodNotAllowedError(details={"allow": ", ".join(_METHODS)})
-        if method == "OPTIONS":
-            return await send_empty_response(send, 204, [(b"allow", ", ".join(_METHODS).encode())])
-        card = self._select_card(route, request)
+    async def handle(self, request: HttpRequest) -> None:
+        """Send the card that the client can read, unless it has it already."""
+        if request.scope["method"] not in ("GET", "HEAD"):
+            return await send_allowed_methods(request, _CARD_METHODS)
+        card = self._select_card(request)
         headers = (*self._headers, (b"etag", card.etag.encode()), (b"last-modified", card.last_modified.encode()))
         if _is_not_modified(card, request.headers):
-            return await send_empty_response(send, 304, headers)
-        return await send_response(send, card.body, JSON, headers=headers)
+            return await send_empty_response(request, 304, headers)
+        return await send_response(request, card.body, headers=headers)
 
-    def _select_card(self, route: CardRoute, request: HttpRequest) -> CardDocument:
-        dialect = self._supported_dialects.card_dialect(request.version, route.dialects)
-        address = self._public_urls.get(self._surface) or base_url(request.scope, self._surface.path)
-        known = dialect if dialect and self._cache.has(dialect) else None
-        if known is None and not self._cache.has_shared:
+    def _select_card(self, request: HttpRequest) -> CardDocument:
+        surface = self.dispatcher.surface
+        dialect = self.dispatcher.supported_dialects.card_dialect(request.version, self._route.dialects)
+        if dialect is not None and not self._cache.has(dialect):
+            dialect = None
+        if dialect is None and not self._cache.has_shared:
             raise MethodNotFoundError
-        return self._cache.get(known, address)
+        return self._cache.get(dialect, self._public_urls.get(surface) or base_url(request.scope, surface.path))
 
 
 def _is_not_modified(card: CardDocument, headers: Mapping[bytes, bytes]) -> bool:
-    """Say whether the client has the card already; tags go before dates, as HTTP has it."""
+    """Check the validators of a conditional request; entity tags take precedence over dates, as in HTTP."""
     tags = headers.get(b"if-none-match")
     if tags is not None:
-        named = [tag.strip().removeprefix("W/") for tag in tags.decode("latin-1").split(",")]
-        return card.etag in named or "*" in named
+        listed = [tag.strip().removeprefix("W/") for tag in tags.decode("latin-1").split(",")]
+        return card.etag in listed or "*" in listed
     since = headers.get(b"if-modified-since")
     if since is None:
         return False
@@ -80,40 +88,3 @@ def _is_not_modified(card: CardDocument, headers: Mapping[bytes, bytes]) -> bool
         return parsedate_to_datetime(since.decode("latin-1")).timestamp() >= card.modified_seconds
     except (ValueError, OverflowError):
         return False
-
-
-class SurfaceEndpoints:
-    """The exchange of a surface."""
-
-    def __init__(self, surface: Surface, public_urls: PublicUrls | None = None) -> None:
-        self.dispatcher = Dispatcher(surface)
-        self._jsonrpc = JsonRpcEndpoint(self.dispatcher)
-        self._card_endpoint = CardEndpoint(surface, self.dispatcher.supported_dialects, public_urls or PublicUrls())
-        self._rest_endpoints: dict[str, RestEndpoint] = {}
-
-    def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[object, object, None]:
-        """Answer a request to the JSON-RPC endpoint."""
-        return self._jsonrpc.handle(scope, receive, send) if scope["type"] == ScopeType.HTTP else reject_websocket(send)
-
-    def http(self, route: Route) -> ASGIApp:
-        """Give what answers requests to a path of HTTP+JSON."""
-        known = self._rest_endpoints.get(route.path)
-        if known is None:
-            known = self._rest_endpoints[route.path] = RestEndpoint(self.dispatcher, route)
-        return known
-
-    def card(self, route: CardRoute) -> ASGIApp:
-        """Give what answers requests to a path of a card."""
-        return partial(self._handle_card, route)
-
-    async def _handle_card(self, route: CardRoute, scope: Scope, _receive: Receive, send: Send) -> None:
-        if scope["type"] != ScopeType.HTTP:
-            return await reject_websocket(send)
-        question = HttpRequest(scope, ProtocolBinding.HTTP, self.dispatcher.supported_dialects.fallback(None))
-        question.dialect = self.dispatcher.supported_dialects.fallback(question.version)
-        return await self.dispatcher.run(question, self._card_endpoint.handle(route, question, send), send)
-
-
-async def reject_websocket(send: Send) -> None:
-    """Refuse a WebSocket: there is nothing to talk about on one."""
-    await send({"type": "websocket.close", "code": 1000, "reason": ""})

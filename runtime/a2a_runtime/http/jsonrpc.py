@@ -1,114 +1,103 @@
-"""The JSON-RPC endpoint of a surface, for all of its dialects at once.
+"""The JSON-RPC endpoint of a surface, for all of its dialects.
 
     ParseError            the body is not JSON
     InvalidRequestError   it is JSON, but no call, or several
-    MethodNotFoundError   no dialect that may answer has the method
-    InvalidParamsError    the method is known, its params are wrong
+    MethodNotFoundError   no dialect of the requested version has the method
+    InvalidParamsError    the method is known, its params are invalid
 
-A call without an id is answered all the same, with ``null`` for it.
+A call without an id is answered with ``"id": null``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
-from litestar.types import HTTPScope, Receive, Send
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from a2a_contract.binding import AnyBinding
-from a2a_contract.errors import InvalidParamsError, MethodNotAllowedError
+from a2a_contract.errors import InvalidParamsError
 from a2a_contract.field_paths import field_paths
 from a2a_contract.json_types import is_json_object
-from a2a_contract.jsonrpc import CallProblem, InvalidCallError, JsonRpcParser
+from a2a_contract.jsonrpc import CallProblem, InvalidCallError, JsonRpcParser, ParsedCall
 from a2a_contract.methods import METHODS
-from a2a_runtime.http.asgi import HttpRequest, check_json, send_empty_response
-from a2a_runtime.http.dispatcher import Dispatcher, Invocation
+from a2a_runtime.caller import Caller
+from a2a_runtime.http.asgi import HttpRequest, check_json, send_allowed_methods
+from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.errors import collect_field_errors
 from a2a_runtime.service.context import ProtocolBinding
 
 _METHODS = ("POST", "OPTIONS")
 
 
-class JsonRpcEndpoint:
-    """Reads calls, and stands around their answers."""
+class JsonRpcEndpoint(Endpoint):
+    """Parses calls and wraps their results in the JSON-RPC envelope."""
+
+    binding = ProtocolBinding.JSONRPC
 
     def __init__(self, dispatcher: Dispatcher) -> None:
-        self._dispatcher, self._supported_dialects = dispatcher, dispatcher.supported_dialects
-        dialects = [each for each in self._supported_dialects.dialects if each.name in METHODS]
-        self._tables = {each.name: METHODS[each.name] for each in dialects}
-        self._parser = _build_parser(tuple(self._tables))
+        super().__init__(dispatcher)
+        dialects = [each for each in dispatcher.supported_dialects.dialects if each.name in METHODS]
+        self._tables = [METHODS[each.name] for each in dialects]
+        self._parser = _build_parser(tuple(each.name for each in dialects))
         self._media_types = frozenset(name.encode() for each in dialects for name in each.media_types)
-        self._is_lenient = all(binding.lenient_envelope for table in self._tables.values() for binding in table.values())
-        self._fallback_dialect = self._supported_dialects.fallback(None)
+        self._is_lenient = all(binding.lenient_envelope for table in self._tables for binding in table.values())
 
-    def handle(self, scope: HTTPScope, receive: Receive, send: Send) -> Coroutine[object, object, None]:
-        """Answer a request, whatever it is."""
-        question = HttpRequest(scope, ProtocolBinding.JSONRPC, self._fallback_dialect)
-        return self._dispatcher.run(question, self._handle(question, receive, send), send)
-
-    async def _handle(self, question: HttpRequest, receive: Receive, send: Send) -> None:
-        if question.scope["method"] != "POST":
-            return await _handle_other_method(question, send)
-        if question.version is not None:
-            question.dialect = self._supported_dialects.fallback(question.version)
-        caller = await self._dispatcher.admit(question)
+    async def handle(self, request: HttpRequest) -> None:
+        """Respond to a call."""
+        if request.scope["method"] != "POST":
+            return await send_allowed_methods(request, _METHODS)
+        caller = await self.dispatcher.admit(request)
         if not self._is_lenient:
-            question.check_media_type(self._media_types)
-        body = await self._dispatcher.read_body(question, receive)
+            request.check_media_type(self._media_types)
+        body = await self.dispatcher.read_body(request)
         check_json(body)
         try:
-            read = self._parser.parse(body)
+            call = self._parser.parse(body)
         except InvalidCallError as error:
-            question.call_id = error.call_id
-            binding = self._find_binding(question, error.method)
-            if binding is not None and error.problem is CallProblem.WRONG_PARAMS:
-                error.fields = collect_field_errors(binding, _extract_params(body), error.fields)
+            self._complete_error(error, request, body)
             raise
-        call_id, bindings, requests = read
-        question.call_id = call_id
-        place, *others = self._supported_dialects.select_bindings(question.version, bindings)
-        binding = bindings[place]
-        call = self._dispatcher.build_context(question, caller, binding)
+        request.call_id = call.call_id
+        index, *others = self.dispatcher.supported_dialects.select_bindings(request.version, call.bindings)
         if others:
-            home = await self._dispatcher.task_dialect(binding.parse(requests[place]).id, call)
-            place = next((each for each in others if bindings[each].dialect == home), place)
-            binding = bindings[place]
-            call = self._dispatcher.build_context(question, caller, binding)
-        head = b'{"jsonrpc":"2.0","id":%b,"result":' % call_id
+            index = await self._select_by_task(request, caller, call, (index, *others))
+        binding = call.bindings[index]
+        context = self.dispatcher.build_context(request, caller, binding)
         try:
-            request = binding.parse(requests[place])
+            parsed = binding.parse(call.requests[index])
         except ValidationError as error:
             raise InvalidParamsError(fields=collect_field_errors(binding, _extract_params(body), field_paths(error))) from error
-        return await self._dispatcher.serve(question, Invocation(binding, request, call, head, b"}"), receive, send)
+        prefix = b'{"jsonrpc":"2.0","id":%b,"result":' % call.call_id
+        return await self.dispatcher.serve(request, Invocation(binding, parsed, context, prefix, b"}"))
 
-    def _find_binding(self, request: HttpRequest, method: str | None) -> AnyBinding | None:
-        """Find the dialect in which somebody is told what is wrong with their call, and what they asked for in it."""
-        self._supported_dialects.for_version(request.version)
-        bindings = [binding for table in self._tables.values() if (binding := table.get(method or "")) is not None]
-        if not bindings:
-            return None
-        binding = bindings[self._supported_dialects.select_bindings(request.version, bindings)[0]]
-        request.dialect = binding.dialect
-        return binding
+    async def _select_by_task(self, request: HttpRequest, caller: Caller, call: ParsedCall, indexes: tuple[int, ...]) -> int:
+        """Select the dialect in which the task of a call was created; the first one if the task is unknown."""
+        binding = call.bindings[indexes[0]]
+        context = self.dispatcher.build_context(request, caller, binding)
+        dialect = await self.dispatcher.find_task_dialect(binding.parse(call.requests[indexes[0]]).id, context)
+        return next((each for each in indexes if call.bindings[each].dialect == dialect), indexes[0])
+
+    def _complete_error(self, error: InvalidCallError, request: HttpRequest, body: bytes) -> None:
+        """Select the dialect of an error response, and add the field errors that the parser has not reached."""
+        request.call_id = error.call_id
+        dialects = self.dispatcher.supported_dialects
+        dialects.for_version(request.version)
+        bindings = [table[error.method] for table in self._tables if error.method in table] if error.method else []
+        if bindings:
+            binding = bindings[dialects.select_bindings(request.version, bindings)[0]]
+            request.dialect = binding.dialect
+            if error.problem is CallProblem.WRONG_PARAMS:
+                error.fields = collect_field_errors(binding, _extract_params(body), error.fields)
 
 
 def _extract_params(body: bytes) -> Mapping[str, object]:
-    """Read what a call says, as far as it says something."""
+    """Return the params of a call; empty if they are no object."""
     call: object = from_json(body)
     params = call.get("params") if is_json_object(call) else None
     return params if is_json_object(params) else {}
 
 
-async def _handle_other_method(request: HttpRequest, send: Send) -> None:
-    allowed = ", ".join(_METHODS)
-    if request.scope["method"] not in _METHODS:
-        raise MethodNotAllowedError(details={"allow": allowed})
-    await send_empty_response(send, 204, [(b"allow", allowed.encode())])
-
-
 @lru_cache(maxsize=16)
 def _build_parser(dialects: tuple[str, ...]) -> JsonRpcParser:
-    """Make a reader once for all surfaces that speak the same: it costs milliseconds."""
+    """Build a parser; surfaces with the same dialects share it, because building takes milliseconds."""
     return JsonRpcParser([METHODS[each] for each in dialects])

@@ -59,8 +59,8 @@ def protocol_response(counter: Dispatcher, request: AnyRequest, error: Exception
     """Answer in the shape of a surface."""
     scope = request.scope
     path = path_within(scope, counter.surface.path)
-    question = HttpRequest(scope, ProtocolBinding.HTTP if path else ProtocolBinding.JSONRPC, counter.supported_dialects.fallback(None))
-    question.dialect = counter.supported_dialects.fallback(question.version)
+    binding = ProtocolBinding.HTTP if path else ProtocolBinding.JSONRPC
+    question = HttpRequest(scope, request.receive, request.send, binding, counter.supported_dialects)
     if isinstance(error, NotFoundException):  # there may be something of the name in another version
         error = _wrong_version(counter, question, path) or error
     status, body, headers = counter.render_error(question, _translated(error, counter.surface, path or ""))

@@ -1,4 +1,4 @@
-"""Which dialect answers: a pure table, made once for the dialects of a surface.
+"""Negotiation: which dialect responds to a request, and in which form.
 
 A client names a version, in a header or a query parameter, or none; each method and each path belongs to one dialect, or to several.
 
@@ -6,11 +6,15 @@ A client names a version, in a header or a query parameter, or none; each method
     none       1.0                         0.3                      mesh
     1.0        1.0                         not found, or refused    not found
     0.3        1.0                         0.3                      not found
-    other      refused, with the list of those that are spoken
+    other      refused, with the list of supported versions
 
-The canonical dialect answers under every version that the surface speaks, since its own source names 0.3 beside its methods; and it answers where
-no version is named, since the names of 1.0 do not exist in 0.3. A method that several dialects have means, of those that may answer, the one in
-which its task was created, and else the first: each speaks of its tasks in its own way, and cancels and follows them by its own rules.
+The canonical dialect responds to every supported version, because its own specification names 0.3 beside its methods. It also responds where no
+version is named, because 0.3 does not have the names of 1.0. A method of several dialects means the dialect in which its task was created, else the
+first one: each dialect shows its tasks in its own way, and has its own rules for canceling and following them.
+
+Version 0.3 has two forms over HTTP+JSON, and each request is answered in its own form. A body shows its form, because neither form can be parsed as
+the other. A request without a body has the form that the surface prefers. Cards are in the documented form for every client: the official SDK reads
+no other, whatever else it supports.
 """
 
 from __future__ import annotations
@@ -28,21 +32,24 @@ from a2a_contract.http import RouteBinding, RouteMatch
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_runtime.http.errors import collect_field_errors, to_validation_error
 
+_KIND = b'"kind"'
+"""Member that tells objects of the documented form of 0.3 apart."""
+
 
 def expand_dialects(names: Iterable[str]) -> tuple[Dialect, ...]:
-    """List the dialects of a surface with all of their forms, the canonical one first."""
+    """List dialects together with their forms, the canonical one first."""
     chosen = frozenset(names)
     return tuple(each for each in DIALECTS.values() if each.name in chosen or each.form_of in chosen)
 
 
 def normalize_version(text: str | None) -> str | None:
-    """Read a version as a client names it: patches do not matter, and an empty one is none."""
+    """Reduce a version to major and minor; an empty one is none."""
     text = text.strip() if text else None
     return ".".join(text.split(".")[:2]) if text else None
 
 
 class SupportedDialects:
-    """The dialects that a surface speaks."""
+    """The dialects of a surface, as a pure table."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.dialects = expand_dialects(names)
@@ -51,82 +58,73 @@ class SupportedDialects:
             version: frozenset(each.name for each in self.dialects if version in {None, each.version} or each is CANONICAL)
             for version in (None, *self.versions)
         }
+        self._first_by_version = {each.version: each.name for each in reversed(self.dialects)}
         prefixes = {prefix for each in DIALECTS.values() if each not in self.dialects for prefix in each.http_prefixes}
         self._unsupported_prefixes = tuple(f"{prefix}/" for prefix in prefixes if prefix and "{" not in prefix)
 
     def for_version(self, version: str | None) -> frozenset[str]:
-        """Name the dialects that answer somebody who names this version, or none."""
+        """Return the names of the dialects that respond to a version; refuse an unsupported one."""
         try:
             return self._names_by_version[version]
         except KeyError:
             raise self._build_version_error() from None
 
+    def fallback(self, version: str | None) -> str:
+        """Return the dialect for a request that could not be parsed."""
+        return self._first_by_version.get(version) or self.dialects[0].name
+
+    def check_version(self, version: str | None, dialect: str) -> None:
+        """Refuse a version that does not belong to the dialect of a path."""
+        if dialect not in self.for_version(version):
+            raise VersionNotSupportedError(details={"supported_versions": DIALECTS[dialect].version or ""})
+
     def check_path(self, version: str | None, path: str) -> None:
-        """Refuse who means a version that is not spoken here, by its name or by asking below a path that only it has."""
+        """Refuse an unsupported version, whether it is named or has a path of its own."""
         self.for_version(version)
         if path.startswith(self._unsupported_prefixes):
             raise self._build_version_error()
 
     def _build_version_error(self) -> VersionNotSupportedError:
-        spoken = ", ".join(self.versions)
+        versions = ", ".join(self.versions)
         return VersionNotSupportedError(
-            f"Protocol version is not supported; supported: {spoken or 'none, leave it out'}", details={"supported_versions": spoken}
+            f"Protocol version is not supported; supported: {versions or 'none, leave it out'}", details={"supported_versions": versions}
         )
 
     def select_bindings(self, version: str | None, bindings: Sequence[AnyBinding]) -> Sequence[int]:
-        """Choose among the dialects that have a method, by their places, those that may answer; at least one."""
-        answering = self.for_version(version)
-        places = [place for place, binding in enumerate(bindings) if binding.dialect in answering]
-        if not places:
-            raise MethodNotFoundError(fields=(("method", "is not one of the version that was asked for"),))
-        return places
-
-    def check_version(self, version: str | None, dialect: str) -> None:
-        """Refuse a version that does not go with the dialect of a path."""
-        if dialect not in self.for_version(version):
-            raise VersionNotSupportedError(details={"supported_versions": DIALECTS[dialect].version or ""})
-
-    def fallback(self, version: str | None) -> str:
-        """Name the dialect of an answer to what was not understood."""
-        return next((each.name for each in self.dialects if each.version == version), self.dialects[0].name)
+        """Return the indexes of the bindings whose dialect responds to a version, at least one."""
+        names = self.for_version(version)
+        indexes = [index for index, binding in enumerate(bindings) if binding.dialect in names]
+        if not indexes:
+            raise MethodNotFoundError(fields=(("method", "does not exist in the requested version"),))
+        return indexes
 
     def card_dialect(self, version: str | None, readers: Sequence[str]) -> str | None:
-        """Choose the dialect of a card at a path where clients of some dialects look, or ``None`` for the one that all of them can read."""
+        """Select the dialect of a card by the version, or by the dialects whose clients read a path; ``None`` for the card that all of them read."""
         if version is not None:
             self.for_version(version)
             return self.fallback(version)
         if CANONICAL.name in readers:
             return None
-        here = [each for each in self.dialects if each.name in readers]
-        return next((each.name for each in here if each.version is None), here[0].name if here else None)
-
-
-# Reading a request over HTTP+JSON where one version has two forms: 0.3 is answered in the form in which it was asked.
-#
-# A body shows its form: what is of one kind cannot be read as the other. A request without a body shows none, and means the one that the surface
-# prefers. Cards are in the documented form for everybody: the official SDK reads no other, whatever it speaks besides.
-#
-
-_KIND = b'"kind"'
-"""What objects of the documented form of 0.3 have to tell themselves apart."""
+        read = [each for each in self.dialects if each.name in readers]
+        return next((each.name for each in read if each.version is None), read[0].name if read else None)
 
 
 def parse_request(match: RouteMatch, query: bytes, body: bytes, preferred: frozenset[str]) -> tuple[AnyBinding, WireModel]:
-    """Read a request in the first form that it has, or refuse it with what is wrong with it in the likeliest one."""
+    """Parse an HTTP+JSON request in the first form that fits; the errors are those of the likeliest form."""
     first: A2AError | None = None
     for choice in _order_choices(match.bindings, body, preferred):
         try:
             return choice.binding, choice.binding.parse(match.parse(choice, query, body))
         except ValidationError as error:
             first = first or _build_validation_error(error, match, choice, query, body)
-    assert first is not None, "a match has a choice"  # noqa: S101 - nothing from outside leads here
+    assert first is not None, "a match has a binding"  # noqa: S101 - a fact of the contract
     raise first
 
 
 def _build_validation_error(error: ValidationError, match: RouteMatch, choice: RouteBinding, query: bytes, body: bytes) -> A2AError:
     refusal = to_validation_error(error, choice.binding.request)
     if isinstance(refusal, InvalidParamsError):
-        with suppress(ValidationError):  # a body that is no object has no members to look at
+        with suppress(ValidationError):  # a body that is no object has no members
             refusal.fields = collect_field_errors(choice.binding, match.request_members(choice, query, body), tuple(refusal.fields))
     return refusal
 

@@ -1,23 +1,21 @@
-"""Skills as plain HTTP: a POST with the input that is answered with the output, and the schemas of both. For whoever speaks no protocol.
+"""Skills as plain HTTP, for clients without the protocol: POST the input, get the output; and the schemas of both.
 
     POST {surface}/skills/{skill}                      input as JSON, or plain text for a skill that takes text
         200  the output; of a skill that streams, all of its chunks as one array
         202  {"taskId", "contextId", "question": {"text", "data", "schema"}}     answer with the same call and ?taskId=…
-        4xx, 5xx  an error of the protocol, with every wrong place
+        4xx, 5xx  an error of the protocol, with every field error
     GET  {surface}/schemas/{skill}/{input|output}.json
 
-Behind it is the protocol's own operation: the same gate, the same checks, the same task, which can be read and canceled as any other.
+A call runs the protocol's own operation: the same gate, the same checks, and a task that can be read and canceled like every other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from litestar import route
-from litestar.enums import ScopeType
-from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
+from litestar.types import ASGIApp
 from pydantic_core import from_json, to_json
 
 from a2a_contract.binding import AnyBinding
@@ -26,7 +24,6 @@ from a2a_contract.controllers.mount import METHODS as ALL_METHODS
 from a2a_contract.errors import (
     InternalError,
     InvalidParamsError,
-    MethodNotAllowedError,
     MethodNotFoundError,
     ParseError,
     UnavailableError,
@@ -38,154 +35,146 @@ from a2a_contract.operations import SEND_MESSAGE
 from a2a_contract.v1_0 import Message, Part, Role, SendMessageRequest, Task
 from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.auth.gate import ANONYMOUS
+from a2a_runtime.caller import Caller
 from a2a_runtime.clock import SystemClock
 from a2a_runtime.execution.results import RESULT, find_data, join_texts
-from a2a_runtime.http.asgi import HttpRequest, send_empty_response, send_response
-from a2a_runtime.http.dispatcher import Dispatcher
+from a2a_runtime.http.asgi import HttpRequest, send_allowed_methods, send_response
+from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.rest import SKILL_CALL, SKILL_PATHS, SKILL_SCHEMA
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.lifecycle import INTERRUPTED
-from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.service.validation import SKILL_ID
+from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.skills.handlers import get_reply_schema
-from a2a_runtime.skills.schema import TEXT, extract_payload, read_fields, strip_payload_path, wrap_payload
+from a2a_runtime.skills.schema import extract_payload, read_fields, strip_payload_path, wrap_payload
 
 _TEXT = b"text/plain"
 _TASK_PARAMETER = "taskId"
 _BODY_FIELD = "body"
 _CACHE_CONTROL = (b"cache-control", b"public, max-age=300")
 _ERROR_BY_STATE = {State.REJECTED: UnsupportedOperationError, State.CANCELED: UnavailableError}
+_ID_GENERATOR = IdGenerator(SystemClock())
 
 
 class SkillController(AgentController):
-    """The skills of a surface, and their schemas."""
+    """Routes of the skills of a surface and of their schemas."""
 
     @route(SKILL_CALL, http_method=ALL_METHODS, include_in_schema=False)
     async def call(self) -> ASGIApp:
         """POST the input of a skill."""
-        return self._build_endpoint(SKILL_CALL)
+        return SkillEndpoint(self._dispatcher())
 
     @route(SKILL_SCHEMA, http_method=ALL_METHODS, include_in_schema=False)
     async def schema(self) -> ASGIApp:
         """GET a schema."""
-        return self._build_endpoint(SKILL_SCHEMA)
+        return SchemaEndpoint(self._dispatcher())
 
-    def _build_endpoint(self, path: str) -> ASGIApp:
+    def _dispatcher(self) -> Dispatcher:
         endpoints = self.endpoints
         if not isinstance(endpoints, SurfaceEndpoints):
-            raise TypeError("skills are served by the endpoints of the runtime")
-        return SkillEndpoint(endpoints.dispatcher, SKILL_PATHS[path])
+            raise TypeError("SkillController: endpoints of another kind; mount it with SurfaceEndpoints")
+        return endpoints.dispatcher
 
 
 class SkillResponse(NamedTuple):
-    """What is sent."""
+    """Status and body of a response."""
 
     status: int
     body: bytes
 
 
-class SkillEndpoint:
-    """Answers requests to a skill, or to one of its schemas: an ASGI app."""
+def _find_skill(request: HttpRequest, dispatcher: Dispatcher, caller: Caller) -> tuple[SkillDefinition, AnyContract] | None:
+    """Find the skill with a contract that a path names, if it is visible to a caller."""
+    skill = dispatcher.surface.skills.get(request.scope["path_params"]["skill"])
+    return None if skill is None or skill.contract is None or not skill.is_visible_to(caller) else (skill, skill.contract)
 
-    def __init__(self, dispatcher: Dispatcher, methods: tuple[str, ...]) -> None:
-        self._dispatcher, self._methods = dispatcher, methods
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, whatever it is."""
-        if scope["type"] != ScopeType.HTTP:
-            raise TypeError("skills are called over HTTP only")
-        question = HttpRequest(scope, ProtocolBinding.HTTP, self._dispatcher.supported_dialects.fallback(None))
-        await self._dispatcher.run(question, self._handle(question, scope, receive, send), send)
+class SchemaEndpoint(Endpoint):
+    """Responds with a schema of a skill; the gate is asked only for skills that are not public."""
 
-    async def _handle(self, request: HttpRequest, scope: HTTPScope, receive: Receive, send: Send) -> None:
-        allowed = ", ".join(self._methods)
-        if scope["method"] not in self._methods:
-            raise MethodNotAllowedError(details={"allow": allowed})
-        if scope["method"] == "OPTIONS":
-            return await send_empty_response(send, 204, [(b"allow", allowed.encode())])
-        reads = "GET" in self._methods
-        names: Mapping[str, str] = scope["path_params"]
-        skill = self._dispatcher.surface.skills.get(names["skill"])
-        if reads and skill is not None and skill.contract is not None and skill.is_visible_to(ANONYMOUS):
-            return await send_response(send, _find_schema(skill, names["file"]), headers=(_CACHE_CONTROL,))
-        caller = await self._dispatcher.admit(request)  # before it is said which skills there are: some are not for everybody to know
-        if skill is None or skill.contract is None or not skill.is_visible_to(caller):
+    async def handle(self, request: HttpRequest) -> None:
+        """Respond to a request."""
+        dispatcher = self.dispatcher
+        request.dialect = dispatcher.supported_dialects.fallback(None)
+        if request.scope["method"] not in ("GET", "HEAD"):
+            return await send_allowed_methods(request, SKILL_PATHS[SKILL_SCHEMA])
+        public = _find_skill(request, dispatcher, ANONYMOUS)
+        found = public or _find_skill(request, dispatcher, await dispatcher.admit(request))
+        schema = found[1].schemas.get(request.scope["path_params"]["file"].removesuffix(".json")) if found else None
+        if schema is None:
             raise MethodNotFoundError
-        if reads:
-            return await send_response(send, _find_schema(skill, names["file"]))
-        body = await self._dispatcher.read_body(request, receive)
+        return await send_response(request, schema.document, headers=(_CACHE_CONTROL,) if public else ())
+
+
+class SkillEndpoint(Endpoint):
+    """Responds to calls of a skill."""
+
+    async def handle(self, request: HttpRequest) -> None:
+        """Respond to a request."""
+        dispatcher = self.dispatcher
+        request.dialect = dispatcher.supported_dialects.fallback(None)
+        if request.scope["method"] != "POST":
+            return await send_allowed_methods(request, SKILL_PATHS[SKILL_CALL])
+        caller = await dispatcher.admit(request)  # first: the existence of some skills is not public
+        found = _find_skill(request, dispatcher, caller)
+        if found is None:
+            raise MethodNotFoundError
+        skill, contract = found
+        body = await dispatcher.read_body(request)
         binding = self._find_send_binding()
-        call = self._dispatcher.build_context(request, caller, binding)
+        context = dispatcher.build_context(request, caller, binding)
         try:
-            answer = await self._dispatcher.invoke(request, binding, _build_send_request(skill, request, scope, body), call)
+            result = await dispatcher.invoke(request, Invocation(binding, _build_send_request(skill, contract, request, body), context))
         except InvalidParamsError as error:
-            error.fields = tuple((place or _BODY_FIELD, text) for place, text in strip_payload_path(error.fields))
+            error.fields = tuple((path or _BODY_FIELD, text) for path, text in strip_payload_path(error.fields))
             raise
-        status, written = _build_response(skill, answer.model.task, answer.model.message)
-        return await send_response(send, written, status=status)
+        status, response = _build_response(contract, result.model.task, result.model.message)
+        return await send_response(request, response, status=status)
 
     def _find_send_binding(self) -> AnyBinding:
-        """Find how the surface is asked to send a message; all of its dialects come to the same."""
-        for dialect in self._dispatcher.supported_dialects.dialects:
+        """Find the binding of ``SendMessage`` in any dialect of the surface: all of them lead to the same canonical request."""
+        for dialect in self.dispatcher.supported_dialects.dialects:
             for binding in METHODS.get(dialect.name, {}).values():
                 if binding.operation is SEND_MESSAGE:
                     return binding
         raise MethodNotFoundError
 
 
-def _find_schema(skill: SkillDefinition, file: str) -> bytes:
-    form = skill.contract.schemas.get(file.removesuffix(".json")) if skill.contract else None
-    if form is None:
-        raise MethodNotFoundError
-    return form.document
-
-
-def _build_send_request(skill: SkillDefinition, request: HttpRequest, scope: HTTPScope, body: bytes) -> SendMessageRequest:
-    """Make the message that the request stands for."""
-    task = parse_qs(scope["query_string"].decode("latin-1")).get(_TASK_PARAMETER, [None])[0]
-    message = Message(message_id=_ID_GENERATOR.new(), role=Role.USER, task_id=task, parts=[_build_part(skill, request, body)])
+def _build_send_request(skill: SkillDefinition, contract: AnyContract, request: HttpRequest, body: bytes) -> SendMessageRequest:
+    task_id = parse_qs(request.scope["query_string"].decode("latin-1")).get(_TASK_PARAMETER, [None])[0]
+    message = Message(message_id=_ID_GENERATOR.new(), role=Role.USER, task_id=task_id, parts=[_build_part(contract, request, body)])
     return SendMessageRequest(message=message, metadata={SKILL_ID: skill.id})
 
 
-def _build_part(skill: SkillDefinition, request: HttpRequest, body: bytes) -> Part:
+def _build_part(contract: AnyContract, request: HttpRequest, body: bytes) -> Part:
     if request.headers.get(b"content-type", b"").startswith(_TEXT):
         return Part(text=body.decode("utf-8", "replace"))
     try:
         value: object = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise ParseError(fields=(("", f"Invalid JSON: {error}"),)) from error
-    return wrap_payload(value, skill.contract.input.validator if skill.contract else None)
+    return wrap_payload(value, contract.input.validator)
 
 
-def _build_response(skill: SkillDefinition, task: Task | None, message: Message | None) -> SkillResponse:
-    """Write what came of the call, or raise it."""
+def _build_response(contract: AnyContract, task: Task | None, message: Message | None) -> SkillResponse:
+    """Build the response to a call from its message or its task; raise the error for which the task stands."""
     if task is None:
-        parts = message.parts if message else []
-        return SkillResponse(200, to_json(_extract_output(skill, parts)))
+        return SkillResponse(200, to_json(_extract_output(contract, message.parts if message else [])))
     state = State(task.status.state) if task.status.state.is_known else State.FAILED
-    said = task.status.message.parts if task.status.message else []
+    parts = task.status.message.parts if task.status.message else []
     if state in INTERRUPTED:
-        asked = {"text": join_texts(said), "data": find_data(said), "schema": get_reply_schema(task.status.message)}
-        shown = {
-            _TASK_PARAMETER: task.id,
-            "contextId": task.context_id,
-            "question": {key: value for key, value in asked.items() if value is not None},
-        }
-        return SkillResponse(202, to_json(shown))
+        question = {"text": join_texts(parts), "data": find_data(parts), "schema": get_reply_schema(task.status.message)}
+        stated = {key: value for key, value in question.items() if value is not None}
+        return SkillResponse(202, to_json({_TASK_PARAMETER: task.id, "contextId": task.context_id, "question": stated}))
     if fields := read_fields(task.status.message):
-        raise InvalidParamsError(join_texts(said), fields=fields, details={"task_id": task.id})
+        raise InvalidParamsError(join_texts(parts), fields=fields, details={"task_id": task.id})
     if state is not State.COMPLETED:
-        raise _ERROR_BY_STATE.get(state, InternalError)(join_texts(said), details={"task_id": task.id})
-    results = next((each.parts for each in task.artifacts or [] if RESULT in (each.artifact_id, each.name)), said)
-    if skill.contract is not None and skill.contract.streams:
-        return SkillResponse(200, to_json([_extract_output(skill, [part]) for part in results]))
-    return SkillResponse(200, to_json(_extract_output(skill, results)))
+        raise _ERROR_BY_STATE.get(state, InternalError)(join_texts(parts), details={"task_id": task.id})
+    results = next((each.parts for each in task.artifacts or [] if RESULT in (each.artifact_id, each.name)), parts)
+    output = [_extract_output(contract, [part]) for part in results] if contract.streams else _extract_output(contract, results)
+    return SkillResponse(200, to_json(output))
 
 
-def _extract_output(skill: SkillDefinition, parts: list[Part]) -> object:
-    """Find the output among parts."""
-    return extract_payload(parts, (skill.contract.output if skill.contract else TEXT).validator, "result").value
-
-
-_ID_GENERATOR = IdGenerator(SystemClock())
+def _extract_output(contract: AnyContract, parts: list[Part]) -> object:
+    return extract_payload(parts, contract.output.validator, "result").value

@@ -1,1 +1,1 @@
-"""How readers follow a task: they pull its events by cursor, and a doorbell tells them when to look."""
+"""Streams: readers pull the events of a task by cursor (``hub``); a notification tells other processes when to look (``notifier``)."""

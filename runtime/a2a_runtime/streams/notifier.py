@@ -1,7 +1,7 @@
-"""The doorbell: how a process that has committed something makes the others look.
+"""Notifiers: a process that has committed something makes the other processes look into the store.
 
-A bell carries the keys of tasks and nothing else. It may be lost, doubled or late, and that costs time, never events: whoever hears it reads the
-store, and readers look by themselves now and then. So a bell is rung after the commit, is never waited for, and cannot fail.
+A notification carries task keys and nothing else. It may be lost, repeated or late, and that costs time, never events: listeners read the store, and
+readers poll it now and then. So a notification is sent after the commit, is never awaited, and cannot fail.
 """
 
 from __future__ import annotations
@@ -12,45 +12,45 @@ from typing import Protocol
 
 
 class NotificationListener(Protocol):
-    """Who looks when the bell rings, such as the hub of a process."""
+    """Looks into the store after a notification, such as the event hub of a process."""
 
     def on_notification(self, keys: Iterable[str]) -> None:
-        """These tasks have news."""
+        """Look for new events of these tasks."""
 
     def on_reconnect(self) -> None:
-        """Bells may have been lost: every task may have news."""
+        """Look for new events of every task: notifications may have been lost."""
 
 
 class Notifier(Protocol):
-    """Between the processes that share a store."""
+    """Connects the processes that share a store."""
 
     def notify(self, keys: Iterable[str]) -> None:
-        """Tell the others that these tasks have news.
+        """Tell the other processes that these tasks have new events.
 
-        The one who rings tells its own readers itself, and may or may not hear the bell too.
+        The listener of the notifying process may or may not get the notification too, so the process tells its own readers by itself.
         """
 
     async def listen(self, listener: NotificationListener) -> None:
-        """Pass on what is heard, until cancelled.
+        """Pass notifications on to a listener, until canceled.
 
-        A bell between processes is also rung from here: somebody has to listen for as long as anybody rings.
+        ``notify`` may need the same connection: a process that notifies must also listen.
         """
 
 
 class InProcessNotifier:
-    """The doorbell of a single process: a function call."""
+    """The notifier of a single process: a function call."""
 
     def __init__(self) -> None:
         self._listeners: list[NotificationListener] = []
 
     def notify(self, keys: Iterable[str]) -> None:
-        """Tell all who listen in this process."""
+        """Call every listener of this process."""
         keys = tuple(keys)
-        for hearer in self._listeners:
-            hearer.on_notification(keys)
+        for listener in self._listeners:
+            listener.on_notification(keys)
 
     async def listen(self, listener: NotificationListener) -> None:
-        """Pass on what is rung in this process, until cancelled."""
+        """Pass notifications of this process on, until canceled."""
         self._listeners.append(listener)
         try:
             await asyncio.get_running_loop().create_future()
@@ -58,24 +58,21 @@ class InProcessNotifier:
             self._listeners.remove(listener)
 
 
-# How the deliverer of a process hears of what the process has committed, without anybody else knowing of it.
-
-
 class TeeNotifier:
-    """A doorbell that somebody in this process overhears: rung for the other processes, if there are any, and heard here too."""
+    """Notifies a listener in this process, such as the push sender, besides the other processes, if there are any."""
 
     def __init__(self, listener: NotificationListener, notifier: Notifier | None = None) -> None:
         self._listener, self._notifier = listener, notifier
 
     def notify(self, keys: Iterable[str]) -> None:
-        """Tell the one who overhears, and the other processes."""
+        """Call the listener, and notify the other processes."""
         keys = tuple(keys)
         self._listener.on_notification(keys)
         if self._notifier is not None:
             self._notifier.notify(keys)
 
     async def listen(self, listener: NotificationListener) -> None:
-        """Pass on what is heard from the other processes, until cancelled."""
+        """Pass notifications of the other processes on, until canceled."""
         if self._notifier is not None:
             await self._notifier.listen(listener)
         else:

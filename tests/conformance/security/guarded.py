@@ -165,7 +165,7 @@ class AuthenticatedTalker(DialectClient):
 
     token: str = ""
 
-    def question(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
+    def build_request(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
         """Say how an operation is asked for, with the token."""
         method, url, options = super().build_request(operation, request, **headers)
         if self.token:

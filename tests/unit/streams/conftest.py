@@ -1,13 +1,13 @@
-"""What the tests of streams share."""
+"""Fixtures of the stream tests."""
 
 from __future__ import annotations
 
 import pytest
-from unit.streams.journal import FakeEventLog
+from unit.streams.fake_log import FakeEventLog
 
 
 @pytest.fixture
-def journal() -> FakeEventLog:
+def event_log() -> FakeEventLog:
     """An empty log."""
     return FakeEventLog()
 

@@ -1,4 +1,4 @@
-"""Readers of a task get each event once and in order, and leave nothing behind."""
+"""Event hub: readers get each event once and in order, and release their buffer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing
 
 import pytest
-from unit.streams.journal import KEY, FakeEventLog, sequence_numbers
+from unit.streams.fake_log import KEY, FakeEventLog, sequence_numbers
 
 from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.lifecycle import State
 from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
 from a2a_runtime.stores.base import LoggedEvent
 from a2a_runtime.streams.hub import EventHub
@@ -19,13 +20,13 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def hub(journal: FakeEventLog) -> EventHub:
-    """A hub that is quick to look for itself."""
-    return EventHub(journal, buffer_events=64, poll_interval_seconds=0.02, retry_timeout_seconds=0.2)
+def hub(event_log: FakeEventLog) -> EventHub:
+    """A hub that polls often."""
+    return EventHub(event_log, buffer_events=64, poll_interval_seconds=0.02, retry_timeout_seconds=0.2)
 
 
 async def collect(events: AsyncIterator[LoggedEvent], pause: float = 0) -> list[int]:
-    """Read to the end, taking one's time."""
+    """Read to the end, with a pause after each event."""
     seen = []
     async for event in events:
         seen.append(event.seq)
@@ -34,80 +35,88 @@ async def collect(events: AsyncIterator[LoggedEvent], pause: float = 0) -> list[
     return seen
 
 
-async def test_readers_join_mid_way_while_most_bells_get_lost(journal: FakeEventLog, hub: EventHub) -> None:
-    """50 readers join at any time with any cursor, some slow, while half of what is written is never announced: nobody misses anything."""
+async def test_readers_get_every_event_although_notifications_are_lost(event_log: FakeEventLog, hub: EventHub) -> None:
+    """50 readers start at any time with any cursor, some of them slow, while half of the writes are never announced."""
     chance = random.Random(3)  # noqa: S311 - any sequence will do
     readers: list[tuple[int, asyncio.Task[list[int]]]] = []
 
     def join() -> None:
-        cursor = chance.randint(0, len(journal.events))
+        cursor = chance.randint(0, len(event_log.events))
         readers.append((cursor, asyncio.create_task(collect(hub.follow(KEY, cursor), chance.choice([0, 0, 0.0005])))))
 
     for round_ in range(100):
         if round_ % 2:
             join()
-        new = journal.append(chance.randint(1, 9), is_final=round_ == 99)
-        announce(hub, new, chance.choice(["offer", "ring", "ring all", "lose", "lose", "offer late"]))
+        new = event_log.append(chance.randint(1, 9), is_final=round_ == 99)
+        announce(hub, new, chance.choice(["append", "notify", "reconnect", "lose", "lose", "append late"]))
         await asyncio.sleep(0)
     async with asyncio.timeout(20):
         for cursor, reader in readers:
-            assert await reader == list(range(cursor + 1, len(journal.events) + 1))
+            assert await reader == list(range(cursor + 1, len(event_log.events) + 1))
     assert hub.count_followed_tasks() == 0
 
 
 def announce(hub: EventHub, new: Iterable[LoggedEvent], how: str) -> None:
-    """Say that something was written, well or badly."""
+    """Announce a write in one of several ways, or not at all."""
     match how:
-        case "offer":
+        case "append":
             hub.append(KEY, new)
-        case "ring":
+        case "notify":
             hub.on_notification([KEY, "another"])
-        case "ring all":
+        case "reconnect":
             hub.on_reconnect()
-        case "offer late":
+        case "append late":
             asyncio.get_running_loop().call_later(0.005, hub.append, KEY, list(new))
 
 
-async def test_a_lost_bell_costs_time_only(journal: FakeEventLog, hub: EventHub) -> None:
-    """Nobody says anything, and the reader gets its event all the same, by the look that a quiet feed takes now and then."""
+async def test_a_lost_notification_costs_time_only(event_log: FakeEventLog, hub: EventHub) -> None:
+    """The reader gets its event by polling."""
     async with asyncio.timeout(5), aclosing(hub.follow(KEY, 0)) as events:
         reader = asyncio.ensure_future(anext(events))
         await asyncio.sleep(0.01)
-        journal.append()
+        event_log.append()
         assert (await reader).seq == 1
 
 
-async def test_many_readers_share_one_look(journal: FakeEventLog, hub: EventHub) -> None:
-    """A bell makes the feed look once, not every reader."""
+async def test_many_readers_share_one_read(event_log: FakeEventLog, hub: EventHub) -> None:
+    """A notification causes one read, not one for each reader."""
     readers = [asyncio.create_task(collect(hub.follow(KEY, 0))) for _ in range(50)]
     await asyncio.sleep(0.005)
-    looks = journal.read_count
-    journal.append(5, is_final=True)
+    reads = event_log.read_count
+    event_log.append(5, is_final=True)
     hub.on_notification([KEY])
     async with asyncio.timeout(5):
         assert [await reader for reader in readers] == [[1, 2, 3, 4, 5]] * 50
-    assert journal.read_count - looks <= 2
+    assert event_log.read_count - reads <= 2
 
 
-async def test_a_stream_ends_with_the_event_that_ends_the_task(journal: FakeEventLog, hub: EventHub) -> None:
-    """After the terminal event there is nothing, for late readers too."""
-    journal.append(3, is_final=True)
+async def test_a_stream_ends_with_the_event_that_ends_the_task(event_log: FakeEventLog, hub: EventHub) -> None:
+    """Nothing follows the terminal event, for late readers too."""
+    event_log.append(3, is_final=True)
     async with asyncio.timeout(5):
         assert await collect(hub.follow(KEY, 0)) == [1, 2, 3]
         assert await collect(hub.follow(KEY, 2)) == [3]
 
 
-async def test_a_store_that_is_away_for_a_while_delays_a_reader(journal: FakeEventLog, hub: EventHub) -> None:
-    """A reader waits for the store to come back, and has missed nothing."""
-    journal.append(2, is_final=True)
-    journal.failures_left = 3
+async def test_a_stream_ends_in_a_state_of_until(event_log: FakeEventLog, hub: EventHub) -> None:
+    """``until`` adds states to those that end the task."""
+    event_log.append(3)
+    async with asyncio.timeout(5):
+        assert await collect(hub.follow(KEY, 0, frozenset({State.WORKING}))) == [1]
+        assert (await hub.wait_for(KEY, 1, frozenset({State.WORKING}))).seq == 2
+
+
+async def test_an_unavailable_store_delays_a_reader(event_log: FakeEventLog, hub: EventHub) -> None:
+    """A reader retries, and misses nothing."""
+    event_log.append(2, is_final=True)
+    event_log.failures_left = 3
     async with asyncio.timeout(5):
         assert await collect(hub.follow(KEY, 0)) == [1, 2]
 
 
-async def test_a_reader_is_told_when_the_store_stays_away(journal: FakeEventLog, hub: EventHub) -> None:
-    """Patience ends with an explicit error, never with a silent end."""
-    journal.failures_left = 10_000
+async def test_a_reader_fails_after_the_retry_timeout(event_log: FakeEventLog, hub: EventHub) -> None:
+    """The stream ends with an explicit error, never silently."""
+    event_log.failures_left = 10_000
     async with asyncio.timeout(5):
         with pytest.raises(StoreUnavailableError):
             await collect(hub.follow(KEY, 0))
@@ -115,28 +124,28 @@ async def test_a_reader_is_told_when_the_store_stays_away(journal: FakeEventLog,
 
 
 @pytest.mark.parametrize("error", [EventsGoneError, TaskNotFoundError], ids=lambda error: error.__name__)
-async def test_a_log_that_is_gone_is_an_error(error: type[Exception]) -> None:
-    """A reader that waits for a task that is deleted, or whose log was cut, is told."""
+async def test_a_deleted_log_is_an_error(error: type[Exception]) -> None:
+    """The error of the log reaches a reader whose task is deleted, or whose events are."""
 
-    class Forgotten(FakeEventLog):
+    class DeletedLog(FakeEventLog):
         async def read_events(self, key: str, after: int, limit: int = 256) -> list[LoggedEvent]:
             if self.read_count > 2:
                 raise error
             return list(await super().read_events(key, after, limit))
 
-    hub = EventHub(Forgotten(), poll_interval_seconds=0.01)
+    hub = EventHub(DeletedLog(), poll_interval_seconds=0.01)
     async with asyncio.timeout(5):
         with pytest.raises(error):
             await collect(hub.follow(KEY, 0))
 
 
-async def test_readers_that_leave_leave_nothing(journal: FakeEventLog, hub: EventHub) -> None:
-    """A reader that is canceled or closed frees its place at once; the last one takes the feed with it."""
+async def test_canceled_readers_release_the_buffer(event_log: FakeEventLog, hub: EventHub) -> None:
+    """The last reader removes the buffer, and the timer stops."""
     readers = [asyncio.create_task(collect(hub.follow(KEY, 0))) for _ in range(3)]
     await asyncio.sleep(0.005)
     assert hub.count_followed_tasks() == 1
     async with aclosing(hub.follow(KEY, 0)) as events:
-        hub.append(KEY, journal.append())
+        hub.append(KEY, event_log.append())
         assert sequence_numbers([await anext(events)]) == [1]
     for reader in readers:
         reader.cancel()
@@ -146,14 +155,14 @@ async def test_readers_that_leave_leave_nothing(journal: FakeEventLog, hub: Even
     assert hub._timer is None
 
 
-async def test_a_reader_may_be_ahead_of_the_feed(journal: FakeEventLog, hub: EventHub) -> None:
-    """A cursor from a newer snapshot than the feed has seen waits for what comes after it."""
+async def test_a_reader_may_be_ahead_of_the_buffer(event_log: FakeEventLog, hub: EventHub) -> None:
+    """A cursor of a newer snapshot waits for later events."""
     behind = asyncio.create_task(collect(hub.follow(KEY, 0)))
     await asyncio.sleep(0.005)
-    journal.append(5)
+    event_log.append(5)
     ahead = asyncio.create_task(collect(hub.follow(KEY, 5)))
     await asyncio.sleep(0)
-    hub.append(KEY, journal.append(is_final=True))
+    hub.append(KEY, event_log.append(is_final=True))
     async with asyncio.timeout(5):
         assert await ahead == [6]
         assert await behind == [1, 2, 3, 4, 5, 6]

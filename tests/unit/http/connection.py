@@ -1,4 +1,4 @@
-"""A connection by hand: what a server would give to an app, and what the app sends."""
+"""An ASGI connection by hand: what a server passes to an app, and what the app sends."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from litestar.types import HTTPScope
+from litestar.types import HTTPScope, Receive
+
+from a2a_contract.dialects import V1_0
+from a2a_runtime.http.asgi import HttpRequest
+from a2a_runtime.http.negotiation import SupportedDialects
+from a2a_runtime.service.context import ProtocolBinding
 
 
 def build_scope(method: str = "POST", path: str = "/", query: str = "", **headers: str) -> HTTPScope:
-    """Make the scope of a request; underscores in the names of headers stand for hyphens."""
+    """Build the scope of a request; underscores in the names of headers stand for hyphens."""
     listed = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
-    return {  # type: ignore[return-value]  # what a server leaves to Litestar is not here
+    return {  # type: ignore[return-value]  # the members that Litestar adds are missing
         "type": "http",
         "method": method,
         "path": path,
@@ -28,7 +33,7 @@ def build_scope(method: str = "POST", path: str = "/", query: str = "", **header
 
 @dataclass
 class Connection:
-    """The two callables of ASGI: chunks of a body are received, then the client stays until it leaves."""
+    """The two callables of ASGI: chunks of a body are received, then the client stays connected until it leaves."""
 
     chunks: list[bytes] = field(default_factory=lambda: [b""])
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -36,7 +41,7 @@ class Connection:
     received: int = 0
 
     async def receive(self) -> Any:  # noqa: ANN401 - ASGI messages of every kind
-        """Give the next chunk, or the end."""
+        """Return the next chunk, or the disconnect."""
         if self.received < len(self.chunks):
             self.received += 1
             return {"type": "http.request", "body": self.chunks[self.received - 1], "more_body": self.received < len(self.chunks)}
@@ -44,8 +49,12 @@ class Connection:
         return {"type": "http.disconnect"}
 
     async def send(self, message: Any) -> None:  # noqa: ANN401 - as above
-        """Take what the app sends."""
+        """Record a message of the app."""
         self.sent.append(message)
+
+    def request(self, receive: Receive | None = None, **headers: str) -> HttpRequest:
+        """Build a request of this connection."""
+        return HttpRequest(build_scope(**headers), receive or self.receive, self.send, ProtocolBinding.HTTP, SupportedDialects((V1_0.name,)))
 
     @property
     def status(self) -> int:
@@ -54,5 +63,5 @@ class Connection:
 
     @property
     def body(self) -> bytes:
-        """Everything that was sent after it."""
+        """The body that was sent."""
         return b"".join(message["body"] for message in self.sent[1:])

@@ -1,4 +1,4 @@
-"""A log to follow: as small as a log can be, and as unreliable as a test wants it."""
+"""An event log of one task in a list, which fails as often as a test needs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEY = "task"
 
 
 class FakeEventLog:
-    """Events of one task, readable by cursor; counts how often it was read, and can be away."""
+    """Events of one task, readable by cursor; counts the reads."""
 
     def __init__(self) -> None:
         self.events: list[LoggedEvent] = []
@@ -20,7 +20,7 @@ class FakeEventLog:
         self.failures_left = 0
 
     def append(self, count: int = 1, *, is_final: bool = False) -> Sequence[LoggedEvent]:
-        """Write some events, the last of which may end the task."""
+        """Append some events, the last of which may end the task."""
         first = len(self.events) + 1
         states = [State.WORKING] * (count - 1) + [State.COMPLETED if is_final else State.WORKING]
         new = [LoggedEvent(seq, b"event %d" % seq, state) for seq, state in enumerate(states, first)]
@@ -28,7 +28,7 @@ class FakeEventLog:
         return new
 
     async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
-        """Read on."""
+        """Read the events after a cursor."""
         assert key == KEY
         self.read_count += 1
         if self.failures_left:
@@ -38,5 +38,5 @@ class FakeEventLog:
 
 
 def sequence_numbers(events: Iterable[LoggedEvent]) -> list[int]:
-    """Show events as their numbers."""
+    """Return the numbers of events."""
     return [event.seq for event in events]
