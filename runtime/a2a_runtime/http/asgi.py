@@ -101,25 +101,6 @@ class HttpRequest:
     become exact as the request is parsed; until then they are the best guess for rendering an error.
     """
 
-    __slots__ = (
-        "binding",
-        "call_id",
-        "caller",
-        "dialect",
-        "extensions",
-        "extensions_header",
-        "has_slot",
-        "has_started_response",
-        "headers",
-        "idempotency_key",
-        "interrupt",
-        "last_event_id",
-        "receive",
-        "scope",
-        "send",
-        "version",
-    )
-
     def __init__(self, scope: HTTPScope, receive: Receive, send: Send, binding: ProtocolBinding, dialects: SupportedDialects) -> None:
         self.scope, self.receive, self.send, self.binding = scope, receive, send, binding
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
@@ -169,8 +150,8 @@ class HttpRequest:
         if self.binding is ProtocolBinding.JSONRPC:
             return JSON
         default, *others = DIALECTS[self.dialect].media_types
-        named = self.headers.get(_ACCEPT, b"") + b"," + self.headers.get(_CONTENT_TYPE, b"")
-        return next((each.encode() for each in others if each.encode() in named), default.encode())
+        accepted = self.headers.get(_ACCEPT, b"") + b"," + self.headers.get(_CONTENT_TYPE, b"")
+        return next((each.encode() for each in others if each.encode() in accepted), default.encode())
 
     def _read_parameters(self) -> None:
         query: dict[str, list[str]] = {}

@@ -30,7 +30,7 @@ class SurfaceEndpoints:
 
     def __init__(self, surface: Surface, public_urls: PublicUrls | None = None) -> None:
         self.dispatcher = Dispatcher(surface)
-        self.jsonrpc: ASGIApp = JsonRpcEndpoint(self.dispatcher)
+        self.jsonrpc = JsonRpcEndpoint(self.dispatcher)
         self._public_urls, self._card_cache = public_urls or PublicUrls(), CardCache(surface)
         self._rest_endpoints: dict[str, RestEndpoint] = {}
 
