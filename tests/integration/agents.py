@@ -1,11 +1,11 @@
-"""Agents to mount: services with an answer to everything, behind a small exchange."""
+"""Agents to mount: services with a result for every operation, behind minimal endpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from integration.small_exchange import MinimalEndpoints
+from integration.minimal_endpoints import MinimalEndpoints
 from litestar import Litestar
 
 from a2a_contract import v1_0
@@ -37,6 +37,6 @@ EVENTS = (canonical("StreamResponse", "artifact-update"), canonical("StreamRespo
 
 
 def app_of(service: object, *dialects: str, path: str = "/") -> Litestar:
-    """Mount an agent that speaks some dialects."""
-    exchange = MinimalEndpoints(service, *dialects)
-    return Litestar([controller.at(path, exchange) for controller in CONTROLLERS])
+    """Build an app of an agent with some dialects."""
+    endpoints = MinimalEndpoints(service, *dialects)
+    return Litestar([controller.at(path, endpoints) for controller in CONTROLLERS])

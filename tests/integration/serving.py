@@ -1,4 +1,4 @@
-"""An agent that does everything over HTTP, in process or on a real socket."""
+"""An agent with a skill for every outcome, in process or on a real socket."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ ALL_CAPABILITIES = Capabilities(streaming=True, push_notifications=True, extende
 
 
 class BlockingHandler:
-    """A handler that goes on until it is canceled, and remembers whose task that was."""
+    """A handler that blocks until it is canceled, and records the text of its task."""
 
     def __init__(self) -> None:
         self.canceled_texts: list[str] = []
 
     async def __call__(self, ctx: TaskContext) -> None:
-        """Wait for ever."""
+        """Block for ever."""
         await ctx.status("at it")
         try:
             await asyncio.Event().wait()
@@ -45,50 +45,50 @@ class BlockingHandler:
 
 
 async def echo(ctx: TaskContext) -> str:
-    """Say the same."""
+    """Return the input."""
     return ctx.text
 
 
 async def count(ctx: TaskContext) -> AsyncGenerator[str, None]:
-    """Count as far as one says."""
+    """Yield the numbers below the input."""
     for number in range(int(ctx.text)):
         yield str(number)
 
 
 async def ask(ctx: TaskContext) -> str:
-    """Ask once, and say what was said."""
+    """Ask a question and return the answer."""
     return f"You said {(await ctx.ask('What?')).text}"
 
 
 async def tick(ctx: TaskContext) -> AsyncGenerator[str, None]:
-    """Say something now and then."""
+    """Yield the numbers below the input, with pauses."""
     for number in range(int(ctx.text)):
         yield str(number)
         await asyncio.sleep(0.05)
 
 
 async def greet(ctx: Context) -> str:
-    """Greet without a task."""
+    """Reply with a message, without a task."""
     return f"Hello, {ctx.text}!"
 
 
 async def broken(_ctx: TaskContext) -> None:
-    """Break."""
+    """Fail."""
     raise RuntimeError("password=hunter2")
 
 
 async def lines(_ctx: TaskContext) -> AsyncGenerator[str, None]:
-    """Say what readers take for ends of lines."""
+    """Yield a text with everything that readers take for a line end."""
     yield LINE_ENDS
 
 
 async def picture(_ctx: TaskContext) -> bytes:
-    """Paint."""
+    """Return a picture."""
     return b"png"
 
 
 def build_test_agent(blocking_handler: BlockingHandler | None = None, capabilities: Capabilities = ALL_CAPABILITIES) -> Agent:
-    """Make an agent with a skill for every way in which a task can go."""
+    """Build an agent with a skill for every outcome of a task."""
     agent = Agent("busy", description="Does all there is.", capabilities=capabilities)
     for handler in (echo, count, ask, tick, lines):
         agent.add(handler.__name__, handler)
@@ -100,13 +100,13 @@ def build_test_agent(blocking_handler: BlockingHandler | None = None, capabiliti
 
 
 def build_test_app(*surfaces: Surface, store: Store | str | None = None) -> Litestar:
-    """Make an app of surfaces, or of one at the root."""
+    """Build an app of surfaces, by default of one at the root."""
     return create_app(*(surfaces or (Surface(build_test_agent()),)), store=store, settings=FAST_SETTINGS)
 
 
 @contextmanager
 def serve_on_socket(app: object, grace_seconds: float | None = None, listening_socket: socket.socket | None = None) -> Iterator[httpx.Client]:
-    """Serve an app with uvicorn, perhaps on a socket that is there already, and give a client of it."""
+    """Serve an app with uvicorn, by default on a new socket, and yield a client of it."""
     config = uvicorn.Config(app, port=0, log_level="critical", lifespan="on", timeout_graceful_shutdown=grace_seconds)  # type: ignore[arg-type]
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening_socket] if listening_socket else None})

@@ -1,4 +1,4 @@
-"""Talking to an agent over HTTP, in every dialect over every binding, in the words of the contract."""
+"""HTTP clients for tests: every dialect and binding, with the models of the contract."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from a2a_runtime.testing.agent import build_user_message
 
 
 class CallError(Exception):
-    """The agent has answered with an error."""
+    """The response is an error."""
 
     def __init__(self, status: int, code: object, body: Mapping[str, Any]) -> None:
         super().__init__(f"{status} {code} {body}")
@@ -49,7 +49,7 @@ class CallError(Exception):
 
 @dataclass(frozen=True)
 class DialectBinding:
-    """A dialect over a binding."""
+    """A dialect over a protocol binding."""
 
     dialect: str
     is_jsonrpc: bool
@@ -58,7 +58,7 @@ class DialectBinding:
         return f"{self.dialect}-{'jsonrpc' if self.is_jsonrpc else 'http'}"
 
     def binding(self, operation: Operation) -> AnyBinding:
-        """Find how the voice asks for an operation."""
+        """Find the binding of an operation."""
         if not self.is_jsonrpc:
             binding = self.path_builder.find_binding(operation)
             assert binding is not None, f"{self} has no {operation.name}"
@@ -67,11 +67,11 @@ class DialectBinding:
 
     @property
     def path_builder(self) -> PathBuilder:
-        """The paths of the dialect."""
+        """Builder of the paths of the dialect."""
         return PathBuilder(self.dialect, PATHS[DIALECTS[self.dialect].form_of or self.dialect])
 
     def has(self, operation: Operation) -> bool:
-        """Say whether the dialect has an operation over the binding."""
+        """Return whether the dialect has an operation over the binding."""
         if self.is_jsonrpc:
             return any(each.operation is operation for each in METHODS[self.dialect].values())
         return self.path_builder.find_binding(operation) is not None
@@ -88,14 +88,14 @@ DIALECT_BINDINGS = (
 
 @dataclass(frozen=True)
 class DialectClient:
-    """Somebody who talks to the agent at a path."""
+    """A client of the agent at a path, in one dialect and binding."""
 
     client: httpx.Client
     dialect_binding: DialectBinding
     path: str = ""
 
     def send(self, *values: object, **more: object) -> Task | Message:
-        """Send a message, and get what comes of it."""
+        """Send a message and return its task or message."""
         answer = self.call(SEND_MESSAGE, build_send_request(*values, **more))
         assert isinstance(answer, SendMessageResponse)
         result = answer.task or answer.message
@@ -103,7 +103,7 @@ class DialectClient:
         return result
 
     def task(self, *values: object, **more: object) -> Task:
-        """Send a message, and get its task."""
+        """Send a message and return its task."""
         task = self.send(*values, **more)
         assert isinstance(task, Task)
         return task
@@ -121,24 +121,24 @@ class DialectClient:
         return self.call(LIST_TASKS, ListTasksRequest.model_validate(more))  # type: ignore[return-value]  # as above
 
     def stream(self, *values: object, **more: object) -> list[StreamResponse]:
-        """Send a message, and collect everything that comes of it."""
+        """Send a message and return all events of its stream."""
         return [event for _, event in self.events(SEND_STREAMING_MESSAGE, build_send_request(*values, **more))]
 
     def subscribe(self, task_id: str, **headers: str) -> Iterator[tuple[str | None, StreamResponse]]:
-        """Follow a task."""
+        """Subscribe to a task."""
         return self.events(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=task_id), **headers)
 
     def call(self, operation: Operation, request: WireModel) -> WireModel | None:
-        """Ask for an operation, and read the answer, or raise ``RefusedError``."""
+        """Call an operation and parse its result; raise ``CallError`` for an error."""
         return self._parse_response(operation, self.call_raw(operation, request))
 
     def call_raw(self, operation: Operation, request: WireModel, **headers: str) -> httpx.Response:
-        """Ask for an operation, and get what came back."""
+        """Call an operation and return the HTTP response."""
         method, url, options = self.build_request(operation, request, **headers)
         return self.client.request(method, url, **options)
 
     def build_request(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
-        """Say how an operation is asked for."""
+        """Build the method, URL and options of a request."""
         said = self.dialect_binding.binding(operation).encode_request(request)
         sent = {"content-type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
         if self.dialect_binding.is_jsonrpc:
@@ -148,7 +148,7 @@ class DialectClient:
         return address.method, self.path + address.path, {"params": list(address.query), "content": address.body, "headers": sent}
 
     def events(self, operation: Operation, request: WireModel, **headers: str) -> Iterator[tuple[str | None, StreamResponse]]:
-        """Ask for a stream, and read its events as they come, with their ids."""
+        """Call a streaming operation and yield its events with their ids."""
         method, url, options = self.build_request(operation, request, **headers)
         hearing = self.dialect_binding.binding(operation).response
         assert hearing is not None
@@ -178,7 +178,7 @@ class DialectClient:
 def build_send_request(
     *values: object, skill: str | None = None, configuration: object = None, tenant: str | None = None, **more: object
 ) -> SendMessageRequest:
-    """Make a request that says something to a skill."""
+    """Build a request that sends a message to a skill."""
     metadata = {"skillId": skill} if skill else None
     return SendMessageRequest.model_validate(
         {"message": build_user_message(*values, **more), "metadata": metadata, "configuration": configuration, "tenant": tenant}
@@ -186,7 +186,7 @@ def build_send_request(
 
 
 def parse_sse(lines: Iterator[str]) -> Iterator[tuple[str | None, str, str]]:
-    """Read events: id, kind and data."""
+    """Parse server-sent events into id, kind and data."""
     event: dict[str, str] = {}
     for line in lines:
         if line.startswith(":"):

@@ -13,7 +13,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 from integration.agents import ANSWERS, EVENTS, EXAMPLES, app_of
-from integration.small_exchange import RecordingService
+from integration.minimal_endpoints import RecordingService
 from litestar import Litestar
 from litestar.testing import TestClient
 

@@ -1,10 +1,10 @@
-"""The generated controllers on Litestar: which paths there are, what may stand in them, and what is refused."""
+"""The generated controllers in a Litestar app: their paths, path parameters and refusals."""
 
 from __future__ import annotations
 
 import pytest
 from integration.agents import ANSWERS, CONTROLLERS, app_of
-from integration.small_exchange import MinimalEndpoints, RecordingService
+from integration.minimal_endpoints import MinimalEndpoints, RecordingService
 from litestar.exceptions import WebSocketDisconnect
 from litestar.testing import TestClient
 
@@ -12,7 +12,7 @@ EVERY_DIALECT = ("v1_0", "v0_3", "mesh")
 
 
 def recorded_request(recorder: RecordingService) -> object:
-    """Give the id in the one request that a service got."""
+    """Return the id in the only request of a service."""
     ((_, request),) = recorder.calls
     return request.to_dict()["id"]
 
@@ -33,8 +33,8 @@ IDS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("path", "task"), IDS.values(), ids=IDS.keys())
-def test_an_id_may_hold_anything_but_a_slash(path: str, task: str) -> None:
-    """What stands in the path is the id of the task."""
+def test_an_id_may_have_any_character_but_a_slash(path: str, task: str) -> None:
+    """The path segment is the task id."""
     service = RecordingService(ANSWERS)
     with TestClient(app_of(service, *EVERY_DIALECT)) as client:
         assert client.get(path).status_code == 200
@@ -55,7 +55,7 @@ VERBS: dict[str, tuple[str, str, str, str]] = {
 
 @pytest.mark.parametrize(("method", "path", "operation", "task"), VERBS.values(), ids=VERBS.keys())
 def test_a_verb_follows_the_last_colon(method: str, path: str, operation: str, task: str) -> None:
-    """A verb is split off, with or without a body."""
+    """With or without a body."""
     service = RecordingService(ANSWERS)
     with TestClient(app_of(service, *EVERY_DIALECT)) as client:
         assert client.request(method, path).status_code == 200
@@ -80,23 +80,23 @@ REFUSED: dict[str, tuple[str, str, int]] = {
 
 
 @pytest.mark.parametrize(("method", "path", "status"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_is_not_there_is_refused(method: str, path: str, status: int) -> None:
-    """A wrong HTTP method reaches the exchange, which knows the right ones; an unknown path is the application's."""
+def test_unknown_paths_and_methods_are_refused(method: str, path: str, status: int) -> None:
+    """A wrong HTTP method reaches the endpoint; an unknown path is answered by the app."""
     service = RecordingService(ANSWERS)
     with TestClient(app_of(service, *EVERY_DIALECT)) as client:
         assert client.request(method, path).status_code == status
     assert service.calls == []
 
 
-def test_a_wrong_method_learns_the_right_ones() -> None:
-    """The exchange can say which methods the path takes."""
+def test_the_allowed_methods_are_listed() -> None:
+    """The endpoint knows the methods of its path."""
     with TestClient(app_of(RecordingService(ANSWERS), *EVERY_DIALECT)) as client:
         assert client.put("/tasks/t-1:subscribe").headers["allow"] == "GET, POST"
 
 
 @pytest.mark.parametrize("path", ["/agents/echo", "/agents/echo/"])
-def test_an_endpoint_answers_with_and_without_a_slash(path: str) -> None:
-    """Nobody is sent elsewhere."""
+def test_a_trailing_slash_is_optional(path: str) -> None:
+    """There is no redirect."""
     with TestClient(app_of(RecordingService(ANSWERS), "mesh", path="/agents/echo"), raise_server_exceptions=True) as client:
         answer = client.post(path, json={"id": {"any": "thing"}, "method": "tasks/get", "params": {"id": "t-1"}}, follow_redirects=False)
     assert (answer.status_code, answer.json()["id"]) == (200, {"any": "thing"})
@@ -107,16 +107,16 @@ CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 
 @pytest.mark.parametrize("path", [*CARDS, *(f"{path}/" for path in CARDS)])
 @pytest.mark.parametrize("prefix", ["", "/agents/echo"], ids=["root", "agent"])
-def test_a_card_is_where_clients_look(path: str, prefix: str) -> None:
-    """Both paths of cards answer, with and without a slash, and say whose clients look there."""
+def test_a_card_has_every_path_that_clients_read(path: str, prefix: str) -> None:
+    """Both paths, with and without a trailing slash, know the dialects of their clients."""
     with TestClient(app_of(RecordingService(ANSWERS), *EVERY_DIALECT, path=prefix or "/")) as client:
         answer = client.get(f"{prefix}{path}", follow_redirects=False)
     assert answer.status_code == 200
     assert answer.json() == {"path": path.rstrip("/"), "dialects": ["v1_0", "v0_3"] if "card" in path else ["v0_3", "mesh"]}
 
 
-def test_each_mount_has_its_own_exchange() -> None:
-    """The same controllers can be mounted twice, for two agents, beside routes of the host."""
+def test_each_mount_has_its_own_endpoints() -> None:
+    """The same controllers can be mounted for two agents."""
     first, second = RecordingService(ANSWERS), RecordingService(ANSWERS)
     app = app_of(first, *EVERY_DIALECT)
     for controller in CONTROLLERS:
@@ -127,8 +127,8 @@ def test_each_mount_has_its_own_exchange() -> None:
     assert (recorded_request(first), recorded_request(second)) == ("one", "two")
 
 
-def test_a_shared_method_is_read_as_the_first_dialect_means_it() -> None:
-    """Where two dialects have a method, both readings are there, and each alone works."""
+def test_a_shared_method_is_parsed_by_the_first_dialect() -> None:
+    """Each of the dialects can also be the only one."""
     for dialects in (("v0_3", "mesh"), ("mesh", "v0_3"), ("mesh",), ("v0_3",)):
         service = RecordingService(ANSWERS)
         with TestClient(app_of(service, *dialects)) as client:
@@ -149,8 +149,8 @@ METHODS_BY_SURFACE = {
 
 
 @pytest.mark.parametrize(("dialects", "known"), METHODS_BY_SURFACE.values(), ids=METHODS_BY_SURFACE.keys())
-def test_a_surface_speaks_its_dialects_only(dialects: tuple[str, ...], known: set[str]) -> None:
-    """The methods of dialects that a surface has not are not found."""
+def test_methods_of_other_dialects_are_not_found(dialects: tuple[str, ...], known: set[str]) -> None:
+    """A surface has the methods of its dialects only."""
     found = set()
     with TestClient(app_of(RecordingService(ANSWERS), *dialects)) as client:
         for method in ("GetTask", "tasks/get", "tasks/send", "nothing"):
@@ -160,17 +160,17 @@ def test_a_surface_speaks_its_dialects_only(dialects: tuple[str, ...], known: se
     assert found == known
 
 
-def test_nobody_gets_past_the_exchange_with_a_websocket() -> None:
-    """Litestar hands WebSockets to the endpoint too; they are the exchange's to refuse."""
+def test_websockets_reach_the_endpoint() -> None:
+    """Litestar passes them on, and the endpoint rejects them."""
     with TestClient(app_of(RecordingService(ANSWERS), "v1_0")) as client, pytest.raises(WebSocketDisconnect), client.websocket_connect("/"):
         pass
 
 
-def test_a_demand_is_made_over_every_binding() -> None:
-    """What the model forgives, a request must have; each place is named as the dialect names it."""
+def test_requirements_are_checked_in_every_binding() -> None:
+    """A request needs more than its model does; each field path is that of the dialect."""
     empty = {"message": {"messageId": "", "role": "ROLE_USER", "parts": []}}
     with TestClient(app_of(RecordingService(ANSWERS), "v1_0")) as client:
         error = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": empty}).json()["error"]
         fields = client.post("/message:send", json=empty).json()["fields"]
-    assert [place for place, _ in fields] == [place for place, _ in error["data"]] == ["message.messageId", "message.parts"]
+    assert [path for path, _ in fields] == [path for path, _ in error["data"]] == ["message.messageId", "message.parts"]
     assert error["code"] == -32602

@@ -1,4 +1,4 @@
-"""Every path of a surface under every HTTP method, on a real socket: all that is announced is taken, and every refusal is the protocol's."""
+"""Every path of a surface with every HTTP method, on a real socket."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 
 
 class RawResponse(NamedTuple):
-    """What came back."""
+    """A response as it was received."""
 
     status: int
     headers: Mapping[str, str]
@@ -30,12 +30,12 @@ SendRequest = Callable[[str, str], RawResponse]
 
 
 @pytest.fixture(scope="module")
-def ask() -> Iterator[SendRequest]:
-    """Somebody who asks for a path as it is written: an agent at the root, another one below /agents/b, and nothing of ours below /host."""
+def send_request() -> Iterator[SendRequest]:
+    """A function that requests a path as it is written, from an agent at the root and another one below /agents/b."""
     with serve_on_socket(build_test_app(Surface(build_test_agent()), Surface(build_test_agent(), "/agents/b"))) as client:
         port = client.base_url.port
 
-        def asked(method: str, path: str) -> RawResponse:
+        def send(method: str, path: str) -> RawResponse:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
             try:
                 connection.request(method, path)
@@ -44,24 +44,24 @@ def ask() -> Iterator[SendRequest]:
             finally:
                 connection.close()
 
-        yield asked
+        yield send
 
 
 ALL_PATHS = sorted({re.sub(r"\{[^}]*\}", "x", route.path) for routes in PATHS.values() for route in routes} | {"/", *CARDS})
 
 
 @pytest.mark.parametrize("path", ALL_PATHS)
-def test_a_path_takes_what_it_announces_and_nothing_else(ask: SendRequest, path: str) -> None:
-    """OPTIONS tells the methods; each of them is more than refused, and every other one is refused with the same list."""
-    options = ask("OPTIONS", path)
+def test_options_lists_the_allowed_methods(send_request: SendRequest, path: str) -> None:
+    """Every listed method is allowed, and every other one is refused with the same list."""
+    options = send_request("OPTIONS", path)
     assert (options.status, options.body) == (204, b"")
     allowed = options.headers["allow"].split(", ")
     for method in METHODS:
-        answer = ask(method, path)
+        response = send_request(method, path)
         if method in allowed:
-            assert answer.status not in {405, 500, 501}, method
+            assert response.status not in {405, 500, 501}, method
         else:
-            assert (answer.status, answer.headers["allow"].split(", ")) == (405, allowed), method
+            assert (response.status, response.headers["allow"].split(", ")) == (405, allowed), method
 
 
 UNUSUAL_PATHS: dict[str, tuple[str, int]] = {
@@ -84,12 +84,12 @@ UNUSUAL_PATHS: dict[str, tuple[str, int]] = {
 
 
 @pytest.mark.parametrize(("path", "status"), UNUSUAL_PATHS.values(), ids=UNUSUAL_PATHS.keys())
-def test_an_odd_path_is_answered_in_the_shape_of_the_protocol(ask: SendRequest, path: str, status: int) -> None:
-    """Whatever a path looks like, it is a task that is not there or cannot be, or nothing; never a page of the framework, and never a redirect."""
-    got = ask("GET", path)
+def test_an_unusual_path_gets_a_protocol_response(send_request: SendRequest, path: str, status: int) -> None:
+    """An unknown task, an invalid one or no route: never a page of the framework, and never a redirect."""
+    got = send_request("GET", path)
     assert (got.status, got.headers["content-type"]) == (status, "application/json")
     if status != 200:
         assert json.loads(got.body)["error"]["code"] == status
-    head = ask("HEAD", path)
+    head = send_request("HEAD", path)
     assert (head.status, head.body) == (status, b"")
     assert head.headers["content-length"] == got.headers["content-length"]

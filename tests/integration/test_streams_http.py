@@ -1,4 +1,4 @@
-"""Streams over a real socket: events as they come, clients that leave, errors within, and what readers make of frames."""
+"""Streams over a real socket: timing, disconnects, errors and line ends."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Limits, Surface
 
 SEND_BLOCKING_TASK = {"skillId": "wait"}
-V0_3_JSONRPC, V1_0_JSONRPC = DialectBinding(V0_3.name, is_jsonrpc=True), DialectBinding(V1_0.name, is_jsonrpc=False)
+V0_3_JSONRPC, V1_0_HTTP = DialectBinding(V0_3.name, is_jsonrpc=True), DialectBinding(V1_0.name, is_jsonrpc=False)
 
 
 @pytest.fixture(scope="module")
-def waiting() -> BlockingHandler:
-    """The handler that waits for ever."""
+def blocking_handler() -> BlockingHandler:
+    """The handler that blocks for ever."""
     return BlockingHandler()
 
 
 @pytest.fixture(scope="module")
-def app(waiting: BlockingHandler) -> Litestar:
-    """An agent that keeps silent streams open with a comment every so often, and one that stops what nobody waits for."""
-    agent = build_test_agent(waiting)
+def app(blocking_handler: BlockingHandler) -> Litestar:
+    """Surfaces with a short keep-alive interval, one of which cancels on disconnect."""
+    agent = build_test_agent(blocking_handler)
     brief = Limits(keep_alive_interval=0.2)
     return build_test_app(
         Surface(agent, limits=brief),
@@ -52,34 +52,34 @@ def client(app: Litestar) -> Iterator[httpx.Client]:
 
 @pytest.fixture(params=DIALECT_BINDINGS, ids=str)
 def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClient:
-    """Somebody who talks in one dialect over one binding."""
-    voice: DialectBinding = request.param
-    return DialectClient(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    """A client for one dialect and binding."""
+    binding: DialectBinding = request.param
+    return DialectClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 5) -> bool:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)
     return condition()
 
 
-def test_events_come_when_they_happen(talker: DialectClient) -> None:
-    """They are not kept back until the stream is over."""
+def test_events_are_sent_when_they_happen(talker: DialectClient) -> None:
+    """They are not buffered until the end of the stream."""
     moments = [time.monotonic() for _ in talker.events(SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick"))]
     assert moments[-1] - moments[0] >= 0.15
 
 
-def test_many_streams_of_one_task_bring_the_same(client: httpx.Client) -> None:
-    """Each in order, and one that is closed disturbs no other."""
-    talker = DialectClient(client, V1_0_JSONRPC)
+def test_all_streams_of_a_task_have_the_same_events(client: httpx.Client) -> None:
+    """In order; a closed stream does not affect the others."""
+    talker = DialectClient(client, V1_0_HTTP)
     task = talker.task("10", skill="tick", configuration={"return_immediately": True})
-    heard: list[list[str]] = [[] for _ in range(4)]
+    received: list[list[str]] = [[] for _ in range(4)]
 
     def listen(number: int) -> None:
         for event_id, _ in talker.subscribe(task.id):
-            heard[number].append(str(event_id))
+            received[number].append(str(event_id))
             if number == 0:
                 return
 
@@ -88,14 +88,14 @@ def test_many_streams_of_one_task_bring_the_same(client: httpx.Client) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(heard[0]) == 1
-    last = [events[-3:] for events in heard[1:]]
+    assert len(received[0]) == 1
+    last = [events[-3:] for events in received[1:]]
     assert last[0] == last[1] == last[2]
 
 
-def test_a_silent_stream_is_kept_open(client: httpx.Client) -> None:
-    """Comments come while nothing happens, and they are no events."""
-    talker = DialectClient(client, V1_0_JSONRPC)
+def test_a_silent_stream_has_keep_alive_comments(client: httpx.Client) -> None:
+    """They come at every interval."""
+    talker = DialectClient(client, V1_0_HTTP)
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
     with client.stream("POST", f"/tasks/{task.id}:subscribe") as response:
         lines = response.iter_lines()
@@ -107,9 +107,9 @@ def test_a_silent_stream_is_kept_open(client: httpx.Client) -> None:
     talker.cancel(task.id)
 
 
-def test_a_stream_without_a_first_event_begins_all_the_same(client: httpx.Client) -> None:
-    """Who goes on after the newest event is told at once that the stream is open."""
-    talker = DialectClient(client, V1_0_JSONRPC)
+def test_a_response_starts_without_a_first_event(client: httpx.Client) -> None:
+    """A client that resumes after the newest event gets the status soon."""
+    talker = DialectClient(client, V1_0_HTTP)
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
     assert wait_until(lambda: talker.get(task.id).status.state == TaskState.WORKING)
     with client.stream("POST", f"/tasks/{task.id}:subscribe", headers={"Last-Event-ID": "2"}, timeout=2) as response:
@@ -117,28 +117,30 @@ def test_a_stream_without_a_first_event_begins_all_the_same(client: httpx.Client
     talker.cancel(task.id)
 
 
-@pytest.mark.parametrize("path", ["", "/gone"], ids=["the task goes on", "the task is stopped"])
+@pytest.mark.parametrize("path", ["", "/gone"], ids=["continue", "cancel"])
 @pytest.mark.parametrize("operation", [SEND_MESSAGE, SEND_STREAMING_MESSAGE], ids=["send", "stream"])
-def test_a_client_that_leaves(client: httpx.Client, waiting: BlockingHandler, path: str, operation: object) -> None:
-    """A task goes on without whoever waits for it, unless the surface says otherwise."""
-    method, url, options = DialectClient(client, V1_0_JSONRPC, path).build_request(operation, build_send_request(f"{path}-{operation}", skill="wait"))  # type: ignore[arg-type]
+def test_a_disconnect_cancels_the_task_if_the_surface_says_so(
+    client: httpx.Client, blocking_handler: BlockingHandler, path: str, operation: object
+) -> None:
+    """By default the task goes on."""
+    method, url, options = DialectClient(client, V1_0_HTTP, path).build_request(operation, build_send_request(f"{path}-{operation}", skill="wait"))  # type: ignore[arg-type]
     with suppress(httpx.ReadTimeout), client.stream(method, url, **options, timeout=0.3):
         time.sleep(0.3)  # a stream has begun; a send has not been answered by then
     if path:
-        assert wait_until(lambda: f"{path}-{operation}" in waiting.canceled_texts)
+        assert wait_until(lambda: f"{path}-{operation}" in blocking_handler.canceled_texts)
     else:
         time.sleep(0.3)
-        assert f"{path}-{operation}" not in waiting.canceled_texts
+        assert f"{path}-{operation}" not in blocking_handler.canceled_texts
 
 
-def test_a_reader_that_leaves_is_forgotten_at_once() -> None:
-    """Nothing is followed for a client that has gone, before anything more happens to the task."""
+def test_a_disconnect_releases_the_event_buffer() -> None:
+    """Before the next event of the task."""
     app = build_test_app()
     with serve_on_socket(app) as client:
         assembly = app.plugins.get(A2APlugin).runtime
         assert assembly is not None
         hub = assembly.engine.hub
-        task = DialectClient(client, V1_0_JSONRPC).task("x", skill="wait", configuration={"return_immediately": True})
+        task = DialectClient(client, V1_0_HTTP).task("x", skill="wait", configuration={"return_immediately": True})
         with client.stream("GET", f"/tasks/{task.id}:subscribe"):
             assert wait_until(lambda: hub.count_followed_tasks() == 1)
         assert wait_until(lambda: hub.count_followed_tasks() == 0, 1)
@@ -151,14 +153,14 @@ def test_a_reader_that_leaves_is_forgotten_at_once() -> None:
         assert wait_until(lambda: hub.count_followed_tasks() == 0, 4)
 
 
-def test_ends_of_lines_survive_readers_that_cut_there(talker: DialectClient) -> None:
-    """What Python takes for ends of lines arrives whole through a reader that cuts at them."""
+def test_line_ends_in_texts_are_escaped(talker: DialectClient) -> None:
+    """A reader that splits lines as Python does gets the whole text."""
     texts = [event.artifact_update.artifact.parts[0].text for event in talker.stream("x", skill="lines") if event.artifact_update]
     assert texts == [LINE_ENDS]
 
 
-def test_a_stream_is_refused_like_everything_else(talker: DialectClient) -> None:
-    """What is wrong before the first event is a plain answer."""
+def test_an_error_before_the_first_event_is_a_plain_response(talker: DialectClient) -> None:
+    """An unknown task or an invalid cursor."""
     refused = talker.call_raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="nobody"))
     assert refused.headers["content-type"] == "application/json"
     for last_event_id in ("three", "1000"):
@@ -166,8 +168,8 @@ def test_a_stream_is_refused_like_everything_else(talker: DialectClient) -> None
         assert '"field":"Last-Event-ID"' in wrong.text
 
 
-def test_0_3_streams_end_when_the_task_waits_for_the_caller(client: httpx.Client) -> None:
-    """The last event says so; in 1.0 the stream stays open."""
+def test_streams_of_0_3_end_when_the_task_needs_input(client: httpx.Client) -> None:
+    """The last event has ``final``; in 1.0 the stream stays open."""
     events = DialectClient(client, V0_3_JSONRPC).stream("hi", skill="ask")
     assert events[-1].status_update is not None
     assert events[-1].status_update.status.state == TaskState.INPUT_REQUIRED
@@ -178,20 +180,20 @@ def test_0_3_streams_end_when_the_task_waits_for_the_caller(client: httpx.Client
     assert {frame["id"] for frame in frames} == {"r-1"}
 
 
-def test_a_server_that_stops_cuts_nothing_off() -> None:
-    """Whoever still listens, or waits, when the server has waited long enough is told that it stops."""
-    heard: list[str] = []
+def test_open_requests_get_an_error_when_the_server_stops() -> None:
+    """Streams and sends that outlast the grace period are answered as unavailable."""
+    received: list[str] = []
     threads = []
     with serve_on_socket(build_test_app(), grace_seconds=0.1) as client:
-        talker = DialectClient(client, V1_0_JSONRPC)
+        talker = DialectClient(client, V1_0_HTTP)
         task = talker.task("x", skill="wait", configuration={"return_immediately": True})
 
         def listen() -> None:
             with client.stream("POST", f"/tasks/{task.id}:subscribe") as response:
-                heard.extend(data for _, _, data in parse_sse(response.iter_lines()))
+                received.extend(data for _, _, data in parse_sse(response.iter_lines()))
 
         def wait() -> None:
-            heard.append(talker.call_raw(SEND_MESSAGE, build_send_request("x", skill="wait")).text)
+            received.append(talker.call_raw(SEND_MESSAGE, build_send_request("x", skill="wait")).text)
 
         threads = [threading.Thread(target=listen), threading.Thread(target=wait)]
         for thread in threads:
@@ -200,14 +202,14 @@ def test_a_server_that_stops_cuts_nothing_off() -> None:
         time.sleep(0.3)
     for thread in threads:
         thread.join(5)
-    assert sum("UNAVAILABLE" in each for each in heard) == 2
+    assert sum("UNAVAILABLE" in each for each in received) == 2
 
 
-def test_a_request_that_is_cut_off_is_nobody_s_error(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
-    """A client that leaves in the middle of its body leaves nothing behind, not even a line in the log."""
+def test_a_disconnect_within_a_body_is_not_logged(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+    """Other requests are served."""
     host, port = client.base_url.host, client.base_url.port
     with socket.create_connection((host, port or 80)) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{")
     time.sleep(0.1)
     assert caplog.text == ""
-    assert DialectClient(client, V1_0_JSONRPC).task("still here").status.state == TaskState.COMPLETED
+    assert DialectClient(client, V1_0_HTTP).task("still here").status.state == TaskState.COMPLETED

@@ -1,4 +1,4 @@
-"""Asynchronous tests run on asyncio."""
+"""Fixtures of the HTTP tests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which dialect answers: the whole table."""
+"""Negotiation of the dialect: every cell of the table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_FOUND, UNSUPPORTED = MethodNotFoundError, VersionNotSupportedError
 
 
 def find_bindings(method: str, supported: SupportedDialects) -> tuple[AnyBinding, ...]:
-    """Find the bindings of a method as a reader of calls gives them."""
+    """Find the bindings of a method in the order of the parser."""
     return tuple(METHODS[each.name][method] for each in supported.dialects if method in METHODS.get(each.name, {}))
 
 
@@ -29,8 +29,8 @@ def find_bindings(method: str, supported: SupportedDialects) -> tuple[AnyBinding
     ],
     ids=["no version", "1.0", "0.3", "another"],
 )
-def test_the_method_and_the_version_choose(version: str | None, canonical: object, of_0_3: object, of_mesh: object, shared: object) -> None:
-    """Every cell of the table: the dialect that answers, or how the call is refused."""
+def test_method_and_version_select_the_dialect(version: str | None, canonical: object, of_0_3: object, of_mesh: object, shared: object) -> None:
+    """Every cell: the dialect that responds, or the error."""
     methods = {"SendMessage": canonical, "message/send": of_0_3, "tasks/send": of_mesh, "tasks/get": shared}
     for method, expected in methods.items():
         bindings = find_bindings(method, ALL)
@@ -56,8 +56,8 @@ def test_the_method_and_the_version_choose(version: str | None, canonical: objec
         ("9.9", "v1_0", False),
     ],
 )
-def test_the_path_and_the_version_agree_or_not(version: str | None, dialect: str, is_answered: bool) -> None:  # noqa: FBT001 - a column of the table
-    """A path belongs to a dialect, which answers under the versions of its column of the table."""
+def test_path_and_version_must_match(version: str | None, dialect: str, is_answered: bool) -> None:  # noqa: FBT001 - a column of the table
+    """A path belongs to a dialect, which responds to the versions in its column."""
     if is_answered:
         ALL.check_version(version, dialect)
     else:
@@ -65,35 +65,35 @@ def test_the_path_and_the_version_agree_or_not(version: str | None, dialect: str
             ALL.check_version(version, dialect)
 
 
-def test_a_mesh_task_method_without_0_3_is_meant_for_mesh() -> None:
-    """Where 0.3 is not spoken, the methods that both have are mesh's."""
-    spoken = SupportedDialects((V1_0.name, MESH.name))
-    bindings = find_bindings("tasks/get", spoken)
-    assert bindings[spoken.select_bindings(None, bindings)[0]].dialect == MESH.name
+def test_a_shared_method_without_0_3_belongs_to_mesh() -> None:
+    """On a surface without 0.3, the methods of both dialects are those of mesh."""
+    supported = SupportedDialects((V1_0.name, MESH.name))
+    bindings = find_bindings("tasks/get", supported)
+    assert bindings[supported.select_bindings(None, bindings)[0]].dialect == MESH.name
 
 
-def test_a_version_that_is_not_spoken_is_refused_with_the_list() -> None:
-    """A surface of 0.3 alone speaks no 1.0, and says what it speaks."""
+def test_an_unsupported_version_is_refused_with_the_list() -> None:
+    """A surface with 0.3 alone does not support 1.0."""
     with pytest.raises(VersionNotSupportedError) as refused:
         SupportedDialects((V0_3.name,)).for_version("1.0")
     assert refused.value.details == {"supported_versions": "0.3"}
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"), [("1.0", "1.0"), ("1.0.3", "1.0"), (" 0.3 ", "0.3"), ("0.3.0", "0.3"), ("", None), (None, None), ("1", "1"), ("  ", None)]
+    ("text", "version"), [("1.0", "1.0"), ("1.0.3", "1.0"), (" 0.3 ", "0.3"), ("0.3.0", "0.3"), ("", None), (None, None), ("1", "1"), ("  ", None)]
 )
-def test_patches_of_a_version_do_not_matter(said: str | None, meant: str | None) -> None:
-    """Major and minor are what a version is, and nothing is what an empty one is."""
-    assert normalize_version(said) == meant
+def test_versions_are_normalized(text: str | None, version: str | None) -> None:
+    """Only major and minor count, and an empty version is none."""
+    assert normalize_version(text) == version
 
 
-def test_a_dialect_brings_its_forms() -> None:
-    """Who speaks 0.3 speaks both of its forms."""
+def test_a_dialect_includes_its_forms() -> None:
+    """A surface with 0.3 supports both of its forms."""
     assert [each.name for each in SupportedDialects((V0_3.name,)).dialects] == [V0_3.name, V0_3_PROTO.name]
 
 
 @pytest.mark.parametrize(
-    ("dialects", "version", "readers", "chosen"),
+    ("dialects", "version", "readers", "expected"),
     [
         (("v1_0", "v0_3"), None, ("v1_0", "v0_3"), None),
         (("v1_0", "v0_3"), "1.0", ("v1_0", "v0_3"), "v1_0"),
@@ -104,6 +104,6 @@ def test_a_dialect_brings_its_forms() -> None:
     ],
     ids=["shared path", "1.0 named", "0.3 named", "old path", "old path of mesh", "old path of 1.0 alone"],
 )
-def test_the_path_and_the_version_choose_a_card(dialects: tuple[str, ...], version: str | None, readers: tuple[str, ...], chosen: str | None) -> None:
-    """A version names its own card; a path without one is read by clients of several dialects, or of one."""
-    assert SupportedDialects(dialects).card_dialect(version, readers) == chosen
+def test_path_and_version_select_a_card(dialects: tuple[str, ...], version: str | None, readers: tuple[str, ...], expected: str | None) -> None:
+    """A version has its own card; without one the card depends on the dialects whose clients read the path."""
+    assert SupportedDialects(dialects).card_dialect(version, readers) == expected

@@ -1,4 +1,4 @@
-"""Requests that do not arrive: what they cost, and for how long."""
+"""Requests whose body does not arrive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG_BODY_TIMEOUT = Limits(body_seconds=None)
 
 @contextmanager
 def serve(limits: Limits, rates: RateLimiter | None = None) -> Iterator[httpx.Client]:
-    """Serve an agent with some limits."""
+    """Serve an agent with limits."""
     with serve_on_socket(
         create_app(Surface(guarded_agent(), limits=limits, rate_limiter=rates), store="memory", settings=FAST_SETTINGS), grace_seconds=0.1
     ) as client:
@@ -39,11 +39,11 @@ def send_half_request(client: httpx.Client, path: str) -> socket.socket:
 
 
 def read_response(connection: socket.socket) -> tuple[bytes, bytes]:
-    """Read an answer: its head, and its body."""
-    said = b""
-    while b"\r\n\r\n" not in said:
-        said += connection.recv(65536)
-    head, _, body = said.partition(b"\r\n\r\n")
+    """Read the head and the body of a response."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += connection.recv(65536)
+    head, _, body = received.partition(b"\r\n\r\n")
     length = next(int(line.partition(b":")[2]) for line in head.lower().splitlines() if line.startswith(b"content-length"))
     while len(body) < length:
         body += connection.recv(65536)
@@ -51,13 +51,13 @@ def read_response(connection: socket.socket) -> tuple[bytes, bytes]:
 
 
 def read_status(connection: socket.socket) -> int:
-    """Read what an answer says first."""
+    """Read the status of a response."""
     return int(read_response(connection)[0].split()[1])
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_request_that_does_not_arrive_is_given_up(path: str) -> None:
-    """In words of the dialect, and with the connection; those that arrive are answered as ever."""
+def test_a_body_that_does_not_arrive_is_refused(path: str) -> None:
+    """In the format of the dialect, and the connection is closed; other requests are served."""
     with serve(Limits(body_seconds=0.1)) as client:
         with closing(send_half_request(client, path)) as connection:
             head, body = read_response(connection)
@@ -70,19 +70,19 @@ def test_a_request_that_does_not_arrive_is_given_up(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_what_has_not_arrived_takes_up_room(path: str) -> None:
-    """So that a few connections cannot have more read than an agent has room for; who goes away leaves it."""
+def test_an_incomplete_request_counts_for_the_concurrency_limit(path: str) -> None:
+    """A disconnect releases its slot."""
     with serve(Limits(body_seconds=None, concurrency=2)) as client:
         with closing(send_half_request(client, path)), closing(send_half_request(client, path)):
             with closing(send_half_request(client, path)) as third:
                 assert read_status(third) == ERRORS[UnavailableError].http
             assert client.get("/.well-known/agent-card.json").status_code == 200
-        while client.post("/skills/shout", json="x").status_code != 200:  # the server hears a little later that they are gone
+        while client.post("/skills/shout", json="x").status_code != 200:  # the server notices the disconnects a little later
             pass
 
 
-def test_who_asks_too_often_is_not_read_any_more() -> None:
-    """Beyond what all rates allow together, nobody waits for what a caller sends."""
+def test_a_body_is_not_read_over_the_rate_limit() -> None:
+    """A caller over the combined rate limit is refused before its body is read."""
     with serve(LONG_BODY_TIMEOUT, RateLimiter({ANY_OPERATION: RateLimit(2, 3600)})) as client:
         statuses = [client.post("/skills/shout", json="x").status_code for _ in range(4)]
         assert statuses == [200, 200, 429, 429]

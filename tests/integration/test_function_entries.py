@@ -1,4 +1,4 @@
-"""What a send costs on any machine: how many functions it enters."""
+"""Cost of a send on any machine: its number of function entries."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MAX_ENTRIES = 510
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="function entries are counted on CPython 3.11")]
 
 
-def test_a_send_enters_no_more_functions_than_it_may() -> None:
-    """A blocking send through the whole server, on the memory store, stays below the gate in both versions of the protocol."""
+def test_function_entries_of_a_send_are_limited() -> None:
+    """A blocking send through the whole server, with the memory store, in both versions of the protocol."""
     counted = subprocess.run([sys.executable, str(BENCH)], capture_output=True, text=True, check=True, timeout=120).stdout
     entries = {title: int(number) for title, number in re.findall(r"^(A2A \S+): (\d+) function entries per send$", counted, re.MULTILINE)}
     assert entries.keys() == {"A2A 1.0", "A2A 0.3"}

@@ -1,4 +1,4 @@
-"""Whatever comes in: never a 500, never a traceback, never a path of ours in an answer, and always an answer of the right shape."""
+"""Fuzzed requests: never a 500, a traceback or a file path, and always a response in the right format."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ HEADERS = st.dictionaries(
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
-    """A client of an agent that speaks everything."""
+    """A client of an agent with all dialects."""
     with TestClient(
         build_test_app(Surface(build_test_agent(), dialects=SUPPORTED, limits=Limits(body_bytes=LIMIT), only=frozenset(("echo",))))
     ) as client:
@@ -66,28 +66,28 @@ def client() -> Iterator[httpx.Client]:
 
 
 def send_request(client: httpx.Client, method: str, path: str, body: bytes | None, headers: Mapping[str, str], query: str = "") -> httpx.Response:
-    """Send something, and check what holds for every answer."""
+    """Send a request, and check the invariants of every response."""
     sent = {name: value.encode("latin-1") for name, value in {"content-type": "application/json", **headers}.items()}
     response = client.request(method, httpx.URL(f"http://testserver.local{path}" + (f"?{query}" if query else "")), content=body, headers=sent)
     assert response.status_code != 500, response.text
     assert response.status_code < 502
-    shown = response.text
-    assert not any(secret in shown for secret in SECRETS), shown
+    text = response.text
+    assert not any(secret in text for secret in SECRETS), text
     if method != "HEAD" and response.headers.get("content-type", "").endswith("json"):
-        json.loads(shown)
+        json.loads(text)
     return response
 
 
 @given(body=RAW, headers=HEADERS)
 def test_any_bytes_at_the_endpoint(client: httpx.Client, body: bytes, headers: dict[str, str]) -> None:
-    """Are answered with one of the codes of JSON-RPC."""
+    """The response has one of the JSON-RPC error codes."""
     answer = send_request(client, "POST", "/", body, headers).json()
     assert answer["error"]["code"] in {-32700, -32600, -32601, -32602, -32009}
 
 
 @given(method=st.sampled_from(CALLS) | st.text(max_size=8), params=VALUES, call_id=VALUES, headers=HEADERS)
 def test_any_params_of_any_method(client: httpx.Client, method: str, params: object, call_id: object, headers: dict[str, str]) -> None:
-    """Are answered, with a result or an error."""
+    """The response has either a result or an error."""
     response = send_request(client, "POST", "/", dumps({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}), headers)
     if response.headers["content-type"] == "application/json":
         assert ("result" in response.json()) is not ("error" in response.json())
@@ -95,7 +95,7 @@ def test_any_params_of_any_method(client: httpx.Client, method: str, params: obj
 
 @given(template=st.sampled_from(TEMPLATES), method=st.sampled_from(["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS"]), data=st.data())
 def test_anything_at_any_path(client: httpx.Client, template: str, method: str, data: st.DataObject) -> None:
-    """Is answered, whatever stands in the path, the query, the headers and the body."""
+    """Any path, query, headers and body get a response."""
     path = "".join(quote(data.draw(IDS), safe="") if piece.endswith(":str") else piece for piece in template.replace("{", "}").split("}"))
     verb = data.draw(st.sampled_from(["", "", ":cancel", ":subscribe", ":nothing"])) if template.endswith("}") else ""
     body = data.draw(RAW | VALUES.map(dumps)) if method in {"POST", "PUT"} else None
@@ -105,7 +105,7 @@ def test_anything_at_any_path(client: httpx.Client, template: str, method: str, 
 
 @given(headers=HEADERS, host=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20))
 def test_anything_about_a_card(client: httpx.Client, headers: dict[str, str], host: str) -> None:
-    """Is answered with the card, with nothing new, or with an error."""
+    """The response is the card, 304 or an error."""
     assert send_request(client, "GET", "/.well-known/agent-card.json", None, {**headers, "Host": host}).status_code in {200, 304, 400}
 
 
@@ -124,13 +124,13 @@ def test_anything_about_a_card(client: httpx.Client, headers: dict[str, str], ho
     ],
     ids=["numbers", "objects", "lists", "nested", "digits", "bytes"],
 )
-def test_what_is_huge_is_refused_in_no_time(client: httpx.Client, path: str, body: bytes) -> None:
-    """A refusal is small, however much is wrong."""
+def test_a_huge_body_is_refused_quickly(client: httpx.Client, path: str, body: bytes) -> None:
+    """The response stays small, however many errors there are."""
     response = send_request(client, "POST", path, body, {})
     assert len(response.content) < 50_000
     assert response.elapsed.total_seconds() < 3
 
 
 def dumps(value: object) -> bytes:
-    """Write JSON as clients do."""
+    """Serialize JSON as clients do."""
     return json.dumps(value).encode()

@@ -1,4 +1,4 @@
-"""Every operation, in every dialect over every binding, from the bytes of a request to the bytes of an answer."""
+"""Every operation, in every dialect and binding, from the bytes of a request to the bytes of a response."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HOOK = "https://hooks.example.org/a2a"
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
-    """A client of an agent with everything; below /kind, requests without a body mean the documented form of 0.3."""
+    """A client of an agent with all capabilities; below /kind, requests without a body have the documented form of 0.3."""
     agent = build_test_agent()
     with TestClient(build_test_app(Surface(agent), Surface(agent, "/kind", default_v0_3_form=V0_3.name))) as client:
         yield client
@@ -44,27 +44,27 @@ def client() -> Iterator[httpx.Client]:
 
 @pytest.fixture(params=DIALECT_BINDINGS, ids=str)
 def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClient:
-    """Somebody who talks in one dialect over one binding."""
-    voice: DialectBinding = request.param
-    return DialectClient(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    """A client for one dialect and binding."""
+    binding: DialectBinding = request.param
+    return DialectClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
-def test_a_message_is_answered_with_its_task(talker: DialectClient) -> None:
-    """A send waits for the end of the task and brings its result."""
+def test_a_send_returns_the_finished_task(talker: DialectClient) -> None:
+    """The response waits for the end of the task and has its result."""
     task = talker.task("hello")
     assert task.status.state == TaskState.COMPLETED
     assert [part.text for artifact in task.artifacts or [] for part in artifact.parts] == ["hello"]
 
 
-def test_a_message_may_be_answered_with_a_message(talker: DialectClient) -> None:
-    """A skill that answers with a message makes no task."""
+def test_a_send_may_return_a_message(talker: DialectClient) -> None:
+    """A skill that replies with a message creates no task."""
     answer = talker.send("Ada", skill="greet")
     assert isinstance(answer, Message)
     assert [part.text for part in answer.parts] == ["Hello, Ada!"]
 
 
 def test_a_task_is_read_and_listed(talker: DialectClient) -> None:
-    """What was sent can be read again, by itself and among others."""
+    """A task can be read by its id and in a list."""
     task = talker.task("hello", context_id=f"c-{talker.dialect_binding}")
     assert talker.get(task.id).artifacts == task.artifacts
     if talker.dialect_binding.has(LIST_TASKS):
@@ -72,7 +72,7 @@ def test_a_task_is_read_and_listed(talker: DialectClient) -> None:
 
 
 def test_a_running_task_is_canceled(talker: DialectClient) -> None:
-    """A task that was not waited for can be stopped, once."""
+    """A running task can be canceled once."""
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
     assert task.status.state in {TaskState.SUBMITTED, TaskState.WORKING}
     assert talker.cancel(task.id).status.state == TaskState.CANCELED
@@ -81,8 +81,8 @@ def test_a_running_task_is_canceled(talker: DialectClient) -> None:
     assert refused.value.body["error" if talker.dialect_binding.is_jsonrpc or talker.dialect_binding.dialect == "v1_0" else "code"]
 
 
-def test_a_stream_brings_everything_in_order(talker: DialectClient) -> None:
-    """First the task, then each chunk, at last the end of the task."""
+def test_a_stream_has_all_events_in_order(talker: DialectClient) -> None:
+    """First the task, then each chunk, then the end of the task."""
     first, *middle, last = talker.stream("3", skill="count")
     assert first.task is not None
     chunks = [event.artifact_update.artifact.parts[0].text for event in middle if event.artifact_update]
@@ -91,8 +91,8 @@ def test_a_stream_brings_everything_in_order(talker: DialectClient) -> None:
     assert last.status_update.status.state == TaskState.COMPLETED
 
 
-def test_a_stream_is_gone_on_with(talker: DialectClient) -> None:
-    """With the number of the last event a client gets the rest, also of a task that has ended; without one, a task that has ended has no stream."""
+def test_a_stream_is_resumed_after_a_cursor(talker: DialectClient) -> None:
+    """With the number of its last event a client gets the rest, also of a terminal task; without a cursor a terminal task has no stream."""
     task_id = (talker.stream("3", skill="count")[0].task or pytest.fail("no task")).id
     events = list(talker.subscribe(task_id, last_event_id="3"))
     assert [event_id for event_id, _ in events] == [str(number) for number in range(4, 4 + len(events))]
@@ -101,16 +101,16 @@ def test_a_stream_is_gone_on_with(talker: DialectClient) -> None:
         list(talker.subscribe(task_id))
 
 
-def test_a_conversation_goes_on(talker: DialectClient) -> None:
-    """A task that asks something is answered with a message to it."""
+def test_a_question_is_answered(talker: DialectClient) -> None:
+    """A message to a task that needs input resumes it."""
     asking = talker.task("hi", skill="ask")
     assert asking.status.state == TaskState.INPUT_REQUIRED
     done = talker.task("yes", task_id=asking.id, message_id="m-2")
     assert done.status.state == TaskState.COMPLETED
 
 
-def test_webhooks_are_kept(talker: DialectClient) -> None:
-    """A push configuration is made, read, listed and deleted, and deleted again."""
+def test_push_configs_are_stored(talker: DialectClient) -> None:
+    """A push config is created, read, listed and deleted; deleting it again succeeds."""
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
     config = TaskPushNotificationConfig(task_id=task.id, id="p-1", url=HOOK)
     assert talker.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config)
@@ -126,29 +126,29 @@ def test_webhooks_are_kept(talker: DialectClient) -> None:
 
 
 def test_an_unknown_task_is_not_found(talker: DialectClient) -> None:
-    """Whatever is asked about it."""
-    for ask in (talker.get, talker.cancel, lambda task_id: list(talker.subscribe(task_id))):
+    """Every operation on it fails."""
+    for operation in (talker.get, talker.cancel, lambda task_id: list(talker.subscribe(task_id))):
         with pytest.raises(CallError) as refused:
-            ask("nobody")
+            operation("unknown")
         assert refused.value.status == (200 if talker.dialect_binding.is_jsonrpc else 404)
 
 
-def test_what_a_handler_says_when_it_breaks_stays_inside(talker: DialectClient) -> None:
-    """The task has failed; why is in the log, and in no answer."""
+def test_the_error_of_a_handler_is_not_exposed(talker: DialectClient) -> None:
+    """The task fails; the error is in the log only."""
     task = talker.task("x", skill="break")
     assert task.status.state == TaskState.FAILED
     assert "hunter2" not in talker.call_raw(SEND_MESSAGE, build_send_request("x", skill="break")).text
 
 
 @pytest.mark.parametrize("path", ["/tasks/{id}", "/v1/tasks/{id}"])
-def test_both_dialects_see_one_task(client: httpx.Client, path: str) -> None:
-    """What was made in one dialect can be read in every other."""
-    for voice in DIALECT_BINDINGS:
-        task = DialectClient(client, voice).task("hello")
+def test_all_dialects_share_tasks(client: httpx.Client, path: str) -> None:
+    """A task of one dialect can be read in every other dialect."""
+    for binding in DIALECT_BINDINGS:
+        task = DialectClient(client, binding).task("hello")
         assert client.get(path.format(id=task.id)).json()["id"] == task.id
 
 
-def test_a_tenant_in_the_path_is_a_room_of_its_own(client: httpx.Client) -> None:
+def test_a_tenant_in_the_path_has_its_own_tasks(client: httpx.Client) -> None:
     """A task of a tenant does not exist for others, nor without a tenant."""
     body = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
     task = client.post("/acme/message:send", json=body).json()["task"]
@@ -158,7 +158,7 @@ def test_a_tenant_in_the_path_is_a_room_of_its_own(client: httpx.Client) -> None
 
 
 def test_a_form_of_0_3_is_answered_in_that_form(client: httpx.Client) -> None:
-    """A body shows its form; a request without one is answered as the official SDK reads it."""
+    """A body shows its form; a request without a body gets the form that the official SDK reads."""
     kind = DialectClient(client, DialectBinding(V0_3.name, is_jsonrpc=False)).call_raw(SEND_MESSAGE, build_send_request("hi")).json()
     proto = DialectClient(client, DialectBinding(V0_3_PROTO.name, is_jsonrpc=False)).call_raw(SEND_MESSAGE, build_send_request("hi")).json()
     assert kind["task"]["status"]["state"] == "completed"
@@ -171,10 +171,10 @@ CALL_IDS = ('"a"', '"\\u00e4 \\""', "7", "-7", "0", str(10**40), "1.5", "1.50", 
 
 @pytest.mark.parametrize("call_id", CALL_IDS)
 @pytest.mark.parametrize("method", ["GetTask", "tasks/get", "Nothing"])
-def test_ids_of_calls_come_back_as_they_were(client: httpx.Client, call_id: str, method: str) -> None:
-    """Text, numbers of any size, with the digits that they had, and null are echoed with answers and errors alike."""
+def test_call_ids_are_echoed(client: httpx.Client, call_id: str, method: str) -> None:
+    """Results and errors echo strings, null, and numbers of any size with all of their digits."""
     task = DialectClient(client, DIALECT_BINDINGS[0]).task("hello")
-    for task_id in (task.id, "nobody", ""):
+    for task_id in (task.id, "unknown", ""):
         body = f'{{"jsonrpc":"2.0","id":{call_id},"method":"{method}","params":{{"id":"{task_id}"}}}}'
         answer = client.post("/", content=body, headers={"content-type": "application/json"}).text
         echoed = json.loads(answer, parse_float=str, parse_int=str)["id"]
@@ -182,5 +182,5 @@ def test_ids_of_calls_come_back_as_they_were(client: httpx.Client, call_id: str,
 
 
 def test_a_call_without_an_id_is_answered_with_null(client: httpx.Client) -> None:
-    """Nobody who asks by HTTP is left without an answer."""
+    """Over HTTP every request has a response."""
     assert client.post("/", json={"jsonrpc": "2.0", "method": "GetTask", "params": {"id": "x"}}).json()["id"] is None

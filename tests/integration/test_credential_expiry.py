@@ -1,4 +1,4 @@
-"""Streams of readers whose tokens run out."""
+"""Streams whose credentials expire."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
 
 def token() -> str:
-    """Make a token for two to three seconds: long enough for the first event on a slow machine."""
+    """Create a token for two to three seconds: long enough for the first event on a slow machine."""
     return ISSUER.issue_token("ada", exp=int(time.time()) + 3)
 
 
@@ -34,11 +34,11 @@ def client() -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
-def test_a_stream_ends_with_the_token_of_its_reader(client: httpx.Client, voice: DialectBinding) -> None:
-    """It says so, and goes on from its last event for whoever comes with a new one."""
+@pytest.mark.parametrize("binding", DIALECT_BINDINGS, ids=str)
+def test_a_stream_ends_when_its_token_expires(client: httpx.Client, binding: DialectBinding) -> None:
+    """The last event is an error; a new token resumes the stream after its last event."""
     seen: list[tuple[str | None, str]] = []
-    events = AuthenticatedTalker(client, voice, token=token()).events(SEND_STREAMING_MESSAGE, build_send_request("x", skill="wait"))
+    events = AuthenticatedTalker(client, binding, token=token()).events(SEND_STREAMING_MESSAGE, build_send_request("x", skill="wait"))
     with pytest.raises(CallError, match="expired"):
         seen.extend((cursor, str(event.task and event.task.id)) for cursor, event in events)
     (_, task_id), (cursor, _) = seen[0], seen[-1]
@@ -49,17 +49,17 @@ def test_a_stream_ends_with_the_token_of_its_reader(client: httpx.Client, voice:
 
 
 class RenewingAuth(httpx.Auth):
-    """Shows a new token with every request."""
+    """Sends a new token with every request."""
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Make a token."""
+        """Add a token."""
         request.headers["authorization"] = f"Bearer {token()}"
         yield request
 
 
 @pytest.mark.anyio
-async def test_a_client_whose_proof_is_renewed_loses_nothing(client: httpx.Client) -> None:
-    """It follows a task for longer than any of its tokens lasts."""
+async def test_a_client_with_renewed_tokens_misses_no_event(client: httpx.Client) -> None:
+    """It follows a task for longer than any of its tokens is valid."""
     async with A2AClient(str(client.base_url), auth=RenewingAuth()) as other:
         message = build_user_message("80", metadata={"skillId": "tick"})
         events = [event async for event in other.stream(message)]

@@ -27,21 +27,21 @@ LIMIT = 2000
 
 
 class TokenGate:
-    """Knows one token, after a while."""
+    """Accepts one token, asynchronously."""
 
     def admit(self, credentials: Credentials) -> Awaitable[Caller]:
-        """Look the token up."""
-        return self._look_up(credentials.get_header("authorization"))
+        """Check the token."""
+        return self._check(credentials.get_header("authorization"))
 
-    async def _look_up(self, proof: str | None) -> Caller:
-        if proof != "Bearer ada":
+    async def _check(self, authorization: str | None) -> Caller:
+        if authorization != "Bearer ada":
             raise PermissionDeniedError("scope tasks:write is missing")
         return Caller("ada")
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
-    """A client of an open agent, one that wants a token, one that knows its callers, and agents of one dialect each."""
+    """A client of an open agent, of two with a gate, and of agents with one dialect each."""
     agent = build_test_agent()
     surfaces = (
         Surface(agent, limits=Limits(body_bytes=LIMIT)),
@@ -55,7 +55,7 @@ def client() -> Iterator[httpx.Client]:
 
 
 def extract_error(response: httpx.Response) -> Mapping[str, Any]:
-    """Read the error of a JSON-RPC answer."""
+    """Return the error of a JSON-RPC response."""
     body = response.json()
     assert body["jsonrpc"] == "2.0"
     assert set(body) == {"jsonrpc", "id", "error"}
@@ -86,19 +86,19 @@ def extract_error(response: httpx.Response) -> Mapping[str, Any]:
         (b'{"jsonrpc":"2.0","id":1,"method":"GetTask"}', -32602, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":[]}', -32602, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":7}}', -32602, 1),
-        (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"nobody"}}', -32001, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"unknown"}}', -32001, 1),
     ],
     ids=lambda value: value.decode("latin-1")[:60] if isinstance(value, bytes) else None,
 )
-def test_a_wrong_call_has_the_code_that_json_rpc_gives_it(client: httpx.Client, body: bytes, code: int, call_id: object) -> None:
-    """A refusal is an answer with status 200 whose id is that of the call, as far as it could be read."""
+def test_an_invalid_call_has_the_json_rpc_error_code(client: httpx.Client, body: bytes, code: int, call_id: object) -> None:
+    """The status is 200, and the id is that of the call if it could be parsed."""
     response = client.post("/", content=body, headers=JSON)
     assert response.status_code == 200
     assert (extract_error(response)["code"], response.json()["id"]) == (code, call_id)
 
 
-def test_every_wrong_place_is_named(client: httpx.Client) -> None:
-    """In both dialects, over both bindings."""
+def test_every_field_error_is_reported(client: httpx.Client) -> None:
+    """In both dialects and bindings."""
     wrong = {"message": {"role": "ROLE_USER", "parts": [{"text": "a", "url": "b"}, {"text": 7}]}}
     violations = extract_error(client.post("/", json={**CALL, "params": wrong}))["data"][0]["fieldViolations"]
     assert [each["field"] for each in violations] == ["message.parts[0]", "message.parts[1].text"]
@@ -114,7 +114,7 @@ POSTS = pytest.mark.parametrize("path", ["", "/message:send", "/message:stream",
 
 @POSTS
 def test_a_body_over_the_limit_is_refused(client: httpx.Client, path: str) -> None:
-    """With 413, in the shape of the path, declared or not."""
+    """With 413, in the format of the path, with or without a declared length."""
     huge = json.dumps({**CALL, "params": {"message": {**MESSAGE, "parts": [{"text": "x" * LIMIT}]}}}).encode()
     for content in (huge, iter([huge])):
         response = client.post(path or "/", content=content, headers=JSON)
@@ -125,14 +125,14 @@ def test_a_body_over_the_limit_is_refused(client: httpx.Client, path: str) -> No
 
 @POSTS
 def test_a_body_of_another_media_type_is_refused(client: httpx.Client, path: str) -> None:
-    """JSON in all its spellings is taken, nothing else is."""
+    """Every spelling of the JSON media types is accepted."""
     response = client.post(path or "/", content=b"<a/>", headers={"content-type": "text/xml"})
     error = response.json()["error"] if path != "/v1/message:send" else response.json()
     assert response.status_code == (415 if path else 200)
     assert error["code"] in {-32005, 415}
-    taken = client.post(path or "/", content=b"{}", headers={"content-type": "Application/JSON; charset=utf-8"})
-    assert "Incompatible" not in taken.text
-    assert taken.status_code != 415
+    accepted = client.post(path or "/", content=b"{}", headers={"content-type": "Application/JSON; charset=utf-8"})
+    assert "Incompatible" not in accepted.text
+    assert accepted.status_code != 415
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_a_body_of_another_media_type_is_refused(client: httpx.Client, path: str
         ("PUT", "/v1/tasks/t-1/pushNotificationConfigs/p-1", {"GET", "HEAD", "DELETE", "OPTIONS"}),
     ],
 )
-def test_another_http_method_is_refused_with_those_that_are_taken(client: httpx.Client, method: str, path: str, allowed: set[str]) -> None:
-    """405 with an Allow header; OPTIONS gets the same header, and nothing to read."""
+def test_another_http_method_is_refused_with_the_allowed_ones(client: httpx.Client, method: str, path: str, allowed: set[str]) -> None:
+    """405 with an Allow header; OPTIONS has the same header and no body."""
     response = client.request(method, path)
     assert response.status_code == 405
     assert set(response.headers["allow"].split(", ")) == allowed
@@ -166,15 +166,15 @@ def test_another_http_method_is_refused_with_those_that_are_taken(client: httpx.
 @pytest.mark.parametrize(
     ("path", "dialect"), [("/nothing/at/all", "v1_0"), ("/old/v1/nothing", "v0_3"), ("/new/a/b/c/d/e", "v1_0"), ("/old/x", "v0_3")]
 )
-def test_what_is_not_there_is_not_there_in_the_dialect(client: httpx.Client, path: str, dialect: str) -> None:
-    """The router's own refusal has the shape of the surface below whose path it is."""
+def test_an_unknown_path_is_refused_in_the_dialect(client: httpx.Client, path: str, dialect: str) -> None:
+    """An error of the router has the format of the surface that owns the path."""
     response = client.get(path)
     assert response.status_code == 404
     assert (response.json()["error"]["code"] == 404) if dialect == "v1_0" else (response.json()["code"] == -32601)
 
 
-def test_a_method_that_http_does_not_know_is_refused_in_the_dialect(client: httpx.Client) -> None:
-    """Also where the router would do it."""
+def test_an_unknown_http_method_is_refused_in_the_dialect(client: httpx.Client) -> None:
+    """Although the router refuses it too."""
     assert client.request("BREW", "/tasks").json()["error"]["code"] == 405
     assert extract_error(client.request("BREW", "/"))["code"] == -32600
 
@@ -191,16 +191,16 @@ VERSIONED = [
 
 
 @pytest.mark.parametrize(("header", "version", "path", "status"), VERSIONED)
-def test_a_version_is_named_in_a_header_or_in_the_query(client: httpx.Client, header: str, version: str, path: str, status: int) -> None:
-    """A version that does not go with the path, or is not spoken, is refused with its own error."""
+def test_a_version_comes_in_a_header_or_in_the_query(client: httpx.Client, header: str, version: str, path: str, status: int) -> None:
+    """An unsupported version, or one that does not match the path, is refused with its own error."""
     for options in ({"headers": {header: version}}, {"params": {header: version}}):
         response = client.post(path, json={"message": MESSAGE}, **options)  # type: ignore[arg-type]  # one of the two
         assert response.status_code == status
         assert ("VERSION_NOT_SUPPORTED" in response.text) is (status == 400)
 
 
-def test_a_call_in_a_version_that_is_not_spoken_is_told_so_first(client: httpx.Client) -> None:
-    """Whatever else is wrong with the call, its id comes back with the versions that are spoken."""
+def test_an_unsupported_version_is_reported_first(client: httpx.Client) -> None:
+    """Before other errors of the call; the response has its id and the supported versions."""
     for params in ({"message": MESSAGE}, {}):
         response = client.post("/", json={**CALL, "params": params}, headers={"A2A-Version": "9.9"})
         assert response.json()["id"] == "r-1"
@@ -211,20 +211,20 @@ def test_a_call_in_a_version_that_is_not_spoken_is_told_so_first(client: httpx.C
 @pytest.mark.parametrize(
     ("path", "body"), [("/bearer", CALL), ("/bearer/message:send", {"message": MESSAGE}), ("/bearer/v1/message:send", {"message": MESSAGE})]
 )
-def test_who_brings_no_token_is_refused_before_the_body_is_read(client: httpx.Client, path: str, body: object) -> None:
-    """With 401 and a challenge, whatever the body is; with a token it is read."""
+def test_a_missing_token_is_refused_before_the_body_is_read(client: httpx.Client, path: str, body: object) -> None:
+    """With 401 and a challenge for any body; with a token the body is read."""
     for content in (json.dumps(body).encode(), b"{" * 3000):
         response = client.post(path, content=content, headers=JSON)
         assert response.status_code == 401
         assert response.headers["www-authenticate"] == "Bearer"
         assert response.json().get("id", "none") in {None, "none"}
-    let_in = client.post(path, json=body, headers={"Authorization": "Bearer anything"})
-    assert let_in.status_code in {200, 400}
+    admitted = client.post(path, json=body, headers={"Authorization": "Bearer anything"})
+    assert admitted.status_code in {200, 400}
     assert client.get("/bearer/.well-known/agent-card.json").status_code == 200
 
 
-def test_who_may_not_is_told_what_is_missing(client: httpx.Client) -> None:
-    """A gate that has to wait for its answer refuses with 403, and lets in as somebody."""
+def test_an_asynchronous_gate_refuses_and_admits(client: httpx.Client) -> None:
+    """Its error is the response; an admitted caller owns the task."""
     refused = client.post("/known", json=CALL)
     assert refused.status_code == 403
     assert extract_error(refused)["message"] == "scope tasks:write is missing"
@@ -243,8 +243,8 @@ def test_who_may_not_is_told_what_is_missing(client: httpx.Client) -> None:
         ({"accept": "text/html"}, "application/json"),
     ],
 )
-def test_an_answer_is_of_the_type_that_the_client_shows_to_know(client: httpx.Client, sent: dict[str, str], received: str) -> None:
-    """Plain JSON unless the request names the protocol's own media type; JSON-RPC is plain always."""
+def test_the_media_type_of_a_response_follows_the_request(client: httpx.Client, sent: dict[str, str], received: str) -> None:
+    """Plain JSON unless the request names the protocol's own media type; always plain over JSON-RPC."""
     headers = {**JSON, **sent}
     for body in ({"message": MESSAGE}, {}):
         assert client.post("/message:send", content=json.dumps(body), headers=headers).headers["content-type"] == received
@@ -253,10 +253,10 @@ def test_an_answer_is_of_the_type_that_the_client_shows_to_know(client: httpx.Cl
 
 
 @pytest.mark.parametrize("header", ["A2A-Extensions", "X-A2A-Extensions", "OPVS-Extensions", "X-OPVS-Extensions"])
-def test_extensions_that_are_in_effect_are_named(client: httpx.Client, header: str) -> None:
-    """In the header in which the client asked for them; those that the agent has not are left out."""
-    asked = {header: f"https://example.org/other, {EXTENSION}"}
-    for response in (client.post("/", json=CALL, headers=asked), client.post("/message:send", json={"message": MESSAGE}, headers=asked)):
+def test_active_extensions_are_listed(client: httpx.Client, header: str) -> None:
+    """In the header in which the client listed them, without those that the agent does not support."""
+    headers = {header: f"https://example.org/other, {EXTENSION}"}
+    for response in (client.post("/", json=CALL, headers=headers), client.post("/message:send", json={"message": MESSAGE}, headers=headers)):
         assert response.headers[header] == EXTENSION
     assert "a2a-extensions" not in client.post("/", json=CALL).headers
 
@@ -270,15 +270,15 @@ def test_a_head_request_gets_the_headers_of_a_get(client: httpx.Client) -> None:
         assert head.headers["content-length"] == get.headers["content-length"]
 
 
-def test_a_websocket_is_hung_up(client: TestClient[Any]) -> None:
-    """There is nothing to talk about on one."""
+def test_a_websocket_is_rejected(client: TestClient[Any]) -> None:
+    """At the endpoint and at the cards."""
     for path in ("/", "/.well-known/agent-card.json"):
         with pytest.raises(WebSocketDisconnect):
             client.websocket_connect(path).__enter__()
 
 
-def test_a_bug_of_ours_tells_nobody_anything(caplog: pytest.LogCaptureFixture) -> None:
-    """An error that nobody has thought of has a fixed text; what happened is in the log."""
+def test_an_unexpected_error_has_a_fixed_text(caplog: pytest.LogCaptureFixture) -> None:
+    """The details are in the log only."""
 
     class BrokenGate:
         def admit(self, _credentials: Credentials) -> Caller:
@@ -291,8 +291,8 @@ def test_a_bug_of_ours_tells_nobody_anything(caplog: pytest.LogCaptureFixture) -
     assert "/srv/secret/path.py" in caplog.text
 
 
-def test_mesh_alone_has_no_versions() -> None:
-    """A surface that speaks mesh only has no list to offer, and answers errors as mesh does."""
+def test_a_mesh_surface_has_no_versions() -> None:
+    """A surface with only the mesh dialect lists none, and renders errors in that dialect."""
     with TestClient(
         build_test_app(Surface(build_test_agent(), dialects=frozenset((MESH.name,)), shared_card=MESH.name, only=frozenset(("echo",))))
     ) as mesh:

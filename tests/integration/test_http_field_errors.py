@@ -1,4 +1,4 @@
-"""All that is wrong with a request is named in one answer, over both bindings and in both dialects."""
+"""Field errors: one response lists all of them, in both bindings and dialects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def client() -> Iterator[httpx.Client]:
 
 
 def extract_error(response: httpx.Response) -> Mapping[str, Any]:
-    """Read the error of a JSON-RPC answer."""
+    """Return the error of a JSON-RPC response."""
     return response.json()["error"]  # type: ignore[no-any-return]  # JSON
 
 
@@ -32,29 +32,29 @@ LISTS = [("ListTasks", "", "statusTimestampAfter"), ("tasks/list", "/v1", "lastU
 
 
 def find_wrong_list_fields(client: httpx.Client, method: str, prefix: str, params: Mapping[str, Any]) -> list[str]:
-    """Ask for a list over both bindings, and read which places both say are wrong."""
+    """List tasks over both bindings, and return the fields with errors, which must be the same."""
     called = extract_error(client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
     assert called["code"] == -32602
     got = client.get(f"{prefix}/tasks", params=params)
     assert got.status_code == 400
-    named = [called["data"]["fields"], got.json()["data"]["fields"]] if prefix else []
-    named = named or [called["data"][0]["fieldViolations"], got.json()["error"]["details"][0]["fieldViolations"]]
-    over_jsonrpc, over_http = ([each["field"] for each in places] for places in named)
+    errors = [called["data"]["fields"], got.json()["data"]["fields"]] if prefix else []
+    errors = errors or [called["data"][0]["fieldViolations"], got.json()["error"]["details"][0]["fieldViolations"]]
+    over_jsonrpc, over_http = ([each["field"] for each in fields] for fields in errors)
     assert over_jsonrpc == over_http
     return over_jsonrpc
 
 
 @pytest.mark.parametrize(("method", "prefix", "after"), LISTS, ids=["1.0", "0.3"])
-def test_all_that_is_wrong_with_a_list_is_named_at_once(client: httpx.Client, method: str, prefix: str, after: str) -> None:
-    """What is of a wrong type, what is out of range, a word that nobody knows, and a token that nobody has given out: in one answer."""
+def test_all_field_errors_of_a_list_are_reported_at_once(client: httpx.Client, method: str, prefix: str, after: str) -> None:
+    """A wrong type, a value out of range, an unknown state and an unknown token, in one response."""
     wrong = {"pageSize": "many", "historyLength": -1, "status": "RESTING", "pageToken": "??", after: "then", "includeArtifacts": "perhaps"}
     assert sorted(find_wrong_list_fields(client, method, prefix, wrong)) == sorted(wrong)
     assert find_wrong_list_fields(client, method, prefix, {"status": "RESTING", "page_token": "??"}) == ["status", "pageToken"]
 
 
 @pytest.mark.parametrize(("method", "prefix", "after"), LISTS, ids=["1.0", "0.3"])
-def test_a_token_of_another_list_is_named_beside_what_else_is_wrong(client: httpx.Client, method: str, prefix: str, after: str) -> None:
-    """Where the filters are known; where one of them is wrong, nobody can tell of which list the token is."""
+def test_a_token_of_another_list_is_reported_with_other_errors(client: httpx.Client, method: str, prefix: str, after: str) -> None:
+    """If the filters are valid; otherwise it is unknown to which list the token belongs."""
     for _ in range(2):
         client.post("/", json={**CALL, "params": {"message": {**MESSAGE, "contextId": "c-token"}}})
     token = client.get("/tasks", params={"contextId": "c-token", "pageSize": 1}).json()["nextPageToken"]
@@ -62,8 +62,8 @@ def test_a_token_of_another_list_is_named_beside_what_else_is_wrong(client: http
     assert find_wrong_list_fields(client, method, prefix, {after: "then", "contextId": "c-token", "pageToken": token}) == [after]
 
 
-def test_what_is_wrong_with_a_message_is_named_beside_what_its_webhook_lacks(client: httpx.Client) -> None:
-    """Members of a request are looked at one by one; what was left out for the next look is not called missing."""
+def test_field_errors_of_several_members_are_reported_together(client: httpx.Client) -> None:
+    """A member with an error is removed before the request is validated again, and not reported as missing."""
     wrong = {"message": {**MESSAGE, "role": "ROLE_ROBOT"}, "configuration": {"historyLength": -1}}
     for response in (client.post("/", json={**CALL, "params": wrong}), client.post("/message:send", json=wrong)):
         error = response.json()["error"]
@@ -84,14 +84,14 @@ INCOMPLETE_CALLS: dict[str, tuple[dict[str, object] | bytes, str, str]] = {
 
 
 @pytest.mark.parametrize(("body", "field", "text"), INCOMPLETE_CALLS.values(), ids=INCOMPLETE_CALLS.keys())
-def test_what_is_wrong_with_a_call_is_named(client: httpx.Client, body: dict[str, object] | bytes, field: str, text: str) -> None:
-    """The member of the envelope, and what it must be; where it is no JSON, or none that can be kept, the place in it."""
+def test_field_errors_of_the_envelope_are_reported(client: httpx.Client, body: dict[str, object] | bytes, field: str, text: str) -> None:
+    """Each error states the member and its requirement; invalid JSON states the position."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     found = extract_error(client.post("/", content=content, headers={**JSON, "A2A-Version": "1.0"}))["data"]
     assert [violation for each in found for violation in each["fieldViolations"]] == [{"field": field, "description": text}]
 
 
-def test_what_is_wrong_with_a_document_is_named(client: httpx.Client) -> None:
+def test_field_errors_of_a_document_are_reported(client: httpx.Client) -> None:
     """A body that is no JSON says where it ends to be some."""
     error = client.post("/message:send", content=b'{"a": nope}', headers=JSON).json()["error"]
     assert error["details"][0]["fieldViolations"] == [{"field": "", "description": "Invalid JSON: expected ident at line 1 column 8"}]

@@ -1,4 +1,4 @@
-"""The least that can stand around a generated controller: it reads, calls, writes and frames, and guards nothing."""
+"""Minimal endpoints behind the generated controllers: they parse, call, serialize and encode events, without any protection."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ERROR_BY_PROBLEM = {
 
 @dataclass
 class RecordingService:
-    """A service that does whatever it is asked and remembers what that was; an operation without an answer gives the events."""
+    """A service that records its calls; an operation without a result yields the events."""
 
     results: Mapping[str, Encoded[WireModel] | None]
     events: tuple[Encoded[WireModel], ...] = ()
@@ -63,14 +63,14 @@ class RecordingService:
 
 
 class MinimalEndpoints:
-    """An exchange for some dialects of one service; the first one that can read a request answers it."""
+    """Endpoints for some dialects of one service; the first dialect that can parse a request responds to it."""
 
     def __init__(self, service: object, *dialects: str) -> None:
         self.service, self.dialects = service, dialects
         self._parser = JsonRpcParser([METHODS[dialect] for dialect in dialects if dialect in METHODS] or METHODS.values())
 
     async def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a call."""
+        """Respond to a call."""
         if scope["type"] != ScopeType.HTTP:
             return await send({"type": "websocket.close", "code": 1000, "reason": None})
         if scope["method"] != "POST":
@@ -83,24 +83,24 @@ class MinimalEndpoints:
         return await self._handle_call(send, call)
 
     def http(self, route: Route) -> ASGIApp:
-        """Answer requests to a path."""
+        """Return the endpoint of a route."""
 
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async def respond(scope: Scope, receive: Receive, send: Send) -> None:
             assert scope["type"] == ScopeType.HTTP
             found = route.match(scope["method"], tuple(scope["path_params"].values()))
             if found is None:
                 return await _send(send, 405, b"", allow=", ".join(route.methods(tuple(scope["path_params"].values()))))
             return await self._handle_match(send, found, scope["query_string"], await _read_body(receive))
 
-        return answer
+        return respond
 
     def card(self, route: CardRoute) -> ASGIApp:
-        """Answer requests to the path of a card."""
+        """Return the endpoint of a card."""
 
-        async def answer(_scope: Scope, _receive: Receive, send: Send) -> None:
+        async def respond(_scope: Scope, _receive: Receive, send: Send) -> None:
             await _send(send, 200, to_json({"path": route.path, "dialects": route.dialects}))
 
-        return answer
+        return respond
 
     async def _handle_call(self, send: Send, call: ParsedCall) -> None:
         binding = call.bindings[0]
