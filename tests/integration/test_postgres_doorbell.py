@@ -171,7 +171,7 @@ async def app_engine(agent: Agent, store: Store | str) -> AsyncIterator[Engine]:
     async with app.lifespan():
         assembly = app.plugins.get(A2APlugin).runtime
         assert assembly is not None
-        assembly.engine.hub._poll_interval_seconds = 3600.0  # what a user cannot ask for
+        assembly.engine._hub._poll_interval_seconds = 3600.0  # what a user cannot ask for
         yield assembly.engine
 
 

@@ -139,7 +139,7 @@ def test_a_disconnect_releases_the_event_buffer() -> None:
     with serve_on_socket(app) as client:
         assembly = app.plugins.get(A2APlugin).runtime
         assert assembly is not None
-        hub = assembly.engine.hub
+        hub = assembly.engine._hub
         task = DialectClient(client, V1_0_HTTP).task("x", skill="wait", configuration={"return_immediately": True})
         with client.stream("GET", f"/tasks/{task.id}:subscribe"):
             assert wait_until(lambda: hub.count_followed_tasks() == 1)

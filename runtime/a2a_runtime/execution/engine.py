@@ -60,7 +60,7 @@ class TaskReader:
     """The reading side of the engine."""
 
     def __init__(self, store: Store, hub: EventHub) -> None:
-        self._store, self.hub = store, hub
+        self._store, self._hub = store, hub
 
     async def load(self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Read a task, or raise that there is none."""
@@ -77,28 +77,39 @@ class TaskReader:
         Without a cursor the first event is the task as it is; for a task that has ended that is refused (``TaskTerminalError``).
         """
         stored = await self.load(scope, wire_id, 0 if cursor is not None else None, include_artifacts=cursor is None)
-        if cursor is None and stored.state in TERMINAL:
-            raise TaskTerminalError(f"The task has ended ({stored.state.name})")
-        if cursor is not None and cursor > stored.last_seq:
+        if cursor is None:
+            if stored.state in TERMINAL:
+                raise TaskTerminalError(f"The task has ended ({stored.state.name})")
+            return self.follow_snapshot(stored, until)
+        if cursor > stored.last_seq:
             raise InvalidParamsError(fields=((CURSOR_HEADER, f"The task has {stored.last_seq} events; there is none after number {cursor}"),))
-        return self._follow(stored, cursor, until)
+        return self._follow_cursor(stored, cursor, until)
 
-    async def _follow(self, stored: StoredTask, cursor: int | None, until: frozenset[State]) -> AsyncGenerator[LoggedEvent, None]:
-        """Yield the events after a cursor; without a cursor, and where the log has lost them, yield the task as it is and what follows."""
-        if cursor is not None:
-            if cursor == stored.last_seq and stored.state in TERMINAL:
-                return
-            try:
-                async with aclosing(self.hub.follow(stored.key, cursor, until)) as events:
-                    async for event in events:
-                        yield event
-            except EventsGoneError:
-                stored = await self.load(stored.scope, stored.wire_id)
-            else:
-                return
+    async def follow_snapshot(self, stored: StoredTask, until: frozenset[State] = TERMINAL) -> AsyncGenerator[LoggedEvent, None]:
+        """Yield a task as it was read, and then what has happened since."""
         yield to_snapshot_event(stored)
         if stored.state not in until:
-            async with aclosing(self.hub.follow(stored.key, stored.last_seq, until)) as events:
+            async with aclosing(self.follow_after(stored.key, stored.last_seq, until)) as events:
+                async for event in events:
+                    yield event
+
+    async def follow_after(self, key: str, cursor: int, until: frozenset[State] = TERMINAL) -> AsyncGenerator[LoggedEvent, None]:
+        """Yield what happens to a task after an event."""
+        async with aclosing(self._hub.follow(key, cursor)) as events:
+            async for event in events:
+                yield event
+                if event.state in until:
+                    return
+
+    async def _follow_cursor(self, stored: StoredTask, cursor: int, until: frozenset[State]) -> AsyncGenerator[LoggedEvent, None]:
+        if cursor == stored.last_seq and stored.state in TERMINAL:
+            return
+        try:
+            async with aclosing(self.follow_after(stored.key, cursor, until)) as events:
+                async for event in events:
+                    yield event
+        except EventsGoneError:
+            async with aclosing(self.follow_snapshot(await self.load(stored.scope, stored.wire_id), until)) as events:
                 async for event in events:
                     yield event
 
@@ -197,7 +208,7 @@ class Engine(TaskReader):
 
         Await it at once: whether anything has happened since the cursor is looked up by the call itself.
         """
-        return self.hub.wait_for(key, cursor, until, is_current=self.runner.last_seq(key) == cursor)
+        return self._hub.wait_for(key, cursor, until, is_current=self.runner.last_seq(key) == cursor)
 
     async def wait_settled(self, accepted: AcceptedMessage, history_length: int | None = None) -> StoredTask:
         """Wait until the task of a message has ended, or asks for something, and read it, unless it comes with that event."""
@@ -256,11 +267,11 @@ class Engine(TaskReader):
     def on_notification(self, keys: Iterable[str]) -> None:
         """Hear that another process has news of tasks."""
         keys = frozenset(keys)
-        self.hub.on_notification(keys - self.runner.on_notification(keys))
+        self._hub.on_notification(keys - self.runner.on_notification(keys))
 
     def on_reconnect(self) -> None:
         """Hear that bells may have been lost."""
-        self.hub.on_reconnect()
+        self._hub.on_reconnect()
 
     async def _listen(self, notifier: Notifier) -> None:
         self.on_reconnect()  # what was rung before, nobody here has heard

@@ -188,7 +188,7 @@ async def _follow_with_retry(engine: Engine, stored: StoredTask) -> AsyncGenerat
     with suppress(EventsGoneError):
         while True:
             try:
-                async with aclosing(engine.hub.follow(stored.key, cursor)) as events:
+                async with aclosing(engine.follow_after(stored.key, cursor)) as events:
                     async for event in events:
                         cursor = event.seq
                         yield event

@@ -58,7 +58,7 @@ class MessageOperations(ServiceBase):
             yield Event(first.seq, to_stream_response(first))
             if state in ends:
                 return
-            async with aclosing(self._engine.hub.follow(stored.key, stored.last_seq, ends)) as events:
+            async with aclosing(self._engine.follow_after(stored.key, stored.last_seq, ends)) as events:
                 async for event in events:
                     state = event.state
                     yield Event(event.seq, to_stream_response(event))
