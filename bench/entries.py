@@ -1,9 +1,9 @@
-"""Function entries of one blocking send: what cProfile counts between 1,000 and 0 requests, by room.
+"""Function entries of one blocking send: what cProfile counts between 1,000 and 0 requests, by package.
 
 The number depends on the interpreter and the versions of the libraries and on nothing else, so it shows what a change costs on any machine.
 
     python bench/entries.py             the table
-    python bench/entries.py --most 30   and the functions that are entered most
+    python bench/entries.py --most 30   and the most frequent functions
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from a2a_runtime.app import create_app
 from a2a_runtime.execution.context import TaskContext
 
 REQUESTS = 1000
-ROOMS = (
-    "a2a_runtime/exchange",
+PACKAGES = (
+    "a2a_runtime/http",
     "a2a_runtime/service",
     "a2a_runtime/execution",
     "a2a_runtime/stores",
@@ -44,11 +44,11 @@ CALLS = {
 }
 
 Entries: TypeAlias = "Counter[tuple[str, str]]"
-"""How often a function of a file was entered, by its file and its name; what is built in belongs to the file that called it."""
+"""How often a function of a file was entered, by its file and its name; built-in functions count for the file that calls them."""
 
 
 def echo_app() -> Litestar:
-    """Make an agent that says what it hears."""
+    """Build an agent that returns its input."""
     agent = Agent("echo")
 
     @agent.skill("echo")
@@ -58,14 +58,14 @@ def echo_app() -> Litestar:
     return create_app(agent)
 
 
-def request_of(method: str, message: object) -> bytes:
-    """Write a request as it goes over the wire."""
+def build_request(method: str, message: object) -> bytes:
+    """Build the bytes of a request."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}).encode()
     return b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
 
 
-def body_of(answers: BufferedReader) -> bytes:
-    """Read one answer to its end."""
+def read_body(answers: BufferedReader) -> bytes:
+    """Read one response."""
     length = 0
     while (line := answers.readline().lower().strip()) != b"":
         if line.startswith(b"content-length:"):
@@ -73,30 +73,30 @@ def body_of(answers: BufferedReader) -> bytes:
     return answers.read(length)
 
 
-def profiled(request: bytes, requests: int) -> Entries:
-    """Serve some requests under the profiler, after some that are not counted anywhere but in both runs."""
+def profile_requests(request: bytes, requests: int) -> Entries:
+    """Serve requests under the profiler, after 50 that count in both runs."""
     server = uvicorn.Server(uvicorn.Config(echo_app(), port=0, log_level="critical", access_log=False))
 
-    def ask() -> None:
+    def send() -> None:
         while not server.started:
             time.sleep(0.01)
         with socket.create_connection(server.servers[0].sockets[0].getsockname()) as connection, connection.makefile("rb") as answers:
             for _ in range(50 + requests):
                 connection.sendall(request)
-                answer = body_of(answers)
+                answer = read_body(answers)
                 assert b'"result"' in answer, answer
         server.should_exit = True
 
-    client = threading.Thread(target=ask)
+    client = threading.Thread(target=send)
     client.start()
     profile = cProfile.Profile()
     profile.runcall(server.run)
     client.join()
-    return entries_of(pstats.Stats(profile))
+    return count_entries(pstats.Stats(profile))
 
 
-def entries_of(stats: pstats.Stats) -> Entries:
-    """Read what the profiler has counted."""
+def count_entries(stats: pstats.Stats) -> Entries:
+    """Count the entries in a profile."""
     counted: Entries = Counter()
     for (file, _, name), (_, entered, _, _, callers) in stats.stats.items():  # type: ignore[attr-defined]  # not in its stubs
         if file != "~":
@@ -107,9 +107,9 @@ def entries_of(stats: pstats.Stats) -> Entries:
     return counted
 
 
-def room_of(file: str) -> str:
-    """Say whose function it is."""
-    return next((room for room in (*ROOMS, *LIBRARIES) if f"{room}/" in file or f"{room}." in file), "other")
+def find_package(file: str) -> str:
+    """Find the package of a file."""
+    return next((each for each in (*PACKAGES, *LIBRARIES) if f"{each}/" in file or f"{each}." in file), "other")
 
 
 def main() -> None:
@@ -117,18 +117,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--most", type=int, default=0)
     most = parser.parse_args().most
-    profiled(request_of(*CALLS[V1_0.title]), 1)  # what is done once in a process is done now
+    profile_requests(build_request(*CALLS[V1_0.title]), 1)  # whatever happens once in a process happens now
     for title, (method, message) in CALLS.items():
-        request = request_of(method, message)
-        without = profiled(request, 0)
-        entries = profiled(request, REQUESTS)
-        entries.subtract(without)
-        rooms: Counter[str] = Counter()
+        request = build_request(method, message)
+        baseline = profile_requests(request, 0)
+        entries = profile_requests(request, REQUESTS)
+        entries.subtract(baseline)
+        packages: Counter[str] = Counter()
         for (file, _), times in entries.items():
-            rooms[room_of(file)] += times
-        print(f"{title}: {sum(rooms.values()) / REQUESTS:.0f} function entries per send")
-        for room in (*ROOMS, *LIBRARIES, "other"):
-            print(f"  {room:24} {rooms[room] / REQUESTS:6.1f}")
+            packages[find_package(file)] += times
+        print(f"{title}: {sum(packages.values()) / REQUESTS:.0f} function entries per send")
+        for package in (*PACKAGES, *LIBRARIES, "other"):
+            print(f"  {package:24} {packages[package] / REQUESTS:6.1f}")
         for (file, name), times in entries.most_common(most):
             print(f"  {times / REQUESTS:6.1f}  {'/'.join(file.split('/')[-3:])} {name}")
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qsl
 
-from litestar.types import HTTPScope, Receive, Send
+from litestar.types import HTTPRequestEvent, HTTPScope, Receive, Send
 from pydantic_core import from_json
 
 from a2a_contract.dialects import DIALECTS, EXTENSIONS, VERSION, Parameter
@@ -21,8 +21,8 @@ from a2a_runtime.http.negotiation import SupportedDialects, normalize_version
 from a2a_runtime.service.context import ProtocolBinding
 
 JSON = b"application/json"
-LAST_EVENT_ID = Parameter((CURSOR_HEADER,), "The number of the last event that was seen: the stream goes on after it.")
-IDEMPOTENCY_KEY = Parameter(("Idempotency-Key",), "A message that comes again under the same key is taken once.")
+LAST_EVENT_ID = Parameter((CURSOR_HEADER,), "Number of the last event that was received; the stream continues after it.")
+IDEMPOTENCY_KEY = Parameter(("Idempotency-Key",), "Key under which a repeated message is processed once.")
 
 Header = tuple[bytes, bytes]
 
@@ -190,17 +190,17 @@ def _parse_version(value: bytes) -> str | None:
 
 async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
     """Read the body of a request; refuse it as soon as it is known to be larger than ``max_bytes``."""
-    body, has_more = b"", True
-    chunks = bytearray()
+    body, has_more = bytearray(), True
     while has_more:
         message = await request.receive()
         if message["type"] != "http.request":
             raise ClientDisconnectError
-        body, has_more = message.get("body", b""), message.get("more_body", False)
-        chunks += body
-        if len(chunks) > max_bytes or (has_more and _declares_more(request.headers, max_bytes)):
+        complete: HTTPRequestEvent = {"type": "http.request", "body": b"", "more_body": False, **message}  # servers may omit these keys
+        body += complete["body"]
+        has_more = complete["more_body"]
+        if len(body) > max_bytes or (has_more and _declares_more(request.headers, max_bytes)):
             raise PayloadTooLargeError(f"Request body: larger than {max_bytes} bytes", details={"limit": str(max_bytes)})
-    return bytes(chunks)
+    return bytes(body)
 
 
 def _declares_more(headers: Mapping[bytes, bytes], max_bytes: int) -> bool:

@@ -172,7 +172,10 @@ class EventHub:
                     batch = await self._log.read_events(key, cursor, PAGE_EVENTS)
                 if batch:
                     return batch
-                await (buffer.read_page() if buffer.is_stale else buffer.next_change())
+                if not buffer.is_stale:
+                    await buffer.next_change()
+                    continue
+                await buffer.read_page()
                 deadline = None
             except StoreUnavailableError:
                 now = asyncio.get_running_loop().time()
