@@ -1,4 +1,4 @@
-"""An agent with a skill for every outcome, in process or on a real socket."""
+"""An agent with a skill for every outcome, in process or on a real socket. Docstrings of its handlers are descriptions on recorded, signed cards."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL_CAPABILITIES = Capabilities(streaming=True, push_notifications=True, extende
 
 
 class BlockingHandler:
-    """A handler that blocks until it is canceled, and records the text of its task."""
+    """A handler that goes on until it is canceled, and remembers whose task that was."""
 
     def __init__(self) -> None:
         self.canceled_texts: list[str] = []
@@ -45,45 +45,45 @@ class BlockingHandler:
 
 
 async def echo(ctx: TaskContext) -> str:
-    """Return the input."""
+    """Say the same."""
     return ctx.text
 
 
 async def count(ctx: TaskContext) -> AsyncGenerator[str, None]:
-    """Yield the numbers below the input."""
+    """Count as far as one says."""
     for number in range(int(ctx.text)):
         yield str(number)
 
 
 async def ask(ctx: TaskContext) -> str:
-    """Ask a question and return the answer."""
+    """Ask once, and say what was said."""
     return f"You said {(await ctx.ask('What?')).text}"
 
 
 async def tick(ctx: TaskContext) -> AsyncGenerator[str, None]:
-    """Yield the numbers below the input, with pauses."""
+    """Say something now and then."""
     for number in range(int(ctx.text)):
         yield str(number)
         await asyncio.sleep(0.05)
 
 
 async def greet(ctx: Context) -> str:
-    """Reply with a message, without a task."""
+    """Greet without a task."""
     return f"Hello, {ctx.text}!"
 
 
 async def broken(_ctx: TaskContext) -> None:
-    """Fail."""
+    """Break."""
     raise RuntimeError("password=hunter2")
 
 
 async def lines(_ctx: TaskContext) -> AsyncGenerator[str, None]:
-    """Yield a text with everything that readers take for a line end."""
+    """Say what readers take for ends of lines."""
     yield LINE_ENDS
 
 
 async def picture(_ctx: TaskContext) -> bytes:
-    """Return a picture."""
+    """Paint."""
     return b"png"
 
 
