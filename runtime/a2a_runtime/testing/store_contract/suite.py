@@ -1,4 +1,4 @@
-"""The whole contract."""
+"""The whole contract suite."""
 
 from __future__ import annotations
 
