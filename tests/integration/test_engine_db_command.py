@@ -60,7 +60,7 @@ def test_a_task_is_printed_as_json(url: str) -> None:
     """The JSON is that of the protocol; an unknown task is an error."""
     ((task_id, *_),) = list_tasks(url, "--owner", "eve")
     assert json.loads(run_command(url, "tasks", "show", task_id).stdout)["artifacts"][0]["parts"] == [{"text": "three"}]
-    missing = run_command(url, "tasks", "show", "nobody")
+    missing = run_command(url, "tasks", "show", "unknown")
     assert (missing.exit_code, missing.stderr) == (1, "Error: nothing found\n")
 
 

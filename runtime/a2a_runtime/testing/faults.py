@@ -1,7 +1,7 @@
 """Fail points that kill the process at a named point, as a power failure would.
 
-A store calls ``options.fail_point`` with the name of each point that it passes. A process under test takes its fail point from the environment, so its
-code needs no change for the test::
+A store calls ``options.fail_point`` with the name of each point that it passes. A process under test takes its fail point from the environment, so
+its code needs no change for the test::
 
     A2A_FAULT="before commit:17" python agent.py        # dies at its seventeenth commit
 
