@@ -43,7 +43,7 @@ class StoreSelection:
 
     @property
     def has_filter(self) -> bool:
-        """Whether not all scopes are selected."""
+        """Return true if not all scopes are selected."""
         return (self.surface, self.tenant, self.owner) != (None, None, None)
 
     @asynccontextmanager

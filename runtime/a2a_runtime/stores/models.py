@@ -18,7 +18,7 @@ from a2a_runtime.structs import struct
 class IdempotencyKey:
     """Key of an idempotent request: the same request finds the same task, another request with this key is an error.
 
-    It is unique within the scope and the conversation that the client named; ``context_id`` is empty when it named none. It is deleted with its task.
+    It is unique within the scope and the conversation given by the client; ``context_id`` is empty when it named none. It is deleted with its task.
     """
 
     key: str

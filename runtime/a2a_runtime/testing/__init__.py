@@ -1,4 +1,4 @@
-"""What tests of agents need, ours and yours: real things made small, no mocks.
+"""Tools for tests of agents, yours and ours: real servers and stores in small, no mocks.
 
     agent           an agent in this process: ``async with agent(handler) as echo: task = await echo.send("hello")``
     clock           a clock that stands still until a test moves it

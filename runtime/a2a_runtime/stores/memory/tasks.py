@@ -114,10 +114,10 @@ class MemoryTasks(MemoryBase):
         else:
             total_size = sum(1 for _ in self._iter_matching(scope, query, None))
         page = list(islice(self._iter_matching(scope, query, position[0] if position else None), query.page_size + 1))
-        shown = page[: query.page_size]
+        page_tasks = page[: query.page_size]
         return TaskPage(
-            tasks=[task.to_stored_task(query.history_length, include_artifacts=query.include_artifacts) for task in shown],
-            next_page_token=pagination.encode_task_token(query, shown[-1].position, shown[-1].key) if len(page) > len(shown) else "",
+            tasks=[task.to_stored_task(query.history_length, include_artifacts=query.include_artifacts) for task in page_tasks],
+            next_page_token=pagination.encode_task_token(query, page_tasks[-1].position, page_tasks[-1].key) if len(page) > len(page_tasks) else "",
             total_size=total_size,
         )
 

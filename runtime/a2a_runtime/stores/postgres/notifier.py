@@ -59,11 +59,11 @@ class PostgresNotifier:
         try:
             own = connection.get_server_pid()
 
-            def heard(_: object, pid: int, __: str, payload: object) -> None:
+            def on_notify(_: object, pid: int, __: str, payload: object) -> None:
                 if pid != own:
                     _dispatch(str(payload), listener)
 
-            await connection.add_listener(CHANNEL, heard)
+            await connection.add_listener(CHANNEL, on_notify)
             connection.add_termination_listener(lambda _: self._wake_up.set())
             listener.on_reconnect()
             while not connection.is_closed():

@@ -175,10 +175,12 @@ class SqliteTasks(SqliteBase):
 
         def page(db: sqlite3.Connection) -> TaskPage:
             rows = db.execute(SQL[f"page_of_{kind}"], {**where, "limit": query.page_size + 1}).fetchall()
-            shown = rows[: query.page_size]
+            page_rows = rows[: query.page_size]
             return TaskPage(
-                tasks=[load_stored_task(db, row, query.history_length, include_artifacts=query.include_artifacts) for row in shown],
-                next_page_token=pagination.encode_task_token(query, shown[-1]["status_at"], shown[-1]["key"]) if len(rows) > len(shown) else "",
+                tasks=[load_stored_task(db, row, query.history_length, include_artifacts=query.include_artifacts) for row in page_rows],
+                next_page_token=pagination.encode_task_token(query, page_rows[-1]["status_at"], page_rows[-1]["key"])
+                if len(rows) > len(page_rows)
+                else "",
                 total_size=db.execute(SQL[f"count_of_{kind}"], where).fetchone()[0],
             )
 

@@ -89,9 +89,9 @@ class ChangeRules(StoreCase):
         written = await store.update_task(SCOPE, task.key, change)
         assert [(event.seq, event.state) for event in written.events] == [(2, State.SUBMITTED), (3, State.SUBMITTED), (4, State.COMPLETED)]
         assert list(written.events) == list(await store.read_events(task.key, 1))
-        shown = [StreamResponse.model_validate_json(event.body) for event in written.events]
-        assert [each.artifact_update.append for each in shown if each.artifact_update] == [None, True]
-        assert [each.status_update.metadata for each in shown if each.status_update] == [{"n": 1}]
+        events = [StreamResponse.model_validate_json(event.body) for event in written.events]
+        assert [each.artifact_update.append for each in events if each.artifact_update] == [None, True]
+        assert [each.status_update.metadata for each in events if each.status_update] == [{"n": 1}]
 
     @pytest.mark.parametrize("changed_before", [False, True], ids=["first-change", "later-change"])
     @pytest.mark.parametrize("last", FINAL_CHANGES)

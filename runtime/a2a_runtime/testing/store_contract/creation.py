@@ -77,8 +77,8 @@ class CreationRules(StoreCase):
     async def test_an_idempotency_key_belongs_to_the_given_conversation(self, store: Store) -> None:
         """The same key in two conversations, or without one, finds different tasks."""
         tasks = {
-            (await create_task(store, build_new_task(context_id=f"c-{n}", idempotency_key=IdempotencyKey("key-1", b"hash", named)))).key
-            for n, named in enumerate(("c-1", "c-2", ""))
+            (await create_task(store, build_new_task(context_id=f"c-{n}", idempotency_key=IdempotencyKey("key-1", b"hash", context_id)))).key
+            for n, context_id in enumerate(("c-1", "c-2", ""))
         }
         assert len(tasks) == 3
 
