@@ -24,11 +24,12 @@ from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_datetime
 from a2a_runtime.counters import WindowCount
+from a2a_runtime.errors import EventsGoneError
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.fragments import TaskRow
-from a2a_runtime.stores.models import ClaimedRun, Delivery, PushFailure, RecordKind, ReplayRecord, StoredTask
+from a2a_runtime.stores.models import ClaimedRun, Delivery, LoggedEvent, PushFailure, RecordKind, ReplayRecord, StoredTask
 
 T = TypeVar("T")
 
@@ -80,6 +81,16 @@ class SqlStore(ABC):
         """Return the version of a task."""
         rows = await self._fetch("get_version", scope=scope.to_text(), wire_id=wire_id)
         return int(rows[0]["version"]) if rows else None
+
+    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
+        """Read the events after a cursor."""
+        rows = await self._fetch("read_events", key=key, after=after, limit=limit)
+        if not rows:
+            raise TaskNotFoundError
+        first, last_seq = rows[0]["seq"], rows[0]["last_seq"]
+        if after < last_seq and first != after + 1:
+            raise EventsGoneError
+        return [] if first is None else [fragments.to_logged_event(row) for row in rows]
 
     async def delete_task(self, scope: TaskScope, wire_id: str) -> bool:
         """Delete a task with everything that belongs to it."""

@@ -11,13 +11,13 @@ from uuid import UUID
 
 import asyncpg
 
-from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
+from a2a_contract.errors import TaskIdInUseError
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_millis
-from a2a_runtime.errors import ConcurrencyError, EventsGoneError
+from a2a_runtime.errors import ConcurrencyError
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.changes import ChangeRows, NewTaskRows
 from a2a_runtime.stores.models import ChangeResult, CreateResult, IdempotencyKey, LoggedEvent, NewTask, StoredTask, TaskChange, TaskPage, TaskQuery
@@ -201,13 +201,7 @@ class PostgresTasks(PostgresBase):
 
     async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
-        found = await self._pool.fetch(SQL["read_events"], parse_key(key), after, limit)
-        if not found:
-            raise TaskNotFoundError
-        first, last_seq = found[0]["seq"], found[0]["last_seq"]
-        if after < last_seq and first != after + 1:
-            raise EventsGoneError
-        return [] if first is None else [fragments.to_logged_event(row) for row in found]
+        return await super().read_events(str(parse_key(key)), after, limit)
 
 
 def _row_if_changed(row: asyncpg.Record | None) -> asyncpg.Record | None:

@@ -157,5 +157,6 @@ SELECT version FROM a2a_tasks WHERE wire_id = :wire_id AND scope IS NOT DISTINCT
 -- name: read_events
 -- At least one row if the task exists.
 SELECT t.last_seq, e.seq, e.state, e.body
-FROM a2a_tasks t LEFT JOIN LATERAL (SELECT seq, state, body FROM a2a_events WHERE task = t.key AND seq > $2 ORDER BY seq LIMIT $3) AS e ON true
-WHERE t.key = $1 ORDER BY e.seq
+FROM a2a_tasks t
+    LEFT JOIN LATERAL (SELECT seq, state, body FROM a2a_events WHERE task = t.key AND seq > :after ORDER BY seq LIMIT :limit) AS e ON true
+WHERE t.key = :key ORDER BY e.seq

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
-from a2a_contract.lifecycle import INITIAL, State
+from a2a_contract.lifecycle import INITIAL
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_millis
-from a2a_runtime.errors import EventsGoneError
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.models import ChangeResult, CreateResult, IdempotencyKey, LoggedEvent, NewTask, StoredTask, TaskChange, TaskPage, TaskQuery
+from a2a_runtime.stores.models import ChangeResult, CreateResult, IdempotencyKey, NewTask, StoredTask, TaskChange, TaskPage, TaskQuery
 from a2a_runtime.stores.sqlite.base import SqliteBase, load_by_key, load_stored_task
 from a2a_runtime.stores.sqlite.connection import SQL
 
@@ -185,24 +183,3 @@ class SqliteTasks(SqliteBase):
             )
 
         return await self._read(page)
-
-    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
-        """Read the events after a cursor."""
-
-        def events(db: sqlite3.Connection) -> Sequence[LoggedEvent]:
-            rows = db.execute(SQL["events_of"], {"key": key, "after": after, "limit": limit})
-            found = [LoggedEvent(seq, body, State(state)) for seq, body, state in rows]
-            if not found:
-                _check_log(db, key, after)
-            return found
-
-        return await self._read(events)
-
-
-def _check_log(db: sqlite3.Connection, key: str, after: int) -> None:
-    """Raise if there will be no events after the cursor, because they or the task were deleted."""
-    row = db.execute(SQL["last_seq_of"], {"key": key}).fetchone()
-    if row is None:
-        raise TaskNotFoundError
-    if row["last_seq"] > after:
-        raise EventsGoneError

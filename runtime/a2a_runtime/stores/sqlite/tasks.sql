@@ -74,8 +74,8 @@ SELECT body FROM messages WHERE task_key = :key ORDER BY version DESC, n DESC LI
 -- In the order of the primary key: the chunks of an artifact are adjacent.
 SELECT artifact_id, place, facts, parts FROM chunks WHERE task_key = :key ORDER BY artifact_id, version;
 
--- name: events_of
-SELECT seq, body, state FROM events WHERE task_key = :key AND seq > :after ORDER BY seq LIMIT :limit;
-
--- name: last_seq_of
-SELECT last_seq FROM tasks WHERE key = :key;
+-- name: read_events
+-- At least one row if the task exists.
+SELECT tasks.last_seq, events.seq, events.state, events.body
+FROM tasks LEFT JOIN events ON events.task_key = tasks.key AND events.seq > :after
+WHERE tasks.key = :key ORDER BY events.seq LIMIT :limit;
