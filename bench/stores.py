@@ -85,7 +85,7 @@ class Plain:
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Change a task."""
-        return await self._call(lambda db: tasks.write_change(db, scope, key, change, DEFAULT_OPTIONS))
+        return await self._call(lambda db: tasks.apply_change(db, scope, key, change, DEFAULT_OPTIONS))
 
     async def _call(self, call: Callable[[sqlite3.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, call)

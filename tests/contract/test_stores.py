@@ -1,4 +1,4 @@
-"""Every store keeps the published contract."""
+"""The stores pass the store contract."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TestMemory(StoreContract):
 
     @pytest.fixture
     async def store(self, options: StoreOptions) -> AsyncIterator[Store]:
-        """Make one for each test."""
+        """Create one for each test."""
         async with open_store(MemoryStore(options)) as store:
             yield store
 
@@ -30,7 +30,7 @@ class TestPostgres(StoreContract):
 
     @pytest.fixture
     async def store(self, options: StoreOptions, postgres_url: str) -> AsyncIterator[Store]:
-        """Make one on a database of its own for each test."""
+        """Create one on a database of its own for each test."""
         async with open_store(PostgresStore(postgres_url, options)) as store:
             yield store
 
@@ -40,14 +40,14 @@ class TestSqlite(StoreContract):
 
     @pytest.fixture
     async def store(self, options: StoreOptions, tmp_path: Path) -> AsyncIterator[Store]:
-        """Make a file for each test."""
+        """Create a file for each test."""
         async with open_store(SqliteStore(tmp_path / "tasks.db", options)) as store:
             yield store
 
 
 @asynccontextmanager
 async def open_store(store: Store) -> AsyncIterator[Store]:
-    """Open a store and close it in the end."""
+    """Open a store and close it at the end."""
     await store.open()
     try:
         yield store

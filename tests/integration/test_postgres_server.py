@@ -38,7 +38,7 @@ def alive(pid: int) -> bool:
 
 
 def test_it_runs_unprivileged_and_leaves_nothing() -> None:
-    """The server runs as somebody without rights when we are root, and its folder is gone afterwards."""
+    """As root, the server runs as an unprivileged user; its folder is deleted afterwards."""
     with PostgresServer() as server:
         owner = Path(f"/proc/{server.pid}").stat().st_uid
         assert owner != 0
@@ -60,7 +60,7 @@ def test_acknowledged_rows_survive_a_kill() -> None:
 
 
 def test_a_frozen_server_keeps_connections_and_stays_silent() -> None:
-    """A frozen server answers nobody; thawed, the same connection goes on."""
+    """A frozen server does not respond; thawed, the same connection goes on."""
 
     async def through_a_freeze(server: PostgresServer) -> object:
         connection = await asyncpg.connect(server.url)
@@ -124,7 +124,7 @@ def test_a_missing_package_says_what_to_do(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_folders_of_killed_runs_are_cleared_up(tmp_path: Path) -> None:
-    """What a killed test run left behind goes with the next start an hour later; what is younger may belong to somebody."""
+    """Folders of killed test runs are removed after an hour; younger ones may be in use."""
     old, young = tmp_path / "a2a-pg-old", tmp_path / "a2a-pg-young"
     for folder in (old, young):
         (folder / "data").mkdir(parents=True)

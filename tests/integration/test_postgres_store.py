@@ -1,4 +1,4 @@
-"""What the Postgres store does beyond the contract of stores: with its server, with several callers and with several processes."""
+"""The Postgres store beyond the contract: its schema, its server, concurrent callers and processes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ pytestmark = pytest.mark.anyio
 SLOW = "SELECT 1 AS n FROM pg_sleep($1)"
 FILL = """INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata)
 SELECT gen_random_uuid(), 'one', gen_random_uuid()::text, 'c', 's', 'd', 'x', 'x', false, '', 0, '' FROM generate_series(1, $1::integer)"""
-BY_KEY = ("update_task", "head_of_task", "lock_metadata")
-BY_NAME = ("create_task", "load_task", "get_version", "find_task", "hold_task", "lock_task", "request_cancel")
+BY_KEY = ("update_task", "load_head", "lock_metadata", "put_config", "delete_config")
+BY_NAME = ("create_task", "load_task", "get_version", "lock_task", "request_cancel", "load_config", "list_configs", "list_failed_configs")
 INDEX_OF = dict.fromkeys(BY_KEY, "a2a_tasks_pkey") | dict.fromkeys(BY_NAME, "a2a_tasks_called")
 
 
 @pytest.fixture
 async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
-    """Make a store with the clock of the machine."""
+    """Create a store with the system clock."""
     store = PostgresStore(postgres_url)
     await store.open()
     yield store
@@ -43,25 +43,25 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
 
 
 async def test_an_old_schema_is_refused_with_the_command(postgres_databases: DatabaseFactory) -> None:
-    """A store says how to bring the database to its version, and works after that."""
+    """The error contains the command, and the store works after it."""
     url = await postgres_databases.create_empty()
     store = PostgresStore(url)
-    with pytest.raises(UnsupportedStoreError, match=r"at version 0 .*a2a-gen db upgrade"):
+    with pytest.raises(UnsupportedStoreError, match=r"at version 0, .*a2a-gen db upgrade"):
         await store.open()
     assert await upgrade(url) == list(schema.MIGRATIONS)
     await store.open()
     await store.close()
 
 
-async def test_upgrades_at_the_same_time_apply_each_version_once(postgres_databases: DatabaseFactory) -> None:
-    """Of several processes that upgrade, one does and the others find it done."""
+async def test_concurrent_upgrades_apply_each_version_once(postgres_databases: DatabaseFactory) -> None:
+    """One process applies all versions, the others none."""
     url = await postgres_databases.create_empty()
     applied = await asyncio.gather(*(upgrade(url) for _ in range(5)))
     assert sorted(applied) == [[], [], [], [], list(schema.MIGRATIONS)]
 
 
-async def test_a_newer_schema_is_welcome(postgres_url: str, pool: Pool) -> None:
-    """The release before still starts after the schema was upgraded, and an upgrade by it changes nothing."""
+async def test_a_newer_schema_is_accepted(postgres_url: str, pool: Pool) -> None:
+    """The previous release still starts after the upgrade, and its own upgrade changes nothing."""
     await pool.fetch("INSERT INTO a2a_schema (version) VALUES ($1)", schema.REQUIRED_VERSION + 1)
     assert await upgrade(postgres_url) == []
     store = PostgresStore(postgres_url)
@@ -73,38 +73,38 @@ async def test_a_newer_schema_is_welcome(postgres_url: str, pool: Pool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "says"),
+    ("url", "pattern"),
     [
-        pytest.param("postgresql://nobody@127.0.0.1:1/none", r"127\.0\.0\.1:1/none cannot be used now", id="nobody-listens"),
-        pytest.param("postgresql://me:secret@127.0.0.1:1/none", r"postgresql://127", id="no-password-in-the-text"),
+        pytest.param("postgresql://nobody@127.0.0.1:1/none", r"127\.0\.0\.1:1/none: unavailable", id="no-server"),
+        pytest.param("postgresql://me:secret@127.0.0.1:1/none", r"postgresql://127", id="no-password-in-the-message"),
     ],
 )
-async def test_a_server_that_is_not_there_is_named(url: str, says: str) -> None:
-    """Opening fails at once, with the place and what to look after."""
-    with pytest.raises(StoreUnavailableError, match=says) as caught:
+async def test_a_missing_server_is_an_error_with_its_address(url: str, pattern: str) -> None:
+    """Opening fails at once, with a fix."""
+    with pytest.raises(StoreUnavailableError, match=pattern) as caught:
         await PostgresStore(url).open()
     assert "secret" not in str(caught.value)
 
 
-async def test_a_store_that_is_not_open_says_so() -> None:
-    """A call before ``open`` is a mistake with a cure."""
+async def test_a_store_must_be_open() -> None:
+    """A call before ``open`` is an error with a fix."""
     with pytest.raises(StoreUnavailableError, match=r"call open\(\)"):
         await PostgresStore("postgresql:///x").get_version(SCOPE, "any")
 
 
-async def test_an_exhausted_pool_is_an_error_with_a_cure(postgres_url: str) -> None:
-    """Whoever finds no connection in time hears which setting to raise; the pool works again when one is free."""
+async def test_an_exhausted_pool_is_an_error_with_a_fix(postgres_url: str) -> None:
+    """The error names the setting to raise; the pool works again when a connection is free."""
     pool = Pool(postgres_url, PoolSettings(size=1, acquire_seconds=0.2))
     await pool.open()
     async with pool.connection():
-        with pytest.raises(StoreUnavailableError, match=r"raise the pool's size \(now 1\)"):
+        with pytest.raises(StoreUnavailableError, match=r"raise the size of the pool \(now 1\)"):
             await pool.fetch("SELECT 1")
     assert await pool.fetch("SELECT 1")
     await pool.close()
 
 
-async def test_a_statement_that_takes_too_long_ends_as_unavailable(postgres_url: str) -> None:
-    """A call never hangs on the server, and its connection is good again afterwards."""
+async def test_a_slow_statement_times_out(postgres_url: str) -> None:
+    """The caller gets an error, and the pool works afterwards."""
     pool = Pool(postgres_url, PoolSettings(size=1, statement_seconds=0.2))
     await pool.open()
     with pytest.raises(StoreUnavailableError):
@@ -114,7 +114,7 @@ async def test_a_statement_that_takes_too_long_ends_as_unavailable(postgres_url:
 
 
 async def test_killed_connections_are_replaced(store: PostgresStore, pool: Pool) -> None:
-    """When the server ends every session, no acknowledged change is lost and the store goes on."""
+    """If the server ends all sessions, no acknowledged change is lost and the store goes on."""
     task = await create_task(store)
     made = 0
     for n in range(60):
@@ -132,7 +132,7 @@ async def test_killed_connections_are_replaced(store: PostgresStore, pool: Pool)
 
 
 async def test_a_store_works_without_prepared_statements(postgres_url: str) -> None:
-    """Behind a pooler that gives each transaction another connection, statements are not kept prepared; all else is the same."""
+    """Behind a pooler in transaction mode, no statement stays prepared."""
     store = PostgresStore(postgres_url, pool=PoolSettings(size=4, statement_cache_size=0))
     await store.open()
     task = await create_task(store)
@@ -146,8 +146,8 @@ async def test_a_store_works_without_prepared_statements(postgres_url: str) -> N
 # --- several processes ---------------------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_clock_that_is_behind_makes_no_older_status(postgres_url: str) -> None:
-    """A process whose clock is behind writes its status with the time of the one before."""
+async def test_a_clock_that_is_behind_writes_no_older_status(postgres_url: str) -> None:
+    """Its status gets the time of the previous one."""
     ahead, behind = (PostgresStore(postgres_url, StoreOptions(clock=FakeClock(1_800_000_000_000 + offset))) for offset in (5_000, 0))
     await ahead.open()
     await behind.open()
@@ -159,7 +159,7 @@ async def test_a_clock_that_is_behind_makes_no_older_status(postgres_url: str) -
 
 
 async def test_no_event_after_a_push_configuration_is_missing(store: PostgresStore) -> None:
-    """From the moment a configuration is acknowledged, every event is due for it, also under load."""
+    """From the moment a configuration is acknowledged, every event is delivered to it, even under load."""
     task = await create_task(store)
     calls = [asyncio.create_task(store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))]))) for n in range(200)]
     await asyncio.sleep(0.01)
@@ -171,8 +171,8 @@ async def test_no_event_after_a_push_configuration_is_missing(store: PostgresSto
     assert due == list(range(due[0], last_seq + 1))
 
 
-async def test_wrong_clocks_take_no_task_away(postgres_url: str) -> None:
-    """A lease holds between machines whose clocks differ by hours."""
+async def test_wrong_clocks_end_no_lease(postgres_url: str) -> None:
+    """A lease is valid on machines whose clocks differ by hours."""
     fast, slow = (PostgresStore(postgres_url, StoreOptions(clock=FakeClock(1_800_000_000_000 + offset))) for offset in (7_200_000, 0))
     for store in (fast, slow):
         await store.open()
@@ -185,16 +185,16 @@ async def test_wrong_clocks_take_no_task_away(postgres_url: str) -> None:
 
 
 @pytest.mark.parametrize("by_claim", [pytest.param(False, id="created"), pytest.param(True, id="claimed")])
-async def test_a_task_that_was_got_without_being_told_is_given_back(postgres_url: str, *, by_claim: bool) -> None:
-    """When the answer to a creation or a claim is lost, the task is an orphan after the next beat, not one that nobody runs for ever."""
-    lost = iter([StoreUnavailableError("the answer is lost")])
+async def test_an_unconfirmed_claim_is_released(postgres_url: str, *, by_claim: bool) -> None:
+    """If the result of a creation or a claim is lost, the task is an orphan after the next lease renewal."""
+    lost = iter([StoreUnavailableError("the result is lost")])
 
-    def fault(point: str) -> None:
+    def lose_result(point: str) -> None:
         if point == "after commit" and armed and (error := next(lost, None)) is not None:
             raise error
 
     armed = False
-    store = PostgresStore(postgres_url, StoreOptions(fail_point=fault))
+    store = PostgresStore(postgres_url, StoreOptions(fail_point=lose_result))
     await store.open()
     await store.register("me")
     task = await create_task(store) if by_claim else None
@@ -211,7 +211,7 @@ async def test_a_task_that_was_got_without_being_told_is_given_back(postgres_url
 
 
 async def test_racing_claims_have_one_winner(postgres_url: str) -> None:
-    """Of many processes that want a task, one gets it, each time that it is free."""
+    """One of many concurrent claims succeeds, each time the task is an orphan."""
     clock = FakeClock()
     stores = [PostgresStore(postgres_url, StoreOptions(clock=clock, lease_seconds=10.0)) for _ in range(3)]
     for store in stores:
@@ -232,20 +232,20 @@ async def test_racing_claims_have_one_winner(postgres_url: str) -> None:
         await store.close()
 
 
-async def test_what_a_first_change_makes_of_a_task_is_not_read(store: PostgresStore, postgres_url: str) -> None:
-    """It comes with the event, unless another process has changed the task in between."""
+async def test_the_result_of_a_first_change_needs_no_read(store: PostgresStore, postgres_url: str) -> None:
+    """The event contains the task, unless another process has changed it in between."""
     other = PostgresStore(postgres_url)
     await other.open()
     alone, shared = [await create_task(store) for _ in range(2)]
     await other.update_task(SCOPE, shared.key, TaskChange(metadata={"k": 1}))
-    brought = [(await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))).events[-1].stored for task in (alone, shared)]
-    assert [each and to_comparable(each) for each in brought] == [to_comparable(await load_task(store, alone)), None]
+    attached = [(await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))).events[-1].stored for task in (alone, shared)]
+    assert [each and to_comparable(each) for each in attached] == [to_comparable(await load_task(store, alone)), None]
     await other.close()
 
 
 @pytest.mark.parametrize("size", [0, 40, 400], ids="of-{}-tasks".format)
 async def test_a_task_is_found_by_its_own_index(pool: Pool, size: int) -> None:
-    """The server plans with the index of the key or the name also while the table is new: those on the scope would do as well, and crawl later."""
+    """The planner takes the index of the key or the wire id even while the table is new; those on the scope would become slow."""
     async with pool.transaction() as connection:
         await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         await connection.execute(FILL, size)

@@ -1,13 +1,14 @@
-"""``a2a-gen db``: the store from an operator's side, for every caller at once."""
+"""``a2a-gen db``: commands of an operator on a task store, over all scopes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -33,16 +34,21 @@ Examples:
 
 @dataclass(frozen=True, slots=True)
 class StoreSelection:
-    """Which store, and whose part of it; what is ``None`` means everybody's."""
+    """A store, and filters of its scopes; ``None`` selects all."""
 
     url: str
     surface: str | None
     tenant: str | None
     owner: str | None
 
+    @property
+    def has_filter(self) -> bool:
+        """Return true if not all scopes are selected."""
+        return (self.surface, self.tenant, self.owner) != (None, None, None)
+
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[tuple[Store, list[TaskScope]]]:
-        """Open the store beside the process that runs on it, and find the scopes that are meant."""
+        """Open the store beside the process that runs on it, and list the selected scopes."""
         store = create_store(self.url, attach=True)
         await store.open()
         try:
@@ -52,18 +58,31 @@ class StoreSelection:
 
     def _matches(self, scope: TaskScope) -> bool:
         path, _, agent = scope.surface.partition(" ")
-        wanted = ((self.surface, (scope.surface, path, agent)), (self.tenant, (scope.tenant,)), (self.owner, (scope.owner,)))
-        return all(wish is None or wish in found for wish, found in wanted)
+        filters = ((self.surface, (scope.surface, path, agent)), (self.tenant, (scope.tenant,)), (self.owner, (scope.owner,)))
+        return all(value is None or value in found for value, found in filters)
+
+    def run(self, work: Callable[[Store, TaskScope], Awaitable[T | None]]) -> list[T]:
+        """Run a function for each selected scope, and return its results that are not empty."""
+
+        async def run_for_scopes() -> list[T]:
+            async with self.open() as (store, scopes):
+                results = [await work(store, scope) for scope in scopes]
+            return [result for result in results if result]
+
+        found = _run(run_for_scopes())
+        if not found:
+            raise click.ClickException("nothing found")
+        return found
 
 
 @click.group(epilog=_EXAMPLES)
 def command() -> None:
-    """Look after the store of an agent."""
+    """Manage a task store."""
 
 
 @command.group()
 def tasks() -> None:
-    """Look at tasks, and delete them."""
+    """List, show and delete tasks."""
 
 
 @command.group()
@@ -72,149 +91,127 @@ def contexts() -> None:
 
 
 def _selection_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say which store and whose part of it."""
-    surface = "Only of the surface at this path, or of this agent."
-    for name, text in (("owner", "Only of this caller."), ("tenant", "Only of this tenant."), ("surface", surface)):
-        function = click.option(f"--{name}", help=text)(function)
-    return _store_option(function)
+    """Add the options of a ``StoreSelection``, and pass it as ``selection``."""
+
+    @wraps(function)
+    def select(url: str, surface: str | None, tenant: str | None, owner: str | None, **options: object) -> None:
+        function(selection=StoreSelection(url, surface, tenant, owner), **options)
+
+    decorated: Callable[..., None] = select
+    surface = "Only tasks of the surface at this path, or of this agent."
+    for name, text in (("owner", "Only tasks of this caller."), ("tenant", "Only tasks of this tenant."), ("surface", surface)):
+        decorated = click.option(f"--{name}", help=text)(decorated)
+    return _store_option(decorated)
 
 
 def _store_option(function: Callable[..., None]) -> Callable[..., None]:
-    text = "Address of the store; without it, that of the a2a.toml here."
+    text = "URL of the store. [default: the one of the a2a.toml here]"
     return click.option("--store", "url", envvar=f"{PREFIX}STORE", show_envvar=True, help=text, callback=_resolve_url)(function)
 
 
-def _resolve_url(ctx: click.Context, param: click.Parameter, said: str | None) -> str:
-    """Find the store that is meant."""
+def _resolve_url(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     try:
-        address = said or read_store_setting(Path.cwd())
+        url = value or read_store_setting(Path.cwd())
     except ProjectConfigError as error:
         raise CommandError(str(error)) from error
-    if address is None:
-        raise click.MissingParameter("say it here, in the environment, or as store in an a2a.toml", ctx, param)
-    return address
+    if url is None:
+        raise click.MissingParameter("give it here, in the environment, or as store in an a2a.toml", ctx, param)
+    return url
 
 
 @command.command()
 @_store_option
 def upgrade(url: str) -> None:
-    """Bring the schema of the store to the version that this release needs."""
+    """Upgrade the schema of the store to the version of this release."""
 
-    async def work() -> str:
+    async def upgrade_schema() -> str:
         if url.startswith("postgres"):
-            from a2a_runtime.stores.postgres import upgrade as upgrade_postgres  # noqa: PLC0415 - its driver is loaded only where it is used
+            from a2a_runtime.stores.postgres import upgrade as upgrade_postgres  # noqa: PLC0415 - the driver is loaded only if it is needed
 
             applied = await upgrade_postgres(url)
             return f"applied {', '.join(map(str, applied))}" if applied else "up to date"
-        store = create_store(url)  # a file is upgraded by whoever opens it first
+        store = create_store(url)  # opening a file upgrades it
         await store.open()
         await store.close()
         return "up to date"
 
-    click.echo(_run(work()))
+    click.echo(_run(upgrade_schema()))
 
 
 @tasks.command("list")
 @_selection_options
-@click.option("--state", type=click.Choice([state.name.lower() for state in State]), help="Only in this state.")
-@click.option("--context", help="Only of this conversation.")
-@click.option("--limit", default=50, show_default=True, help="At most so many.")
-def list_tasks(url: str, surface: str | None, tenant: str | None, owner: str | None, **which: str | int | None) -> None:
-    """List tasks, newest status first within each caller: id, state, skill, when, caller."""
+@click.option("--state", type=click.Choice([state.name.lower() for state in State]), help="Only tasks in this state.")
+@click.option("--context", help="Only tasks of this conversation.")
+@click.option("--limit", default=50, show_default=True, help="Maximum number of tasks.")
+def list_tasks(selection: StoreSelection, state: str | None, context: str | None, limit: int) -> None:
+    """List tasks, newest status first for each caller: id, state, skill, time, caller."""
+    query = TaskQuery(context or None, State[state.upper()] if state else None, page_size=_PAGE_SIZE)
 
-    async def work() -> list[StoredTask]:
-        state, limit = which["state"], int(which["limit"] or 0)
+    async def list_all() -> list[StoredTask]:
         found: list[StoredTask] = []
-        async with StoreSelection(url, surface, tenant, owner).open() as (store, scopes):
+        async with selection.open() as (store, scopes):
             for scope in scopes:
-                query = TaskQuery(
-                    str(which["context"]) if which["context"] else None, State[str(state).upper()] if state else None, page_size=_PAGE_SIZE
-                )
                 found += await _list_tasks(store, scope, query, limit - len(found))
         return found
 
-    for task in _run(work()):
-        when = to_rfc3339(to_millis(task.updated_at))
-        scope = task.scope
-        click.echo(f"{task.wire_id}\t{task.state.name.lower()}\t{task.skill}\t{when}\t{scope.surface}\t{scope.tenant}\t{scope.owner}")
+    for task in _run(list_all()):
+        scope, updated_at = task.scope, to_rfc3339(to_millis(task.updated_at))
+        click.echo(f"{task.wire_id}\t{task.state.name.lower()}\t{task.skill}\t{updated_at}\t{scope.surface}\t{scope.tenant}\t{scope.owner}")
 
 
 @tasks.command()
 @_selection_options
 @click.argument("task_id")
-def show(url: str, surface: str | None, tenant: str | None, owner: str | None, task_id: str) -> None:
+def show(selection: StoreSelection, task_id: str) -> None:
     """Print a task as JSON."""
-
-    async def work(store: Store, scope: TaskScope) -> StoredTask | None:
-        return await store.load_task(scope, task_id)
-
-    for task in _run(_run_for_scopes(StoreSelection(url, surface, tenant, owner), work)):
+    for task in selection.run(lambda store, scope: store.load_task(scope, task_id)):
         click.echo(task.task.json)
 
 
 @tasks.command("delete")
 @_selection_options
 @click.argument("task_ids", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Delete all tasks and conversations of the named callers.")
-def delete_tasks(url: str, surface: str | None, tenant: str | None, owner: str | None, task_ids: tuple[str, ...], *, everything: bool) -> None:
-    """Delete tasks by their ids, or everything that callers have."""
-    place = StoreSelection(url, surface, tenant, owner)
+@click.option("--all", "everything", is_flag=True, help="Delete all tasks and conversations of the selected callers.")
+def delete_tasks(selection: StoreSelection, task_ids: tuple[str, ...], *, everything: bool) -> None:
+    """Delete tasks by their ids, or all tasks and conversations of callers."""
     if bool(task_ids) is everything:
-        raise click.UsageError("name tasks by their ids, or say --all")
-    if everything and surface is None and tenant is None and owner is None:
-        raise click.UsageError("--all needs --owner, --tenant or --surface")
+        raise click.UsageError("no tasks selected; give their ids, or --all")
+    if everything and not selection.has_filter:
+        raise click.UsageError("--all: no caller selected; add --owner, --tenant or --surface")
 
-    async def work(store: Store, scope: TaskScope) -> int:
+    async def delete(store: Store, scope: TaskScope) -> int:
         if everything:
             return await store.delete_scope(scope)
         return sum([await store.delete_task(scope, task_id) for task_id in task_ids])
 
-    _print_deleted(_run(_run_for_scopes(place, work)))
+    _print_deleted(selection.run(delete))
 
 
 @contexts.command("delete")
 @_selection_options
 @click.argument("context_id")
-def delete_contexts(url: str, surface: str | None, tenant: str | None, owner: str | None, context_id: str) -> None:
-    """Delete a conversation with all of its tasks."""
-
-    async def work(store: Store, scope: TaskScope) -> int:
-        return await store.delete_context(scope, context_id)
-
-    _print_deleted(_run(_run_for_scopes(StoreSelection(url, surface, tenant, owner), work)))
+def delete_contexts(selection: StoreSelection, context_id: str) -> None:
+    """Delete a conversation with all its tasks."""
+    _print_deleted(selection.run(lambda store, scope: store.delete_context(scope, context_id)))
 
 
 async def _list_tasks(store: Store, scope: TaskScope, query: TaskQuery, limit: int) -> list[StoredTask]:
     found: list[StoredTask] = []
-    token = ""
     while len(found) < limit:
-        page = await store.list_tasks(scope, replace(query, page_token=token))
+        page = await store.list_tasks(scope, query)
         found += page.tasks
-        token = page.next_page_token
-        if not token:
+        if not page.next_page_token:
             break
+        query = replace(query, page_token=page.next_page_token)
     return found[: max(limit, 0)]
-
-
-async def _run_for_scopes(selection: StoreSelection, work: Callable[[Store, TaskScope], Awaitable[T | None]]) -> list[T]:
-    """Do something for each of the scopes that are meant, and keep what came of it."""
-    async with selection.open() as (store, scopes):
-        results = [await work(store, scope) for scope in scopes]
-    found = [result for result in results if result]
-    if not found:
-        raise click.ClickException("nothing found")
-    return found
 
 
 def _print_deleted(counts: list[int]) -> None:
     click.echo(f"deleted {sum(counts)}", err=True)
 
 
-def _run(work: Awaitable[T]) -> T:
-    async def awaited() -> T:
-        return await work
-
+def _run(work: Coroutine[Any, Any, T]) -> T:
     try:
-        return asyncio.run(awaited())
+        return asyncio.run(work)
     except A2AError as error:
         raise CommandError(str(error)) from error

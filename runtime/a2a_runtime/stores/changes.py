@@ -1,57 +1,46 @@
-"""What a call makes of a task, worked out before anything is written: the same for every store, and pure.
+"""Rules and rows of a call, computed before anything is written: pure, and the same for every store.
 
-``refuse`` holds every rule about who may change what; ``new_rows`` and ``change_rows`` turn what goes in into rows. A store then only numbers them,
-under the row's lock, and writes. A store whose database checks the rules in the condition of a statement takes the same rules from ``states_before``
-and asks ``refuse`` afterwards, to say why nothing was changed.
+``check_change`` holds every rule about changes; ``build_new_rows`` and ``build_change_rows`` turn the arguments of a call into rows. A store numbers
+them under the lock of the task's row and writes them. A store that checks the rules in the condition of a statement gets them from
+``allowed_source_states``, and calls ``check_change`` afterwards to find the reason why the statement changed nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from a2a_contract.base import Encoded
 from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError
 from a2a_contract.lifecycle import INITIAL, State
-from a2a_contract.v1_0 import Task
+from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_datetime
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
+from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.fragments import Chunk, TaskFragments
-from a2a_runtime.stores.models import ArtifactWrite, ChangeResult, CreateResult, IdempotencyKey, LoggedEvent, NewTask, StoredTask, TaskChange
+from a2a_runtime.stores.models import (
+    ArtifactWrite,
+    ChangeResult,
+    CreateResult,
+    IdempotencyKey,
+    LoggedEvent,
+    NewTask,
+    StoredTask,
+    TaskChange,
+    TaskHead,
+)
 from a2a_runtime.structs import struct
 
-
-class TaskHead(Protocol):
-    """What the rules ask of a task."""
-
-    @property
-    def state(self) -> State:
-        """The state it is in."""
-        ...
-
-    @property
-    def version(self) -> int:
-        """How often it has changed."""
-        ...
-
-    @property
-    def epoch(self) -> int:
-        """The number of its latest run."""
-        ...
-
-    @property
-    def process(self) -> str | None:
-        """Who runs it, if that run is still under way."""
-        ...
+_MAX_RECENT_TASKS = 1_000
+_FIRST_CHANGE_VERSION = 2
 
 
 @struct
 class ChunkRow:
-    """A chunk for one artifact, after what it held or in its place."""
+    """A chunk that continues an artifact or replaces it."""
 
     artifact_id: str
     replaces: bool
@@ -60,7 +49,7 @@ class ChunkRow:
 
 @struct
 class NewTaskRows:
-    """The first rows of a task; its status is the initial one."""
+    """The first rows of a task in its initial state."""
 
     status: bytes
     message: bytes
@@ -69,7 +58,7 @@ class NewTaskRows:
     event: bytes
 
     def build_result(self, scope: TaskScope, new: NewTask, key: str, wire_id: str, created_millis: int) -> CreateResult:
-        """Show the task as it is after these rows, without reading it back."""
+        """Build the task from these rows, without reading it back."""
         stored = StoredTask(
             key=key,
             wire_id=wire_id,
@@ -91,7 +80,7 @@ class NewTaskRows:
 
 @struct
 class ChangeRows:
-    """The rows of a change. An event without a state of its own keeps the task's."""
+    """The rows of a change. An event without a state keeps that of the task."""
 
     status: bytes | None
     chunks: Sequence[ChunkRow]
@@ -99,22 +88,22 @@ class ChangeRows:
     events: Sequence[tuple[bytes, State | None]]
 
     def number_events(self, last_seq: int, previous_state: State) -> list[LoggedEvent]:
-        """Give the events their numbers, after the last one of the task; what comes after its end is no event."""
+        """Number the events after the last one of the task; none after its end."""
         if previous_state in lifecycle.TERMINAL:
             return []
         return [LoggedEvent(seq, body, state or previous_state) for seq, (body, state) in enumerate(self.events, last_seq + 1)]
 
 
 def allowed_source_states(change: TaskChange) -> frozenset[State] | None:
-    """Say in which states a task may be for this change; ``None`` for any."""
+    """Return the states of a task in which this change is allowed; ``None`` for any."""
     if change.state is None:
         return change.expected_states
-    lawful = lifecycle.predecessors(change.state)
-    return lawful if change.expected_states is None else lawful & change.expected_states
+    allowed = lifecycle.predecessors(change.state)
+    return allowed if change.expected_states is None else allowed & change.expected_states
 
 
 def check_change(head: TaskHead, change: TaskChange) -> None:
-    """Raise what speaks against a change, if anything does."""
+    """Raise the error of the first rule that forbids a change."""
     if change.state is not None and head.state in lifecycle.TERMINAL:
         raise TaskTerminalError(f"The task has ended ({head.state.name}) and cannot become {change.state.name}")
     if change.epoch is not None and (change.epoch != head.epoch or head.process is None):
@@ -128,19 +117,24 @@ def check_change(head: TaskHead, change: TaskChange) -> None:
 
 
 def check_same_request(idempotency_key: IdempotencyKey, request_hash: bytes) -> None:
-    """Raise when an idempotency key was used before for another request."""
+    """Raise ``IdempotencyConflictError`` if the key was used before for another request."""
     if idempotency_key.request_hash != request_hash:
         raise IdempotencyConflictError
 
 
 def check_webhook_limit(other_count: int, max_webhooks: int | None) -> None:
-    """Refuse one more webhook of a task than it may have."""
+    """Raise ``InvalidParamsError`` if a task would get more webhooks than allowed."""
     if max_webhooks is not None and other_count >= max_webhooks:
         raise InvalidParamsError(f"A task has at most {max_webhooks} webhooks; delete one first", details={"limit": str(max_webhooks)})
 
 
+def bind_config(config: TaskPushNotificationConfig, wire_id: str, ids: IdGenerator) -> TaskPushNotificationConfig:
+    """Return the configuration with the id of its task, and an id of its own."""
+    return config.model_copy(update={"id": config.id or ids.new(), "task_id": wire_id})
+
+
 def build_new_rows(new: NewTask, wire_id: str, at: int) -> NewTaskRows:
-    """Work out the first rows of a task."""
+    """Build the first rows of a task."""
     status = fragments.encode_status(INITIAL, at, None)
     message = fragments.encode_message(new.message, wire_id, new.context_id)
     metadata = fragments.encode_object(new.metadata) if new.metadata else fragments.EMPTY_OBJECT
@@ -149,66 +143,59 @@ def build_new_rows(new: NewTask, wire_id: str, at: int) -> NewTaskRows:
 
 
 def build_change_rows(change: TaskChange, wire_id: str, context_id: str, at: int) -> ChangeRows:
-    """Work out the rows of a change."""
-    own = fragments.encode_ids(wire_id, context_id)
+    """Build the rows of a change."""
+    ids = fragments.encode_ids(wire_id, context_id)
     chunks: list[ChunkRow] = []
     events: list[tuple[bytes, State | None]] = []
-    for write in change.artifacts if len(change.artifacts) < 2 else _merge_writes(change.artifacts):  # noqa: PLR2004 - one needs no folding
-        piece = fragments.encode_chunk(write.artifact)
-        chunks.append(ChunkRow(write.artifact.artifact_id, not write.append, piece))
-        body = fragments.encode_artifact(write.artifact.artifact_id, (piece,))
-        events.append((fragments.encode_artifact_event(own, body, append=write.append, last_chunk=write.last_chunk), None))
+    for write in change.artifacts if len(change.artifacts) < 2 else _merge_writes(change.artifacts):  # noqa: PLR2004 - a single one needs no merging
+        chunk = fragments.encode_chunk(write.artifact)
+        chunks.append(ChunkRow(write.artifact.artifact_id, not write.append, chunk))
+        body = fragments.encode_artifact(write.artifact.artifact_id, (chunk,))
+        events.append((fragments.encode_artifact_event(ids, body, append=write.append, last_chunk=write.last_chunk), None))
     status = None
     if change.state is not None:
-        said = None if change.status_message is None else change.status_message.to_json()
-        status = fragments.encode_status(change.state, at, said)
+        message = None if change.status_message is None else change.status_message.to_json()
+        status = fragments.encode_status(change.state, at, message)
         metadata = None if change.event_metadata is None else fragments.encode_object(change.event_metadata)
-        events.append((fragments.encode_status_event(own, status, metadata), change.state))
+        events.append((fragments.encode_status_event(ids, status, metadata), change.state))
     return ChangeRows(status, chunks, [message.to_json() for message in change.messages], events)
 
 
 def _merge_writes(writes: Sequence[ArtifactWrite]) -> Sequence[ArtifactWrite]:
-    """Make one write of all that go to one artifact, in the order in which the artifacts come first."""
-    folded: dict[str, ArtifactWrite] = {}
+    """Merge the writes to each artifact into one, in the order of their first writes."""
+    merged: dict[str, ArtifactWrite] = {}
     for write in writes:
-        before = folded.get(write.artifact.artifact_id)
+        before = merged.get(write.artifact.artifact_id)
         if before is None or not write.append:
-            folded[write.artifact.artifact_id] = write
+            merged[write.artifact.artifact_id] = write
         else:
             both = fragments.merge_artifacts(before.artifact, write.artifact)
-            folded[write.artifact.artifact_id] = ArtifactWrite(both, append=before.append, last_chunk=write.last_chunk or before.last_chunk)
-    return tuple(folded.values())
-
-
-# Tasks that this process has created and nobody has changed since: what their first change makes of them need not be read.
-#
-# That is all there is to a task whose handler is done at once, and whoever waits for it gets it with the event that ends it. Of a task that has
-# changed
-# more than once, only the database knows what others have added.
-#
-
-_MAX_RECENT_TASKS = 1_000
-_FIRST_CHANGE_VERSION = 2  # the version of such a task
+            merged[write.artifact.artifact_id] = ArtifactWrite(both, append=before.append, last_chunk=write.last_chunk or before.last_chunk)
+    return tuple(merged.values())
 
 
 class RecentTasks:
-    """What the newest tasks of this process were created with, up to a number of them, each until its first change."""
+    """The newest tasks of this process, each until its first change.
+
+    The result of that change needs no read: that is the whole life of a task whose handler finishes at once, and its waiting caller gets it with the
+    last event. After a second change, only the database knows the changes of other processes.
+    """
 
     def __init__(self) -> None:
         self._tasks: dict[str, tuple[StoredTask, NewTaskRows]] = {}
 
     def add(self, stored: StoredTask, rows: NewTaskRows) -> None:
-        """Take note of a task."""
+        """Remember a task."""
         if len(self._tasks) >= _MAX_RECENT_TASKS:
             del self._tasks[next(iter(self._tasks))]
         self._tasks[stored.key] = stored, rows
 
     def attach_task(self, key: str, result: ChangeResult, change: TaskChange, rows: ChangeRows, at: int) -> ChangeResult:
-        """Let the last event of a first change bring the task with it, if the run is over with it."""
-        born = self._tasks.pop(key, None)
-        if born is None or result.version != _FIRST_CHANGE_VERSION or not result.events or lifecycle.is_active(result.state) or change.metadata:
+        """Attach the task to the last event of its first change, if that change ends the run."""
+        recent = self._tasks.pop(key, None)
+        if recent is None or result.version != _FIRST_CHANGE_VERSION or not result.events or lifecycle.is_active(result.state) or change.metadata:
             return result
-        return replace(result, events=_attach_to_last_event(result.events, *born, change, rows, at))
+        return replace(result, events=_attach_to_last_event(result.events, *recent, change, rows, at))
 
 
 def _attach_to_last_event(
@@ -216,7 +203,7 @@ def _attach_to_last_event(
 ) -> Sequence[LoggedEvent]:
     last = events[-1]
     artifacts = [fragments.encode_artifact(row.artifact_id, (row.chunk,)) for row in rows.chunks]
-    pieces = TaskFragments(rows.status or new_rows.status, artifacts, (new_rows.message, *rows.messages), new_rows.metadata)
+    parts = TaskFragments(rows.status or new_rows.status, artifacts, (new_rows.message, *rows.messages), new_rows.metadata)
     changed = replace(
         stored,
         state=last.state,
@@ -224,6 +211,6 @@ def _attach_to_last_event(
         last_seq=last.seq,
         process=None if change.release_claim or lifecycle.is_terminal(last.state) else stored.process,
         updated_at=to_datetime(at),
-        task=Encoded.raw(Task, fragments.encode_task(fragments.encode_ids(stored.wire_id, stored.context_id), pieces)),
+        task=Encoded.raw(Task, fragments.encode_task(fragments.encode_ids(stored.wire_id, stored.context_id), parts)),
     )
     return (*events[:-1], replace(last, stored=changed))

@@ -1,4 +1,4 @@
-"""From an address to a store, and from any object to a store that is complete."""
+"""Creation of a store from a URL, and validation of store objects."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
 
 MEMORY_URL = "memory"
-_URL_FORMS = "memory, sqlite:///tasks.db (a file), sqlite:////var/lib/agent/tasks.db (an absolute one), postgresql://user@host/database"
+_URL_FORMS = "memory, sqlite:///tasks.db, sqlite:////var/lib/agent/tasks.db (absolute path) or postgresql://user@host/database"
 
 
 def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: bool = False) -> Store:
-    """Make the store of an address; it still has to be opened.
+    """Create the store for a URL, to be opened by the caller.
 
-    With ``visits`` it is opened beside the process that runs on it, by a command that looks or tidies up.
+    With ``attach`` it can be opened while another process runs on it, by a command that reads or deletes tasks.
     """
     if url == MEMORY_URL:
         return MemoryStore(options)
@@ -26,21 +26,21 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
         case "sqlite" if not parts.netloc and len(parts.path) > 1:
             return SqliteStore(Path(unquote(parts.path[1:])), options, attach=attach)
         case "postgresql" | "postgres" if parts.netloc or parts.query:
-            from a2a_runtime.stores.postgres import PostgresStore  # noqa: PLC0415 - its driver is loaded only where it is used
+            from a2a_runtime.stores.postgres import PostgresStore  # noqa: PLC0415 - the driver is loaded only if it is needed
 
             return PostgresStore(url, options)
         case _:
-            raise UnsupportedStoreError(f"{url!r} is no address of a store. There are: {_URL_FORMS}")
+            raise UnsupportedStoreError(f"store: {url!r} is not a store URL; use {_URL_FORMS}")
 
 
 def find_missing_methods(store: object) -> list[str]:
-    """Say what an object lacks to be a store."""
+    """Return the names of the store methods that an object lacks."""
     return [name for name in dir(Store) if not name.startswith("_") and not callable(getattr(store, name, None))]
 
 
 def validate_store(store: object) -> Store:
-    """Take an object for a store, or refuse it with what it lacks."""
+    """Return the object as a store; raise ``UnsupportedStoreError`` if it is incomplete."""
     missing = find_missing_methods(store)
     if not isinstance(store, Store) or missing:
-        raise UnsupportedStoreError(f"{type(store).__name__} is no store: it lacks {', '.join(missing) or 'the attribute durable'}")
+        raise UnsupportedStoreError(f"{type(store).__name__}: not a store; add {', '.join(missing) or 'the attribute is_durable'}")
     return store

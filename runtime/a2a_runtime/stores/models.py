@@ -1,4 +1,4 @@
-"""What goes into a store and what comes out of it: plain frozen values, which know no store."""
+"""Arguments and results of the store ports: frozen values that know no store."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from a2a_runtime.structs import struct
 
 @struct
 class IdempotencyKey:
-    """A promise to do something once: the same key with the same request stands for the same task, with another request it is an error.
+    """Key of an idempotent request: the same request finds the same task, another request with this key is an error.
 
-    The key is unique within the scope and the conversation that the client named; ``context_id`` is empty when it named none. It lives as long as its
-    task.
+    It is unique within the scope and the conversation given by the client; ``context_id`` is empty when it named none. It is deleted with its task.
     """
 
     key: str
@@ -29,25 +28,25 @@ class IdempotencyKey:
 
 @struct
 class NewTask:
-    """A task to be created, with the message that asks for it; the message gets the ids of the task and its conversation."""
+    """A task to be created, with its first message, which gets the ids of the task and of its conversation."""
 
     context_id: str
     message: Message
     skill: str
     dialect: str
-    wire_id: str | None = None  # None: the store makes one
+    wire_id: str | None = None  # None: the store generates one
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
     idempotency_key: IdempotencyKey | None = None
-    process: str | None = None  # set: created as claimed by that process, in epoch 1
+    process: str | None = None  # set: claimed by this process from the start, in epoch 1
     push_config: TaskPushNotificationConfig | None = None
-    record: ReplayRecord | None = None  # what every run is to find
+    record: ReplayRecord | None = None  # found by every run
 
 
 @struct
 class ArtifactWrite:
-    """Parts for one artifact: appended to it, or in place of what it held.
+    """Parts for one artifact, appended to it or replacing its content.
 
-    An appended chunk may bring a name, a description, metadata (merged key by key) and extensions too.
+    An appended chunk may also carry a name, a description, metadata (merged key by key) and extensions.
     """
 
     artifact: Artifact
@@ -56,7 +55,7 @@ class ArtifactWrite:
 
 
 class RecordKind(StrEnum):
-    """What a run remembers for the next one."""
+    """Kinds of replay records."""
 
     QUESTION = "question"
     ANSWER = "answer"
@@ -66,7 +65,7 @@ class RecordKind(StrEnum):
 
 @struct
 class ReplayRecord:
-    """Something that a re-run must find again instead of doing it twice; ``body`` is JSON. One of the same kind and key takes its place."""
+    """A recorded question, answer, request or result that a later run replays; ``body`` is JSON. The same kind and key replace it."""
 
     kind: RecordKind
     key: str
@@ -76,33 +75,33 @@ class ReplayRecord:
 
 @struct
 class TaskChange:
-    """One atomic change of a task. What is ``None`` or empty stays as it is.
+    """One atomic change of a task. Fields that are ``None`` or empty change nothing.
 
-    Events follow from it: one per artifact, then one for the state. Several writes to one artifact become one. Messages carry their task's ids
-    already.
+    It appends events: one for each artifact, then one for the state. Several writes to one artifact become one. Messages already carry the ids of
+    their task.
     """
 
     state: State | None = None
-    status_message: Message | None = None  # goes with the state, ignored without one
+    status_message: Message | None = None  # sent with the state, ignored without one
     artifacts: Sequence[ArtifactWrite] = ()
     messages: Sequence[Message] = ()
     metadata: Mapping[str, object] | None = None  # merged key by key, not in depth
-    event_metadata: Mapping[str, object] | None = None  # goes with the status event only
+    event_metadata: Mapping[str, object] | None = None  # only for the status event
     records: Sequence[ReplayRecord] = ()
-    idempotency_key: IdempotencyKey | None = None  # a repeated change is not made again
+    idempotency_key: IdempotencyKey | None = None  # a repeated change is not applied again
     expected_version: int | None = None
     expected_states: frozenset[State] | None = None
     epoch: int | None = None
-    release_claim: bool = False  # the process gives the task up (parked, handed over)
+    release_claim: bool = False  # the process releases the task (suspended, handed over)
 
 
 @struct
 class TaskQuery:
-    """Which tasks to list: filters, page, and how much of each."""
+    """Filters, page and level of detail of a list of tasks."""
 
     context_id: str | None = None
     state: State | None = None
-    changed_after: datetime | None = None  # that moment included
+    changed_after: datetime | None = None  # inclusive
     page_size: int = 50
     page_token: str = ""
     history_length: int | None = None
@@ -111,22 +110,22 @@ class TaskQuery:
 
 @struct
 class LoggedEvent:
-    """One event of a task: its number, its canonical StreamResponse as JSON, and the state the task was in after it.
+    """One event of a task: its number, its canonical StreamResponse as JSON, and the state of the task after it.
 
-    Only the very last event of a task carries a terminal state: an artifact written by the same call comes before it, with the state before it.
+    Only the last event of a task has a terminal state: an artifact written by the same call precedes it, with the state before it.
     """
 
     seq: int
     body: bytes
     state: State
-    stored: StoredTask | None = field(default=None, compare=False, repr=False)  # the task after it, where its writer knew that without a look
+    stored: StoredTask | None = field(default=None, compare=False, repr=False)  # the task after it, if its writer knew that without reading
 
 
 @struct
 class ChangeResult:
-    """What a change made of the task: its new version, its state, and the events it appended, so that readers in this process need no second look.
+    """Outcome of a change: the new version and state of the task, and the appended events, which readers in this process need not load.
 
-    Not ``is_new`` when the change had been made before under its idempotency key; nothing was written then.
+    Not ``is_new`` if the change had been applied before under its idempotency key; then nothing was written.
     """
 
     version: int
@@ -137,7 +136,7 @@ class ChangeResult:
 
 @struct
 class StoredTask:
-    """A task as it was at one moment, with what the protocol does not show."""
+    """A task at one moment, with the members that the protocol does not show."""
 
     key: str
     wire_id: str
@@ -151,13 +150,24 @@ class StoredTask:
     epoch: int
     process: str | None
     cancel_requested: bool
-    updated_at: datetime  # of its status
+    updated_at: datetime  # time of its status
     task: Encoded[Task]
 
 
 @struct
+class TaskHead:
+    """The columns of a task that decide whether a change is allowed. ``process`` is set while its latest run is under way."""
+
+    state: State
+    version: int
+    epoch: int
+    process: str | None
+    status_at: int
+
+
+@struct
 class CreateResult:
-    """The task that a create call stands for; not ``is_new`` when its idempotency key had one already."""
+    """Outcome of creating a task; not ``is_new`` if its idempotency key already had one."""
 
     stored: StoredTask
     is_new: bool
@@ -166,7 +176,7 @@ class CreateResult:
 
 @struct
 class TaskPage:
-    """One page of tasks, newest status first. A task that changes meanwhile moves to the front, before the page; ``changed_after`` finds those."""
+    """One page of tasks, newest status first. A task that changes in the meantime moves to the front; ``changed_after`` finds those."""
 
     tasks: Sequence[StoredTask]
     next_page_token: str
@@ -175,20 +185,20 @@ class TaskPage:
 
 @struct
 class ClaimedRun:
-    """What a runner needs to run a task's handler: the task as it is, and what earlier runs recorded, oldest first."""
+    """A claimed task as it is now, and the records of its earlier runs, oldest first."""
 
     stored: StoredTask
     records: Sequence[ReplayRecord]
 
     @property
     def attempt(self) -> int:
-        """Which run of the task this is, from 1."""
+        """Number of this run of the task, from 1."""
         return self.stored.epoch
 
 
 @struct
 class PushFailure:
-    """Since when a configuration hears nothing any more, and why; the reason may be shown to whoever made the configuration."""
+    """Time and reason of the failure of a configuration; the reason may be shown to the client that made it."""
 
     at: datetime
     reason: str
@@ -196,7 +206,7 @@ class PushFailure:
 
 @struct
 class Delivery:
-    """One webhook call that is due: the event, where it goes and in which dialect, and how often it was tried, this time included."""
+    """One webhook call that is due: event, configuration, dialect, and the number of attempts, this one included."""
 
     id: int
     attempts: int

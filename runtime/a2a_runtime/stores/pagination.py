@@ -1,8 +1,7 @@
-"""Page tokens: where a list goes on, and which list it is.
+"""Page tokens: the position where a list continues, bound to the filter of the list.
 
-A token carries a place and a mark of the filter that it was made for, so that a token of another list, or one that somebody wrote by hand, is an
-error with a place and never a page of something else. It is opaque to clients and holds nothing secret: what a token leads to is scoped like every
-other call.
+A token of another list, or one made by hand, is a field error and never a page of another list. It is opaque to clients and holds no secret: every
+call that uses it is scoped.
 """
 
 from __future__ import annotations
@@ -22,45 +21,54 @@ _INTEGER_LIMIT = 2**63
 
 
 def invalid_param_error(field: str, text: str) -> InvalidParamsError:
-    """Make the error for one wrong parameter."""
+    """Create the error for one invalid parameter."""
     return InvalidParamsError(fields=((field, text),))
 
 
-def encode_page_token(position: tuple[int | str, ...], *list_of: object) -> str:
-    """Write a token for a place in a list."""
-    return base64.urlsafe_b64encode(json.dumps([_hash_filter(list_of), *position], separators=(",", ":")).encode()).decode().rstrip("=")
+def encode_page_token(position: tuple[int | str, ...], *filters: object) -> str:
+    """Encode a position in a list."""
+    return base64.urlsafe_b64encode(json.dumps([_hash_filters(filters), *position], separators=(",", ":")).encode()).decode().rstrip("=")
 
 
-def parse_page_token(text: str, *list_of: object) -> tuple[int | str, ...]:
-    """Read a token of this list."""
-    mark, *place = decode_page_token(text)
-    known = tuple(value for value in place if isinstance(value, int | str) and _is_storable(value))
-    if mark != _hash_filter(list_of) or len(known) != len(place):
-        raise invalid_param_error("pageToken", "was given out for another list")
-    return known
+def parse_page_token(text: str, *filters: object) -> tuple[int | str, ...]:
+    """Parse a token of the list with these filters."""
+    filter_hash, *position = decode_page_token(text)
+    storable = tuple(value for value in position if isinstance(value, int | str) and _is_storable(value))
+    if filter_hash != _hash_filters(filters) or len(storable) != len(position):
+        raise _foreign_token_error()
+    return storable
 
 
 def decode_page_token(text: str) -> list[object]:
-    """Read a token of any list: its mark and its place."""
+    """Decode a token of any list: the hash of its filters and its position."""
     try:
-        # A reader that refuses what is nested too deep, and halves of characters.
-        mark, *place = from_json(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True), allow_inf_nan=False)
+        # This parser refuses deep nesting and lone surrogates.
+        filter_hash, *position = from_json(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True), allow_inf_nan=False)
     except (binascii.Error, ValueError, TypeError) as error:
-        raise invalid_param_error("pageToken", "is not one that this agent has given out") from error
-    return [mark, *place]
+        raise invalid_token_error() from error
+    return [filter_hash, *position]
+
+
+def invalid_token_error() -> InvalidParamsError:
+    """Create the error for a text that is no page token."""
+    return invalid_param_error("pageToken", "is not one that this agent has given out")
+
+
+def _foreign_token_error() -> InvalidParamsError:
+    return invalid_param_error("pageToken", "was given out for another list")
 
 
 def _is_storable(value: int | str) -> bool:
-    """Whether a store could have such a value, and so be asked for it."""
+    """Check that a database accepts the value as a parameter."""
     return "\0" not in value if isinstance(value, str) else -_INTEGER_LIMIT <= value < _INTEGER_LIMIT
 
 
-def _hash_filter(list_of: tuple[object, ...]) -> str:
-    return blake2b(repr(list_of).encode(), digest_size=6).hexdigest()
+def _hash_filters(filters: tuple[object, ...]) -> str:
+    return blake2b(repr(filters).encode(), digest_size=6).hexdigest()
 
 
 def check_page_size(page_size: int, history_length: int | None = None) -> None:
-    """Refuse sizes that no page may have."""
+    """Raise ``InvalidParamsError`` for an invalid page size or history length."""
     if not 1 <= page_size <= MAX_PAGE_SIZE:
         raise invalid_param_error("pageSize", f"must be between 1 and {MAX_PAGE_SIZE}, not {page_size}")
     if history_length is not None and history_length < 0:
@@ -68,12 +76,12 @@ def check_page_size(page_size: int, history_length: int | None = None) -> None:
 
 
 def encode_task_token(query: TaskQuery, at: int, key: str) -> str:
-    """Write the token for what follows a task in a list of tasks."""
+    """Encode the position after a task in a list of tasks."""
     return encode_page_token((at, key), query.context_id, query.state, query.changed_after)
 
 
 def parse_task_token(query: TaskQuery) -> tuple[int, str] | None:
-    """Read where a list of tasks goes on; ``None`` when it begins."""
+    """Return the position where a list of tasks continues; ``None`` for the first page."""
     check_page_size(query.page_size, query.history_length)
     if not query.page_token:
         return None
@@ -81,11 +89,11 @@ def parse_task_token(query: TaskQuery) -> tuple[int, str] | None:
         case (int(at), str(key)):
             return at, key
         case _:
-            raise invalid_param_error("pageToken", "was given out for another list")
+            raise _foreign_token_error()
 
 
 def parse_config_token(page_size: int, page_token: str, wire_id: str) -> str:
-    """Read after which id a list of push configurations goes on; all ids come after the empty one."""
+    """Return the id after which a list of push configurations continues; empty for the first page."""
     check_page_size(page_size)
     if not page_token:
         return ""
@@ -93,4 +101,4 @@ def parse_config_token(page_size: int, page_token: str, wire_id: str) -> str:
         case (str(config_id),):
             return config_id
         case _:
-            raise invalid_param_error("pageToken", "was given out for another list")
+            raise _foreign_token_error()

@@ -1,11 +1,11 @@
-"""Faults on purpose: a process that dies at a named point, as a power failure would have it.
+"""Fail points that kill the process at a named point, as a power failure would.
 
-A store calls ``options.fault`` with the name of each point that it passes; here are the functions that do something there. A process under test takes
-its fault from the environment, so that nothing in it has to be changed for the test::
+A store calls ``options.fail_point`` with the name of each point that it passes. A process under test takes its fail point from the environment, so
+its code needs no change for the test::
 
-    A2A_FAULT="before commit:17" python agent.py        # dies when it commits for the seventeenth time
+    A2A_FAULT="before commit:17" python agent.py        # dies at its seventeenth commit
 
-The points of a write in SQLite are ``begun``, ``call done``, ``before commit`` and ``after commit`` (before anybody is told).
+The points of a write in SQLite are ``begun``, ``call done``, ``before commit`` and ``after commit`` (before any caller gets a result).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FAULT_VARIABLE = "A2A_FAULT"
 
 
 class KillProcess:
-    """Kills the process when a point is passed for the n-th time: nothing is flushed, closed or said."""
+    """Kills the process when a point is passed for the n-th time: nothing is flushed, closed or logged."""
 
     def __init__(self, point: str, times: int = 1) -> None:
         self._point = point
@@ -35,9 +35,9 @@ class KillProcess:
 
 
 def fail_point_from_environment(environment: Mapping[str, str] = os.environ) -> FailPoint:
-    """Make the fault that the environment asks for; none if it does not ask."""
-    wish = environment.get(FAULT_VARIABLE, "")
-    if not wish:
+    """Create the fail point that the environment names; without one, do nothing."""
+    value = environment.get(FAULT_VARIABLE, "")
+    if not value:
         return no_fault
-    point, _, times = wish.partition(":")
+    point, _, times = value.partition(":")
     return KillProcess(point, int(times or 1))

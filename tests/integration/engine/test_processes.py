@@ -18,7 +18,7 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.streams.notifier import InProcessNotifier, Notifier
 from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, run_agent
-from a2a_runtime.testing.bells import UnreliableNotifier
+from a2a_runtime.testing.notifiers import UnreliableNotifier
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""What a file is worth when processes die, meet, or find no room."""
+"""Durability of an SQLite file when processes die or share it."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def anyio_backend() -> str:
 
 
 def start(path: Path, fault: str = "") -> subprocess.Popen[str]:
-    """Start a process that writes."""
+    """Start a writing process."""
     environment = {**os.environ, FAULT_VARIABLE: fault, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen([sys.executable, str(WRITING), str(path)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def acknowledged(process: subprocess.Popen[str]) -> dict[str, int]:
-    """Collect the last version of each task that the process has acknowledged before it died."""
+def read_acknowledged(process: subprocess.Popen[str]) -> dict[str, int]:
+    """Return the last acknowledged version of each task after the death of the process."""
     out, err = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL, err
     lines = [line.split() for line in out.splitlines(keepends=True) if line.endswith("\n")]
     return {wire_id: int(version) for wire_id, version in lines}
 
 
-async def all_tasks(store: SqliteStore) -> dict[str, StoredTask]:
-    """Read every task of the file, with its artifacts."""
+async def load_all_tasks(store: SqliteStore) -> dict[str, StoredTask]:
+    """Load all tasks of the file with their artifacts."""
     tasks: dict[str, StoredTask] = {}
     token = ""
     while True:
@@ -60,16 +60,16 @@ async def all_tasks(store: SqliteStore) -> dict[str, StoredTask]:
             return tasks
 
 
-async def check(path: Path, promised: dict[str, int]) -> None:
-    """See that the file is sound, that nothing acknowledged is lost, and that nothing is half there."""
+async def check_file(path: Path, acknowledged: dict[str, int]) -> None:
+    """Check that the file is intact, no acknowledged change is lost, and no change is partial."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
     store = SqliteStore(path)
     await store.open()
     try:
-        tasks = await all_tasks(store)
-        for wire_id, version in promised.items():
+        tasks = await load_all_tasks(store)
+        for wire_id, version in acknowledged.items():
             assert tasks[wire_id].version >= version
         for task in tasks.values():
             events = await store.read_events(task.key, 0)
@@ -78,24 +78,24 @@ async def check(path: Path, promised: dict[str, int]) -> None:
             assert bool(task.task.model.artifacts) == (task.state is State.COMPLETED)
             assert len(task.task.model.history or []) == min(task.version, 2)
         # At most one call of each writer was under way.
-        assert len(tasks) <= len(promised) + 8
+        assert len(tasks) <= len(acknowledged) + 8
     finally:
         await store.close()
 
 
 @pytest.mark.parametrize("fault", ["begun:20", "call done:97", "before commit:1", "before commit:33", "after commit:1", "after commit:33"])
 async def test_a_process_that_dies_at_a_point_loses_nothing_acknowledged(tmp_path: Path, fault: str) -> None:
-    """Whatever point of a write it is, acknowledged changes are there, and a change that was under way is there whole or not at all."""
+    """At any point of a write, acknowledged changes are kept, and the current change is atomic."""
     path = tmp_path / "tasks.db"
     process = start(path, fault)
-    await check(path, acknowledged(process))
+    await check_file(path, read_acknowledged(process))
 
 
 @pytest.mark.slow
 async def test_a_process_killed_again_and_again_loses_nothing_acknowledged(tmp_path: Path) -> None:
-    """Killed from outside at any moment, six times on one file."""
+    """Six kills at random moments on one file."""
     path = tmp_path / "tasks.db"
-    promised: dict[str, int] = {}
+    acknowledged: dict[str, int] = {}
     for round_ in range(6):
         process = start(path)
         deadline = time.monotonic() + 30
@@ -103,21 +103,21 @@ async def test_a_process_killed_again_and_again_loses_nothing_acknowledged(tmp_p
             time.sleep(0.01)  # noqa: ASYNC251 - nothing else runs in this test
         time.sleep(0.5 + 0.13 * round_)  # noqa: ASYNC251 - as above
         process.kill()
-        promised |= acknowledged(process)
-    assert len(promised) > 100
+        acknowledged |= read_acknowledged(process)
+    assert len(acknowledged) > 100
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     store = SqliteStore(path)
     await store.open()
     try:
-        tasks = await all_tasks(store)
-        assert all(tasks[wire_id].version >= version for wire_id, version in promised.items())
+        tasks = await load_all_tasks(store)
+        assert all(tasks[wire_id].version >= version for wire_id, version in acknowledged.items())
     finally:
         await store.close()
 
 
-async def test_a_second_process_is_refused_while_the_first_lives(tmp_path: Path) -> None:
-    """The error names the file and says what to do; after the death of the first, however it came, the file is free."""
+async def test_a_second_process_is_refused_while_the_first_runs(tmp_path: Path) -> None:
+    """The error contains the file and a fix; after a kill of the first process, the file is free."""
     path = tmp_path / "tasks.db"
     process = start(path)
     assert process.stdout is not None
@@ -131,25 +131,25 @@ async def test_a_second_process_is_refused_while_the_first_lives(tmp_path: Path)
     await second.close()
 
 
-async def test_a_visitor_looks_and_tidies_up_beside_the_process_that_runs(tmp_path: Path) -> None:
-    """A command may list and delete while the process writes; neither disturbs the other."""
+async def test_an_attached_store_reads_and_deletes_beside_the_running_process(tmp_path: Path) -> None:
+    """A command may list and delete tasks while the process writes."""
     path = tmp_path / "tasks.db"
     process = start(path)
     assert process.stdout is not None
     assert process.stdout.readline()
-    visitor = SqliteStore(path, attach=True)
-    await visitor.open()
+    attached = SqliteStore(path, attach=True)
+    await attached.open()
     try:
         deleted = 0
         while deleted < 20:
             wire_id, version = process.stdout.readline().split()
-            assert await visitor.load_task(SCOPE, wire_id) is not None
+            assert await attached.load_task(SCOPE, wire_id) is not None
             if version == "3":
-                assert await visitor.delete_task(SCOPE, wire_id)
+                assert await attached.delete_task(SCOPE, wire_id)
                 deleted += 1
         assert all(process.stdout.readline() for _ in range(50))
     finally:
-        await visitor.close()
+        await attached.close()
         process.kill()
         _, err = process.communicate(timeout=60)
         assert "Error" not in err

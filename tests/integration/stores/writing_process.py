@@ -1,4 +1,4 @@
-"""A process that writes to a file until it is killed, and says what was acknowledged, one line for each."""
+"""A process that writes to a file until it is killed, and prints each acknowledged version."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ async def write(store: SqliteStore, writer: int) -> None:
 
 
 def acknowledge(wire_id: str, version: int) -> None:
-    """Say what is durable."""
+    """Print an acknowledged version."""
     sys.stdout.write(f"{wire_id} {version}\n")
     sys.stdout.flush()
 
 
 async def main(path: str) -> None:
-    """Write until the end."""
+    """Write until killed."""
     store = SqliteStore(path, StoreOptions(fail_point=faults.fail_point_from_environment()))
     await store.open()
     await asyncio.gather(*[write(store, writer) for writer in range(WRITERS)])

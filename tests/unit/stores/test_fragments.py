@@ -1,4 +1,4 @@
-"""Joining JSON from pieces."""
+"""JSON joined from fragments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HELLO = Message(message_id="m", role=Role.USER, parts=[Part(text="hello")])
 
 @given(wire_id=IDS, context_id=IDS, name=TEXTS, key=TEXTS)
 def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, name: str, key: str) -> None:
-    """Whatever characters are in it, joining and writing give the same bytes."""
+    """The joined JSON equals that of the model, for all characters."""
     made = Artifact(artifact_id=name, name=name, parts=[Part(text=name), Part(text="2")], metadata={key: {"parts": []}})
     said = fragments.encode_message(HELLO, wire_id, context_id)
     pieces = TaskFragments(
@@ -44,7 +44,7 @@ def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, n
     assert (model.artifacts or [])[0] == made
 
 
-def test_pieces_that_are_not_there_leave_no_member() -> None:
+def test_missing_fragments_leave_no_member() -> None:
     """A task without artifacts, history and metadata has no such members."""
     joined = fragments.encode_task(OWN, TaskFragments(fragments.encode_status(State.SUBMITTED, AT, None)))
     assert list(json.loads(joined)) == ["id", "contextId", "status"]
@@ -67,32 +67,32 @@ def test_events_are_what_their_models_write(state: State) -> None:
 
 
 def test_a_message_is_bound_in_a_copy() -> None:
-    """The message that was passed in stays as it is."""
+    """The message passed in is not changed."""
     bound = Message.model_validate_json(fragments.encode_message(HELLO, "t", "c"))
     assert (bound.task_id, bound.context_id, bound.parts) == ("t", "c", HELLO.parts)
     assert (HELLO.task_id, HELLO.context_id) == (None, None)
 
 
 @pytest.mark.parametrize(("length", "expected"), [(None, [b"1", b"2", b"3"]), (0, []), (2, [b"2", b"3"]), (5, [b"1", b"2", b"3"])])
-def test_the_newest_messages_are_chosen(length: int | None, expected: list[bytes]) -> None:
-    """From the end, as many as wanted."""
+def test_the_newest_messages_are_selected(length: int | None, expected: list[bytes]) -> None:
+    """From the end, up to the length."""
     assert list(fragments.select_newest([b"1", b"2", b"3"], length)) == expected
 
 
 def test_metadata_is_merged_in_order_and_not_in_depth() -> None:
-    """Large integers and nulls come through the merge."""
+    """Large integers and nulls survive."""
     merged = fragments.merge_object(b'{"b":{"x":1},"a":12345678901234567890123456789012345678901}', {"c": None, "b": {"y": 2}})
     assert merged == b'{"b":{"y":2},"a":12345678901234567890123456789012345678901,"c":null}'
 
 
 @pytest.mark.parametrize("bad", [{"k": object()}, {"k": float("inf")}, {"k": float("nan")}], ids=["object", "infinity", "not a number"])
-def test_what_is_no_json_is_refused(bad: dict[str, object]) -> None:
-    """A store never writes what nobody can read."""
+def test_invalid_json_is_refused(bad: dict[str, object]) -> None:
+    """A store never writes invalid JSON."""
     with pytest.raises((TypeError, ValueError)):
         fragments.encode_object(bad)
 
 
-def test_what_is_no_object_is_refused() -> None:
-    """Free members are those of an object."""
+def test_other_json_is_no_object() -> None:
+    """Decoding it is an error."""
     with pytest.raises(ValidationError):
         fragments.decode_object(b"[]")

@@ -1,8 +1,8 @@
-"""What only the store in memory has: a capacity, short logs, small tasks."""
+"""The memory store beyond the contract: capacity, limited logs, packed tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 
@@ -25,14 +25,14 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def small(clock: FakeClock | None = None) -> MemoryStore:
-    """Make a store for three tasks, which keeps the log of one that has ended."""
+def small_store(clock: FakeClock | None = None) -> MemoryStore:
+    """Create a store for three tasks and one finished log."""
     return MemoryStore(StoreOptions(clock=clock or FakeClock(), max_tasks=3, max_finished_logs=1))
 
 
-async def test_a_full_store_forgets_the_task_that_ended_longest_ago() -> None:
-    """Its conversation is kept, and everything else stays."""
-    store = small()
+async def test_a_full_store_deletes_the_task_that_ended_first() -> None:
+    """Its conversation and all other tasks stay."""
+    store = small_store()
     tasks = [await create_task(store, build_new_task(text=str(n))) for n in range(3)]
     for task in (tasks[1], tasks[0]):
         await end_task(store, task)
@@ -42,35 +42,35 @@ async def test_a_full_store_forgets_the_task_that_ended_longest_ago() -> None:
     assert sorted(str(each.parts[0].text) for each in await store.load_conversation(SCOPE, "c-1")) == ["0", "1", "2", "new"]
 
 
-async def test_a_full_store_never_forgets_what_is_unfinished_or_undelivered() -> None:
-    """It refuses another task and says what to do; nothing is lost."""
-    store = small()
+async def test_a_full_store_keeps_unfinished_and_undelivered_tasks() -> None:
+    """Another task is an error with a fix, and nothing is lost."""
+    store = small_store()
     hook = TaskPushNotificationConfig(id="h", url="https://example.org")
-    owed = await end_task(store, await create_task(store, build_new_task(push_config=hook)))
+    undelivered = await end_task(store, await create_task(store, build_new_task(push_config=hook)))
     for _ in range(2):
         await create_task(store)
-    with pytest.raises(StoreFullError, match="capacity"):
+    with pytest.raises(StoreFullError, match="max_tasks"):
         await create_task(store)
     assert (await store.list_tasks(SCOPE, TaskQuery())).total_size == 3
     for _ in range(2):
         for delivery in await store.claim_due(30):
             await store.mark_delivered(delivery)
     await create_task(store)
-    assert await store.load_task(SCOPE, owed.wire_id) is None
+    assert await store.load_task(SCOPE, undelivered.wire_id) is None
 
 
-async def test_conversations_do_not_pile_up() -> None:
-    """What outlives its tasks is bounded too: the conversation that nobody touched for longest is forgotten."""
-    store = small()
+async def test_conversations_are_limited() -> None:
+    """The least recently used conversation is dropped."""
+    store = small_store()
     for n in range(5):
         await store.update_context(SCOPE, f"c-{n}", {"n": n})
         await store.update_context(SCOPE, "c-0", {"n": 0})
     assert [await store.load_context(SCOPE, f"c-{n}") for n in range(5)] == [{"n": 0}, None, None, {"n": 3}, {"n": 4}]
 
 
-async def test_the_log_of_a_finished_task_is_kept_for_late_readers_a_while() -> None:
-    """A reader that comes too late is told to begin with a snapshot; one that has seen all is not."""
-    store = small()
+async def test_finished_logs_are_limited() -> None:
+    """A late reader gets ``EventsGoneError``, unless it has read all events."""
+    store = small_store()
     first, second = await create_task(store), await create_task(store)
     await end_task(store, first)
     assert len(await store.read_events(first.key, 0)) == 2
@@ -81,9 +81,9 @@ async def test_the_log_of_a_finished_task_is_kept_for_late_readers_a_while() -> 
     assert len(await store.read_events(second.key, 0)) == 2
 
 
-async def test_a_packed_task_can_be_added_to() -> None:
-    """What comes after the end is packed again, chunk by chunk."""
-    store = small()
+async def test_a_packed_task_can_be_changed() -> None:
+    """Artifacts after the end are packed again."""
+    store = small_store()
     task = await create_task(store)
     await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "1")]))
     for text in "23":
@@ -94,9 +94,9 @@ async def test_a_packed_task_can_be_added_to() -> None:
 
 
 async def test_time_never_steps_back_in_a_list() -> None:
-    """The order of moves is the order of times, whatever the clock says."""
+    """The order of positions is the order of times, even if the clock steps back."""
     clock = FakeClock()
-    store = small(clock)
+    store = small_store(clock)
     await create_task(store)
     clock.set_back(1000)
     await create_task(store)
@@ -104,20 +104,15 @@ async def test_time_never_steps_back_in_a_list() -> None:
     assert first.updated_at == second.updated_at
 
 
-def test_a_timeline_throws_out_what_has_moved() -> None:
-    """Entries that tasks have left behind do not pile up."""
+def test_a_timeline_removes_stale_entries() -> None:
+    """The number of stale entries is limited."""
     timeline = Timeline()
-    rows = [MemoryTask(SCOPE, str(n), str(n), build_new_task()) for n in range(3)]
-    for row, moved in zip(_in_turn(rows), range(1, 10_001), strict=False):
-        if row.position:
+    tasks = [MemoryTask(SCOPE, str(n), str(n), "c", "echo", "1.0", None, 0, b"", b"{}", (), None) for n in range(3)]
+    for task, position in zip(cycle(tasks), range(1, 10_001), strict=False):
+        if task.position:
             timeline.mark_stale()
-        row.position = moved
-        timeline.add(row)
-    assert [row.position for row in timeline.iter_newest_first()] == [10_000, 9_999, 9_998]
-    assert [row.position for row in timeline.iter_newest_first(9_999)] == [9_998]
+        task.position = position
+        timeline.add(task)
+    assert [task.position for task in timeline.iter_newest_first()] == [10_000, 9_999, 9_998]
+    assert [task.position for task in timeline.iter_newest_first(9_999)] == [9_998]
     assert len(timeline._tasks) < 200
-
-
-def _in_turn(rows: list[MemoryTask]) -> Iterator[MemoryTask]:
-    while True:
-        yield from rows

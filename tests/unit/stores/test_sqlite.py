@@ -1,6 +1,6 @@
-"""What only the store in a file has: a file, with all that can be wrong with it."""
+"""The SQLite store beyond the contract: its file, lock, threads and migrations."""
 
-# ruff: noqa: ASYNC240 - nothing else runs in these tests while they look at the file
+# ruff: noqa: ASYNC240 - nothing else runs in these tests during file access
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Say where the file is."""
+    """Provide a path for the file."""
     return tmp_path / "tasks.db"
 
 
@@ -47,8 +47,8 @@ async def open_store(path: Path, *, attach: bool = False) -> AsyncIterator[Sqlit
         await store.close()
 
 
-async def test_what_was_written_is_there_after_reopening(path: Path) -> None:
-    """A file is the whole store: tasks, events, everything."""
+async def test_tasks_are_there_after_reopening(path: Path) -> None:
+    """The file contains tasks and events."""
     async with open_store(path) as store:
         task = await create_task(store)
         await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "x")]))
@@ -58,8 +58,8 @@ async def test_what_was_written_is_there_after_reopening(path: Path) -> None:
         assert len(await store.read_events(task.key, 0)) == 2
 
 
-async def test_tasks_of_the_process_before_are_orphans_at_once(path: Path) -> None:
-    """Whoever gets the lock knows that nobody else is alive, and need not wait for leases to run out."""
+async def test_tasks_of_the_previous_process_are_orphans_at_once(path: Path) -> None:
+    """The holder of the lock is the only process, and ends all leases."""
     async with open_store(path) as store:
         await store.register("p-1")
         task = await create_task(store)
@@ -68,23 +68,23 @@ async def test_tasks_of_the_process_before_are_orphans_at_once(path: Path) -> No
         assert list(await store.find_orphans()) == [task.key]
 
 
-async def test_a_second_runner_is_refused_and_a_visitor_is_not(path: Path) -> None:
-    """The lock goes with the store that has it; a visitor leaves the leases alone."""
+async def test_a_second_process_is_refused_unless_it_attaches(path: Path) -> None:
+    """The lock ends with its store; an attached store keeps the leases."""
     async with open_store(path) as store:
         await store.register("p-1")
         task = await create_task(store)
         await store.claim(task.key, "p-1")
         with pytest.raises(StoreInUseError, match=r"tasks\.db"):
             await SqliteStore(path).open()
-        async with open_store(path, attach=True) as visitor:
-            assert (await load_task(visitor, task)).process == "p-1"
+        async with open_store(path, attach=True) as attached:
+            assert (await load_task(attached, task)).process == "p-1"
         assert list(await store.find_orphans()) == []
     async with open_store(path):
         pass
 
 
-async def test_a_store_that_is_not_open_says_so(path: Path) -> None:
-    """Before the first call it has to be opened, and after closing it is over."""
+async def test_a_store_must_be_open(path: Path) -> None:
+    """Calls before ``open`` and after ``close`` are errors."""
     store = SqliteStore(path)
     with pytest.raises(StoreUnavailableError, match="is not open"):
         await store.delete_expired()
@@ -97,8 +97,8 @@ async def test_a_store_that_is_not_open_says_so(path: Path) -> None:
         await store.delete_expired()
 
 
-async def test_closing_finishes_what_was_begun(path: Path) -> None:
-    """Calls that were made before are answered, and durable."""
+async def test_closing_finishes_queued_calls(path: Path) -> None:
+    """Calls before ``close`` return, and are durable."""
     store = SqliteStore(path)
     await store.open()
     calls = [asyncio.create_task(create_task(store)) for _ in range(300)]
@@ -109,8 +109,8 @@ async def test_closing_finishes_what_was_begun(path: Path) -> None:
         assert (await again.list_tasks(SCOPE, TaskQuery())).total_size == len(keys) == 300
 
 
-async def test_a_call_that_nobody_waits_for_is_done_wholly_or_not(path: Path) -> None:
-    """A caller that gives up leaves no half task, and the store goes on."""
+async def test_a_cancelled_call_is_atomic(path: Path) -> None:
+    """A cancelled caller leaves no half task, and the store goes on."""
     async with open_store(path) as store:
         for delay in (0, 0.0005, 0.002):
             call = asyncio.create_task(create_task(store))
@@ -123,8 +123,8 @@ async def test_a_call_that_nobody_waits_for_is_done_wholly_or_not(path: Path) ->
             assert len(await store.read_events(task.key, 0)) == 1
 
 
-async def test_a_full_disk_is_told_with_its_cure_and_loses_nothing(path: Path) -> None:
-    """Writes fail until there is room again; what was acknowledged can still be read."""
+async def test_a_full_disk_is_an_error_with_a_fix_and_loses_nothing(path: Path) -> None:
+    """Writes fail until there is space again; acknowledged writes can still be read."""
     async with open_store(path) as store:
         task = await create_task(store)
         assert store._writer is not None
@@ -132,15 +132,15 @@ async def test_a_full_disk_is_told_with_its_cure_and_loses_nothing(path: Path) -
         big = TaskChange(artifacts=[replace_artifact("big", "x" * 500_000)])
         results = await asyncio.gather(*[store.update_task(SCOPE, task.key, big) for _ in range(4)], return_exceptions=True)
         assert {type(each) for each in results} == {StoreUnavailableError}
-        assert all("tasks.db" in str(each) and "Make room" in str(each) for each in results)
+        assert all("tasks.db" in str(each) and "free disk space" in str(each) for each in results)
         assert (await load_task(store, task)).version == 1
         await store._writer.run(lambda db: db.execute("PRAGMA max_page_count = 100000").fetchall())
         assert (await store.update_task(SCOPE, task.key, big)).version == 2
         assert (await end_task(store, task)).last_seq == 3
 
 
-async def test_a_file_of_something_else_is_refused(path: Path) -> None:
-    """Neither text nor another program's database is touched."""
+async def test_a_foreign_file_is_refused(path: Path) -> None:
+    """A text file and a database of another program stay unchanged."""
     path.write_text("This is a shopping list, and it is quite long: " + "milk, " * 100, encoding="utf-8")
     before = path.read_bytes()
     with pytest.raises(StoreUnavailableError, match="not an SQLite database"):
@@ -149,14 +149,14 @@ async def test_a_file_of_something_else_is_refused(path: Path) -> None:
     path.unlink()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE shopping (item TEXT)")
-    with pytest.raises(UnsupportedStoreError, match="something else"):
+    with pytest.raises(UnsupportedStoreError, match="another program"):
         await SqliteStore(path).open()
     with closing(sqlite3.connect(path)) as connection:
         assert [name for (name,) in connection.execute("SELECT name FROM sqlite_schema")] == ["shopping"]
 
 
-async def test_a_damaged_file_is_told_with_its_cure(path: Path) -> None:
-    """Pages that make no sense are an error of the store, not a crash and not a wrong answer."""
+async def test_a_damaged_file_is_an_error_with_a_fix(path: Path) -> None:
+    """Invalid pages are a store error, not a crash and not a wrong result."""
     async with open_store(path) as store:
         for _ in range(200):
             await create_task(store)
@@ -168,14 +168,14 @@ async def test_a_damaged_file_is_told_with_its_cure(path: Path) -> None:
             await store.list_tasks(SCOPE, TaskQuery())
 
 
-async def test_a_missing_folder_is_told_with_its_cure(tmp_path: Path) -> None:
-    """The store makes a file, not the place for it."""
-    with pytest.raises(StoreUnavailableError, match="Make it"):
+async def test_a_missing_folder_is_an_error_with_a_fix(tmp_path: Path) -> None:
+    """The store creates a file, but no folder."""
+    with pytest.raises(StoreUnavailableError, match="create it"):
         await SqliteStore(tmp_path / "nowhere" / "tasks.db").open()
 
 
 async def test_a_file_of_a_newer_release_is_refused(path: Path) -> None:
-    """What this release does not know, it does not touch."""
+    """A file with an unknown schema stays unchanged."""
     async with open_store(path):
         pass
     with closing(sqlite3.connect(path)) as connection:
@@ -184,16 +184,16 @@ async def test_a_file_of_a_newer_release_is_refused(path: Path) -> None:
         await SqliteStore(path).open()
 
 
-def test_an_upgrade_is_made_once(path: Path) -> None:
-    """Many openers of a fresh file find one schema, of the latest version."""
+def test_an_upgrade_is_repeatable(path: Path) -> None:
+    """The second one finds the latest version."""
     latest = migrations.load_migrations()[-1].version
     for _ in range(2):
         with closing(connect(path)) as connection:
             assert migrations.upgrade(connection, path) == latest
 
 
-def test_a_step_that_fails_leaves_the_schema_as_it_was(path: Path) -> None:
-    """The version and the tables are those of before."""
+def test_a_failed_migration_changes_nothing(path: Path) -> None:
+    """Version and tables stay as they were."""
     latest = migrations.load_migrations()[-1]
     broken = migrations.Migration(latest.version + 1, ["CREATE TABLE half (x TEXT);", "CREATE TABLE tasks (x TEXT);"])
     with closing(connect(path)) as connection:
@@ -204,19 +204,19 @@ def test_a_step_that_fails_leaves_the_schema_as_it_was(path: Path) -> None:
         assert connection.execute("PRAGMA user_version").fetchone()[0] == latest.version
 
 
-def test_steps_are_numbered_from_one_without_a_hole() -> None:
-    """A file of the folder is a step, and its name begins with its number."""
-    versions = [step.version for step in migrations.load_migrations()]
+def test_migrations_are_numbered_without_gaps() -> None:
+    """Each file of the folder is a migration, and its name begins with its number."""
+    versions = [migration.version for migration in migrations.load_migrations()]
     assert versions == list(range(1, len(versions) + 1))
-    assert all(step.statements for step in migrations.load_migrations())
+    assert all(migration.statements for migration in migrations.load_migrations())
 
 
-async def test_a_call_that_fails_after_writing_takes_nothing_with_it(path: Path) -> None:
-    """Calls share a commit, not their failures: what the failed ones wrote is undone, what the others wrote is there."""
+async def test_a_call_that_fails_after_a_write_is_undone_alone(path: Path) -> None:
+    """Calls share a commit, not their failures."""
 
     async def put(store: SqliteStore, n: int) -> int:
         def call(db: sqlite3.Connection) -> int:
-            row = {"scope": SCOPE.to_text(), "context_id": f"c-{n}", "data": b"{}", "at": 1 << 60}
+            row = {"scope": SCOPE.to_text(), "context_id": f"c-{n}", "data": b"{}", "now": 1 << 60}
             db.execute(SQL["put_context"], row)
             if n % 5 == 0:
                 raise ValueError(n)

@@ -1,4 +1,4 @@
-"""The store in memory: dictionaries, and finished tasks as the bytes they are read as."""
+"""The store in memory."""
 
 from a2a_runtime.stores.memory.store import MemoryStore
 

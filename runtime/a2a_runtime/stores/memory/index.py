@@ -1,6 +1,6 @@
-"""Every task in memory, and the ways to find them: no call looks through all.
+"""All tasks in memory, and the indexes to find them: no call scans all tasks.
 
-A scope has a room of its own, so that a question in one never meets the tasks of another.
+Each scope has an index of its own, so a call never iterates over tasks of other scopes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from secrets import randbits
 from typing import TypeAlias
@@ -21,85 +22,70 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import Clock, to_datetime
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.changes import ChunkRow
-from a2a_runtime.stores.fragments import EMPTY_OBJECT, Chunk, TaskFragments
-from a2a_runtime.stores.models import LoggedEvent, NewTask, StoredTask
+from a2a_runtime.stores.fragments import Chunk, TaskFragments
+from a2a_runtime.stores.models import LoggedEvent, StoredTask
 
-# A task in memory.
-#
-# While a task lives, its artifacts are cheap to add to: lists of chunks. When it ends, they are packed: one byte string for each. What is left of the
-# many tasks that are over are tuples of plain values, at which the garbage collector soon stops to look.
-#
+_MAX_STALE_SLACK = 64
+_KEY_BITS = 60  # four less than a key has digits for, so that no process counts beyond them
 
 TimedMessage: TypeAlias = tuple[int, bytes]
-"""A message, and before it when it came."""
+"""The time of a message, and the message."""
 
 
+@dataclass(slots=True, eq=False)
 class MemoryTask:
     """One task. ``older`` and ``newer`` are its neighbours in its conversation.
 
-    ``moved`` is the number of its last change of state among those of all tasks: negative when a newer task has its wire id, 0 when the task is gone.
+    ``position`` is the number of its last change of state among those of all tasks: negative if a newer task has its wire id, 0 if it was deleted.
+
+    The artifacts of a living task are lists of chunks, which are cheap to append to. When it ends they are packed into one byte string each: tuples
+    of plain values, which the garbage collector soon stops to track.
     """
 
-    __slots__ = (
-        "artifacts",
-        "cancel_requested",
-        "context_id",
-        "dialect",
-        "epoch",
-        "events",
-        "history",
-        "key",
-        "last_seq",
-        "metadata",
-        "newer",
-        "older",
-        "position",
-        "process",
-        "scope",
-        "skill",
-        "state",
-        "status",
-        "status_at",
-        "version",
-        "wire_id",
-    )
+    scope: TaskScope
+    key: str
+    wire_id: str
+    context_id: str
+    skill: str
+    dialect: str
+    process: str | None
+    epoch: int
+    status: bytes
+    metadata: bytes
+    history: tuple[TimedMessage, ...]
+    events: list[LoggedEvent] | None  # None: no longer kept
+    state: State = INITIAL
+    version: int = 1
+    last_seq: int = 1
+    status_at: int = 0
+    position: int = 0
+    cancel_requested: bool = False
+    artifacts: dict[str, list[Chunk]] | tuple[bytes, ...] = field(default_factory=dict[str, list[Chunk]])  # a tuple when packed
+    older: MemoryTask | None = None
+    newer: MemoryTask | None = None
 
-    def __init__(self, scope: TaskScope, key: str, wire_id: str, new: NewTask) -> None:
-        self.scope, self.key, self.wire_id = scope, key, wire_id
-        self.context_id, self.skill, self.dialect = new.context_id, new.skill, new.dialect
-        self.state: State = INITIAL
-        self.status_at = self.position = 0
-        self.older: MemoryTask | None = None
-        self.newer: MemoryTask | None = None
-        self.version = self.last_seq = 1
-        self.process = new.process
-        self.epoch = 0 if new.process is None else 1
-        self.cancel_requested = False
-        self.events: list[LoggedEvent] | None = []  # None: no longer kept
-        self.status, self.metadata = b"", EMPTY_OBJECT
-        self.history: tuple[TimedMessage, ...] = ()
-        self.artifacts: dict[str, list[Chunk]] | tuple[bytes, ...] = {}  # packed: each of them whole
-
-    def write_chunk(self, chunk: ChunkRow) -> None:
-        """Put a chunk where it belongs; an artifact that is replaced keeps its place."""
+    def write_chunk(self, row: ChunkRow) -> None:
+        """Append a chunk to its artifact, or replace the artifact, which keeps its place."""
         artifacts = self.artifacts
         if isinstance(artifacts, tuple):
             artifacts = self.artifacts = dict(map(_unpack_artifact, artifacts))
-        if chunk.replaces:
-            artifacts[chunk.artifact_id] = [chunk.chunk]
+        if row.replaces:
+            artifacts[row.artifact_id] = [row.chunk]
         else:
-            artifacts.setdefault(chunk.artifact_id, []).append(chunk.chunk)
+            artifacts.setdefault(row.artifact_id, []).append(row.chunk)
 
     def pack_artifacts(self) -> None:
-        """Make the content small: it will hardly change any more."""
+        """Encode each artifact as one byte string."""
         self.artifacts = tuple(self._encode_artifacts())
 
     def clear(self) -> None:
-        """Let go of the content."""
+        """Release the content."""
         self.history, self.artifacts, self.events = (), (), None
 
     def to_stored_task(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
-        """Show the task as it is now."""
+        """Return the task as it is now."""
+        history = fragments.select_newest([body for _, body in self.history], history_length)
+        parts = TaskFragments(self.status, self._encode_artifacts() if include_artifacts else (), history, self.metadata)
         return StoredTask(
             key=self.key,
             wire_id=self.wire_id,
@@ -114,14 +100,7 @@ class MemoryTask:
             process=self.process,
             cancel_requested=self.cancel_requested,
             updated_at=to_datetime(self.status_at),
-            task=Encoded.raw(Task, self._encode_task(history_length, include_artifacts=include_artifacts)),
-        )
-
-    def _encode_task(self, history_length: int | None, *, include_artifacts: bool) -> bytes:
-        history = fragments.select_newest([body for _, body in self.history], history_length)
-        artifacts = self._encode_artifacts() if include_artifacts else ()
-        return fragments.encode_task(
-            fragments.encode_ids(self.wire_id, self.context_id), TaskFragments(self.status, artifacts, history, self.metadata)
+            task=Encoded.raw(Task, fragments.encode_task(fragments.encode_ids(self.wire_id, self.context_id), parts)),
         )
 
     def _encode_artifacts(self) -> Sequence[bytes]:
@@ -129,23 +108,17 @@ class MemoryTask:
         return artifacts if isinstance(artifacts, tuple) else [fragments.encode_artifact(name, chunks) for name, chunks in artifacts.items()]
 
 
-def _unpack_artifact(whole: bytes) -> tuple[str, list[Chunk]]:
-    artifact = Artifact.model_validate_json(whole)
+def _unpack_artifact(body: bytes) -> tuple[str, list[Chunk]]:
+    artifact = Artifact.model_validate_json(body)
     return artifact.artifact_id, [fragments.encode_chunk(artifact)]
 
 
-# Tasks in the order of their last change of state, for lists that begin with the newest.
-#
-# A task that changes goes to the end and leaves its old entry behind, which is recognised by its number and thrown out when there are too many of
-# them.
-# So a change costs one append, a page costs its own length, and an entry costs sixteen bytes.
-#
-
-_MAX_STALE_SLACK = 64
-
-
 class Timeline:
-    """Rows by the numbers of their last moves."""
+    """Tasks by the position of their last change of state, newest first.
+
+    A task that changes is appended again and leaves a stale entry behind, recognised by its position; stale entries are removed when there are too
+    many. So a change costs one append, a page costs its own length, and an entry costs sixteen bytes.
+    """
 
     __slots__ = ("_positions", "_stale_count", "_tasks", "size")
 
@@ -155,34 +128,31 @@ class Timeline:
         self._stale_count = 0
         self.size = 0
 
-    def add(self, row: MemoryTask) -> None:
-        """Put a row to the end."""
+    def add(self, task: MemoryTask) -> None:
+        """Append a task."""
         if self._stale_count > self.size + _MAX_STALE_SLACK:
             self._compact()
-        self._positions.append(row.position)
-        self._tasks.append(row)
+        self._positions.append(task.position)
+        self._tasks.append(task)
         self.size += 1
 
     def mark_stale(self) -> None:
-        """Note that a row has got another number, and its entry here counts no more."""
+        """Count one more stale entry: a task here gets another position."""
         self.size -= 1
         self._stale_count += 1
 
     def iter_newest_first(self, before: int | None = None) -> Iterator[MemoryTask]:
-        """Go through the rows, from the end or from before a number."""
-        at = len(self._positions) if before is None else bisect_left(self._positions, before)
-        for index in range(at - 1, -1, -1):
-            row = self._tasks[index]
-            if row.position == self._positions[index]:
-                yield row
+        """Iterate over the tasks, from the newest or from before a position."""
+        end = len(self._positions) if before is None else bisect_left(self._positions, before)
+        for index in range(end - 1, -1, -1):
+            task = self._tasks[index]
+            if task.position == self._positions[index]:
+                yield task
 
     def _compact(self) -> None:
-        rows = [row for moved, row in zip(self._positions, self._tasks, strict=True) if row.position == moved]
-        self._tasks, self._stale_count = rows, 0
-        self._positions = array("q", [row.position for row in rows])
-
-
-_KEY_BITS = 60  # four less than a key has room for, which no process counts through
+        self._tasks = [task for position, task in zip(self._positions, self._tasks, strict=True) if task.position == position]
+        self._positions = array("q", [task.position for task in self._tasks])
+        self._stale_count = 0
 
 
 class ScopeIndex:
@@ -193,12 +163,14 @@ class ScopeIndex:
     def __init__(self, scope: TaskScope) -> None:
         self.scope = scope
         self.by_wire_id: dict[str, MemoryTask] = {}
-        self.by_context: dict[str, MemoryTask] = {}  # the newest task; the others follow from it
+        self.by_context: dict[str, MemoryTask] = {}  # the newest task, which links to the older ones
         self.by_state: dict[State, Timeline] = {}
         self.timeline = Timeline()
 
-    def get_timeline(self, state: State) -> Timeline:
-        """Find the tasks in one state."""
+    def get_timeline(self, state: State | None) -> Timeline:
+        """Return the tasks in one state, or all."""
+        if state is None:
+            return self.timeline
         timeline = self.by_state.get(state)
         if timeline is None:
             timeline = self.by_state[state] = Timeline()
@@ -208,130 +180,129 @@ class ScopeIndex:
 class TaskIndex:
     """The tasks of all scopes."""
 
-    def __init__(self, clock: Clock, *, finished_logs: int) -> None:
+    def __init__(self, clock: Clock, *, max_finished_logs: int) -> None:
         self.tasks: dict[str, MemoryTask] = {}
         self.scopes: dict[TaskScope, ScopeIndex] = {}
         self.active: dict[str, MemoryTask] = {}
         self._ended: deque[MemoryTask] = deque()
         self._logs: deque[MemoryTask] = deque()
-        self._max_finished_logs = finished_logs
+        self._max_finished_logs = max_finished_logs
         self._clock = clock
         self._now = 0
         self._positions, self._keys = count(1), count(randbits(_KEY_BITS))
 
     def now_millis(self) -> int:
-        """Say what time it is, and never an earlier one than before: the order of moves is the order of times."""
+        """Return the time, never earlier than before, so that the order of positions is the order of times."""
         self._now = max(self._now, self._clock.millis())
         return self._now
 
     def new_key(self) -> str:
-        """Make the key of a new task: it sorts by age, and is not one of an earlier life of this process."""
+        """Generate the key of a new task: it sorts by age, and differs from the keys of earlier processes."""
         return f"{next(self._keys):016x}"
 
     def find(self, scope: TaskScope, wire_id: str) -> MemoryTask | None:
-        """Find a task by what its client calls it."""
-        room = self.scopes.get(scope)
-        return None if room is None else room.by_wire_id.get(wire_id)
+        """Find a task by its wire id."""
+        index = self.scopes.get(scope)
+        return None if index is None else index.by_wire_id.get(wire_id)
 
     def find_in_context(self, scope: TaskScope, context_id: str) -> list[MemoryTask]:
         """Find the tasks of a conversation, oldest first."""
-        room = self.scopes.get(scope)
-        row = None if room is None else room.by_context.get(context_id)
+        index = self.scopes.get(scope)
+        task = None if index is None else index.by_context.get(context_id)
         found: list[MemoryTask] = []
-        while row is not None:
-            found.append(row)
-            row = row.older
+        while task is not None:
+            found.append(task)
+            task = task.older
         found.reverse()
         return found
 
-    def add(self, row: MemoryTask, at: int) -> None:
-        """Put a new task on the shelf; one that had its wire id before is found by its key only."""
-        room = self.scopes.get(row.scope)
-        if room is None:
-            room = self.scopes[row.scope] = ScopeIndex(row.scope)
-        row.scope = room.scope  # one object for all of its tasks
-        before = room.by_wire_id.get(row.wire_id)
-        if before is not None:
-            self._mark_stale(room, before)
-            before.position = -before.position
-        self.tasks[row.key] = row
-        room.by_wire_id[row.wire_id] = row
-        row.older = room.by_context.get(row.context_id)
-        if row.older is not None:
-            row.older.newer = row
-        room.by_context[row.context_id] = row
-        self.active[row.key] = row
-        row.position, row.status_at = next(self._positions), at
-        room.timeline.add(row)
-        room.get_timeline(row.state).add(row)
+    def add(self, task: MemoryTask, at: int) -> None:
+        """Add a new task; an older one with its wire id is found only by its key from now on."""
+        index = self.scopes.get(task.scope)
+        if index is None:
+            index = self.scopes[task.scope] = ScopeIndex(task.scope)
+        task.scope = index.scope  # one object for all its tasks
+        previous = index.by_wire_id.get(task.wire_id)
+        if previous is not None:
+            self._mark_stale(index, previous)
+            previous.position = -previous.position
+        self.tasks[task.key] = task
+        index.by_wire_id[task.wire_id] = task
+        task.older = index.by_context.get(task.context_id)
+        if task.older is not None:
+            task.older.newer = task
+        index.by_context[task.context_id] = task
+        self.active[task.key] = task
+        self._append(index, task, at)
 
-    def change_state(self, row: MemoryTask, state: State, at: int) -> None:
-        """Take note that a task has come into a state."""
-        room = self.scopes[row.scope]
-        self._mark_stale(room, row)
-        row.position, row.status_at, row.state = next(self._positions), at, state
-        room.timeline.add(row)
-        room.get_timeline(state).add(row)
+    def change_state(self, task: MemoryTask, state: State, at: int) -> None:
+        """Set the state of a task."""
+        index = self.scopes[task.scope]
+        self._mark_stale(index, task)
+        task.state = state
+        self._append(index, task, at)
         if state in lifecycle.ACTIVE:
-            self.active[row.key] = row
+            self.active[task.key] = task
         else:
-            self.active.pop(row.key, None)
+            self.active.pop(task.key, None)
         if state in lifecycle.TERMINAL:
-            self._ended.append(row)
-            self._retain_log(row)
+            self._ended.append(task)
+            self._logs.append(task)
+            if len(self._logs) > self._max_finished_logs:
+                self._logs.popleft().events = None
 
-    def _retain_log(self, row: MemoryTask) -> None:
-        self._logs.append(row)
-        if len(self._logs) > self._max_finished_logs:
-            self._logs.popleft().events = None
+    def _append(self, index: ScopeIndex, task: MemoryTask, at: int) -> None:
+        task.position, task.status_at = next(self._positions), at
+        index.timeline.add(task)
+        index.get_timeline(task.state).add(task)
 
-    def remove(self, row: MemoryTask) -> None:
-        """Take a task off the shelf."""
-        room = self.scopes[row.scope]
-        del self.tasks[row.key]
-        self.active.pop(row.key, None)
-        if room.by_wire_id.get(row.wire_id) is row:
-            del room.by_wire_id[row.wire_id]
-        self._unlink_from_context(room, row)
-        if row.position > 0:
-            self._mark_stale(room, row)
-        row.position = 0
-        row.clear()
-        if not room.by_context:
-            del self.scopes[row.scope]
+    def remove(self, task: MemoryTask) -> None:
+        """Remove a task."""
+        index = self.scopes[task.scope]
+        del self.tasks[task.key]
+        self.active.pop(task.key, None)
+        if index.by_wire_id.get(task.wire_id) is task:
+            del index.by_wire_id[task.wire_id]
+        self._unlink_from_context(index, task)
+        if task.position > 0:
+            self._mark_stale(index, task)
+        task.position = 0
+        task.clear()
+        if not index.by_context:
+            del self.scopes[task.scope]
 
     @staticmethod
-    def _unlink_from_context(room: ScopeIndex, row: MemoryTask) -> None:
-        older, newer = row.older, row.newer
-        row.older = row.newer = None
+    def _unlink_from_context(index: ScopeIndex, task: MemoryTask) -> None:
+        older, newer = task.older, task.newer
+        task.older = task.newer = None
         if older is not None:
             older.newer = newer
         if newer is not None:
             newer.older = older
         elif older is not None:
-            room.by_context[row.context_id] = older
+            index.by_context[task.context_id] = older
         else:
-            del room.by_context[row.context_id]
+            del index.by_context[task.context_id]
 
     @staticmethod
-    def _mark_stale(room: ScopeIndex, row: MemoryTask) -> None:
-        room.timeline.mark_stale()
-        room.by_state[row.state].mark_stale()
+    def _mark_stale(index: ScopeIndex, task: MemoryTask) -> None:
+        index.timeline.mark_stale()
+        index.by_state[task.state].mark_stale()
 
     def pop_ended(self, ended_by_millis: int | None, can_delete: Callable[[MemoryTask], bool]) -> MemoryTask | None:
-        """Find the task that ended longest ago, of those that ended by then and may go; it stays on the shelf, but is not found here again."""
-        stays: list[MemoryTask] = []
+        """Find the deletable task that ended first, up to a time; it stays in the index, but is not returned again."""
+        kept: list[MemoryTask] = []
         found = None
         while self._ended and found is None:
-            row = self._ended.popleft()
-            if not row.position:
+            task = self._ended.popleft()
+            if not task.position:
                 continue
-            if ended_by_millis is not None and row.status_at > ended_by_millis:
-                stays.append(row)
+            if ended_by_millis is not None and task.status_at > ended_by_millis:
+                kept.append(task)
                 break
-            if can_delete(row):
-                found = row
+            if can_delete(task):
+                found = task
             else:
-                stays.append(row)
-        self._ended.extendleft(reversed(stays))
+                kept.append(task)
+        self._ended.extendleft(reversed(kept))
         return found

@@ -1,4 +1,4 @@
-"""What the roles of the memory store share: the shelf, and what hangs on tasks without being part of them."""
+"""State of a memory store: the task index, and everything that belongs to tasks without being part of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.counters import MemoryCounter
 from a2a_runtime.ids import IdGenerator
+from a2a_runtime.stores import changes
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.memory.index import MemoryTask, TaskIndex, TimedMessage
 from a2a_runtime.stores.models import IdempotencyKey, LoggedEvent, PushFailure, RecordKind, ReplayRecord
 
+ScopedKey = tuple[TaskScope, str, str]
+
+message_time = itemgetter(0)
+"""Sort key of a ``TimedMessage``."""
+
 
 @dataclass(slots=True)
 class PushQueue:
-    """A push configuration, and the events that wait for it; attempts and time are those of the first one."""
+    """A push configuration and its pending deliveries; attempts and time belong to the first one."""
 
     task: MemoryTask
     config: TaskPushNotificationConfig
@@ -32,26 +38,21 @@ class PushQueue:
 
 @dataclass(slots=True)
 class Conversation:
-    """What a conversation has beside its tasks: data, and messages that outlived their tasks."""
+    """Data of a conversation, and messages that outlived their tasks."""
 
     data: bytes | None = None
     updated_at_millis: int = 0
     messages: list[TimedMessage] = field(default_factory=list)
 
 
-ScopedKey = tuple[TaskScope, str, str]
-
-message_time = itemgetter(0)
-"""When a message came: what a conversation is sorted by."""
-
-
 class MemoryBase:
-    """The state of a memory store. Calls never wait for anything, so the event loop itself makes each of them atomic."""
+    """State of a memory store. No call awaits anything, so the event loop makes each call atomic."""
 
     def __init__(self, options: StoreOptions = DEFAULT_OPTIONS) -> None:
         self._options = options
+        self._clock = options.clock
         self._ids = IdGenerator(options.clock)
-        self._index = TaskIndex(options.clock, finished_logs=options.max_finished_logs)
+        self._index = TaskIndex(options.clock, max_finished_logs=options.max_finished_logs)
         self._idempotency_keys: dict[ScopedKey, tuple[MemoryTask, bytes]] = {}
         self._idempotency_keys_by_task: dict[str, list[ScopedKey]] = {}
         self._records: dict[str, dict[tuple[RecordKind, str], ReplayRecord]] = {}
@@ -59,65 +60,70 @@ class MemoryBase:
         self._pending_queues: dict[tuple[str, str], PushQueue] = {}
         self._last_delivery_id = 0
         self._conversations: dict[tuple[TaskScope, str], Conversation] = {}
-        self._processes: dict[str, int] = {}
-        self._cancels: dict[str, MemoryTask] = {}
-        self._counts = MemoryCounter(options.clock)
+        self._leases: dict[str, int] = {}
+        self._cancel_requests: dict[str, MemoryTask] = {}
+        self._counter = MemoryCounter(options.clock)
 
     def _require_task(self, scope: TaskScope, wire_id: str) -> MemoryTask:
-        row = self._index.find(scope, wire_id)
-        if row is None:
+        task = self._index.find(scope, wire_id)
+        if task is None:
             raise TaskNotFoundError(details={"task_id": wire_id})
-        return row
+        return task
 
-    def _find_idempotency_key(self, scope: TaskScope, promise: IdempotencyKey) -> tuple[MemoryTask, bytes] | None:
-        return self._idempotency_keys.get((scope, promise.context_id, promise.key))
+    def _find_idempotent_task(self, scope: TaskScope, key: IdempotencyKey) -> MemoryTask | None:
+        task, request_hash = self._idempotency_keys.get((scope, key.context_id, key.key), (None, b""))
+        if task is not None:
+            changes.check_same_request(key, request_hash)
+        return task
 
-    def _add_idempotency_key(self, row: MemoryTask, promise: IdempotencyKey) -> None:
-        name = (row.scope, promise.context_id, promise.key)
-        self._idempotency_keys[name] = (row, promise.request_hash)
-        self._idempotency_keys_by_task.setdefault(row.key, []).append(name)
+    def _add_idempotency_key(self, task: MemoryTask, key: IdempotencyKey) -> None:
+        name = (task.scope, key.context_id, key.key)
+        self._idempotency_keys[name] = (task, key.request_hash)
+        self._idempotency_keys_by_task.setdefault(task.key, []).append(name)
 
-    def _enqueue_events(self, row: MemoryTask, events: Sequence[LoggedEvent]) -> None:
-        if not events:  # who is in `_waiting` has something that waits
+    def _enqueue_events(self, task: MemoryTask, events: Sequence[LoggedEvent]) -> None:
+        if not events:  # a queue in `_pending_queues` is never empty
             return
-        for config_id, mailbox in self._push_queues.get(row.key, {}).items():
-            if mailbox.failure is not None:
+        for config_id, queue in self._push_queues.get(task.key, {}).items():
+            if queue.failure is not None:
                 continue
             for event in events:
                 self._last_delivery_id += 1
-                mailbox.pending.append((self._last_delivery_id, event))
-            self._pending_queues[row.key, config_id] = mailbox
+                queue.pending.append((self._last_delivery_id, event))
+            self._pending_queues[task.key, config_id] = queue
 
-    def _put_config(self, row: MemoryTask, wanted: TaskPushNotificationConfig, dialect: str) -> TaskPushNotificationConfig:
-        config_id = wanted.id or self._ids.new()
-        config = wanted.model_copy(update={"id": config_id, "task_id": row.wire_id})
-        mailbox = self._push_queues.setdefault(row.key, {}).setdefault(config_id, PushQueue(row, config, dialect))
-        mailbox.config, mailbox.dialect, mailbox.failure = config, dialect, None
+    def _put_config(self, task: MemoryTask, config: TaskPushNotificationConfig, dialect: str) -> TaskPushNotificationConfig:
+        config = changes.bind_config(config, task.wire_id, self._ids)
+        queue = self._push_queues.setdefault(task.key, {}).setdefault(config.id or "", PushQueue(task, config, dialect))
+        queue.config, queue.dialect, queue.failure = config, dialect, None
         return config
 
-    def _is_delivered(self, row: MemoryTask) -> bool:
-        return not any(mailbox.pending for mailbox in self._push_queues.get(row.key, {}).values())
+    def _is_delivered(self, task: MemoryTask) -> bool:
+        return not any(queue.pending for queue in self._push_queues.get(task.key, {}).values())
 
-    def _delete(self, row: MemoryTask) -> None:
-        for name in self._idempotency_keys_by_task.pop(row.key, ()):
+    def _delete(self, task: MemoryTask) -> None:
+        for name in self._idempotency_keys_by_task.pop(task.key, ()):
             del self._idempotency_keys[name]
-        for config_id in self._push_queues.pop(row.key, {}):
-            self._pending_queues.pop((row.key, config_id), None)
-        self._records.pop(row.key, None)
-        self._cancels.pop(row.key, None)
-        self._index.remove(row)
+        for config_id in self._push_queues.pop(task.key, {}):
+            self._pending_queues.pop((task.key, config_id), None)
+        self._records.pop(task.key, None)
+        self._cancel_requests.pop(task.key, None)
+        self._index.remove(task)
 
-    def _expire(self, row: MemoryTask) -> None:
-        """Let a task go, but keep those of its messages that its conversation still needs."""
-        recent = self._options.cutoff_millis(self._options.conversation_retention_seconds)
-        kept = [(at, body) for at, body in row.history if at > recent]
+    def _conversation_cutoff(self) -> int:
+        return self._options.cutoff_millis(self._options.conversation_retention_seconds)
+
+    def _expire(self, task: MemoryTask) -> None:
+        """Delete a task, but keep the messages that its conversation still needs."""
+        cutoff = self._conversation_cutoff()
+        kept = [(at, body) for at, body in task.history if at > cutoff]
         if kept:
-            conversation = self._touch_conversation(row.scope, row.context_id)
+            conversation = self._touch_conversation(task.scope, task.context_id)
             conversation.messages = sorted([*conversation.messages, *kept], key=message_time)[-self._options.max_conversation_messages :]
-        self._delete(row)
+        self._delete(task)
 
     def _touch_conversation(self, scope: TaskScope, context_id: str) -> Conversation:
-        """Get what a conversation has beside its tasks; of too many conversations, the one that was not touched for longest goes."""
+        """Return a conversation as the most recently used one; the least recently used one is dropped when there are too many."""
         conversation = self._conversations.pop((scope, context_id), None) or Conversation()
         self._conversations[scope, context_id] = conversation
         if len(self._conversations) > self._options.max_tasks:

@@ -1,4 +1,4 @@
-"""The store in Postgres, its doorbell, and the upgrade of its schema."""
+"""The store in Postgres, its notifier, and the upgrade of its schema."""
 
 from a2a_runtime.stores.postgres.notifier import PostgresNotifier
 from a2a_runtime.stores.postgres.pool import PoolSettings

@@ -1,91 +1,98 @@
-"""What the roles of the Postgres store share: connections, the options, and the names of tasks."""
+"""State of a Postgres store: connections, pipelines, cached names of tasks; statements and their parameters."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import asyncpg
 
 from a2a_contract.errors import TaskNotFoundError
-from a2a_contract.lifecycle import State
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.ids import IdGenerator
-from a2a_runtime.stores import fragments as task_row
-from a2a_runtime.stores import sql
+from a2a_runtime.stores import fragments, sql
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.changes import RecentTasks
-from a2a_runtime.stores.models import LoggedEvent, StoredTask
+from a2a_runtime.stores.models import StoredTask, TaskHead
 from a2a_runtime.stores.postgres.pipeline import StatementPipeline
-from a2a_runtime.stores.postgres.pool import Pool, PoolSettings
+from a2a_runtime.stores.postgres.pool import Connection, Pool, PoolSettings
+from a2a_runtime.stores.sql_store import SqlStore, SqlTransaction
 
-# What rows of the database mean.
+T = TypeVar("T")
+
+_INCLUDE = re.compile(r"\{(\w+)\}")
+_PARAMETER = re.compile(r"(?<!:):(\w+)")
+_MAX_CACHED_NAMES = 20_000
+_FULL_TASK = (None, True)  # all of the history, and the artifacts
 
 
-@dataclass(frozen=True, slots=True)
-class TaskNames:
-    """What a task is called; it never changes."""
+class Statement(NamedTuple):
+    """A statement, and the names of its numbered parameters."""
+
+    text: str
+    parameters: Sequence[str]
+
+    def arrange(self, values: dict[str, object]) -> list[object]:
+        """Put the values of named parameters into the order of their numbers."""
+        return [values[name] for name in self.parameters]
+
+
+def _compile_statements(*files: str) -> dict[str, Statement]:
+    """Load sections, expand ``{section}`` and number their ``:name`` parameters; sections with ``$1`` stay as they are."""
+    sections = sql.load(__package__ or "", *files)
+
+    def expand(text: str) -> str:
+        return _INCLUDE.sub(lambda match: expand(sections[match[1]]), text)
+
+    def compile_statement(text: str) -> Statement:
+        names = list(dict.fromkeys(_PARAMETER.findall(text)))
+        return Statement(_PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", text), names)
+
+    return {name: compile_statement(expand(text)) for name, text in sections.items()}
+
+
+STATEMENTS = _compile_statements("tasks.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
+SQL = {name: statement.text for name, statement in STATEMENTS.items()}
+
+
+class TaskNames(NamedTuple):
+    """The immutable names of a task."""
 
     scope: str
     wire_id: str
     context_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresTaskHead:
-    """What the rules ask of a task, and when its status was set."""
-
-    state: State
-    version: int
-    epoch: int
-    process: str | None
-    status_at: int
-
-
-def to_task_head(row: asyncpg.Record) -> PostgresTaskHead:
-    """Read what the rules ask."""
-    return PostgresTaskHead(State(row["state"]), row["version"], row["epoch"], row["process"], row["status_at"])
-
-
-def to_logged_event(row: asyncpg.Record) -> LoggedEvent:
-    """Read an event."""
-    return LoggedEvent(row["seq"], row["body"], State(row["state"]))
-
-
 def to_stored_task(row: asyncpg.Record) -> StoredTask:
-    """Read a whole task."""
+    """Build a task from a row with its messages and chunks."""
     chunks = zip(row["ids"], row["facts"], row["parts"], strict=True) if row["ids"] else ()
-    return task_row.to_stored_task(row, row["bodies"] or (), chunks)
+    return fragments.to_stored_task(row, row["bodies"] or (), chunks)
 
 
-# The statements of the store, by their names in the ``.sql`` files beside this one.
+class PostgresTransaction:
+    """Statements on one connection, committed together."""
 
-_SECTIONS = sql.load(__package__ or "", "tasks.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
-_INCLUDE = re.compile(r"\{(\w+)\}")
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def fetch(self, section: str, /, **parameters: object) -> Sequence[asyncpg.Record]:
+        """Run a statement and return its rows."""
+        statement = STATEMENTS[section]
+        return await self._connection.fetch(statement.text, *statement.arrange(parameters))
+
+    async def load_task(self, key: str) -> StoredTask:
+        """Load a task that exists."""
+        (row,) = await self._connection.fetch(SQL["load_tasks"], *_FULL_TASK, [key])
+        return to_stored_task(row)
 
 
-def _expand_includes(text: str) -> str:
-    """Put other sections where a statement names them."""
-    return _INCLUDE.sub(lambda name: _expand_includes(_SECTIONS[name[1]]), text)
-
-
-SQL = {name: _expand_includes(text) for name, text in _SECTIONS.items()}
-
-
-_MAX_CACHED_NAMES = 20_000
-FULL_TASK = (None, True)  # all of the history, and the artifacts
-
-
-class PostgresBase:
-    """The state of a Postgres store. All that is true is in the database; the names of tasks are kept here because they never change."""
+class PostgresBase(SqlStore):
+    """Everything true is in the database. Only names of tasks are cached, because they never change."""
 
     def __init__(self, dsn: str, options: StoreOptions = DEFAULT_OPTIONS, pool: PoolSettings | None = None) -> None:
-        self._options = options
-        self._clock = options.clock
-        self._ids = IdGenerator(options.clock)
+        super().__init__(options)
         self._pool = Pool(dsn, pool, options.fail_point)
         self._inserts = StatementPipeline(self._pool, SQL["create_task"], options.fail_point)
         self._updates = StatementPipeline(self._pool, SQL["update_task"], options.fail_point)
@@ -95,16 +102,30 @@ class PostgresBase:
         self._unconfirmed: dict[str, set[UUID]] = {}
         self._server_offset_millis = 0
 
-    def _server_millis(self) -> int:
-        """Say what time it is for all processes alike: that of the server when this store was opened, and what has passed since.
+    async def _fetch(self, section: str, /, **parameters: object) -> Sequence[asyncpg.Record]:
+        statement = STATEMENTS[section]
+        return await self._pool.fetch(statement.text, *statement.arrange(parameters))
 
-        Leases are compared between machines, and a wall clock that is wrong by a minute must not take away the tasks of all the others.
+    _execute = _fetch
+
+    async def _transact(self, work: Callable[[SqlTransaction], Coroutine[Any, Any, T]]) -> T:
+        async with self._pool.transaction() as connection:
+            return await work(PostgresTransaction(connection))
+
+    async def _load_tasks(self, keys: Sequence[str]) -> dict[str, StoredTask]:
+        rows = await self._pool.fetch(SQL["load_tasks"], *_FULL_TASK, keys) if keys else ()
+        return {task.key: task for task in map(to_stored_task, rows)}
+
+    def _shared_millis(self) -> int:
+        """Return the time of the server: that of ``open``, plus what has passed since on the monotonic clock.
+
+        Leases are compared between machines. A wall clock that is wrong by a minute must not take the tasks of all other processes.
         """
         return self._server_offset_millis + round(self._clock.monotonic() * 1000)
 
     @contextmanager
     def _track_unconfirmed(self, process: str | None, key: UUID) -> Generator[None]:
-        """Take note of a task that a process may have got without being told; with its next beat it gives such tasks back, since nobody runs them."""
+        """Remember a task that a process may have claimed without getting the answer; its next lease renewal releases it."""
         try:
             yield
         except BaseException:
@@ -112,11 +133,10 @@ class PostgresBase:
                 self._unconfirmed.setdefault(process, set()).add(key)
             raise
 
-    def _cache_names(self, key: str, names: TaskNames) -> TaskNames:
+    def _cache_names(self, key: str, names: TaskNames) -> None:
         if len(self._names) >= _MAX_CACHED_NAMES:
             del self._names[next(iter(self._names))]
         self._names[key] = names
-        return names
 
     async def _get_names(self, scope: TaskScope, key: str) -> TaskNames:
         names = self._names.get(key)
@@ -127,27 +147,16 @@ class PostgresBase:
             raise TaskNotFoundError
         return names
 
-    async def _load_head(self, scope: TaskScope, key: str) -> PostgresTaskHead:
-        row = await self._pool.fetchrow(SQL["head_of_task"], parse_key(key), scope.to_text())
+    async def _load_head(self, scope: TaskScope, key: str) -> TaskHead:
+        row = await self._pool.fetchrow(SQL["load_head"], parse_key(key), scope.to_text())
         if row is None:
             raise TaskNotFoundError
         self._cache_names(key, TaskNames(scope.to_text(), row["wire_id"], row["context_id"]))
-        return to_task_head(row)
-
-    async def _require_key(self, scope: TaskScope, wire_id: str) -> UUID:
-        row = await self._pool.fetchrow(SQL["find_task"], scope.to_text(), wire_id)
-        if row is None:
-            raise TaskNotFoundError(details={"task_id": wire_id})
-        key: UUID = row["key"]
-        return key
-
-    async def _load_tasks(self, keys: Sequence[UUID]) -> dict[str, StoredTask]:
-        found = await self._pool.fetch(SQL["load_tasks"], *FULL_TASK, keys)
-        return {task.key: task for task in map(to_stored_task, found)}
+        return fragments.to_task_head(row)
 
 
 def parse_key(key: str) -> UUID:
-    """Read a key; what is none of ours belongs to no task."""
+    """Parse a key; raise ``TaskNotFoundError`` if it is not a UUID, since no task has it."""
     try:
         return UUID(key)
     except ValueError as error:

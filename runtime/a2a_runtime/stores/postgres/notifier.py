@@ -1,9 +1,9 @@
-"""The doorbell over LISTEN and NOTIFY: one connection for each process, one channel for all.
+"""Notifier over LISTEN and NOTIFY: one connection for each process, one channel for all.
 
-Rung after the commit and never inside the transaction: a transaction that notifies holds a lock of the whole server through its commit. Whatever is
-rung while a notification is under way goes together with the next one, so a busy process sends few of them.
+Notifications are sent after the commit, never inside the transaction: NOTIFY would hold a lock of the whole server through its commit. Keys that
+arrive while one is being sent go together into the next one, so a busy process sends few of them.
 
-The connection has to reach the server itself: behind a pooler in transaction mode a LISTEN is accepted and never hears anything.
+The connection must reach the server itself: behind a pooler in transaction mode, LISTEN succeeds but never receives anything.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from a2a_runtime.streams.notifier import NotificationListener
 
 CHANNEL = "a2a_doorbell"
 _ALL_KEYS = "*"
-_MAX_PAYLOAD_BYTES = 7_900  # the server refuses 8,000 bytes and more
-_MAX_PENDING_KEYS = 2_000  # beyond that, looking everywhere is cheaper than naming tasks
+_MAX_PAYLOAD_BYTES = 7_900  # the limit of the server is 8,000
+_MAX_PENDING_KEYS = 2_000  # beyond that, reading all tasks is cheaper than listing keys
 
-# The last one is how the driver says that the server's farewell has come, but not yet the end of the stream.
+# The last one: the server has announced its shutdown, but the stream has not ended.
 _CONNECTION_ERRORS = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 _log = logging.getLogger(__name__)
 
 
 class PostgresNotifier:
-    """Rings in every other process that listens on the same database."""
+    """Notifies every other process that listens on the same database."""
 
     def __init__(self, dsn: str, *, check_seconds: float = 5.0, retry_seconds: float = 0.2) -> None:
         self._dsn = dsn
@@ -39,19 +39,19 @@ class PostgresNotifier:
         self._wake_up = asyncio.Event()
 
     def notify(self, keys: Iterable[str]) -> None:
-        """Note the keys for the next notification."""
+        """Add the keys to the next notification."""
         self._pending.update(keys)
         if len(self._pending) > _MAX_PENDING_KEYS:
             self._pending = {_ALL_KEYS}
         self._wake_up.set()
 
     async def listen(self, listener: NotificationListener) -> None:
-        """Ring and hear until cancelled; after every loss of the connection all tasks count as changed."""
+        """Send and receive notifications until cancelled; after a reconnect, all tasks count as changed."""
         while True:
             try:
                 await self._session(listener)
             except _CONNECTION_ERRORS as error:
-                _log.warning("the doorbell lost its connection, readers look by themselves until it is back: %s", error)
+                _log.warning("notifier: connection lost, polling until reconnected: %s", error)
             await asyncio.sleep(self._retry_seconds)
 
     async def _session(self, listener: NotificationListener) -> None:
@@ -59,11 +59,11 @@ class PostgresNotifier:
         try:
             own = connection.get_server_pid()
 
-            def heard(_: object, pid: int, __: str, payload: object) -> None:
+            def on_notify(_: object, pid: int, __: str, payload: object) -> None:
                 if pid != own:
                     _dispatch(str(payload), listener)
 
-            await connection.add_listener(CHANNEL, heard)
+            await connection.add_listener(CHANNEL, on_notify)
             connection.add_termination_listener(lambda _: self._wake_up.set())
             listener.on_reconnect()
             while not connection.is_closed():
@@ -79,7 +79,7 @@ class PostgresNotifier:
         self._wake_up.clear()
 
     async def _send(self, connection: asyncpg.Connection) -> None:
-        """Send what is pending; nothing pending, ask for a sign of life, since a half-open connection never says that it is dead."""
+        """Send the pending keys; without any, check the connection, because a half-open one reports no error."""
         unsent, self._pending = self._pending, set[str]()
         try:
             if not unsent:
@@ -92,7 +92,7 @@ class PostgresNotifier:
 
 
 def _split_payloads(keys: Iterable[str]) -> Iterator[str]:
-    """Join keys into as few payloads as the server takes."""
+    """Join keys into as few payloads as possible."""
     payload = ""
     for key in keys:
         if len(payload) + len(key) >= _MAX_PAYLOAD_BYTES:

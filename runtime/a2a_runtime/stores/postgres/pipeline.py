@@ -1,16 +1,14 @@
-"""One statement for many callers: in one round trip and one commit when there are many; a lone caller pays nothing for it.
+"""Statement pipelines: one statement for many callers, in one round trip and one commit under load.
 
-A caller that finds the lane free runs the statement there and then. The others queue, and when the lane becomes free all of them go at once: the same
-statement, once for each, sent as one pipeline that the server commits as a whole. So the load itself decides how much goes together, and there is one
-text of SQL for both cases. (Arrays and ``unnest`` instead of a pipeline gave a tenth more at 64 callers and nothing at 16, for a second text of every
-statement.)
+    free   a caller runs the statement at once; a single caller pays nothing
+    busy   callers queue; when the pipeline becomes free, all of them are sent together and committed as a whole
+    stuck  behind a row that another transaction holds, an extra pipeline starts beside it, so that other callers go on
 
-Each statement that much is asked of has a lane, so the server works for one of them while another waits for the disk. A statement that writes has its
-lane for itself: two pipelines of changes could each hold a row that the other one wants. Only when it is stuck, behind a row that somebody else
-holds, another pipeline sets out beside it, so that this holds up nobody else.
+So the load decides the size of a batch, with one text of SQL. Arrays and ``unnest`` instead gave a tenth more at 64 callers and nothing at 16, for a
+second text of every statement (measured). Each frequent statement has its own pipeline, so the server works on one while another waits for the disk.
+A writing statement has only one at a time: two batches of changes could each hold a row that the other one needs.
 
-A pipeline that fails as a whole (two processes in each other's way, one caller's bad value) is taken apart: each call runs again by itself, and fails
-alone.
+A batch that fails (deadlock with another process, an invalid value of one caller) is taken apart: each statement is run again alone, and fails alone.
 """
 
 from __future__ import annotations
@@ -25,10 +23,10 @@ from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.base import FailPoint, no_fault
 from a2a_runtime.stores.postgres.pool import Pool
 
-_MAX_EXTRA_PIPELINES = 2  # pipelines beside a lane that is stuck
-_STUCK_SECONDS = 0.05  # seconds, until a lane counts as stuck
-_MAX_BATCH_CALLS = 256  # callers in one pipeline
-_STATEMENT_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # of a value: found by the server, or by the driver
+_MAX_EXTRA_PIPELINES = 2  # beside one that is stuck
+_STUCK_SECONDS = 0.05
+_MAX_BATCH_CALLS = 256
+_STATEMENT_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # of an invalid value: from the server or from the driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class _QueuedStatement:
     future: asyncio.Future[asyncpg.Record]
 
     def set_result(self, row: asyncpg.Record) -> None:
-        if not self.future.done():  # else its caller has gone
+        if not self.future.done():  # else its caller was cancelled
             self.future.set_result(row)
 
     def set_error(self, error: Exception) -> None:
@@ -46,7 +44,7 @@ class _QueuedStatement:
 
 
 class StatementPipeline:
-    """Runs a statement that returns exactly one row; ``width`` is for how many at once, for one that only reads."""
+    """Runs a statement that returns exactly one row; up to ``width`` at once if it only reads."""
 
     def __init__(self, pool: Pool, statement: str, fail_point: FailPoint = no_fault, *, width: int = 1) -> None:
         self._pool, self._statement, self._fail_point, self._width = pool, statement, fail_point, width
@@ -57,7 +55,7 @@ class StatementPipeline:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def fetchrow(self, *arguments: object) -> asyncpg.Record:
-        """Run the statement, alone or together with others, and return its row once it is committed."""
+        """Run the statement, alone or in a batch, and return its row after the commit."""
         loop = asyncio.get_running_loop()
         if self._running_count < self._width and not self._queue:
             self._running_count += 1
@@ -73,7 +71,7 @@ class StatementPipeline:
         return await call.future
 
     async def close(self) -> None:
-        """Wait until everything that was queued has run."""
+        """Wait for all queued statements."""
         while self._tasks:
             await asyncio.wait(self._tasks)
         if self._timer is not None:
@@ -81,14 +79,14 @@ class StatementPipeline:
             self._timer = None
 
     def _start_extra(self) -> None:
-        """Let another pipeline set out if none has for a while."""
+        """Start an extra batch if none has started for a while."""
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(_STUCK_SECONDS, self._start_extra) if self._queue else None
         if self._queue and self._running_count < self._width + _MAX_EXTRA_PIPELINES and loop.time() - self._started_at >= _STUCK_SECONDS:
             self._start()
 
     def _release_slot(self) -> None:
-        """Hand the place over to those who wait."""
+        """Hand the slot over to the queue."""
         self._running_count -= 1
         if self._queue:
             self._start()
@@ -124,8 +122,8 @@ class StatementPipeline:
                 call.set_result(row)
         finally:
             for call in calls:
-                if not call.future.done():  # whatever happened, nobody waits for ever
-                    call.set_error(StoreUnavailableError("the store was stopped while it wrote"))
+                if not call.future.done():  # no caller waits for ever, whatever happened
+                    call.set_error(StoreUnavailableError("store: stopped during a write; read the task to see whether it was committed"))
 
     async def _retry_alone(self, call: _QueuedStatement) -> None:
         try:

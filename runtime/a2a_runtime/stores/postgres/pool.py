@@ -1,10 +1,10 @@
-"""Connections to the server, and what happens when there are none.
+"""Connection pool, and translation of connection errors.
 
-Connections here hold no session state (no SET, no session locks, no cursors), so that they go back to the pool without the query that would reset
-them: that query costs a third of the throughput. Whoever needs session state has to use a connection of their own.
+Connections hold no session state (no SET, no session locks, no cursors), so they return to the pool without the query that resets them, which costs a
+third of the throughput (measured). Code that needs session state opens a connection of its own.
 
-Whatever says "not now" (no free connection in time, no server, one that is starting or stopping, a statement that takes too long) becomes
-``StoreUnavailableError`` with what to do about it. All other errors of the server pass: they are faults of ours or of the data.
+Temporary errors (no free connection in time, no server, a server that starts or stops, a statement that takes too long) become
+``StoreUnavailableError`` with a fix. All other errors of the server are bugs or invalid data, and pass.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UNAVAILABLE_ERRORS = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,  # shutting down, crashed, starting up
     asyncpg.InsufficientResourcesError,  # too many connections, disk full, out of memory
-    asyncpg.ReadOnlySQLTransactionError,  # what was the primary is a replica now
+    asyncpg.ReadOnlySQLTransactionError,  # a former primary that is a replica now
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
 )
@@ -37,15 +37,13 @@ _UNAVAILABLE_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
-    """How many connections, and how long to wait for what."""
+    """Size and timeouts of a pool."""
 
     size: int = 16
     acquire_seconds: float = 5.0  # for a free connection
     connect_seconds: float = 5.0  # for a new one
     statement_seconds: float = 30.0  # for a statement
-    statement_cache_size: int = (
-        256  # 0 behind PgBouncer in transaction mode: prepared statements live in a server connection that the next call may not get
-    )
+    statement_cache_size: int = 256  # 0 behind PgBouncer in transaction mode, where the next call may get another server connection
 
 
 class Pool:
@@ -58,7 +56,7 @@ class Pool:
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
     async def open(self) -> None:
-        """Connect once, so that a wrong address is known at start."""
+        """Connect once, so that a wrong address fails at the start."""
         settings = self._settings
         with self._translate_errors():
             self._pool = await asyncpg.create_pool(
@@ -79,7 +77,7 @@ class Pool:
             raise
 
     async def close(self) -> None:
-        """Wait for what is under way, then close all connections."""
+        """Wait for running statements, then close all connections."""
         if self._pool is not None:
             pool, self._pool = self._pool, None
             try:
@@ -98,13 +96,13 @@ class Pool:
             return await connection.fetchrow(statement, *arguments)
 
     async def fetchmany(self, statement: str, arguments: Sequence[Sequence[object]]) -> list[asyncpg.Record]:
-        """Run one statement for each set of arguments, in order, in one round trip and one commit, and return all rows."""
+        """Run one statement with each set of arguments, in order, in one round trip and one commit; return all rows."""
         async with self.connection() as connection:
             return await connection.fetchmany(statement, arguments)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Connection]:
-        """Run several statements that hold together, for what one statement cannot say."""
+        """Provide a connection in a transaction."""
         async with self.connection() as connection:
             async with connection.transaction():
                 yield connection
@@ -113,19 +111,19 @@ class Pool:
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Connection]:
-        """Lend a connection."""
+        """Provide a connection."""
         pool = self._require_open()
         with self._translate_errors():
             connection = await self._acquire(pool)
             try:
                 yield connection
             except (*_UNAVAILABLE_ERRORS, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
-                # Nothing resets a connection here, so one that may be broken must not go back. Some are, and do not know it yet: the server's
-                # farewell has come, but not the end of the stream.
+                # No reset checks a connection, so one that may be broken must not return to the pool. The driver may not know it yet: the server
+                # has announced its shutdown, but the stream has not ended.
                 if not _is_closed(connection):
                     connection.terminate()
                     if isinstance(error, asyncpg.InterfaceError):
-                        raise  # the driver was used in a wrong way: a mistake of ours
+                        raise  # misuse of the driver: a bug
                 raise self._to_unavailable_error(error) from error
             finally:
                 await pool.release(connection)
@@ -133,19 +131,19 @@ class Pool:
     async def _acquire(self, pool: asyncpg.Pool[asyncpg.Record]) -> Connection:
         settings = self._settings
         try:
-            # With a free one no timer is needed.
+            # A free connection needs no timer.
             return await pool.acquire(timeout=None if pool.get_idle_size() else settings.acquire_seconds)
         except asyncpg.InterfaceError as error:
-            raise self._to_unavailable_error(error) from error  # closed meanwhile
+            raise self._to_unavailable_error(error) from error  # closed in the meantime
         except TimeoutError as error:
             raise StoreUnavailableError(
-                f"no connection to {self.address} became free within {settings.acquire_seconds:g} s: raise the pool's size "
-                f"(now {settings.size}) or find out what keeps its statements waiting"
+                f"{self.address}: no connection became free within {settings.acquire_seconds:g} s; raise the size of the pool "
+                f"(now {settings.size}) or find the statements that block it"
             ) from error
 
     def _require_open(self) -> asyncpg.Pool[asyncpg.Record]:
         if self._pool is None:
-            raise StoreUnavailableError(f"the store at {self.address} is not open: call open() before the first and close() after the last call")
+            raise StoreUnavailableError(f"{self.address}: the store is not open; call open() first")
         return self._pool
 
     @property
@@ -163,17 +161,15 @@ class Pool:
 
     def _to_unavailable_error(self, error: Exception) -> StoreUnavailableError:
         reason = str(error) or type(error).__name__
-        return StoreUnavailableError(
-            f"{self.address} cannot be used now ({reason}): see that the server runs, takes connections and is not overloaded"
-        )
+        return StoreUnavailableError(f"{self.address}: unavailable ({reason}); check that the server runs, accepts connections and is not overloaded")
 
 
 async def _skip_reset(_: object) -> None:
-    """Reset nothing."""
+    """Skip the reset of a connection."""
 
 
 def _is_closed(connection: Connection) -> bool:
     try:
         return connection.is_closed()
     except asyncpg.InterfaceError:
-        return True  # the pool has taken it back already
+        return True  # already returned to the pool

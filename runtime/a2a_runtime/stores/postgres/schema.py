@@ -1,7 +1,7 @@
-"""Which version the database's schema has, and how it gets to the one that this code needs.
+"""Version of the database schema, and its upgrade.
 
-Versions only go forward. A release never breaks the code of the release before it, so that processes of both can run while a deployment goes on:
-the schema is upgraded first. So a newer schema is fine, and an older one is refused at start with the command that upgrades it.
+Versions only go forward. A release never breaks the code of the previous release, so processes of both can run during a deployment: the schema is
+upgraded first. A newer schema is accepted; an older one is refused at the start, with the command that upgrades it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FILE = re.compile(r"(\d{4})_\w+\.sql")
 
 
 def _load_migrations() -> dict[int, str]:
-    """Read the migrations by their version."""
+    """Load the migrations by version."""
     found = ((_FILE.fullmatch(file.name), file) for file in files(f"{__package__}.migrations").iterdir())
     return {int(match[1]): file.read_text(encoding="utf-8") for match, file in sorted(found, key=lambda pair: pair[1].name) if match}
 
@@ -32,9 +32,9 @@ REQUIRED_VERSION = max(MIGRATIONS)
 
 
 async def upgrade(dsn: str) -> list[int]:
-    """Bring the schema to the version that this code needs; return the versions that were applied, none if it had it.
+    """Upgrade the schema to the required version and return the applied versions.
 
-    All in one transaction and under a lock that it holds, so that several processes may try at once and a failure leaves nothing behind.
+    It runs in one transaction under a lock: concurrent upgrades wait for each other, and a failure leaves nothing behind.
     """
     pool = Pool(dsn, PoolSettings(size=1, statement_seconds=3600.0))
     await pool.open()
@@ -53,7 +53,7 @@ async def upgrade(dsn: str) -> list[int]:
 
 
 async def check_version(pool: Pool) -> None:
-    """Refuse a schema that is older than this code."""
+    """Raise ``UnsupportedStoreError`` if the schema is older than required."""
     try:
         row = await pool.fetchrow(_SQL["version"])
     except asyncpg.UndefinedTableError:
@@ -61,5 +61,5 @@ async def check_version(pool: Pool) -> None:
     version: int = row["version"] if row else 0
     if version < REQUIRED_VERSION:
         raise UnsupportedStoreError(
-            f"the schema of {pool.address} is at version {version} and this release needs {REQUIRED_VERSION}: run `{UPGRADE_COMMAND}`"
+            f"{pool.address}: schema at version {version}, but this release needs {REQUIRED_VERSION}; run `{UPGRADE_COMMAND}`"
         )

@@ -1,7 +1,7 @@
--- The version of the schema.
+-- Version of the schema.
 
 -- name: lock
--- Only one upgrade at a time; given back with the transaction. The number is arbitrary, and the same in every release.
+-- One upgrade at a time; released with the transaction. The number is arbitrary and the same in every release.
 SELECT pg_advisory_xact_lock(4107310021)
 
 -- name: create_version_table

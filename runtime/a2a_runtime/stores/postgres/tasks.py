@@ -1,4 +1,7 @@
-"""Tasks and their events in Postgres."""
+"""Tasks and their events in Postgres: the hot path, one statement for each call.
+
+A statement holds every rule about who may change what in its condition. Only if it changes nothing, a second read finds the reason.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,27 @@ from uuid import UUID
 
 import asyncpg
 
-from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
+from a2a_contract.errors import TaskIdInUseError
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_millis
-from a2a_runtime.errors import ConcurrencyError, EventsGoneError
+from a2a_runtime.errors import ConcurrencyError
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.changes import ChangeRows, NewTaskRows
 from a2a_runtime.stores.models import ChangeResult, CreateResult, IdempotencyKey, LoggedEvent, NewTask, StoredTask, TaskChange, TaskPage, TaskQuery
-from a2a_runtime.stores.postgres import base
-from a2a_runtime.stores.postgres.base import SQL, PostgresBase, TaskNames, parse_key
-
-# The arguments of the two statements that write tasks, in the order of their numbers.
+from a2a_runtime.stores.postgres.base import SQL, PostgresBase, TaskNames, parse_key, to_stored_task
 
 Arguments = tuple[object, ...]
+"""Arguments of a statement, in the order of their numbers."""
+
+_MAX_ATTEMPTS = 16  # of a write that no rule forbids, but that did not see all rows when it began
 
 
 @dataclass(frozen=True, slots=True)
 class TaskInsert:
-    """A task that is to be created: its request and everything that was worked out from it."""
+    """A task to be created, with its rows."""
 
     key: str
     names: TaskNames
@@ -36,11 +39,11 @@ class TaskInsert:
     new: NewTask
     rows: NewTaskRows
     push_config: TaskPushNotificationConfig | None
-    reusable_since_millis: int | None  # for a wire id that the client chose: when the task that had it must have ended
+    reusable_since_millis: int | None  # for a wire id chosen by the client: the latest end of an older task with it
 
 
 def to_insert_arguments(insert: TaskInsert) -> Arguments:
-    """Arrange the arguments of ``create_task``."""
+    """Arrange the arguments of the statement ``create_task``."""
     new, names, rows, push, record = insert.new, insert.names, insert.rows, insert.push_config, insert.new.record
     return (
         UUID(insert.key),
@@ -64,8 +67,8 @@ def to_insert_arguments(insert: TaskInsert) -> Arguments:
 
 
 def to_update_arguments(key: UUID, scope: str, change: TaskChange, rows: ChangeRows, *, at: int, metadata: bytes | None) -> Arguments:
-    """Arrange the arguments of ``update_task``."""
-    before = changes.allowed_source_states(change)
+    """Arrange the arguments of the statement ``update_task``."""
+    states = changes.allowed_source_states(change)
     state = change.state
     return (
         key,
@@ -73,7 +76,7 @@ def to_update_arguments(key: UUID, scope: str, change: TaskChange, rows: ChangeR
         state,
         rows.status,
         at,
-        None if before is None else list(before),
+        None if states is None else list(states),
         change.expected_version,
         change.epoch,
         state is not None and lifecycle.is_terminal(state),
@@ -88,71 +91,62 @@ def to_update_arguments(key: UUID, scope: str, change: TaskChange, rows: ChangeR
     )
 
 
-def _to_columns(width: int, lines: Sequence[tuple[object, ...]]) -> Arguments:
-    """Turn rows into arrays, one for each column; none is cheaper than an empty one, and most writes have none of most kinds."""
-    return tuple(map(list, zip(*lines, strict=True))) if lines else (None,) * width
+def _to_columns(width: int, rows: Sequence[tuple[object, ...]]) -> Arguments:
+    """Turn rows into arrays, one for each column; NULL if there are none, which is the common case and cheaper than empty arrays."""
+    return tuple(map(list, zip(*rows, strict=True))) if rows else (None,) * width
 
 
-def _to_idempotency_arguments(promise: IdempotencyKey | None) -> Arguments:
-    return (None, None, None) if promise is None else (promise.context_id, promise.key, promise.request_hash)
-
-
-_MAX_ATTEMPTS = 16  # of a write that nothing speaks against, but that saw less than it has to when it began
+def _to_idempotency_arguments(key: IdempotencyKey | None) -> Arguments:
+    return (None, None, None) if key is None else (key.context_id, key.key, key.request_hash)
 
 
 class PostgresTasks(PostgresBase):
-    """Creates, reads, changes, lists and deletes tasks; reads their events."""
+    """Create, load, update and list tasks; read events."""
 
     async def create_task(self, scope: TaskScope, new: NewTask) -> CreateResult:
-        """Create a task, or find the one that its idempotency key stands for."""
+        """Create a task, or find the one of its idempotency key."""
         for _ in range(_MAX_ATTEMPTS):
-            birth = self._plan_insert(scope, new)
+            insert = self._plan_insert(scope, new)
             try:
-                with self._track_unconfirmed(new.process, UUID(birth.key)):
-                    row = await self._inserts.fetchrow(*to_insert_arguments(birth))
+                with self._track_unconfirmed(new.process, UUID(insert.key)):
+                    row = await self._inserts.fetchrow(*to_insert_arguments(insert))
             except asyncpg.UniqueViolationError as error:
-                raise TaskIdInUseError(details={"task_id": birth.names.wire_id}) from error
+                raise TaskIdInUseError(details={"task_id": insert.names.wire_id}) from error
             if row["tasks"]:
-                self._cache_names(birth.key, birth.names)
-                created = birth.rows.build_result(scope, new, birth.key, birth.names.wire_id, birth.created_millis)
-                self._recent_tasks.add(created.stored, birth.rows)
+                self._cache_names(insert.key, insert.names)
+                created = insert.rows.build_result(scope, new, insert.key, insert.names.wire_id, insert.created_millis)
+                self._recent_tasks.add(created.stored, insert.rows)
                 return created
             known = None if new.idempotency_key is None else await self._find_idempotent_task(scope, new.idempotency_key)
-            if known is not None and (stored := (await self._load_tasks([known["key"]])).get(str(known["key"]))) is not None:
-                return CreateResult(stored, is_new=False)
-        raise ConcurrencyError(f"The task of an idempotency key came and went {_MAX_ATTEMPTS} times; send the request again")
+            if known is not None and (tasks := await self._load_tasks([known["key"]])):
+                return CreateResult(tasks[str(known["key"])], is_new=False)
+        raise ConcurrencyError(f"The task of the idempotency key was deleted {_MAX_ATTEMPTS} times at the same time; send the request again")
 
     def _plan_insert(self, scope: TaskScope, new: NewTask) -> TaskInsert:
         at = self._clock.millis()
         names = TaskNames(scope.to_text(), new.wire_id or self._ids.new(), new.context_id)
-        push = new.push_config and new.push_config.model_copy(update={"id": new.push_config.id or self._ids.new(), "task_id": names.wire_id})
+        push_config = new.push_config and changes.bind_config(new.push_config, names.wire_id, self._ids)
         reusable_since = None if new.wire_id is None else self._options.cutoff_millis(self._options.wire_id_reuse_seconds)
-        return TaskInsert(self._ids.new(), names, at, new, changes.build_new_rows(new, names.wire_id, at), push, reusable_since)
+        return TaskInsert(self._ids.new(), names, at, new, changes.build_new_rows(new, names.wire_id, at), push_config, reusable_since)
 
-    async def _find_idempotent_task(self, scope: TaskScope, promise: IdempotencyKey) -> asyncpg.Record | None:
-        """Find the task of an idempotency key."""
-        known = await self._pool.fetchrow(SQL["find_promise"], scope.to_text(), promise.context_id, promise.key)
-        if known is not None:
-            changes.check_same_request(promise, known["request_hash"])
-        return known
+    async def _find_idempotent_task(self, scope: TaskScope, idempotency_key: IdempotencyKey) -> asyncpg.Record | None:
+        row = await self._pool.fetchrow(SQL["find_promise"], scope.to_text(), idempotency_key.context_id, idempotency_key.key)
+        if row is not None:
+            changes.check_same_request(idempotency_key, row["request_hash"])
+        return row
 
     async def load_task(
         self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
     ) -> StoredTask | None:
-        """Read a task."""
+        """Load a task."""
         row = await self._loads.fetchrow(history_length, include_artifacts, scope.to_text(), wire_id)
-        return None if row["key"] is None else base.to_stored_task(row)
-
-    async def get_version(self, scope: TaskScope, wire_id: str) -> int | None:
-        """Say at which version a task is."""
-        row = await self._pool.fetchrow(SQL["get_version"], scope.to_text(), wire_id)
-        return None if row is None else int(row["version"])
+        return None if row["key"] is None else to_stored_task(row)
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
-        """Change a task, or refuse to.
+        """Apply a change to a task.
 
-        The statement is sent as if nothing spoke against it; only when it changed nothing, a second look says why. It may also have been too early:
-        the clock is behind the last status of the task, or a push configuration has come in between. Then it is sent again.
+        If no rule forbids a change that the statement did not apply, it was sent too early: the clock is behind the last status of the task, or a
+        push configuration was added at the same time. Then it is sent again.
         """
         names = await self._get_names(scope, key)
         at = self._clock.millis()
@@ -168,10 +162,10 @@ class PostgresTasks(PostgresBase):
             head = await self._load_head(scope, key)
             changes.check_change(head, change)
             at = max(self._clock.millis(), head.status_at)
-        raise ConcurrencyError(f"Others changed the task {_MAX_ATTEMPTS} times at the same moment; try again")
+        raise ConcurrencyError(f"The task was changed {_MAX_ATTEMPTS} times by other requests at the same time; try again")
 
     async def _send_change(self, key: UUID, names: TaskNames, change: TaskChange, planned: ChangeRows, at: int) -> asyncpg.Record | None:
-        """Send a change; ``None`` when it was not made."""
+        """Send a change; ``None`` if it was not applied."""
         try:
             if not change.metadata:
                 values = to_update_arguments(key, names.scope, change, planned, at=at, metadata=None)
@@ -183,7 +177,7 @@ class PostgresTasks(PostgresBase):
                 values = to_update_arguments(key, names.scope, change, planned, at=at, metadata=fragments.merge_object(before, change.metadata))
                 return _row_if_changed(await connection.fetchrow(SQL["update_task"], *values))
         except asyncpg.UniqueViolationError:
-            return None  # somebody has made the same promise at the same moment
+            return None  # a concurrent change has inserted the same idempotency key
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""
@@ -197,30 +191,17 @@ class PostgresTasks(PostgresBase):
                 *(at, key, query.page_size + 1),
             )
         except asyncpg.DataError as error:
-            if at is None:  # nobody has sent a token that could be wrong
+            if at is None:  # no token was sent that could be invalid
                 raise
-            raise pagination.invalid_param_error("pageToken", "is not one that this agent has given out") from error
-        tasks = [base.to_stored_task(row) for row in found[: query.page_size] if row["key"] is not None]
+            raise pagination.invalid_token_error() from error
+        tasks = [to_stored_task(row) for row in found[: query.page_size] if row["key"] is not None]
         more = len(found) > query.page_size
         token = pagination.encode_task_token(query, to_millis(tasks[-1].updated_at), tasks[-1].key) if more else ""
         return TaskPage(tasks, token, found[0]["total"])
 
-    async def delete_task(self, scope: TaskScope, wire_id: str) -> bool:
-        """Delete a task with all that hangs on it."""
-        async with self._pool.transaction() as connection:
-            keys = [row["key"] for row in await connection.fetch(SQL["lock_task"], scope.to_text(), wire_id)]
-            await connection.execute(SQL["delete_tasks"], keys)
-        return bool(keys)
-
     async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
-        found = await self._pool.fetch(SQL["read_events"], parse_key(key), after, limit)
-        if not found:
-            raise TaskNotFoundError
-        first, last_seq = found[0]["seq"], found[0]["last_seq"]
-        if after < last_seq and first != after + 1:
-            raise EventsGoneError
-        return [] if first is None else [base.to_logged_event(row) for row in found]
+        return await super().read_events(str(parse_key(key)), after, limit)
 
 
 def _row_if_changed(row: asyncpg.Record | None) -> asyncpg.Record | None:

@@ -1,14 +1,13 @@
--- Tasks: created, changed, read, listed, deleted.
+-- Tasks and their events.
 --
--- One statement for each call, with every rule about who may change what in its WHERE: no row back means that nothing was written, and a second look
--- says why. `{name}` includes another section.
+-- One statement for each call, with every rule about changes in its WHERE: no row means that nothing was written, and a second read finds the reason.
+-- `{name}` includes another section.
 --
--- `IS NOT DISTINCT FROM` where a task is sought by its key: an `=` there lets the planner take the index on the scope while the table is new, and walk
--- through all tasks of a caller for each write, for as long as the plan is cached.
+-- `IS NOT DISTINCT FROM` where a task is searched by its key: with `=` the planner may take the index on the scope while the table is new, and scan all
+-- tasks of a caller for each write, as long as the plan is cached.
 
 -- name: create_task
--- A promise that somebody made before keeps all the rest from happening. A task that has ended long ago gives its wire id away (only $14 says how long), and does
--- so first; a wire id that is in use violates its index.
+-- An idempotency key that exists prevents everything else. A task that ended before $14 releases its wire id first; a wire id in use violates its index.
 WITH promise AS (
     INSERT INTO a2a_promises (scope, context_id, promise_key, request_hash, task)
     SELECT $2, $15, $16, $17, $1 WHERE $16::text IS NOT NULL
@@ -49,8 +48,8 @@ FROM a2a_promises p JOIN a2a_tasks t ON t.key = p.task
 WHERE p.scope = $1 AND p.context_id = $2 AND p.promise_key = $3
 
 -- name: update_task
--- $6 the states that it may be in, $9 whether it ends, $10 whether somebody has to run it from now on (NULL: as before).
--- Push configurations are counted because this statement sees them as they were when it began, which may be before it got the row.
+-- $6 the allowed states before, $9 true if the task ends, $10 true if a process must run it from now on (NULL: unchanged).
+-- Push configurations are counted because this statement sees them as of its start, which may be before it got the lock of the row.
 WITH task AS (
     UPDATE a2a_tasks t SET
         version = version + 1,
@@ -98,21 +97,21 @@ WITH task AS (
 )
 SELECT task.version, task.state, task.state_before, task.last_seq, task.had_ended FROM (SELECT) AS one LEFT JOIN task ON true
 
--- name: head_of_task
--- What the rules ask, and the names that never change.
+-- name: load_head
+-- The columns that the rules need, and the immutable names.
 SELECT wire_id, context_id, state, version, epoch, process, status_at FROM a2a_tasks WHERE key = $1 AND scope IS NOT DISTINCT FROM $2
 
 -- name: lock_metadata
--- Metadata merges key by key in Python, where key order and long integers survive; so the row is held between the reading and the writing.
+-- Python merges metadata key by key, which keeps key order and long integers; so the row is locked between the read and the write.
 SELECT metadata FROM a2a_tasks WHERE key = $1 AND scope IS NOT DISTINCT FROM $2 FOR NO KEY UPDATE
 
--- name: whole
--- A task with its pieces: the last $1 messages (NULL: all), and its artifacts if $2.
+-- name: task_columns
+-- A task with its fragments: the last $1 messages (NULL: all), and its artifacts if $2.
 t.key, t.scope, t.wire_id, t.context_id, t.skill, t.dialect, t.state, t.version, t.last_seq, t.epoch, t.process, t.cancel_requested,
 t.status, t.status_at, t.metadata, history.bodies, artifacts.ids, artifacts.facts, artifacts.parts
 
--- name: pieces
--- The place of an artifact is that of its first chunk, its content begins at the last chunk that replaces.
+-- name: fragments
+-- An artifact has the place of its first chunk; its content begins at the last chunk that replaces.
 LEFT JOIN LATERAL (
     SELECT array_agg(body ORDER BY id) AS bodies
     FROM (SELECT id, body FROM a2a_messages WHERE task = t.key ORDER BY id DESC LIMIT $1::bigint) AS newest
@@ -129,15 +128,15 @@ LEFT JOIN LATERAL (
 ) AS artifacts ON $2::boolean
 
 -- name: load_task
--- One row, also for a task that does not exist.
-SELECT {whole}
-FROM (SELECT) AS one LEFT JOIN a2a_tasks t ON t.wire_id = $4 AND t.scope IS NOT DISTINCT FROM $3 AND t.is_latest {pieces}
+-- One row, even if the task does not exist.
+SELECT {task_columns}
+FROM (SELECT) AS one LEFT JOIN a2a_tasks t ON t.wire_id = $4 AND t.scope IS NOT DISTINCT FROM $3 AND t.is_latest {fragments}
 
 -- name: load_tasks
-SELECT {whole} FROM a2a_tasks t {pieces} WHERE t.key = ANY ($3::uuid[])
+SELECT {task_columns} FROM a2a_tasks t {fragments} WHERE t.key = ANY ($3::uuid[])
 
 -- name: list_tasks
--- The page and the total of one moment. A row more than the page says that there is another page; without any task there is one row, of the total.
+-- The page and the total of one snapshot. One row more than the page means that there is another page; without tasks there is one row with the total.
 WITH page AS MATERIALIZED (
     SELECT key, status_at FROM a2a_tasks
     WHERE {listed} AND ($7::bigint IS NULL OR (status_at, key) < ($7, $8::uuid))
@@ -145,18 +144,19 @@ WITH page AS MATERIALIZED (
 ), total AS (
     SELECT count(*) AS tasks FROM a2a_tasks WHERE {listed}
 )
-SELECT total.tasks AS total, {whole}
-FROM total LEFT JOIN page ON true LEFT JOIN a2a_tasks t ON t.key = page.key {pieces}
+SELECT total.tasks AS total, {task_columns}
+FROM total LEFT JOIN page ON true LEFT JOIN a2a_tasks t ON t.key = page.key {fragments}
 ORDER BY page.status_at DESC, page.key DESC
 
 -- name: listed
 scope = $3 AND is_latest AND ($4::text IS NULL OR context_id = $4) AND ($5::text IS NULL OR state = $5) AND ($6::bigint IS NULL OR status_at >= $6)
 
 -- name: get_version
-SELECT version FROM a2a_tasks WHERE wire_id = $2 AND scope IS NOT DISTINCT FROM $1 AND is_latest
+SELECT version FROM a2a_tasks WHERE wire_id = :wire_id AND scope IS NOT DISTINCT FROM :scope AND is_latest
 
 -- name: read_events
--- One row at least for a task that exists.
+-- At least one row if the task exists.
 SELECT t.last_seq, e.seq, e.state, e.body
-FROM a2a_tasks t LEFT JOIN LATERAL (SELECT seq, state, body FROM a2a_events WHERE task = t.key AND seq > $2 ORDER BY seq LIMIT $3) AS e ON true
-WHERE t.key = $1 ORDER BY e.seq
+FROM a2a_tasks t
+    LEFT JOIN LATERAL (SELECT seq, state, body FROM a2a_events WHERE task = t.key AND seq > :after ORDER BY seq LIMIT :limit) AS e ON true
+WHERE t.key = :key ORDER BY e.seq

@@ -1,69 +1,101 @@
-"""What the roles of the SQLite store share: its lanes, and how its rows become a task."""
+"""State of an SQLite store: its two connection threads, statements in a transaction, and loading of whole tasks."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
-from a2a_contract.errors import TaskNotFoundError
-from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.ids import IdGenerator
-from a2a_runtime.stores import fragments as task_row
+from a2a_runtime.stores import fragments
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.models import StoredTask
+from a2a_runtime.stores.sql_store import SqlStore, SqlTransaction
 from a2a_runtime.stores.sqlite.connection import SQL
 from a2a_runtime.stores.sqlite.executor import ConnectionThread, DatabaseCall, T
 
 
-class SqliteBase:
-    """The lanes of a store that is open."""
+class SqliteTransaction:
+    """Statements in a transaction of a connection thread. Its methods never wait."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    async def fetch(self, section: str, /, **parameters: object) -> Sequence[sqlite3.Row]:
+        """Run a statement and return its rows."""
+        return _fetch(self._db, section, parameters)
+
+    async def load_task(self, key: str) -> StoredTask:
+        """Load a task that exists."""
+        return load_by_key(self._db, key)
+
+
+class SqliteBase(SqlStore):
+    """An SQLite store with a writer and a reader thread."""
 
     def __init__(self, path: str | Path, options: StoreOptions = DEFAULT_OPTIONS) -> None:
+        super().__init__(options)
         self.path = Path(path)
-        self._options = options
-        self._ids = IdGenerator(options.clock)
         self._writer: ConnectionThread | None = None
         self._reader: ConnectionThread | None = None
 
     async def _write(self, call: DatabaseCall[T]) -> T:
-        if self._writer is None:
-            raise StoreUnavailableError(f"{self.path} is not open")
-        return await self._writer.run(call)
+        return await self._require_open(self._writer).run(call)
 
     async def _read(self, call: DatabaseCall[T]) -> T:
-        if self._reader is None:
-            raise StoreUnavailableError(f"{self.path} is not open")
-        return await self._reader.run(call)
+        return await self._require_open(self._reader).run(call)
+
+    def _require_open(self, thread: ConnectionThread | None) -> ConnectionThread:
+        if thread is None:
+            raise StoreUnavailableError(f"{self.path}: the store is not open; call open() first")
+        return thread
+
+    async def _fetch(self, section: str, /, **parameters: object) -> Sequence[sqlite3.Row]:
+        return await self._read(lambda db: _fetch(db, section, parameters))
+
+    async def _execute(self, section: str, /, **parameters: object) -> Sequence[sqlite3.Row]:
+        return await self._write(lambda db: _fetch(db, section, parameters))
+
+    async def _transact(self, work: Callable[[SqlTransaction], Coroutine[Any, Any, T]]) -> T:
+        return await self._write(lambda db: _run_coroutine(work(SqliteTransaction(db))))
+
+    async def _load_tasks(self, keys: Sequence[str]) -> Mapping[str, StoredTask]:
+        def load(db: sqlite3.Connection) -> dict[str, StoredTask]:
+            rows = [row for key in keys for row in db.execute(SQL["load_by_key"], {"key": key})]
+            return {row["key"]: load_stored_task(db, row) for row in rows}
+
+        return await self._read(load) if keys else {}
 
 
-def require_key(db: sqlite3.Connection, scope: TaskScope, wire_id: str) -> str:
-    """Find the key of a task that has to be there."""
-    row = db.execute(SQL["key_of"], {"scope": scope.to_text(), "wire_id": wire_id}).fetchone()
-    if row is None:
-        raise TaskNotFoundError(details={"task_id": wire_id})
-    return str(row["key"])
+def _fetch(db: sqlite3.Connection, section: str, parameters: Mapping[str, object]) -> list[sqlite3.Row]:
+    """Run a statement; lists become JSON arrays, which statements read with ``json_each``."""
+    values = {name: json.dumps(value) if isinstance(value, list) else value for name, value in parameters.items()}
+    return db.execute(SQL[section], values).fetchall()
 
 
-def find_task(db: sqlite3.Connection, scope: TaskScope, wire_id: str) -> sqlite3.Row | None:
-    """Find the row of a task by what its client calls it."""
-    row: sqlite3.Row | None = db.execute(SQL["load_by_wire_id"], {"scope": scope.to_text(), "wire_id": wire_id}).fetchone()
-    return row
+def _run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine over an ``SqliteTransaction`` without an event loop: it never waits, so its first step is its last."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    coroutine.close()
+    raise RuntimeError("SqliteTransaction: the work waits for something else; await only the transaction")
 
 
 def load_by_key(db: sqlite3.Connection, key: str) -> StoredTask:
-    """Load a task whose row is known to be there."""
+    """Load a task that exists."""
     return load_stored_task(db, db.execute(SQL["load_by_key"], {"key": key}).fetchone())
 
 
 def load_stored_task(db: sqlite3.Connection, row: sqlite3.Row, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
-    """Make a task of its row and what hangs on it."""
+    """Build a task from its row, and load its messages and chunks."""
     key = row["key"]
     length = -1 if history_length is None else history_length
     history = [body for (body,) in db.execute(SQL["messages_of"], {"key": key, "length": length})] if length else []
     chunks = sorted(db.execute(SQL["chunks_of"], {"key": key}), key=itemgetter("place")) if include_artifacts else ()
-    return task_row.to_stored_task(row, history[::-1], [(chunk["artifact_id"], chunk["facts"], chunk["parts"]) for chunk in chunks])
-
-
-__all__ = ["SqliteBase", "find_task", "load_by_key", "load_stored_task", "require_key"]
+    return fragments.to_stored_task(row, history[::-1], [(chunk["artifact_id"], chunk["facts"], chunk["parts"]) for chunk in chunks])

@@ -1,4 +1,4 @@
-"""Connections to the file, and what its errors mean."""
+"""The database file: its connections, errors, lock and migrations."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ from typing import Final, NamedTuple
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores import sql
 
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock_file(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock_file(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 SQL: Final = sql.load("a2a_runtime.stores.sqlite", "connection.sql", "tasks.sql", "lists.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
 
 _MIN_SQLITE_VERSION = (3, 37)  # STRICT tables
@@ -20,20 +32,20 @@ _BUSY_TIMEOUT_SECONDS = 10.0
 _MAX_CACHED_STATEMENTS = 256
 
 _FIXES: Mapping[str, str] = {
-    "SQLITE_FULL": "The disk is full, or the file has reached its limit. Make room; nothing that was acknowledged is lost",
-    "SQLITE_NOTADB": "This is not an SQLite database. Name another file, or put a backup in its place",
-    "SQLITE_CORRUPT": "The file is damaged. Stop the process, keep a copy, put a backup in its place or use `.recover` of the sqlite3 shell",
-    "SQLITE_CANTOPEN": "The file cannot be opened. Make its folder, and let this user write there",
-    "SQLITE_READONLY": "The file cannot be written. Let this user write it and its folder",
-    "SQLITE_BUSY": "Another process holds the file for too long. Stop what works on it beside this process",
-    "SQLITE_IOERR": "The disk does not answer as it should. Look into the system's log",
+    "SQLITE_FULL": "free disk space or raise the limit of the file; nothing that was acknowledged is lost",
+    "SQLITE_NOTADB": "this is not an SQLite database; choose another path or restore a backup",
+    "SQLITE_CORRUPT": "the file is damaged; stop the process, keep a copy, then restore a backup or use `.recover` of the sqlite3 shell",
+    "SQLITE_CANTOPEN": "create the folder and make it writable for this user",
+    "SQLITE_READONLY": "make the file and its folder writable for this user",
+    "SQLITE_BUSY": "another process holds the file for too long; stop other programs that use it",
+    "SQLITE_IOERR": "the disk reports errors; read the log of the system",
 }
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """Open a connection for one thread; transactions are begun and ended by whoever uses it."""
+    """Open a connection for one thread, without automatic transactions."""
     if sqlite3.sqlite_version_info < _MIN_SQLITE_VERSION:
-        raise UnsupportedStoreError(f"SQLite {sqlite3.sqlite_version} is too old: {'.'.join(map(str, _MIN_SQLITE_VERSION))} is needed")
+        raise UnsupportedStoreError(f"SQLite {sqlite3.sqlite_version}: too old for the store; use {'.'.join(map(str, _MIN_SQLITE_VERSION))} or later")
     try:
         connection = sqlite3.connect(
             path, timeout=_BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=_MAX_CACHED_STATEMENTS
@@ -51,73 +63,52 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 
 def to_unavailable_error(path: Path, error: sqlite3.Error) -> StoreUnavailableError:
-    """Say where the store failed and what can be done about it."""
+    """Convert an SQLite error to an error with the path and a fix."""
     name = getattr(error, "sqlite_errorname", None) or "SQLITE_ERROR"
-    cure = next((cure for prefix, cure in _FIXES.items() if name.startswith(prefix)), "Look into the log")
-    return StoreUnavailableError(f"{path}: {error} ({name}). {cure}")
-
-
-# One process runs on a file at a time; others may look at it and tidy up.
-#
-# The lock is the operating system's, on a file beside the database: it goes when its process goes, however that died, and nothing has to be cleaned
-# up.
-#
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _take(file: int) -> None:
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _take(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fix = next((fix for prefix, fix in _FIXES.items() if name.startswith(prefix)), "read the log")
+    return StoreUnavailableError(f"{path}: {error} ({name}); {fix}")
 
 
 class FileLock:
-    """A lock that one process can hold."""
+    """Lock of the process that runs on a file; others may only attach to it.
+
+    It is a lock of the operating system on a file beside the database, which ends with its process. The lock file is never removed: then two
+    processes could lock two files of that name.
+    """
 
     def __init__(self, database: Path) -> None:
         self._database = database
         self._file: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock or say who has it."""
+        """Acquire the lock, or raise ``StoreInUseError``."""
         path = self._database.with_name(f"{self._database.name}.lock")
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            _take(file)
+            _lock_file(file)
         except OSError as error:
             os.close(file)
             raise StoreInUseError(
-                f"Another process runs on {self._database} ({path}). Stop it, give this one its own file, or use Postgres, which many may share"
+                f"{self._database}: another process runs on this file ({path}); stop it, use another file, or use Postgres to share a store"
             ) from error
         self._file = file
 
     def release(self) -> None:
-        """Let go of the lock; the file stays, because removing it would let two processes lock two files of that name."""
+        """Release the lock."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
 
-# The schema of the file, brought up to date when it is opened: forward only, each step whole or not at all.
-#
-# The steps are the files of the folder ``migrations``, by their numbers; the file remembers the number of the last one. A step that is released is
-# never edited.
-#
-
-
 class Migration(NamedTuple):
-    """One migration: the version that it leads to, and its statements."""
+    """Statements that upgrade the schema to a version."""
 
     version: int
     statements: Sequence[str]
 
 
 def load_migrations() -> list[Migration]:
-    """Read every migration, in order."""
+    """Load the files of the folder ``migrations``, ordered by number. A released migration is never edited."""
     folder = files("a2a_runtime.stores.sqlite").joinpath("migrations")
     found = sorted((entry.name, entry.read_text(encoding="utf-8")) for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return [Migration(int(name.partition("_")[0]), list(_split_statements(text))) for name, text in found]
@@ -133,7 +124,7 @@ def _split_statements(text: str) -> Iterator[str]:
 
 
 def upgrade(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = ()) -> int:
-    """Bring the schema up to date; returns its version. Several processes may try at once: one does it, the others wait and find it done."""
+    """Apply missing migrations in one transaction, and return the version. Concurrent upgrades wait for each other."""
     try:
         connection.execute(SQL["begin_write"])
         try:
@@ -148,17 +139,15 @@ def upgrade(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mig
 
 
 def _apply_migrations(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration]) -> int:
-    version = int(connection.execute(SQL["schema_version"]).fetchone()[0])
-    if version > migrations[-1].version:
-        raise UnsupportedStoreError(
-            f"{path} was written by a newer release (schema {version}, this one knows {migrations[-1].version}). Upgrade this one"
-        )
+    version, latest = int(connection.execute(SQL["schema_version"]).fetchone()[0]), migrations[-1].version
+    if version > latest:
+        raise UnsupportedStoreError(f"{path}: schema {version} is of a newer release, this one knows {latest}; upgrade this release")
     if version == 0 and connection.execute(SQL["holds_tables"]).fetchone()[0]:
-        raise UnsupportedStoreError(f"{path} is the database of something else. Name another file")
-    for step in migrations:
-        if step.version > version:
-            for statement in step.statements:
+        raise UnsupportedStoreError(f"{path}: the database of another program; choose another path")
+    for migration in migrations:
+        if migration.version > version:
+            for statement in migration.statements:
                 connection.execute(statement)
-            version = step.version
+            version = migration.version
             connection.execute(f"{SQL['schema_version']} = {version}")  # a pragma takes no parameter
     return version

@@ -1,15 +1,15 @@
--- How a connection is set up, and how calls are put together into transactions.
+-- Settings of a connection, and transactions.
 
 -- name: journal_mode
--- Readers see the last commit while a writer works.
+-- Readers see the last commit during a write.
 PRAGMA journal_mode = WAL;
 
 -- name: synchronous
--- What was acknowledged survives a power failure. Under load, writes that share a commit share its cost.
+-- Acknowledged writes survive a power failure. Under load, writes that share a commit share its cost.
 PRAGMA synchronous = FULL;
 
 -- name: foreign_keys
--- What hangs on a task goes with it.
+-- Everything that belongs to a task is deleted with it.
 PRAGMA foreign_keys = ON;
 
 -- name: read_only
@@ -22,7 +22,7 @@ PRAGMA user_version;
 SELECT count(*) FROM sqlite_schema;
 
 -- name: begin_write
--- At once as a writer: a transaction that only becomes one later may find that another process was faster, and then all is lost.
+-- As a writer from the start: a transaction that becomes one later fails if another process has written in the meantime.
 BEGIN IMMEDIATE;
 
 -- name: begin_read

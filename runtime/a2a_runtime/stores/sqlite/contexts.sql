@@ -1,17 +1,17 @@
--- Conversations, and what is forgotten.
+-- Conversations and the cleanup.
 
 -- name: load_context
--- Data is as old as its last change; while there are tasks in the conversation it does not age.
+-- Data is as old as its last change; while the conversation has tasks it does not expire.
 SELECT data FROM contexts
 WHERE
     scope = :scope AND context_id = :context_id
-    AND (updated_at > :recent OR EXISTS (SELECT 1 FROM tasks WHERE tasks.scope = contexts.scope AND tasks.context_id = contexts.context_id));
+    AND (updated_at > :cutoff OR EXISTS (SELECT 1 FROM tasks WHERE tasks.scope = contexts.scope AND tasks.context_id = contexts.context_id));
 
 -- name: put_context
-INSERT INTO contexts (scope, context_id, data, updated_at) VALUES (:scope, :context_id, :data, :at)
+INSERT INTO contexts (scope, context_id, data, updated_at) VALUES (:scope, :context_id, :data, :now)
 ON CONFLICT (scope, context_id) DO UPDATE SET data = excluded.data, updated_at = excluded.updated_at;
 
--- name: conversation
+-- name: newest_messages
 SELECT body FROM (
     SELECT messages.at, messages.task_key, messages.version, messages.n, messages.body
     FROM tasks INNER JOIN messages ON messages.task_key = tasks.key
@@ -19,54 +19,56 @@ SELECT body FROM (
     UNION ALL
     SELECT at, task_key, version, n, body FROM turns WHERE scope = :scope AND context_id = :context_id
 )
-WHERE at > :recent
+WHERE at > :cutoff
 ORDER BY at DESC, task_key DESC, version DESC, n DESC LIMIT :limit;
 
--- name: delete_tasks_of_context
-DELETE FROM tasks WHERE scope = :scope AND context_id = :context_id;
-
--- name: delete_turns_of_context
-DELETE FROM turns WHERE scope = :scope AND context_id = :context_id;
-
--- name: delete_context
-DELETE FROM contexts WHERE scope = :scope AND context_id = :context_id;
-
--- name: scopes
+-- name: list_scopes
 SELECT scope FROM tasks UNION SELECT scope FROM contexts UNION SELECT scope FROM turns ORDER BY scope;
 
--- name: delete_tasks_of_scope
-DELETE FROM tasks WHERE scope = :scope;
+-- name: lock_tasks
+-- Of one conversation, or of the whole scope when it is NULL: every text sorts before a blob, and the range uses the index.
+SELECT key FROM tasks WHERE scope = :scope AND context_id BETWEEN coalesce(:context_id, '') AND coalesce(:context_id, x'');
 
--- name: delete_turns_of_scope
-DELETE FROM turns WHERE scope = :scope;
+-- name: delete_tasks
+DELETE FROM tasks WHERE key IN (SELECT value FROM json_each(:keys));
 
--- name: delete_contexts_of_scope
-DELETE FROM contexts WHERE scope = :scope;
+-- name: delete_messages
+DELETE FROM turns WHERE scope = :scope AND context_id BETWEEN coalesce(:context_id, '') AND coalesce(:context_id, x'');
 
--- name: expired
--- Ended long enough ago, and every webhook was called.
-SELECT key, scope, context_id FROM tasks
+-- name: delete_contexts
+DELETE FROM contexts WHERE scope = :scope AND context_id BETWEEN coalesce(:context_id, '') AND coalesce(:context_id, x'');
+
+-- name: lock_cleanup
+-- The transaction is the only writer already.
+SELECT 1 AS locked;
+
+-- name: lock_ended
+-- Ended before the cutoff, and without a pending delivery.
+SELECT key FROM tasks
 WHERE ended_at <= :ended_by AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.task_key = tasks.key)
 ORDER BY ended_at LIMIT :limit;
 
--- name: keep_turns
+-- name: keep_messages
 INSERT INTO turns (scope, context_id, at, task_key, version, n, body)
-SELECT :scope, :context_id, at, task_key, version, n, body FROM messages WHERE task_key = :key AND at > :recent;
+SELECT tasks.scope, tasks.context_id, messages.at, messages.task_key, messages.version, messages.n, messages.body
+FROM tasks INNER JOIN messages ON messages.task_key = tasks.key
+WHERE tasks.key IN (SELECT value FROM json_each(:keys)) AND messages.at > :cutoff;
 
--- name: trim_turns
--- The newest stay.
-DELETE FROM turns
-WHERE scope = :scope AND context_id = :context_id AND (at, task_key, version, n) < (
-    SELECT at, task_key, version, n FROM turns WHERE scope = :scope AND context_id = :context_id
-    ORDER BY at DESC, task_key DESC, version DESC, n DESC LIMIT 1 OFFSET :keep - 1
+-- name: trim_messages
+-- Of the messages that outlived their tasks, a conversation keeps the newest.
+DELETE FROM turns WHERE (scope, context_id, at, task_key, version, n) IN (
+    SELECT scope, context_id, at, task_key, version, n FROM (
+        SELECT
+            scope, context_id, at, task_key, version, n,
+            row_number() OVER (PARTITION BY scope, context_id ORDER BY at DESC, task_key DESC, version DESC, n DESC) AS place
+        FROM turns
+        WHERE (scope, context_id) IN (SELECT scope, context_id FROM tasks WHERE key IN (SELECT value FROM json_each(:keys)))
+    ) WHERE place > :keep
 );
 
--- name: delete_by_key
-DELETE FROM tasks WHERE key = :key;
-
--- name: delete_old_turns
-DELETE FROM turns WHERE at <= :recent;
+-- name: delete_old_messages
+DELETE FROM turns WHERE at <= :cutoff;
 
 -- name: delete_old_contexts
 DELETE FROM contexts
-WHERE updated_at <= :recent AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.scope = contexts.scope AND tasks.context_id = contexts.context_id);
+WHERE updated_at <= :cutoff AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.scope = contexts.scope AND tasks.context_id = contexts.context_id);

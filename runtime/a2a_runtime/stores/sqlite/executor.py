@@ -1,11 +1,11 @@
-"""A thread with a connection of its own, for calls that come from the event loop.
+"""Threads with an SQLite connection of their own, which run calls of the event loop.
 
-The writer's lane makes one transaction of all calls that have come while it was busy with the last one: they share its commit, which is what writing
-costs. A call that fails takes nothing with it: if it had written something already, the transaction is run again with a savepoint around each call,
-so calls must be such that they can be run twice. Nobody gets an answer before the commit. Under sixty-four callers that is five times the throughput
-of a transaction for each call, and a lone caller pays nothing for it.
+    writer   one transaction for all calls that were queued during the last one: they share its commit, the main cost of a write
+    reader   one transaction for each call, so that it reads one snapshot
 
-The reader's lane gives each call a transaction, so that all it reads is of one moment.
+A call that fails does not affect the others: if it has written something, the transaction is run again with a savepoint around each call, so a call
+must be repeatable. Results are delivered after the commit. With 64 callers this gives five times the throughput of one transaction for each call; a
+single caller pays nothing for it (measured).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_BATCH_CALLS = 256
 
 @dataclass(slots=True)
 class QueuedCall:
-    """A call, who waits for it, and how it went: either ``tell`` or ``error`` is what to say to them."""
+    """A call and the callbacks of its future; after the run it has either ``set_result`` or ``error``."""
 
     call: Callable[[sqlite3.Connection], Callable[[], None]]
     loop: asyncio.AbstractEventLoop
@@ -42,7 +42,7 @@ class QueuedCall:
     error: BaseException | None = None
 
     def resolve(self) -> None:
-        """Tell who waits; in the loop's own thread."""
+        """Resolve the future, in the thread of its event loop."""
         if self.is_done():
             return
         if self.error is not None:
@@ -65,21 +65,21 @@ class ConnectionThread:
         self._thread.start()
 
     async def run(self, call: DatabaseCall[T]) -> T:
-        """Run a call; when it returns, what it has written is durable."""
+        """Run a call; its writes are durable when this returns."""
         if self._is_closed:
-            raise StoreUnavailableError(f"{self._path} is closed")
+            raise StoreUnavailableError(f"{self._path}: the store is closed; open it again")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
-        def called(connection: sqlite3.Connection) -> Callable[[], None]:
-            value = call(connection)
-            return lambda: future.set_result(value)
+        def run_call(connection: sqlite3.Connection) -> Callable[[], None]:
+            result = call(connection)
+            return lambda: future.set_result(result)
 
-        self._calls.put(QueuedCall(called, loop, future.done, future.set_exception))
+        self._calls.put(QueuedCall(run_call, loop, future.done, future.set_exception))
         return await future
 
     async def close(self) -> None:
-        """Finish what was begun, then end the thread and the connection."""
+        """Finish the queued calls, then end the thread and close the connection."""
         if not self._is_closed:
             self._is_closed = True
             self._calls.put(None)
@@ -87,48 +87,47 @@ class ConnectionThread:
             self._connection.close()
 
     def _run_thread(self) -> None:
-        while (jobs := self._next_batch()) is not None:
-            if jobs:
-                self._run_batch(jobs)
-                self._resolve(jobs)
+        while (calls := self._next_batch()) is not None:
+            if calls:
+                self._run_batch(calls)
+                self._resolve(calls)
 
     def _next_batch(self) -> Sequence[QueuedCall] | None:
-        """Wait for a call, and take along those that came meanwhile; ``None`` when there will be no more."""
-        jobs: list[QueuedCall] = []
-        job = self._calls.get()
+        """Wait for a call and take all that are queued; ``None`` after ``close``."""
+        calls: list[QueuedCall] = []
+        call = self._calls.get()
         with contextlib.suppress(Empty):
-            while job is not None:
-                # Whoever has stopped waiting before the call has begun does not want it any more.
-                if not job.is_done():
-                    jobs.append(job)
-                if len(jobs) == _MAX_BATCH_CALLS:
-                    return jobs
-                job = self._calls.get_nowait()
-        if job is None and jobs:
+            while call is not None:
+                if not call.is_done():  # else its caller was cancelled
+                    calls.append(call)
+                if len(calls) == _MAX_BATCH_CALLS:
+                    return calls
+                call = self._calls.get_nowait()
+        if call is None and calls:
             self._calls.put(None)
-        return None if job is None and not jobs else jobs
+        return None if call is None and not calls else calls
 
-    def _resolve(self, jobs: Sequence[QueuedCall]) -> None:
-        for loop in {job.loop for job in jobs}:
-            # A loop that is gone has nobody who waits.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(_resolve_all, [job for job in jobs if job.loop is loop])
+    @staticmethod
+    def _resolve(calls: Sequence[QueuedCall]) -> None:
+        for loop in {call.loop for call in calls}:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and its callers are gone
+                loop.call_soon_threadsafe(_resolve_all, [call for call in calls if call.loop is loop])
 
-    def _commit_batch(self, jobs: Sequence[QueuedCall]) -> None:
+    def _commit_batch(self, calls: Sequence[QueuedCall]) -> None:
         try:
-            if not self._try_commit(jobs, self._run_plain):
-                self._try_commit(jobs, self._run_in_savepoint)
+            if not self._try_commit(calls, self._run_plain):
+                self._try_commit(calls, self._run_in_savepoint)
         except sqlite3.Error as error:
             self._roll_back()
-            for job in jobs:
-                job.error = to_unavailable_error(self._path, error)
+            for call in calls:
+                call.error = to_unavailable_error(self._path, error)
 
-    def _try_commit(self, jobs: Sequence[QueuedCall], run: Callable[[QueuedCall], bool]) -> bool:
-        """Run calls and commit; nothing is left of them when one could not be run."""
+    def _try_commit(self, calls: Sequence[QueuedCall], run: Callable[[QueuedCall], bool]) -> bool:
+        """Run calls and commit; roll back and return false if one of them must be repeated."""
         self._connection.execute(SQL["begin_write"])
         self._fail_point("begun")
-        for job in jobs:
-            if not run(job):
+        for call in calls:
+            if not run(call):
                 self._roll_back()
                 return False
             self._fail_point("call done")
@@ -137,37 +136,37 @@ class ConnectionThread:
         self._fail_point("after commit")
         return True
 
-    def _run_plain(self, job: QueuedCall) -> bool:
-        """Run a call and hope: nearly all that fail do so before they have written anything, and a savepoint costs a sixth of a call."""
+    def _run_plain(self, call: QueuedCall) -> bool:
+        """Run a call without a savepoint, which would cost a sixth of it: nearly all failing calls fail before they write."""
         before = self._connection.total_changes
-        self._run_call(job)
-        return job.error is None or self._connection.total_changes == before
+        self._run_call(call)
+        return call.error is None or self._connection.total_changes == before
 
-    def _run_in_savepoint(self, job: QueuedCall) -> bool:
-        """Run a call whose writes are undone if it fails, while those of the others stay."""
+    def _run_in_savepoint(self, call: QueuedCall) -> bool:
+        """Run a call; only its own writes are undone if it fails."""
         self._connection.execute(SQL["begin_call"])
-        self._run_call(job)
-        if job.error is not None:
+        self._run_call(call)
+        if call.error is not None:
             self._connection.execute(SQL["undo_call"])
         self._connection.execute(SQL["end_call"])
         return True
 
-    def _run_call(self, job: QueuedCall) -> None:
-        job.set_result = job.error = None
+    def _run_call(self, call: QueuedCall) -> None:
+        call.set_result = call.error = None
         try:
-            job.set_result = job.call(self._connection)
+            call.set_result = call.call(self._connection)
         except Exception as error:
-            job.error = to_unavailable_error(self._path, error) if isinstance(error, sqlite3.Error) else error
+            call.error = to_unavailable_error(self._path, error) if isinstance(error, sqlite3.Error) else error
             if isinstance(error, sqlite3.Error) and not self._connection.in_transaction:
-                raise  # a disk that is full may end the whole transaction
+                raise  # a full disk may end the whole transaction
 
-    def _read_batch(self, jobs: Sequence[QueuedCall]) -> None:
-        for job in jobs:
+    def _read_batch(self, calls: Sequence[QueuedCall]) -> None:
+        for call in calls:
             try:
                 self._connection.execute(SQL["begin_read"])
-                self._run_call(job)
+                self._run_call(call)
             except sqlite3.Error as error:
-                job.error = to_unavailable_error(self._path, error)
+                call.error = to_unavailable_error(self._path, error)
             finally:
                 self._roll_back()
 
@@ -177,6 +176,6 @@ class ConnectionThread:
                 self._connection.execute(SQL["roll_back"])
 
 
-def _resolve_all(jobs: Sequence[QueuedCall]) -> None:
-    for job in jobs:
-        job.resolve()
+def _resolve_all(calls: Sequence[QueuedCall]) -> None:
+    for call in calls:
+        call.resolve()

@@ -1,4 +1,4 @@
--- Pages of tasks, newest status first. One statement for each index that can lead; `state` beside a conversation is checked row by row, because conversations are short.
+-- Pages of tasks, newest status first: one statement for each index. The state of tasks of a conversation is checked row by row, because conversations are short.
 
 -- name: page_of_all
 SELECT * FROM tasks

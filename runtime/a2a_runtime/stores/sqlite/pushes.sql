@@ -1,63 +1,75 @@
--- Push configurations, and the deliveries that are due for them.
+-- Push configurations and the outbox of their deliveries.
+
+-- name: lock_task
+-- The transaction is the only writer already.
+SELECT key FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
 
 -- name: put_config
 INSERT INTO push_configs (task_key, config_id, dialect, body) VALUES (:key, :config_id, :dialect, :body)
 ON CONFLICT (task_key, config_id) DO UPDATE SET dialect = excluded.dialect, body = excluded.body, failed_at = NULL, failure = NULL;
 
--- name: other_configs
-SELECT count(*) FROM push_configs WHERE task_key = :key AND config_id <> :config_id;
+-- name: count_other_configs
+SELECT count(*) AS number FROM push_configs WHERE task_key = :key AND config_id <> :config_id;
 
 -- name: load_config
-SELECT body FROM push_configs WHERE task_key = :key AND config_id = :config_id;
+-- This and the next two return a row of NULLs for a task without such a configuration, and no row without the task.
+SELECT push_configs.config_id, push_configs.body
+FROM tasks LEFT JOIN push_configs ON push_configs.task_key = tasks.key AND push_configs.config_id = :config_id
+WHERE tasks.scope = :scope AND tasks.wire_id = :wire_id AND tasks.retired = 0;
 
--- name: page_of_configs
-SELECT config_id, body FROM push_configs WHERE task_key = :key AND config_id > :after ORDER BY config_id LIMIT :limit;
+-- name: list_configs
+SELECT push_configs.config_id, push_configs.body
+FROM tasks LEFT JOIN push_configs ON push_configs.task_key = tasks.key AND push_configs.config_id > :after
+WHERE tasks.scope = :scope AND tasks.wire_id = :wire_id AND tasks.retired = 0
+ORDER BY push_configs.config_id LIMIT :limit;
+
+-- name: list_failed_configs
+SELECT push_configs.config_id, push_configs.failed_at, push_configs.failure
+FROM tasks LEFT JOIN push_configs ON push_configs.task_key = tasks.key AND push_configs.failed_at IS NOT NULL
+WHERE tasks.scope = :scope AND tasks.wire_id = :wire_id AND tasks.retired = 0;
 
 -- name: delete_config
-DELETE FROM push_configs WHERE task_key = :key AND config_id = :config_id;
-
--- name: failed_configs
-SELECT config_id, failed_at, failure FROM push_configs WHERE task_key = :key AND failed_at IS NOT NULL;
-
--- name: key_of
-SELECT key FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
+DELETE FROM push_configs WHERE task_key = :key AND config_id = :config_id RETURNING config_id;
 
 -- name: post_event
 -- In the transaction of the event, for every configuration that the task has now and that has not failed.
 INSERT INTO outbox (task_key, config_id, seq)
 SELECT task_key, config_id, ? FROM push_configs WHERE task_key = ? AND failed_at IS NULL ORDER BY config_id;
 
--- name: due
--- The first of each configuration only: the order of events is kept, and one that fails holds up only what comes after it.
-SELECT outbox.id, outbox.task_key, outbox.config_id, outbox.attempts, push_configs.body AS config, push_configs.dialect, events.seq, events.body, events.state
-FROM outbox
-INNER JOIN push_configs ON push_configs.task_key = outbox.task_key AND push_configs.config_id = outbox.config_id
-INNER JOIN events ON events.task_key = outbox.task_key AND events.seq = outbox.seq
-WHERE
-    outbox.next_at <= :now
-    AND NOT EXISTS (
-        SELECT 1 FROM outbox AS earlier
-        WHERE earlier.task_key = outbox.task_key AND earlier.config_id = outbox.config_id AND earlier.seq < outbox.seq
-    )
-    AND (
-        :surfaces IS NULL
-        OR (SELECT json_extract(tasks.scope, '$[0]') FROM tasks WHERE tasks.key = outbox.task_key) IN (SELECT value FROM json_each(:surfaces))
-    )
-ORDER BY outbox.next_at, outbox.id LIMIT :limit;
+-- name: claim_due
+-- The first of each configuration only: events are delivered in order, and one that fails delays only those after it.
+UPDATE outbox SET attempts = attempts + 1, next_at = :until
+WHERE id IN (
+    SELECT due.id FROM outbox AS due
+    WHERE
+        due.next_at <= :now
+        AND NOT EXISTS (
+            SELECT 1 FROM outbox AS earlier
+            WHERE earlier.task_key = due.task_key AND earlier.config_id = due.config_id AND earlier.seq < due.seq
+        )
+        AND (
+            :surfaces IS NULL
+            OR (SELECT json_extract(tasks.scope, '$[0]') FROM tasks WHERE tasks.key = due.task_key) IN (SELECT value FROM json_each(:surfaces))
+        )
+    ORDER BY due.next_at, due.id LIMIT :limit
+)
+RETURNING
+    id, attempts, task_key AS key, seq,
+    (SELECT body FROM push_configs AS config WHERE config.task_key = outbox.task_key AND config.config_id = outbox.config_id) AS config,
+    (SELECT dialect FROM push_configs AS config WHERE config.task_key = outbox.task_key AND config.config_id = outbox.config_id) AS dialect,
+    (SELECT state FROM events WHERE events.task_key = outbox.task_key AND events.seq = outbox.seq) AS state,
+    (SELECT body FROM events WHERE events.task_key = outbox.task_key AND events.seq = outbox.seq) AS body;
 
--- name: take
-UPDATE outbox SET attempts = attempts + 1, next_at = :until WHERE id = :id;
+-- name: mark_delivered
+-- Only the last claimer may do so.
+DELETE FROM outbox WHERE id = :id AND attempts = :attempts RETURNING id;
 
--- name: settle
--- Only by who took it last.
-DELETE FROM outbox WHERE id = :id AND attempts = :attempts;
+-- name: retry
+UPDATE outbox SET next_at = :due_at WHERE id = :id AND attempts = :attempts RETURNING id;
 
--- name: put_off
-UPDATE outbox SET next_at = :until WHERE id = :id AND attempts = :attempts;
-
--- name: mark_failed
-UPDATE push_configs SET failed_at = :at, failure = :reason
+-- name: mark_config_failed
+UPDATE push_configs SET failed_at = :now, failure = :reason
 WHERE (task_key, config_id) = (SELECT task_key, config_id FROM outbox WHERE id = :id AND attempts = :attempts);
 
--- name: drop_due
+-- name: drop_deliveries
 DELETE FROM outbox WHERE (task_key, config_id) = (SELECT task_key, config_id FROM outbox WHERE id = :id AND attempts = :attempts);

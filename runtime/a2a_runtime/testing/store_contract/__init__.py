@@ -1,4 +1,4 @@
-"""What every store must do, as tests: subclass ``StoreContract`` and hand in your store.
+"""Contract tests of a store: subclass ``StoreContract`` and provide your store as a fixture.
 
 ::
 

@@ -1,4 +1,4 @@
-"""What the tests of the contract are made with."""
+"""Fixtures and builders of the contract tests."""
 
 # ruff: noqa: S101 - a contract suite asserts, and a number in it is the expectation
 
@@ -24,7 +24,7 @@ REUSE_SECONDS = 300.0
 
 
 class StoreCase:
-    """The fixtures; a subclass hands in ``store``."""
+    """Fixtures; a subclass provides ``store``."""
 
     pytestmark = pytest.mark.anyio
 
@@ -35,12 +35,12 @@ class StoreCase:
 
     @pytest.fixture
     def clock(self) -> FakeClock:
-        """Stop the time."""
+        """Provide a clock that only the test moves."""
         return FakeClock()
 
     @pytest.fixture
     def options(self, clock: FakeClock) -> StoreOptions:
-        """Say what the store is to be made with."""
+        """Provide the options for the store."""
         return StoreOptions(
             clock=clock,
             retention_seconds=HOUR_SECONDS,
@@ -52,32 +52,32 @@ class StoreCase:
 
     @pytest.fixture
     def store(self) -> Store:
-        """Hand in the store that is tested."""
+        """Provide the store under test."""
         raise NotImplementedError("Subclasses of StoreContract hand in their store with a fixture `store`")
 
 
 def build_message(text: str = "hello", message_id: str = "m-1", **members: object) -> Message:
-    """Say something."""
+    """Build a message."""
     return Message.model_validate({"message_id": message_id, "role": Role.USER, "parts": [Part(text=text)], **members})
 
 
 def build_reply(task: StoredTask, text: str) -> Message:
-    """Say something about a task."""
+    """Build a message about a task."""
     return build_message(text, f"m-{text}", task_id=task.wire_id, context_id=task.context_id)
 
 
 def build_artifact(artifact_id: str, *texts: str, **members: object) -> Artifact:
-    """Make an artifact of texts."""
+    """Build an artifact of texts."""
     return Artifact.model_validate({"artifact_id": artifact_id, "parts": [Part(text=text) for text in texts], **members})
 
 
 def replace_artifact(artifact_id: str, *texts: str) -> ArtifactWrite:
-    """Put texts in the place of an artifact."""
+    """Build a write that replaces an artifact."""
     return ArtifactWrite(build_artifact(artifact_id, *texts))
 
 
 def append_artifact(artifact_id: str, *texts: str) -> ArtifactWrite:
-    """Append texts to an artifact."""
+    """Build a write that appends to an artifact."""
     return ArtifactWrite(build_artifact(artifact_id, *texts), append=True)
 
 
@@ -90,10 +90,10 @@ def build_new_task(
     process: str | None = None,
     push_config: TaskPushNotificationConfig | None = None,
 ) -> NewTask:
-    """Ask for a task."""
-    said_first = build_message(text)
+    """Build the arguments of a creation."""
+    message = build_message(text)
     return NewTask(
-        context_id, said_first, "echo", CANONICAL.name, wire_id=wire_id, idempotency_key=idempotency_key, process=process, push_config=push_config
+        context_id, message, "echo", CANONICAL.name, wire_id=wire_id, idempotency_key=idempotency_key, process=process, push_config=push_config
     )
 
 
@@ -103,7 +103,7 @@ async def create_task(store: Store, new: NewTask | None = None, scope: TaskScope
 
 
 async def load_task(store: Store, task: StoredTask) -> StoredTask:
-    """Load a task that is there."""
+    """Load a task that exists."""
     found = await store.load_task(task.scope, task.wire_id)
     assert found is not None
     return found
@@ -116,10 +116,10 @@ async def end_task(store: Store, task: StoredTask, state: State = State.COMPLETE
 
 
 def get_artifact_texts(task: StoredTask) -> dict[str, list[str | None]]:
-    """Show the artifacts of a task as texts."""
+    """Return the texts of all artifacts of a task."""
     return {each.artifact_id: [part.text for part in each.parts] for each in task.task.model.artifacts or []}
 
 
 def to_comparable(task: StoredTask) -> tuple[StoredTask, bytes]:
-    """Show a task so that it can be compared: what the protocol does not show, and what it does."""
+    """Split a task into its hidden members and its JSON, for comparison."""
     return replace(task, task=_EMPTY), task.task.json

@@ -1,4 +1,4 @@
-"""Changing a task: who may, when, and what comes of it."""
+"""Changes of a task: rules, events and results."""
 
 # ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
 
@@ -42,14 +42,14 @@ _FINAL_CHANGES: Mapping[str, Callable[[StoredTask], TaskChange]] = {
     "question": lambda task: TaskChange(state=State.INPUT_REQUIRED, status_message=build_reply(task, "what?"), release_claim=True),
 }
 FINAL_CHANGES = [pytest.param(change, id=name) for name, change in _FINAL_CHANGES.items()]
-"""Those after which whoever waits for the task goes to read it."""
+"""Changes after which waiting callers read the task."""
 
 
 class ChangeRules(StoreCase):
-    """What holds for a change."""
+    """Rules of a change."""
 
     async def test_a_change_of_state_is_an_event(self, store: Store, clock: FakeClock) -> None:
-        """The version grows, the status has the time of the change, and the event says the same."""
+        """Version, status time and event follow the change."""
         task = await create_task(store)
         clock.advance(1.5)
         written = await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, status_message=build_reply(task, "at it")))
@@ -65,7 +65,7 @@ class ChangeRules(StoreCase):
         assert await store.get_version(SCOPE, task.wire_id) == 2
 
     async def test_without_a_state_the_status_stays(self, store: Store, clock: FakeClock) -> None:
-        """Messages and metadata change the version, not the status, and are no event."""
+        """Messages and metadata change the version, not the status, and append no event."""
         task = await create_task(store)
         clock.advance(5)
         change = TaskChange(messages=[build_reply(task, "more")], metadata={"k": 1}, status_message=build_reply(task, "ignored"))
@@ -76,39 +76,39 @@ class ChangeRules(StoreCase):
         assert [each.message_id for each in now.task.model.history or []] == ["m-1", "m-more"]
 
     async def test_a_status_is_never_older_than_the_one_before(self, store: Store, clock: FakeClock) -> None:
-        """When the clock steps back, the status keeps its time."""
+        """If the clock steps back, the status keeps its time."""
         task = await create_task(store)
         clock.set_back(60)
         now = await end_task(store, task)
         assert now.updated_at == task.updated_at
 
-    async def test_the_events_of_a_call_are_numbered_on(self, store: Store) -> None:
-        """One event for each artifact, with the state before, and the state last."""
+    async def test_the_events_of_a_change_are_numbered(self, store: Store) -> None:
+        """One event for each artifact with the state before, then one for the state."""
         task = await create_task(store)
         change = TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "1"), append_artifact("b", "2")], event_metadata={"n": 1})
         written = await store.update_task(SCOPE, task.key, change)
         assert [(event.seq, event.state) for event in written.events] == [(2, State.SUBMITTED), (3, State.SUBMITTED), (4, State.COMPLETED)]
         assert list(written.events) == list(await store.read_events(task.key, 1))
-        shown = [StreamResponse.model_validate_json(event.body) for event in written.events]
-        assert [each.artifact_update.append for each in shown if each.artifact_update] == [None, True]
-        assert [each.status_update.metadata for each in shown if each.status_update] == [{"n": 1}]
+        events = [StreamResponse.model_validate_json(event.body) for event in written.events]
+        assert [each.artifact_update.append for each in events if each.artifact_update] == [None, True]
+        assert [each.status_update.metadata for each in events if each.status_update] == [{"n": 1}]
 
     @pytest.mark.parametrize("changed_before", [False, True], ids=["first-change", "later-change"])
     @pytest.mark.parametrize("last", FINAL_CHANGES)
-    async def test_an_event_that_brings_its_task_brings_it_as_it_is(
+    async def test_the_task_of_an_event_is_that_of_a_read(
         self, store: Store, clock: FakeClock, last: Callable[[StoredTask], TaskChange], *, changed_before: bool
     ) -> None:
-        """A store need not give a task with its last event, but if it does, it is what a reader finds."""
+        """A store need not attach the task to its last event; if it does, it equals a read."""
         task = (await store.create_task(SCOPE, replace(build_new_task(), metadata={"b": 1, "a": 2}, process="p-1"))).stored
         if changed_before:
             await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "more")], artifacts=[replace_artifact("0", "zero")]))
         clock.advance(1.5)
         written = await store.update_task(SCOPE, task.key, replace(last(task), epoch=1))
-        brought = written.events[-1].stored
-        assert brought is None or to_comparable(brought) == to_comparable(await load_task(store, task))
+        attached = written.events[-1].stored
+        assert attached is None or to_comparable(attached) == to_comparable(await load_task(store, task))
 
     async def test_events_are_read_by_cursor(self, store: Store) -> None:
-        """A page begins after the cursor and holds as many as asked for; at the end there is nothing."""
+        """A page begins after the cursor and has at most ``limit`` events; at the end it is empty."""
         task = await create_task(store)
         for n in range(9):
             await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))]))
@@ -118,8 +118,8 @@ class ChangeRules(StoreCase):
         assert list(await store.read_events(task.key, 10)) == []
 
     @pytest.mark.parametrize("end", sorted(TERMINAL))
-    async def test_nothing_follows_the_end(self, store: Store, end: State) -> None:
-        """Every change of state after the end is refused, and leaves nothing of what came with it."""
+    async def test_a_terminal_state_is_final(self, store: Store, end: State) -> None:
+        """A later change of state is refused as a whole."""
         task = await end_task(store, await create_task(store), end)
         for state in State:
             with pytest.raises(TaskTerminalError):
@@ -129,8 +129,8 @@ class ChangeRules(StoreCase):
         now = await load_task(store, task)
         assert (now.version, now.task.json) == (task.version, task.task.json)
 
-    async def test_what_comes_after_the_end_is_kept_without_an_event(self, store: Store) -> None:
-        """Messages, artifacts and metadata may still be appended; streams have ended."""
+    async def test_late_content_is_stored_without_an_event(self, store: Store) -> None:
+        """Messages, artifacts and metadata may still be appended after the end."""
         task = await create_task(store)
         await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "1")]))
         change = TaskChange(
@@ -143,14 +143,14 @@ class ChangeRules(StoreCase):
         assert now.task.model.metadata == {"late": True}
         assert [each.message_id for each in now.task.model.history or []] == ["m-1", "m-late"]
 
-    async def test_a_state_that_may_not_follow_is_refused(self, store: Store) -> None:
-        """The table of states is kept by the store."""
+    async def test_a_forbidden_transition_is_refused(self, store: Store) -> None:
+        """The store checks the lifecycle table."""
         task = await create_task(store)
         await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
         with pytest.raises(TaskStateError):
             await store.update_task(SCOPE, task.key, TaskChange(state=State.SUBMITTED))
 
-    async def test_an_expected_version_must_fit(self, store: Store) -> None:
+    async def test_an_expected_version_must_match(self, store: Store) -> None:
         """A writer that has not seen the last change is refused."""
         task = await create_task(store)
         written = await store.update_task(SCOPE, task.key, TaskChange(metadata={"n": 1}, expected_version=1))
@@ -159,19 +159,19 @@ class ChangeRules(StoreCase):
         assert (await load_task(store, task)).task.model.metadata == {"n": 1}
         await store.update_task(SCOPE, task.key, TaskChange(metadata={"n": 3}, expected_version=written.version))
 
-    async def test_an_expected_state_must_fit(self, store: Store) -> None:
-        """A writer that takes the task for parked is refused when it is not."""
+    async def test_an_expected_state_must_match(self, store: Store) -> None:
+        """A writer that expects another state is refused."""
         task = await create_task(store)
-        parked = frozenset({State.INPUT_REQUIRED})
+        suspended = frozenset({State.INPUT_REQUIRED})
         with pytest.raises(ConcurrencyError):
-            await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, expected_states=parked))
+            await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, expected_states=suspended))
         with pytest.raises(ConcurrencyError):
-            await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "x")], expected_states=parked))
+            await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "x")], expected_states=suspended))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.INPUT_REQUIRED))
-        assert (await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, expected_states=parked))).state is State.WORKING
+        assert (await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, expected_states=suspended))).state is State.WORKING
 
     async def test_an_old_run_is_refused(self, store: Store, clock: FakeClock) -> None:
-        """After a takeover, the writes of the run before leave nothing."""
+        """After a takeover, writes of the previous run change nothing."""
         await store.register("p-1")
         task = await create_task(store, build_new_task(process="p-1"))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, epoch=1))
@@ -184,10 +184,10 @@ class ChangeRules(StoreCase):
         assert (await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, epoch=2))).state is State.COMPLETED
 
     @pytest.mark.parametrize(
-        "over", [TaskChange(state=State.CANCELED), TaskChange(state=State.INPUT_REQUIRED, epoch=1, release_claim=True)], ids=["ended", "parked"]
+        "over", [TaskChange(state=State.CANCELED), TaskChange(state=State.INPUT_REQUIRED, epoch=1, release_claim=True)], ids=["ended", "suspended"]
     )
-    async def test_a_run_that_is_over_writes_no_more(self, store: Store, over: TaskChange) -> None:
-        """A handler that does not stop when its task was ended or given up cannot add to it."""
+    async def test_an_ended_run_is_refused(self, store: Store, over: TaskChange) -> None:
+        """A handler that still runs after the end or the release of its task cannot write."""
         await store.register("p-1")
         task = await create_task(store, build_new_task(process="p-1"))
         await store.update_task(SCOPE, task.key, over)
@@ -195,8 +195,8 @@ class ChangeRules(StoreCase):
             await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "late")], epoch=1))
         assert (await load_task(store, task)).process is None
 
-    async def test_a_call_that_fails_in_its_last_part_leaves_nothing(self, store: Store) -> None:
-        """Whatever cannot be written takes the whole call with it, whichever part it is."""
+    async def test_a_failed_change_leaves_nothing(self, store: Store) -> None:
+        """A part that cannot be written fails the whole change."""
         task = await create_task(store)
         broken: dict[str, object] = {"not JSON": object()}
         for change in (

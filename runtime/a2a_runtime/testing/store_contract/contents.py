@@ -1,4 +1,4 @@
-"""What a task holds comes back as it went in, whole or in part."""
+"""Contents of a task: round trips, merging, partial reads."""
 
 # ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
 
@@ -37,10 +37,10 @@ ODD: dict[str, object] = {
 
 
 class ContentRules(StoreCase):
-    """What holds for messages, artifacts and metadata."""
+    """Rules of messages, artifacts and metadata."""
 
-    async def test_odd_json_comes_back_as_it_went_in(self, store: Store) -> None:
-        """Large integers, nulls, the order of keys and all characters survive in every place that holds free JSON."""
+    async def test_free_json_is_preserved(self, store: Store) -> None:
+        """Large integers, nulls, key order and all characters survive wherever free JSON is stored."""
         part = Part.model_validate({"data": ODD, "metadata": ODD})
         first = Message.model_validate({"message_id": "m", "role": Role.USER, "parts": [part], "metadata": ODD})
         task = (await store.create_task(SCOPE, NewTask("c-1", first, "echo", CANONICAL.name, metadata=ODD))).stored
@@ -70,8 +70,8 @@ class ContentRules(StoreCase):
         body = json.loads((await load_task(store, task)).task.json)
         assert body["artifacts"][0]["parts"] == [{"data": None}]
 
-    async def test_a_task_is_written_as_its_model_would_be(self, store: Store) -> None:
-        """Joined from pieces or written by the model, it is the same to the byte."""
+    async def test_the_json_of_a_task_is_that_of_its_model(self, store: Store) -> None:
+        """Both are equal, byte by byte."""
         task = await create_task(store)
         rich = build_artifact("b", "2", name="n", description="d", metadata={"k": [1]}, extensions=["urn:x"])
         change = TaskChange(artifacts=[replace_artifact("a", "1"), ArtifactWrite(rich), ArtifactWrite(build_artifact("empty"))], metadata={"m": None})
@@ -80,14 +80,14 @@ class ContentRules(StoreCase):
         assert Task.model_validate_json(now.task.json).to_json() == now.task.json
 
     async def test_metadata_is_merged_key_by_key(self, store: Store) -> None:
-        """A key takes the new value whole, a null included; keys that are not named stay in their places."""
+        """A key gets the new value, even null; other keys keep their position."""
         task = await create_task(store)
         await store.update_task(SCOPE, task.key, TaskChange(metadata={"b": {"x": 1}, "a": 1}))
         await store.update_task(SCOPE, task.key, TaskChange(metadata={"c": 3, "b": {"y": 2}, "a": None}))
         assert json.dumps((await load_task(store, task)).task.model.metadata) == '{"b": {"y": 2}, "a": null, "c": 3}'
 
     async def test_chunks_are_appended_and_replaced(self, store: Store) -> None:
-        """Appending continues an artifact, replacing begins it anew at its old place."""
+        """Appending continues an artifact, replacing restarts it at its old place."""
         task = await create_task(store)
         for write in (
             replace_artifact("a", "1"),
@@ -121,7 +121,7 @@ class ContentRules(StoreCase):
         assert get_artifact_texts(await load_task(store, task)) == {"a": ["5", "7"], "b": ["4", "6"], "c": ["3", "8"]}
         assert len(written.events) == 3
 
-    async def test_what_later_chunks_say_about_an_artifact_counts(self, store: Store) -> None:
+    async def test_later_chunks_update_an_artifact(self, store: Store) -> None:
         """A name, metadata and extensions may come with any chunk; metadata is merged."""
         task = await create_task(store)
         chunks = [
@@ -141,16 +141,16 @@ class ContentRules(StoreCase):
     )
     @pytest.mark.parametrize("over", [False, True], ids=["living", "ended"])
     async def test_a_history_is_read_from_its_end(self, store: Store, length: int | None, expected: list[str], *, over: bool) -> None:
-        """Without a length all messages come, with one the last ones, with 0 none."""
+        """All messages without a length, the last ones with a length, none with 0."""
         task = await _create_with_content(store, over=over)
         found = await store.load_task(SCOPE, task.wire_id, length)
         assert found is not None
-        assert [said.message_id for said in found.task.model.history or []] == expected
+        assert [message.message_id for message in found.task.model.history or []] == expected
         assert (found.task.model.history is None) == (length == 0)
 
     @pytest.mark.parametrize("over", [False, True], ids=["living", "ended"])
     async def test_artifacts_can_be_left_out(self, store: Store, *, over: bool) -> None:
-        """A reader that does not want the artifacts does not get them."""
+        """A read without artifacts has none."""
         task = await _create_with_content(store, over=over)
         found = await store.load_task(SCOPE, task.wire_id, include_artifacts=False)
         assert found is not None

@@ -11,17 +11,17 @@ from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, build_new_
 
 
 class ContextRules(StoreCase):
-    """What holds for a conversation."""
+    """Rules of a conversation."""
 
     async def test_the_data_of_a_conversation_is_replaced_whole(self, store: Store) -> None:
-        """What was stored last is what is there; before, nothing is."""
+        """The last update wins; before the first one there is no data."""
         assert await store.load_context(SCOPE, "c-1") is None
         await store.update_context(SCOPE, "c-1", {"a": 1, "b": 2})
         await store.update_context(SCOPE, "c-1", {"b": 3})
         assert await store.load_context(SCOPE, "c-1") == {"b": 3}
 
     async def test_a_conversation_is_the_messages_of_all_its_tasks(self, store: Store, clock: FakeClock) -> None:
-        """Messages come in the order in which they were said, whichever task they belong to."""
+        """Messages are ordered by time, across tasks."""
         one = await create_task(store, build_new_task(text="1"))
         clock.advance(1)
         two = await create_task(store, build_new_task(text="2"))
@@ -33,8 +33,8 @@ class ContextRules(StoreCase):
         assert await _texts(store, 2) == ["4", "5"]
         assert await _texts(store, 0) == []
 
-    async def test_a_conversation_has_a_hundred_messages_if_nothing_else_is_said(self, store: Store, clock: FakeClock) -> None:
-        """The oldest ones are left out first."""
+    async def test_the_default_limit_is_a_hundred_messages(self, store: Store, clock: FakeClock) -> None:
+        """The oldest ones are left out."""
         task = await create_task(store, build_new_task(text="first"))
         for n in range(12):
             clock.advance(1)
@@ -44,7 +44,7 @@ class ContextRules(StoreCase):
         assert len((await load_task(store, task)).task.model.history or []) == 121
 
     async def test_deleting_a_conversation_deletes_its_tasks(self, store: Store) -> None:
-        """All of them go, running ones too, and nothing of other conversations."""
+        """All of them, running ones too, and nothing of other conversations."""
         running, done = await create_task(store), await end_task(store, await create_task(store))
         other = await create_task(store, build_new_task(context_id="c-2"))
         await store.update_context(SCOPE, "c-1", {"k": 1})
@@ -55,8 +55,8 @@ class ContextRules(StoreCase):
         assert await _texts(store) == []
         assert (await load_task(store, other)).key == other.key
 
-    async def test_a_deleted_task_takes_its_messages_along(self, store: Store) -> None:
-        """Deleting on request leaves no words behind."""
+    async def test_the_messages_of_a_deleted_task_are_deleted(self, store: Store) -> None:
+        """They do not outlive it."""
         task = await create_task(store, build_new_task(text="secret"))
         await create_task(store, build_new_task(text="other"))
         await store.delete_task(SCOPE, task.wire_id)

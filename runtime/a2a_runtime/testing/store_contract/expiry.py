@@ -1,4 +1,4 @@
-"""What a store forgets, and when."""
+"""Expiry of tasks, messages and contexts."""
 
 # ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
 
@@ -15,10 +15,10 @@ from a2a_runtime.testing.store_contract.outbox import build_config
 
 
 class ExpiryRules(StoreCase):
-    """What holds for the sweep."""
+    """Rules of the cleanup."""
 
-    async def test_a_task_is_kept_for_its_time_after_the_end(self, store: Store, clock: FakeClock) -> None:
-        """The time counts from the end; appending later does not prolong it."""
+    async def test_a_task_is_kept_for_its_retention_time(self, store: Store, clock: FakeClock) -> None:
+        """The time counts from the end; late changes do not prolong it."""
         task = await create_task(store)
         clock.advance(HOUR_SECONDS * 5)
         await end_task(store, task)
@@ -32,7 +32,7 @@ class ExpiryRules(StoreCase):
             await store.read_events(task.key, 0)
 
     @pytest.mark.parametrize("state", [State.WORKING, State.INPUT_REQUIRED])
-    async def test_a_task_that_has_not_ended_is_never_forgotten(self, store: Store, clock: FakeClock, state: State) -> None:
+    async def test_an_active_task_never_expires(self, store: Store, clock: FakeClock, state: State) -> None:
         """However long it runs or waits."""
         task = await create_task(store)
         await store.update_task(SCOPE, task.key, TaskChange(state=state))
@@ -40,8 +40,8 @@ class ExpiryRules(StoreCase):
         assert await store.delete_expired() == 0
         assert (await load_task(store, task)).state is state
 
-    async def test_a_sweep_waits_for_deliveries(self, store: Store, clock: FakeClock) -> None:
-        """A task whose webhooks have not all been called stays, and holds nobody else up."""
+    async def test_the_cleanup_waits_for_deliveries(self, store: Store, clock: FakeClock) -> None:
+        """A task with pending deliveries stays, and does not block others."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await end_task(store, task)
         other = await end_task(store, await create_task(store))
@@ -54,15 +54,15 @@ class ExpiryRules(StoreCase):
         assert await store.delete_expired() == 1
         assert await store.load_task(SCOPE, task.wire_id) is None
 
-    async def test_a_sweep_takes_no_more_than_its_share(self, store: Store, clock: FakeClock) -> None:
-        """Many expired tasks go in several steps."""
+    async def test_the_cleanup_has_a_limit(self, store: Store, clock: FakeClock) -> None:
+        """Many expired tasks are deleted in several calls."""
         for _ in range(7):
             await end_task(store, await create_task(store))
         clock.advance(HOUR_SECONDS)
         assert [await store.delete_expired(3) for _ in range(4)] == [3, 3, 1, 0]
 
     async def test_old_generations_expire_too(self, store: Store, clock: FakeClock) -> None:
-        """A task whose id was taken over by another goes when its time has come, and the other stays."""
+        """A task whose id was taken by a newer one expires, and the newer one stays."""
         old = await end_task(store, await create_task(store, build_new_task(wire_id="job")))
         clock.advance(HOUR_SECONDS / 2)
         new = await create_task(store, build_new_task(wire_id="job"))
@@ -73,7 +73,7 @@ class ExpiryRules(StoreCase):
         assert (await load_task(store, new)).key == new.key
 
     async def test_a_conversation_outlives_its_tasks(self, store: Store, clock: FakeClock) -> None:
-        """Of messages whose tasks have expired, the newest few stay for the time of the conversation."""
+        """The newest messages of expired tasks stay for the retention time of the conversation."""
         for n in range(4):
             clock.advance(1)
             task = await create_task(store, build_new_task(text=f"{n}"))
@@ -87,8 +87,8 @@ class ExpiryRules(StoreCase):
         assert (await _texts(store))[-2:] == ["3-reply", "new"]
         assert await store.load_context(SCOPE, "c-1") == {"k": 1}
 
-    async def test_a_conversation_ends_by_its_own_time(self, store: Store, clock: FakeClock) -> None:
-        """A message leaves it some time after it was said, with or without its task; the data goes when nobody has touched it for as long."""
+    async def test_a_conversation_has_its_own_retention_time(self, store: Store, clock: FakeClock) -> None:
+        """Messages expire by their own time, with or without their task; unused data expires as well."""
         task = await create_task(store, build_new_task(text="old"))
         await store.update_context(SCOPE, "c-1", {"k": 1})
         await store.update_context(SCOPE, "c-2", {"k": 2})

@@ -26,10 +26,10 @@ from a2a_runtime.testing.store_contract.case import (
 
 
 class ListRules(StoreCase):
-    """What holds for a list of tasks."""
+    """Rules of a list of tasks."""
 
     async def test_the_newest_status_comes_first(self, store: Store, clock: FakeClock) -> None:
-        """A task that changes moves to the front; appending to it does not move it."""
+        """A change of state moves a task to the front; appending does not."""
         one, two, three = [await _create_after(store, clock, 1) for _ in range(3)]
         clock.advance(1)
         await store.update_task(SCOPE, one.key, TaskChange(state=State.WORKING))
@@ -39,8 +39,8 @@ class ListRules(StoreCase):
         assert [task.key for task in page.tasks] == [one.key, three.key, two.key]
         assert (page.total_size, page.next_page_token) == (3, "")
 
-    async def test_pages_hold_every_task_once_also_with_ties(self, store: Store, clock: FakeClock) -> None:
-        """Many tasks of one millisecond are listed in a stable order without a gap or a repetition."""
+    async def test_pages_contain_every_task_once(self, store: Store, clock: FakeClock) -> None:
+        """Tasks of the same millisecond have a stable order, without gaps or repetitions."""
         expected = {(await create_task(store)).key for _ in range(17)}
         clock.advance(1)
         expected |= {(await create_task(store)).key for _ in range(6)}
@@ -58,15 +58,15 @@ class ListRules(StoreCase):
         assert set(seen) == expected
 
     async def test_a_full_last_page_has_no_next_one(self, store: Store) -> None:
-        """A token is given only if something follows."""
+        """There is a token only if something follows."""
         for _ in range(4):
             await create_task(store)
         first = await store.list_tasks(SCOPE, TaskQuery(page_size=2))
         last = await store.list_tasks(SCOPE, TaskQuery(page_size=2, page_token=first.next_page_token))
         assert (len(first.tasks), bool(first.next_page_token), len(last.tasks), last.next_page_token) == (2, True, 2, "")
 
-    async def test_filters_narrow_the_list_and_its_size(self, store: Store, clock: FakeClock) -> None:
-        """By conversation, by state, by time of the status (included), and by all of them."""
+    async def test_filters_apply_to_the_list_and_its_size(self, store: Store, clock: FakeClock) -> None:
+        """By conversation, state, time of the status (inclusive), and all of them."""
         old = await create_task(store, build_new_task(context_id="c-1"))
         clock.advance(10)
         done = await end_task(store, await create_task(store, build_new_task(context_id="c-1")))
@@ -85,7 +85,7 @@ class ListRules(StoreCase):
             assert ({task.key for task in page.tasks}, page.total_size) == (expected, len(expected)), query
 
     async def test_filtered_lists_have_pages(self, store: Store, clock: FakeClock) -> None:
-        """A filter goes on in the next page, and the size is that of the whole list."""
+        """The filter applies to the next page, and the size is that of the whole list."""
         start = (await create_task(store)).updated_at
         clock.advance(1)
         tasks = [await end_task(store, await create_task(store, build_new_task(context_id=f"c-{n % 2}"))) for n in range(8)]
@@ -94,8 +94,8 @@ class ListRules(StoreCase):
             assert len(await _all_pages(store, query)) == size
             assert len(await _all_pages(store, late)) == (4 if query.context_id else len(tasks))
 
-    async def test_a_list_leaves_out_what_is_not_asked_for(self, store: Store) -> None:
-        """Artifacts come on demand, histories as long as wanted."""
+    async def test_a_list_has_the_requested_detail(self, store: Store) -> None:
+        """Artifacts on request, histories up to their length."""
         task = await create_task(store)
         await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "x")], messages=[build_reply(task, "b")]))
         plain = (await store.list_tasks(SCOPE, TaskQuery())).tasks[0].task.model
@@ -115,8 +115,8 @@ class ListRules(StoreCase):
         ],
         ids=["no page", "page too large", "negative history", "not base64", "not a token", "not ascii"],
     )
-    async def test_wrong_parameters_are_refused_with_their_name(self, store: Store, query: TaskQuery, field: str) -> None:
-        """The error says which parameter is wrong."""
+    async def test_invalid_parameters_are_field_errors(self, store: Store, query: TaskQuery, field: str) -> None:
+        """The error contains the name of the parameter."""
         with pytest.raises(InvalidParamsError) as caught:
             await store.list_tasks(SCOPE, query)
         assert [name for name, _ in caught.value.fields] == [field]
@@ -131,7 +131,7 @@ class ListRules(StoreCase):
         assert len((await store.list_tasks(TaskScope("other"), TaskQuery(page_token=token))).tasks) == 0
 
     async def test_deleted_tasks_and_old_generations_are_not_listed(self, store: Store, clock: FakeClock) -> None:
-        """A list shows a wire id once, and nothing that is gone."""
+        """A list has each wire id once, and no deleted task."""
         await end_task(store, await create_task(store, build_new_task(wire_id="job")))
         gone = await create_task(store)
         clock.advance(REUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""Webhook calls: what is due, in which order, and who may say that it is done."""
+"""Push deliveries: order, claims and outcomes."""
 
 # ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
 
@@ -17,24 +17,24 @@ from a2a_runtime.testing.store_contract.case import HOUR_SECONDS, SCOPE, StoreCa
 
 
 def build_config(name: str) -> TaskPushNotificationConfig:
-    """Make a configuration."""
+    """Build a configuration."""
     return TaskPushNotificationConfig(id=name, url=f"https://example.org/{name}")
 
 
 class OutboxRules(StoreCase):
-    """What holds for deliveries."""
+    """Rules of deliveries."""
 
-    async def test_every_event_is_due_for_every_configuration(self, store: Store) -> None:
-        """Each configuration hears every event once, in order, one at a time."""
+    async def test_every_event_is_delivered_to_every_configuration(self, store: Store) -> None:
+        """Once, in order, one at a time."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[append_artifact("r", "x")]))
-        heard = await _drain(store)
-        assert heard == {"a": [1, 2, 3, 4], "b": [2, 3, 4]}
+        delivered = await _drain(store)
+        assert delivered == {"a": [1, 2, 3, 4], "b": [2, 3, 4]}
 
-    async def test_a_delivery_has_all_that_is_needed_to_make_it(self, store: Store) -> None:
-        """The event as it is in the log, the configuration, and the task as it is now."""
+    async def test_a_delivery_has_event_configuration_and_task(self, store: Store) -> None:
+        """The event as in the log, the configuration, and the task as it is now."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await end_task(store, task)
         (delivery,) = await store.claim_due(30)
@@ -42,16 +42,16 @@ class OutboxRules(StoreCase):
         assert delivery.config == build_config("a").model_copy(update={"task_id": task.wire_id})
         assert (delivery.attempts, delivery.stored.key, delivery.stored.state) == (1, task.key, State.COMPLETED)
 
-    async def test_deliveries_of_other_surfaces_are_left_to_others(self, store: Store) -> None:
-        """Agents that share a store each call the webhooks of their own tasks, with their own keys."""
+    async def test_deliveries_are_filtered_by_surface(self, store: Store) -> None:
+        """Agents that share a store send the notifications of their own tasks, with their own keys."""
         await create_task(store, build_new_task(push_config=build_config("a")))
         await create_task(store, build_new_task(push_config=build_config("b")), TaskScope('/their "own" ü', "acme", "ada"))
         assert list(await store.claim_due(30, surfaces=[])) == []
         assert [delivery.config.id for delivery in await store.claim_due(30, surfaces=["/x", SCOPE.surface])] == ["a"]
         assert [delivery.config.id for delivery in await store.claim_due(30)] == ["b"]
 
-    async def test_nobody_else_gets_a_delivery_that_is_taken(self, store: Store, clock: FakeClock) -> None:
-        """It is due again when its time has run out; then only the second taker's answer counts."""
+    async def test_a_claimed_delivery_is_not_claimed_again(self, store: Store, clock: FakeClock) -> None:
+        """It is due again after its lease; then only the outcome of the second claim counts."""
         await create_task(store, build_new_task(push_config=build_config("a")))
         (first,) = await store.claim_due(30)
         assert list(await store.claim_due(30)) == []
@@ -65,47 +65,47 @@ class OutboxRules(StoreCase):
         clock.advance(HOUR_SECONDS)
         assert list(await store.claim_due(30)) == []
 
-    async def test_a_delivery_that_failed_is_due_later(self, store: Store, clock: FakeClock) -> None:
-        """What comes after it for the same configuration waits; other configurations do not."""
+    async def test_a_failed_delivery_is_due_later(self, store: Store, clock: FakeClock) -> None:
+        """Later events of the same configuration wait; other configurations do not."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
         await end_task(store, task)
-        taken = {delivery.config.id: delivery for delivery in await store.claim_due(30)}
-        assert await store.retry(taken["a"], 60)
-        assert await store.mark_delivered(taken["b"])
+        claimed = {delivery.config.id: delivery for delivery in await store.claim_due(30)}
+        assert await store.retry(claimed["a"], 60)
+        assert await store.mark_delivered(claimed["b"])
         clock.advance(59)
         assert list(await store.claim_due(30)) == []
         clock.advance(1)
         assert [(each.config.id, each.event.seq, each.attempts) for each in await store.claim_due(30)] == [("a", 1, 2)]
 
-    async def test_deliverers_never_take_the_same(self, store: Store) -> None:
-        """Many deliverers at once share the work."""
+    async def test_concurrent_claims_do_not_overlap(self, store: Store) -> None:
+        """Concurrent senders share the deliveries."""
         for _ in range(20):
             await create_task(store, build_new_task(push_config=build_config("a")))
         batches = await asyncio.gather(*[store.claim_due(30, 4) for _ in range(8)])
         ids = [delivery.id for batch in batches for delivery in batch]
         assert len(ids) == len(set(ids)) == 20
 
-    async def test_a_configuration_that_is_gone_hears_nothing(self, store: Store) -> None:
-        """Deleting it, or its task, deletes what was due for it."""
+    async def test_a_deleted_configuration_gets_no_delivery(self, store: Store) -> None:
+        """Neither does one of a deleted task."""
         task, other = (
             await create_task(store, build_new_task(push_config=build_config("a"))),
             await create_task(store, build_new_task(push_config=build_config("b"))),
         )
-        (taken, *_) = sorted(await store.claim_due(30), key=lambda each: str(each.config.id))
+        (claimed, *_) = sorted(await store.claim_due(30), key=lambda each: str(each.config.id))
         await store.delete_push_config(SCOPE, task.wire_id, "a")
         await store.delete_task(SCOPE, other.wire_id)
-        assert not await store.mark_delivered(taken)
+        assert not await store.mark_delivered(claimed)
         assert await _drain(store) == {}
 
-    async def test_a_changed_configuration_is_used_for_what_is_due(self, store: Store) -> None:
-        """What was due before the change goes to the new address."""
+    async def test_pending_deliveries_use_the_changed_configuration(self, store: Store) -> None:
+        """They go to the new URL."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await store.put_push_config(SCOPE, task.wire_id, build_config("a").model_copy(update={"url": "https://example.org/new"}))
         assert [delivery.config.url for delivery in await store.claim_due(30)] == ["https://example.org/new"]
 
-    async def test_a_configuration_hears_in_the_dialect_in_which_it_was_made(self, store: Store) -> None:
-        """That of the task when it came with it, else its own; putting it again changes it."""
+    async def test_a_delivery_has_the_dialect_of_its_configuration(self, store: Store) -> None:
+        """That of the task if it came with it, else its own; putting it again changes it."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await store.put_push_config(SCOPE, task.wire_id, build_config("b"), V0_3.name)
         await end_task(store, task)
@@ -113,44 +113,44 @@ class OutboxRules(StoreCase):
         await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
         assert {each.config.id: each.dialect for each in await store.claim_due(0)} == {"a": CANONICAL.name, "b": CANONICAL.name}
 
-    async def test_a_configuration_that_was_given_up_hears_nothing(self, store: Store, clock: FakeClock) -> None:
-        """What waits for it is dropped, what happens later is not due, and it says since when and why; others hear all."""
+    async def test_a_failed_configuration_gets_no_delivery(self, store: Store, clock: FakeClock) -> None:
+        """Pending deliveries are dropped, later events are not delivered, and time and reason are stored; others are not affected."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
-        taken = {delivery.config.id: delivery for delivery in await store.claim_due(0)}
-        assert await store.mark_failed(taken["a"], "it said 410")
-        assert not await store.mark_failed(taken["a"], "once is enough")
+        claimed = {delivery.config.id: delivery for delivery in await store.claim_due(0)}
+        assert await store.mark_failed(claimed["a"], "status 410")
+        assert not await store.mark_failed(claimed["a"], "once is enough")
         await end_task(store, task)
         clock.advance(HOUR_SECONDS)
         assert await _drain(store) == {"b": [2, 3]}
         failures = await store.list_push_failures(SCOPE, task.wire_id)
         assert {name: (to_millis(failure.at), failure.reason) for name, failure in failures.items()} == {
-            "a": (clock.millis() - 3_600_000, "it said 410")
+            "a": (clock.millis() - 3_600_000, "status 410")
         }
         assert await store.get_push_config(SCOPE, task.wire_id, "a") is not None
 
-    async def test_only_the_last_taker_may_give_up(self, store: Store) -> None:
-        """Whose time has run out has no say."""
+    async def test_only_the_last_claim_may_fail(self, store: Store) -> None:
+        """The outcome of an expired claim is ignored."""
         await create_task(store, build_new_task(push_config=build_config("a")))
         (first,) = await store.claim_due(0)
         (second,) = await store.claim_due(30)
         assert not await store.mark_failed(first, "too late")
         assert await store.mark_delivered(second)
 
-    async def test_a_failed_configuration_that_is_put_again_hears_again(self, store: Store) -> None:
-        """What happens from then on, not what it has missed."""
+    async def test_a_failed_configuration_can_be_put_again(self, store: Store) -> None:
+        """It gets the events from then on, not those it has missed."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
-        (taken,) = await store.claim_due(30)
-        await store.mark_failed(taken, "gone")
+        (claimed,) = await store.claim_due(30)
+        await store.mark_failed(claimed, "gone")
         await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
         await store.put_push_config(SCOPE, task.wire_id, build_config("a"))
         assert await store.list_push_failures(SCOPE, task.wire_id) == {}
         await end_task(store, task)
         assert await _drain(store) == {"a": [3]}
 
-    async def test_a_change_that_makes_no_event_leaves_nothing_due(self, store: Store) -> None:
-        """Data and messages are no news: of a working task, of one that has ended, and beside others that are due."""
+    async def test_a_change_without_an_event_is_not_delivered(self, store: Store) -> None:
+        """For a working task, a terminal one, and with other deliveries pending."""
         working, over = (
             await create_task(store, build_new_task(push_config=build_config("a"))),
             await create_task(store, build_new_task(push_config=build_config("b"))),
@@ -164,8 +164,8 @@ class OutboxRules(StoreCase):
         await create_task(store, build_new_task(push_config=build_config("c")))
         assert await _drain(store) == {"c": [1]}
 
-    async def test_nothing_after_the_end_is_delivered(self, store: Store) -> None:
-        """What is appended to a finished task is no event, and no delivery."""
+    async def test_late_content_is_not_delivered(self, store: Store) -> None:
+        """It is no event."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await end_task(store, task)
         await _append_late(store, task)
@@ -177,13 +177,13 @@ async def _append_late(store: Store, task: StoredTask) -> None:
 
 
 async def _drain(store: Store) -> dict[str | None, list[int]]:
-    heard: dict[str | None, list[int]] = {}
+    delivered: dict[str | None, list[int]] = {}
     while batch := await store.claim_due(30):
         assert len({_queue_key(delivery) for delivery in batch}) == len(batch)
         for delivery in batch:
-            heard.setdefault(delivery.config.id, []).append(delivery.event.seq)
+            delivered.setdefault(delivery.config.id, []).append(delivery.event.seq)
             assert await store.mark_delivered(delivery)
-    return heard
+    return delivered
 
 
 def _queue_key(delivery: Delivery) -> tuple[str, str | None]:

@@ -18,10 +18,10 @@ FULL = TaskPushNotificationConfig(id="hook", tenant="acme", url="https://example
 
 
 class PushRules(StoreCase):
-    """What holds for push configurations."""
+    """Rules of push configurations."""
 
-    async def test_a_configuration_comes_back_with_the_id_of_its_task(self, store: Store) -> None:
-        """Everything that the client said is kept."""
+    async def test_a_configuration_gets_the_id_of_its_task(self, store: Store) -> None:
+        """All other members are kept."""
         task = await create_task(store)
         put = await store.put_push_config(SCOPE, task.wire_id, FULL)
         assert put == FULL.model_copy(update={"task_id": task.wire_id})
@@ -35,7 +35,7 @@ class PushRules(StoreCase):
         assert len({put.id for put in puts}) == 2
         assert all(put.id for put in puts)
 
-    async def test_a_configuration_of_the_same_id_takes_its_place(self, store: Store) -> None:
+    async def test_a_configuration_of_the_same_id_is_replaced(self, store: Store) -> None:
         """Putting twice changes the first."""
         task = await create_task(store)
         await store.put_push_config(SCOPE, task.wire_id, FULL)
@@ -44,12 +44,12 @@ class PushRules(StoreCase):
         assert ([config.url for config in configs], token) == (["https://example.org/2"], "")
 
     async def test_a_configuration_can_come_with_the_task(self, store: Store) -> None:
-        """It is there from the first event on."""
+        """It exists from the first event."""
         task = await create_task(store, build_new_task(push_config=FULL))
         assert await store.get_push_config(SCOPE, task.wire_id, "hook") == FULL.model_copy(update={"task_id": task.wire_id})
 
     async def test_configurations_are_listed_by_pages(self, store: Store) -> None:
-        """Every one comes once, in the order of the ids; a token of another task is refused."""
+        """Each one once, ordered by id; a token of another task is refused."""
         task, other = await create_task(store), await create_task(store)
         for n in range(7):
             await store.put_push_config(SCOPE, task.wire_id, FULL.model_copy(update={"id": f"h-{n}"}))
@@ -68,15 +68,15 @@ class PushRules(StoreCase):
             await store.list_push_configs(SCOPE, task.wire_id, 0)
 
     async def test_a_configuration_is_deleted_once(self, store: Store) -> None:
-        """Deleting says whether there was one."""
+        """The second deletion returns false."""
         task = await create_task(store)
         await store.put_push_config(SCOPE, task.wire_id, FULL)
         assert await store.delete_push_config(SCOPE, task.wire_id, "hook")
         assert not await store.delete_push_config(SCOPE, task.wire_id, "hook")
         assert (await store.list_push_configs(SCOPE, task.wire_id))[0] == []
 
-    async def test_a_task_has_so_many_and_no_more(self, store: Store) -> None:
-        """Also when all are put at once; changing one is no new one, and one that is deleted makes room."""
+    async def test_the_number_of_configurations_is_limited(self, store: Store) -> None:
+        """Even for concurrent calls; replacing one is allowed, and so is adding one after a deletion."""
         task = await create_task(store, build_new_task(push_config=FULL))
         hooks = [FULL.model_copy(update={"id": f"h-{n}"}) for n in range(8)]
         puts = await asyncio.gather(*(store.put_push_config(SCOPE, task.wire_id, each, max_configs=4) for each in hooks), return_exceptions=True)
@@ -88,9 +88,9 @@ class PushRules(StoreCase):
         await store.delete_push_config(SCOPE, task.wire_id, kept[0].id or "")
         await store.put_push_config(SCOPE, task.wire_id, FULL.model_copy(update={"id": "new"}), max_configs=4)
 
-    async def test_an_unknown_task_has_none(self, store: Store) -> None:
-        """For a task that does not exist every call says so."""
+    async def test_configurations_of_an_unknown_task_are_an_error(self, store: Store) -> None:
+        """Every call raises ``TaskNotFoundError``."""
         with pytest.raises(TaskNotFoundError):
-            await store.put_push_config(SCOPE, "nobody", FULL)
+            await store.put_push_config(SCOPE, "unknown", FULL)
         with pytest.raises(TaskNotFoundError):
-            await store.list_push_configs(SCOPE, "nobody")
+            await store.list_push_configs(SCOPE, "unknown")

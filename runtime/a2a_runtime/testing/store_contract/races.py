@@ -1,4 +1,4 @@
-"""Many callers at once: somebody wins, nothing is lost, nothing is half done."""
+"""Concurrent calls: one winner, no lost update, no partial write."""
 
 # ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
 
@@ -13,23 +13,23 @@ from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, append_art
 
 
 class RaceRules(StoreCase):
-    """What holds when calls meet."""
+    """Rules of concurrent calls."""
 
-    async def test_many_racers_on_one_idempotency_key_make_one_task(self, store: Store) -> None:
-        """Sixty-four callers with one key get one task, which one of them has created."""
-        promise = IdempotencyKey("key", b"hash")
-        made = await asyncio.gather(*[store.create_task(SCOPE, build_new_task(context_id=f"c-{n}", idempotency_key=promise)) for n in range(64)])
+    async def test_concurrent_creations_with_one_key_create_one_task(self, store: Store) -> None:
+        """Sixty-four callers get the task that one of them has created."""
+        key = IdempotencyKey("key", b"hash")
+        made = await asyncio.gather(*[store.create_task(SCOPE, build_new_task(context_id=f"c-{n}", idempotency_key=key)) for n in range(64)])
         assert len({each.stored.key for each in made}) == 1
         assert sum(each.is_new for each in made) == 1
         assert len(await store.read_events(made[0].stored.key, 0)) == 1
 
-    async def test_many_racers_on_one_chosen_id_make_one_task(self, store: Store) -> None:
-        """Of many tasks that want one id, one gets it."""
+    async def test_concurrent_creations_with_one_id_create_one_task(self, store: Store) -> None:
+        """All others are refused."""
         made = await asyncio.gather(*[store.create_task(SCOPE, build_new_task(wire_id="job")) for _ in range(32)], return_exceptions=True)
         assert sum(not isinstance(each, BaseException) for each in made) == 1
 
     async def test_a_task_ends_once(self, store: Store) -> None:
-        """Of several writers that want to end a task one succeeds, the others are told, and there is one last event."""
+        """One of several concurrent writers ends it, the others are refused, and there is one last event."""
         for _ in range(20):
             task = await create_task(store)
             changes = [TaskChange(state=state) for state in (State.COMPLETED, State.CANCELED, State.FAILED)]
@@ -39,7 +39,7 @@ class RaceRules(StoreCase):
             assert [event.state in TERMINAL for event in events] == [False, True]
 
     async def test_optimistic_writers_lose_no_update(self, store: Store) -> None:
-        """Sixty writers that load, change and try again until they fit all leave their mark."""
+        """All of sixty writers that load, change and retry succeed in the end."""
         task = await create_task(store)
 
         async def add(n: int) -> None:
@@ -56,8 +56,8 @@ class RaceRules(StoreCase):
         assert now.version == 61
         assert sorted((now.task.model.metadata or {}).values(), key=str) == sorted(range(60), key=str)
 
-    async def test_events_have_no_holes_when_some_calls_fail(self, store: Store) -> None:
-        """Of four hundred calls at once every fifth fails in its last part: the others are numbered without a hole, and nothing of it is left."""
+    async def test_failed_calls_leave_no_gap_in_the_events(self, store: Store) -> None:
+        """Every fifth of four hundred concurrent calls fails in its last part, and leaves nothing."""
         task = await create_task(store)
 
         async def append(n: int) -> ChangeResult:
@@ -76,8 +76,8 @@ class RaceRules(StoreCase):
         assert (now.version, now.last_seq, len(now.task.model.metadata or {})) == (321, 321, 320)
         assert sorted(get_artifact_texts(now)["a"], key=str) == sorted((str(n) for n in range(400) if n % 5), key=str)
 
-    async def test_claims_meet_and_one_wins(self, store: Store) -> None:
-        """Of many processes that want to run an orphan one gets it."""
+    async def test_concurrent_claims_have_one_winner(self, store: Store) -> None:
+        """One of many processes claims an orphan."""
         task = await create_task(store)
         processes = [f"p-{n}" for n in range(16)]
         for process in processes:

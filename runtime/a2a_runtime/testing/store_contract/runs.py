@@ -1,4 +1,4 @@
-"""Who runs what: leases, claims, orphans, cancellation, and what a run leaves for the next one."""
+"""Leases, claims, orphans, cancellation and replay records."""
 
 # ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
 
@@ -17,10 +17,10 @@ from a2a_runtime.testing.store_contract.case import LEASE_SECONDS, SCOPE, StoreC
 
 
 class RunRules(StoreCase):
-    """What holds for processes and their runs."""
+    """Rules of processes and their runs."""
 
-    async def test_a_task_that_nobody_runs_is_an_orphan(self, store: Store) -> None:
-        """It can be claimed once; then it is run."""
+    async def test_a_task_without_a_process_is_an_orphan(self, store: Store) -> None:
+        """It can be claimed once."""
         task = await create_task(store)
         await store.register("p-1")
         assert list(await store.find_orphans()) == [task.key]
@@ -31,8 +31,8 @@ class RunRules(StoreCase):
         assert list(await store.find_orphans()) == []
         assert await store.claim(task.key, "p-1") is None
 
-    async def test_the_tasks_of_a_live_process_are_left_alone(self, store: Store, clock: FakeClock) -> None:
-        """As long as a process beats, nobody takes its tasks, however long they run."""
+    async def test_the_tasks_of_a_live_process_are_no_orphans(self, store: Store, clock: FakeClock) -> None:
+        """As long as it renews its lease, no other process can claim them."""
         await store.register("p-1")
         task = await create_task(store, build_new_task(process="p-1"))
         for _ in range(5):
@@ -42,7 +42,7 @@ class RunRules(StoreCase):
             assert list(await store.find_orphans()) == []
 
     async def test_the_tasks_of_a_dead_process_are_taken_over(self, store: Store, clock: FakeClock) -> None:
-        """When the lease has run out, another process claims the task, and the epoch grows."""
+        """After the end of the lease another process claims the task, and the epoch grows."""
         await store.register("p-1")
         task = await create_task(store, build_new_task(process="p-1"))
         clock.advance(LEASE_SECONDS)
@@ -52,8 +52,8 @@ class RunRules(StoreCase):
         assert run is not None
         assert (run.attempt, run.stored.process) == (2, "p-2")
 
-    async def test_a_late_beat_begins_a_new_lease(self, store: Store, clock: FakeClock) -> None:
-        """A process that was only slow keeps what nobody has taken meanwhile."""
+    async def test_a_late_renewal_begins_a_new_lease(self, store: Store, clock: FakeClock) -> None:
+        """A slow process keeps the tasks that no other process has claimed."""
         await store.register("p-1")
         await create_task(store, build_new_task(process="p-1"))
         clock.advance(LEASE_SECONDS * 3)
@@ -61,8 +61,8 @@ class RunRules(StoreCase):
         await store.renew_lease("p-1")
         assert list(await store.find_orphans()) == []
 
-    async def test_a_process_that_leaves_hands_its_tasks_over_at_once(self, store: Store) -> None:
-        """After unregistering, or releasing a task, nobody has to wait for the lease to run out."""
+    async def test_the_tasks_of_an_unregistered_process_are_orphans(self, store: Store) -> None:
+        """They and released tasks can be claimed before the end of the lease."""
         await store.register("p-1")
         await store.register("p-2")
         left, released = await create_task(store, build_new_task(process="p-1")), await create_task(store, build_new_task(process="p-2"))
@@ -72,8 +72,8 @@ class RunRules(StoreCase):
         assert await store.claim(released.key, "p-2") is not None
 
     @pytest.mark.parametrize("state", [State.INPUT_REQUIRED, State.AUTH_REQUIRED, State.COMPLETED, State.CANCELED])
-    async def test_parked_and_ended_tasks_are_nobodys_work(self, store: Store, clock: FakeClock, state: State) -> None:
-        """They are no orphans and cannot be claimed, also when their process has died."""
+    async def test_suspended_and_ended_tasks_are_no_orphans(self, store: Store, clock: FakeClock, state: State) -> None:
+        """They cannot be claimed, even if their process is dead."""
         await store.register("p-1")
         task = await create_task(store, build_new_task(process="p-1"))
         await store.update_task(SCOPE, task.key, TaskChange(state=state, epoch=1, release_claim=True))
@@ -81,8 +81,8 @@ class RunRules(StoreCase):
         assert list(await store.find_orphans()) == []
         assert await store.claim(task.key, "p-1") is None
 
-    async def test_a_parked_task_that_was_answered_is_work_again(self, store: Store) -> None:
-        """Once it is active again, it can be claimed for its second run."""
+    async def test_an_answered_task_is_an_orphan(self, store: Store) -> None:
+        """It is active again, and can be claimed for its second run."""
         await store.register("p-1")
         task = await create_task(store, build_new_task(process="p-1"))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.INPUT_REQUIRED, epoch=1, release_claim=True))
@@ -92,19 +92,19 @@ class RunRules(StoreCase):
         assert run is not None
         assert run.attempt == 2
 
-    async def test_what_is_gone_cannot_be_claimed(self, store: Store) -> None:
-        """A key that leads nowhere is no error for a runner."""
+    async def test_a_deleted_task_cannot_be_claimed(self, store: Store) -> None:
+        """An unknown key is no error."""
         task = await create_task(store)
         await store.delete_task(SCOPE, task.wire_id)
         assert await store.claim(task.key, "p-1") is None
 
-    async def test_orphans_come_oldest_first_and_not_too_many(self, store: Store) -> None:
-        """A process takes over a few at a time."""
+    async def test_orphans_are_ordered_and_limited(self, store: Store) -> None:
+        """The oldest come first."""
         keys = [(await create_task(store)).key for _ in range(5)]
         assert list(await store.find_orphans(3)) == keys[:3]
 
-    async def test_orphans_of_other_surfaces_are_left_to_others(self, store: Store) -> None:
-        """Agents that share a store each go on with their own: a process names the surfaces that it has."""
+    async def test_orphans_are_filtered_by_surface(self, store: Store) -> None:
+        """Agents that share a store claim only tasks of their own surfaces."""
         mine = await create_task(store)
         theirs = (await store.create_task(TaskScope('/their "own" ü', "acme", "ada"), build_new_task())).stored
         assert list(await store.find_orphans(surfaces=["/x", SCOPE.surface])) == [mine.key]
@@ -112,22 +112,22 @@ class RunRules(StoreCase):
         assert list(await store.find_orphans(surfaces=[])) == []
         assert list(await store.find_orphans()) == sorted([mine.key, theirs.key])
 
-    async def test_every_run_finds_what_the_task_was_created_with(self, store: Store) -> None:
-        """Before all that runs record, whoever claims the task, and not on other tasks."""
+    async def test_every_run_gets_the_record_of_the_creation(self, store: Store) -> None:
+        """It precedes the records of runs, and belongs to this task only."""
         await store.register("p-1")
-        said, done = ReplayRecord(RecordKind.REQUEST, "", b'{"n":1.10}'), ReplayRecord(RecordKind.ONCE, "", b"2")
-        task = await create_task(store, replace(build_new_task(), record=said))
+        created, once = ReplayRecord(RecordKind.REQUEST, "", b'{"n":1.10}'), ReplayRecord(RecordKind.ONCE, "", b"2")
+        task = await create_task(store, replace(build_new_task(), record=created))
         await create_task(store)
         run = await store.claim(task.key, "p-1")
         assert run is not None
-        assert list(run.records) == [said]
-        await store.update_task(SCOPE, task.key, TaskChange(records=(done,), epoch=1, release_claim=True))
+        assert list(run.records) == [created]
+        await store.update_task(SCOPE, task.key, TaskChange(records=(once,), epoch=1, release_claim=True))
         run = await store.claim(task.key, "p-1")
         assert run is not None
-        assert list(run.records) == [said, done]
+        assert list(run.records) == [created, once]
 
-    async def test_a_run_finds_what_earlier_ones_recorded(self, store: Store) -> None:
-        """Records come oldest first; one of the same kind and key takes the place of the one before."""
+    async def test_a_run_gets_the_records_of_earlier_runs(self, store: Store) -> None:
+        """Oldest first; the same kind and key replace a record."""
         await store.register("p-1")
         task = await create_task(store, build_new_task(process="p-1"))
         question = ReplayRecord(RecordKind.QUESTION, "1", b'{"q":1}', "schema-1")
@@ -141,31 +141,31 @@ class RunRules(StoreCase):
         assert sorted(run.records, key=str) == sorted([once, question, answer, other], key=str)
         assert [record for record in run.records if record.kind is not RecordKind.ONCE] == [question, answer]
 
-    async def test_cancellation_is_heard_by_whoever_runs_the_task(self, store: Store) -> None:
-        """The next beat of the process names the task, again and again until it has ended."""
+    async def test_a_cancel_request_reaches_the_process_of_the_task(self, store: Store) -> None:
+        """Each renewal of its lease returns the task until it has ended."""
         await store.register("p-1")
         task, other = await create_task(store, build_new_task(process="p-1")), await create_task(store, build_new_task(process="p-2"))
         assert list(await store.renew_lease("p-1")) == []
-        for wanted in (task, other):
-            assert (await store.request_cancel(SCOPE, wanted.wire_id)).cancel_requested
+        for running in (task, other):
+            assert (await store.request_cancel(SCOPE, running.wire_id)).cancel_requested
         assert (await store.request_cancel(SCOPE, task.wire_id)).key == task.key
         assert list(await store.renew_lease("p-1")) == list(await store.renew_lease("p-1")) == [task.key]
         await end_task(store, task, State.CANCELED)
         assert list(await store.renew_lease("p-1")) == []
 
-    async def test_a_run_begins_with_the_wish_to_cancel(self, store: Store) -> None:
-        """Whoever takes a task over learns at once that it is not wanted any more."""
+    async def test_a_claimed_run_has_the_cancel_request(self, store: Store) -> None:
+        """A takeover learns of it at once."""
         task = await create_task(store)
         await store.request_cancel(SCOPE, task.wire_id)
         run = await store.claim(task.key, "p-1")
         assert run is not None
         assert run.stored.cancel_requested
 
-    async def test_what_has_ended_cannot_be_canceled(self, store: Store) -> None:
-        """The error names the task; one that is not there is not found."""
+    async def test_a_terminal_task_cannot_be_canceled(self, store: Store) -> None:
+        """The error names the task; an unknown task is not found."""
         task = await end_task(store, await create_task(store))
         with pytest.raises(TaskNotCancelableError):
             await store.request_cancel(SCOPE, task.wire_id)
         with pytest.raises(TaskNotFoundError):
-            await store.request_cancel(SCOPE, "nobody")
+            await store.request_cancel(SCOPE, "unknown")
         assert not (await load_task(store, task)).cancel_requested

@@ -1,4 +1,4 @@
-"""A task of another scope is one that does not exist, in every call."""
+"""Isolation of scopes: a task of another scope does not exist."""
 
 # ruff: noqa: S101, PLR2004 - a contract suite asserts, and a number in it is the expectation
 
@@ -13,7 +13,7 @@ from a2a_runtime.stores.base import IdempotencyKey, Store, TaskChange, TaskQuery
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, build_new_task, create_task, load_task
 
 OTHER_SCOPES = pytest.mark.parametrize(
-    "stranger",
+    "other_scope",
     [TaskScope("/other", "acme", "ada"), TaskScope("/agent", "other", "ada"), TaskScope("/agent", "acme", "eve"), TaskScope("/agent", "", "acmeada")],
     ids=["other surface", "other tenant", "other owner", "same letters"],
 )
@@ -21,61 +21,61 @@ HOOK = TaskPushNotificationConfig(id="hook", url="https://example.org/hook")
 
 
 class ScopeRules(StoreCase):
-    """What holds for strangers."""
+    """Rules of isolation."""
 
     @OTHER_SCOPES
-    async def test_a_stranger_meets_no_task(self, store: Store, stranger: TaskScope) -> None:
-        """Reading, changing, listing, canceling and deleting are for the scope that the task was created in."""
+    async def test_tasks_of_other_scopes_do_not_exist(self, store: Store, other_scope: TaskScope) -> None:
+        """They cannot be read, changed, listed, canceled or deleted."""
         task = await create_task(store)
-        assert await store.load_task(stranger, task.wire_id) is None
-        assert await store.get_version(stranger, task.wire_id) is None
-        assert not await store.delete_task(stranger, task.wire_id)
-        assert (await store.list_tasks(stranger, TaskQuery())).total_size == 0
-        assert (await store.list_tasks(stranger, TaskQuery(context_id="c-1"))).total_size == 0
+        assert await store.load_task(other_scope, task.wire_id) is None
+        assert await store.get_version(other_scope, task.wire_id) is None
+        assert not await store.delete_task(other_scope, task.wire_id)
+        assert (await store.list_tasks(other_scope, TaskQuery())).total_size == 0
+        assert (await store.list_tasks(other_scope, TaskQuery(context_id="c-1"))).total_size == 0
         with pytest.raises(TaskNotFoundError):
-            await store.update_task(stranger, task.key, TaskChange(metadata={"k": 1}))
+            await store.update_task(other_scope, task.key, TaskChange(metadata={"k": 1}))
         with pytest.raises(TaskNotFoundError):
-            await store.request_cancel(stranger, task.wire_id)
+            await store.request_cancel(other_scope, task.wire_id)
         assert (await load_task(store, task)).version == 1
 
     @OTHER_SCOPES
-    async def test_a_stranger_meets_no_conversation(self, store: Store, stranger: TaskScope) -> None:
-        """Two callers may use the same id for their conversations and never meet."""
+    async def test_conversations_of_other_scopes_do_not_exist(self, store: Store, other_scope: TaskScope) -> None:
+        """Two callers may use the same id for different conversations."""
         await create_task(store)
         await store.update_context(SCOPE, "c-1", {"k": 1})
-        assert await store.load_context(stranger, "c-1") is None
-        assert list(await store.load_conversation(stranger, "c-1")) == []
-        assert await store.delete_context(stranger, "c-1") == 0
-        await store.update_context(stranger, "c-1", {"k": 2})
+        assert await store.load_context(other_scope, "c-1") is None
+        assert list(await store.load_conversation(other_scope, "c-1")) == []
+        assert await store.delete_context(other_scope, "c-1") == 0
+        await store.update_context(other_scope, "c-1", {"k": 2})
         assert await store.load_context(SCOPE, "c-1") == {"k": 1}
         assert len(await store.load_conversation(SCOPE, "c-1")) == 1
 
     @OTHER_SCOPES
-    async def test_a_stranger_meets_no_push_configuration(self, store: Store, stranger: TaskScope) -> None:
-        """Where notifications go is for the owner of the task alone."""
+    async def test_push_configurations_of_other_scopes_do_not_exist(self, store: Store, other_scope: TaskScope) -> None:
+        """They belong to the owner of the task."""
         task = await create_task(store)
         await store.put_push_config(SCOPE, task.wire_id, HOOK)
         with pytest.raises(TaskNotFoundError):
-            await store.put_push_config(stranger, task.wire_id, HOOK)
+            await store.put_push_config(other_scope, task.wire_id, HOOK)
         with pytest.raises(TaskNotFoundError):
-            await store.get_push_config(stranger, task.wire_id, "hook")
+            await store.get_push_config(other_scope, task.wire_id, "hook")
         with pytest.raises(TaskNotFoundError):
-            await store.list_push_configs(stranger, task.wire_id)
+            await store.list_push_configs(other_scope, task.wire_id)
         with pytest.raises(TaskNotFoundError):
-            await store.delete_push_config(stranger, task.wire_id, "hook")
+            await store.delete_push_config(other_scope, task.wire_id, "hook")
         assert await store.get_push_config(SCOPE, task.wire_id, "hook") is not None
 
     @OTHER_SCOPES
-    async def test_ids_and_idempotency_keys_of_others_are_no_obstacle(self, store: Store, stranger: TaskScope) -> None:
-        """Two callers may choose the same id and the same idempotency key."""
-        promise = IdempotencyKey("key", b"hash")
-        ours = await create_task(store, build_new_task(wire_id="job", idempotency_key=promise))
-        theirs = await create_task(store, build_new_task(wire_id="job", idempotency_key=IdempotencyKey("key", b"other hash")), stranger)
+    async def test_ids_and_idempotency_keys_are_unique_per_scope(self, store: Store, other_scope: TaskScope) -> None:
+        """Two callers may choose the same ones."""
+        key = IdempotencyKey("key", b"hash")
+        ours = await create_task(store, build_new_task(wire_id="job", idempotency_key=key))
+        theirs = await create_task(store, build_new_task(wire_id="job", idempotency_key=IdempotencyKey("key", b"other hash")), other_scope)
         assert ours.key != theirs.key
-        assert (await load_task(store, theirs)).scope == stranger
+        assert (await load_task(store, theirs)).scope == other_scope
 
-    async def test_an_operator_sees_and_deletes_everybodys(self, store: Store) -> None:
-        """Scopes are listed while anything of theirs is there; deleting one leaves the others."""
+    async def test_an_operator_lists_and_deletes_scopes(self, store: Store) -> None:
+        """A scope is listed as long as it has tasks or contexts; deleting one keeps the others."""
         other = TaskScope("/other", "acme", "eve")
         await create_task(store)
         await create_task(store, build_new_task(context_id="c-2"))

@@ -1,10 +1,11 @@
-"""The whole contract."""
+"""The whole contract suite."""
 
 from __future__ import annotations
 
 from a2a_runtime.testing.store_contract.changes import ChangeRules
 from a2a_runtime.testing.store_contract.contents import ContentRules
 from a2a_runtime.testing.store_contract.contexts import ContextRules
+from a2a_runtime.testing.store_contract.counters import CounterRules
 from a2a_runtime.testing.store_contract.creation import CreationRules
 from a2a_runtime.testing.store_contract.expiry import ExpiryRules
 from a2a_runtime.testing.store_contract.lists import ListRules
@@ -13,7 +14,6 @@ from a2a_runtime.testing.store_contract.pushes import PushRules
 from a2a_runtime.testing.store_contract.races import RaceRules
 from a2a_runtime.testing.store_contract.runs import RunRules
 from a2a_runtime.testing.store_contract.scopes import ScopeRules
-from a2a_runtime.testing.store_contract.tallies import CounterRules
 
 
 class StoreContract(

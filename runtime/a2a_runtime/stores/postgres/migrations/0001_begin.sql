@@ -1,7 +1,7 @@
 -- The tables of the first version.
 --
 -- Times are milliseconds since 1970, as the wire carries them. JSON is bytea and not jsonb: jsonb sorts keys and cannot keep every number.
--- A scope is surface, tenant and owner as one text, the first column of every key by which a client can ask.
+-- A scope is surface, tenant and owner as one text, the first column of every key that clients can use.
 
 CREATE TABLE a2a_tasks (
     key              uuid PRIMARY KEY,                -- of version 7, so that the index grows at one end
@@ -12,8 +12,8 @@ CREATE TABLE a2a_tasks (
     skill            text NOT NULL,
     dialect          text NOT NULL,
     state            text NOT NULL,
-    state_before     text NOT NULL,                   -- before the last write: what RETURNING could not say otherwise
-    is_active        boolean NOT NULL,                -- a process is running it, or should
+    state_before     text NOT NULL,                   -- before the last write, which RETURNING cannot give otherwise
+    is_active        boolean NOT NULL,                -- a process runs it, or should
     status           bytea NOT NULL,
     status_at        bigint NOT NULL,
     metadata         bytea NOT NULL,
@@ -22,7 +22,7 @@ CREATE TABLE a2a_tasks (
     epoch            integer NOT NULL DEFAULT 0,
     process          text,
     cancel_requested boolean NOT NULL DEFAULT false,
-    push_configs     integer NOT NULL DEFAULT 0,      -- how many there are
+    push_configs     integer NOT NULL DEFAULT 0,      -- their number
     ended_at         bigint
 ) WITH (fillfactor = 70);
 
@@ -32,10 +32,10 @@ CREATE INDEX a2a_tasks_context_page ON a2a_tasks (scope, context_id, status_at D
 CREATE INDEX a2a_tasks_active ON a2a_tasks (process, key) WHERE is_active;
 CREATE INDEX a2a_tasks_ended ON a2a_tasks (ended_at) WHERE ended_at IS NOT NULL;
 
--- What most writes add to, messages, chunks and events, has no foreign key: checking it would cost a fifth of a write. Whoever adds to a task has its
--- row, and whoever deletes one locks the row first, so nothing is ever left behind.
+-- Most writes add messages, chunks and events. They have no foreign key, whose check would cost a fifth of a write (measured). Every insert and every
+-- deletion locks the row of the task first, so nothing is left behind.
 
--- A message may outlive its task, since a conversation is kept for a time of its own: then it has none.
+-- A message may outlive its task, because conversations have a retention time of their own; then it has no task.
 CREATE TABLE a2a_messages (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,   -- grows within a task, under the lock of its row
     task       uuid,
@@ -49,8 +49,8 @@ CREATE INDEX a2a_messages_history ON a2a_messages (task, id);
 CREATE INDEX a2a_messages_conversation ON a2a_messages (scope, context_id, said_at DESC, id DESC);
 CREATE INDEX a2a_messages_left ON a2a_messages (said_at) WHERE task IS NULL;
 
--- An artifact is its chunks from the last one that replaces on. Chunks are only ever added: who replaces may not yet see a chunk that another writer
--- has just appended. The place is the version of the task that a chunk came with, and its number within that call.
+-- An artifact consists of its chunks from the last one that replaces. Chunks are only added: a statement that replaces may not yet see a chunk that
+-- another writer has just appended. The place is the version of the task after the write, and the number of the chunk within the write.
 CREATE TABLE a2a_chunks (
     task        uuid NOT NULL,
     place       bigint NOT NULL,
@@ -81,7 +81,7 @@ CREATE TABLE a2a_records (
 
 CREATE TABLE a2a_promises (
     scope        text NOT NULL,
-    context_id   text NOT NULL,     -- as the client named it, or empty
+    context_id   text NOT NULL,     -- as given by the client, or empty
     promise_key  text NOT NULL,
     request_hash bytea NOT NULL,
     task         uuid NOT NULL REFERENCES a2a_tasks ON DELETE CASCADE,
@@ -95,7 +95,7 @@ CREATE TABLE a2a_push_configs (
     config_id text NOT NULL COLLATE "C",
     dialect   text NOT NULL,
     body      bytea NOT NULL,
-    failed_at bigint,           -- since then it hears nothing any more
+    failed_at bigint,           -- no deliveries since then
     failure   text,
     PRIMARY KEY (task, config_id)
 );

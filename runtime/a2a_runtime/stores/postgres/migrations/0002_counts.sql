@@ -1,5 +1,4 @@
--- How often somebody has asked lately, by the digest of who and what. Unlogged: after a crash of the server everybody begins anew, and a count costs
--- no write to the log.
+-- Windowed counters by the digest of caller and operation. Unlogged: a count costs no write to the log, and a crash of the server resets all counters.
 CREATE UNLOGGED TABLE a2a_counts (
     key    text PRIMARY KEY,
     number integer NOT NULL,

@@ -1,9 +1,9 @@
--- The first schema. Forward only: what is released is never edited, a later file changes it.
+-- The first schema. Forward only: a released file is never edited, a later one changes the schema.
 --
 -- Bodies are canonical JSON as bytes (BLOB), never parsed by the database. Times are milliseconds since 1970. A scope is the JSON list of surface, tenant and owner.
 -- Keys are UUIDs of version 7: rows are written where the last ones were, at the end of the tree.
 
--- One row for each task. `active`: a process should be running it. `ended_at`: set with its last state. `retired`: a newer task has its wire id.
+-- One row for each task. `active`: a process runs it, or should. `ended_at`: set with its terminal state. `retired`: a newer task has its wire id.
 CREATE TABLE tasks (
     key TEXT NOT NULL PRIMARY KEY,
     scope TEXT NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE messages (
     PRIMARY KEY (task_key, version, n)
 ) STRICT, WITHOUT ROWID;
 
--- Appending to an artifact adds a row and rewrites none. `place` is where the artifact stands among those of its task: the same for all its chunks.
+-- Appending to an artifact adds a row and rewrites none. `place` is the position of the artifact in its task: the same for all its chunks.
 CREATE TABLE chunks (
     task_key TEXT NOT NULL REFERENCES tasks (key) ON DELETE CASCADE,
     artifact_id TEXT NOT NULL,
@@ -87,12 +87,12 @@ CREATE TABLE push_configs (
     config_id TEXT NOT NULL,
     dialect TEXT NOT NULL,
     body BLOB NOT NULL,
-    failed_at INTEGER, -- since then it hears nothing any more
+    failed_at INTEGER, -- no deliveries since then
     failure TEXT,
     PRIMARY KEY (task_key, config_id)
 ) STRICT, WITHOUT ROWID;
 
--- Rows are numbered in the order of their events; a number is never given twice, because it says which delivery an answer belongs to.
+-- Rows are numbered in the order of their events; a number is never reused, because it identifies the delivery of an outcome.
 CREATE TABLE outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     task_key TEXT NOT NULL,
@@ -116,7 +116,7 @@ CREATE TABLE contexts (
 
 CREATE INDEX contexts_by_age ON contexts (updated_at);
 
--- Messages that outlived their tasks, moved here when the task expired.
+-- Messages that outlived their tasks, moved here by the cleanup.
 CREATE TABLE turns (
     scope TEXT NOT NULL,
     context_id TEXT NOT NULL,

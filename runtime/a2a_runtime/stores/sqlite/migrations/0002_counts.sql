@@ -1,4 +1,4 @@
--- How often somebody has asked lately, by the digest of who and what.
+-- Windowed counters by the digest of caller and operation.
 CREATE TABLE counts (
     key TEXT NOT NULL PRIMARY KEY,
     number INTEGER NOT NULL,

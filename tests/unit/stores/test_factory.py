@@ -1,4 +1,4 @@
-"""Addresses of stores, and what an object lacks to be one."""
+"""Store URLs, and validation of store objects."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from a2a_runtime.stores.sqlite import SqliteStore
     ],
     ids=["relative", "absolute", "with a space"],
 )
-def test_an_address_of_a_file_names_its_path(url: str, path: str) -> None:
-    """Three slashes for a path from here, four for one from the root."""
+def test_a_file_url_contains_the_path(url: str, path: str) -> None:
+    """Three slashes for a relative path, four for an absolute one."""
     store = create_store(url)
     assert isinstance(store, SqliteStore)
     assert store.path == Path(path)
@@ -31,24 +31,24 @@ def test_an_address_of_a_file_names_its_path(url: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "redis://localhost", "sqlite://", "sqlite:///", "sqlite://host/file", "postgresql:", "tasks.db"])
-def test_what_is_no_address_is_refused_with_the_forms_there_are(url: str) -> None:
-    """The error shows how an address is written."""
+def test_an_invalid_url_is_refused_with_the_valid_forms(url: str) -> None:
+    """The error contains an example."""
     with pytest.raises(UnsupportedStoreError, match=r"sqlite:///tasks\.db"):
         create_store(url)
 
 
-def test_a_store_that_lacks_a_method_is_refused_with_its_name() -> None:
-    """Before the first request, and with everything that is missing at once."""
-    part = MemoryTasks()
-    missing = find_missing_methods(part)
-    assert {"claim", "due", "load_context", "open", "put_push_config", "sweep"} <= set(missing)
+def test_an_incomplete_store_is_refused_with_the_missing_methods() -> None:
+    """All missing methods are listed at once."""
+    incomplete = MemoryTasks()
+    missing = find_missing_methods(incomplete)
+    assert {"claim", "claim_due", "delete_expired", "load_context", "open", "put_push_config"} <= set(missing)
     assert not {"create_task", "read_events", "update_task"} & set(missing)
-    with pytest.raises(UnsupportedStoreError, match=r"MemoryTasks is no store: it lacks .*claim.*sweep"):
-        validate_store(part)
+    with pytest.raises(UnsupportedStoreError, match=r"MemoryTasks: not a store; add .*claim.*delete_expired"):
+        validate_store(incomplete)
 
 
-def test_a_whole_store_is_complete() -> None:
-    """Nothing is missing from the stores of this package."""
+def test_the_stores_of_the_package_are_complete() -> None:
+    """No method is missing."""
     store: Store = MemoryStore()
     assert find_missing_methods(store) == []
     assert validate_store(store) is store

@@ -1,4 +1,4 @@
-"""Doorbells between agents in one process, and what can go wrong with doorbells."""
+"""Notifiers between agents in one process that lose notifications and connections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from a2a_runtime.streams.notifier import InProcessNotifier, NotificationListener
 
 
 class UnreliableNotifier:
-    """A doorbell that is treated as badly as the port allows: bells get lost, and listeners are cut off."""
+    """A notifier with all failures that the port allows: lost notifications and disconnected listeners."""
 
     def __init__(self, inner: Notifier | None = None, *, should_drop: Callable[[int], bool] = lambda _: False) -> None:
         self._inner = inner or InProcessNotifier()
@@ -18,7 +18,7 @@ class UnreliableNotifier:
         self.notify_count = self.dropped_count = self.disconnect_count = 0
 
     def notify(self, keys: Iterable[str]) -> None:
-        """Pass it on, or lose it."""
+        """Pass a notification on, or drop it."""
         self.notify_count += 1
         if self._should_drop(self.notify_count):
             self.dropped_count += 1
@@ -26,17 +26,17 @@ class UnreliableNotifier:
             self._inner.notify(keys)
 
     async def listen(self, listener: NotificationListener) -> None:
-        """Listen until cut off."""
-        line = asyncio.ensure_future(self._inner.listen(listener))
-        self._listeners.add(line)
+        """Listen until disconnected."""
+        connection = asyncio.ensure_future(self._inner.listen(listener))
+        self._listeners.add(connection)
         try:
-            await asyncio.wait((line,))
+            await asyncio.wait((connection,))
         finally:
-            self._listeners.discard(line)
-            line.cancel()
+            self._listeners.discard(connection)
+            connection.cancel()
 
     def disconnect_all(self) -> None:
-        """Cut all lines, as when a database ends its connections."""
-        for line in self._listeners:
+        """Disconnect all listeners, as a database does that closes its connections."""
+        for connection in self._listeners:
             self.disconnect_count += 1
-            line.cancel()
+            connection.cancel()

@@ -1,8 +1,6 @@
-"""What a change comes to, before any store writes it."""
+"""Rules and rows of a change."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import pytest
 
@@ -12,33 +10,29 @@ from a2a_contract.v1_0 import Artifact, Part, StreamResponse
 from a2a_runtime import lifecycle
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
 from a2a_runtime.stores import changes
-from a2a_runtime.stores.models import ArtifactWrite, IdempotencyKey, TaskChange
+from a2a_runtime.stores.models import ArtifactWrite, IdempotencyKey, TaskChange, TaskHead
 
 
-class FakeHead(NamedTuple):
-    """A task as the rules see it."""
-
-    state: State = State.WORKING
-    version: int = 3
-    epoch: int = 2
-    process: str | None = "p"
+def build_head(state: State = State.WORKING, process: str | None = "p") -> TaskHead:
+    """Build the head of a working task in its second run."""
+    return TaskHead(state, version=3, epoch=2, process=process, status_at=0)
 
 
 REFUSALS = {
-    "ended": (FakeHead(State.FAILED), TaskChange(state=State.COMPLETED), TaskTerminalError),
-    "ended, whatever else is wrong": (FakeHead(State.FAILED), TaskChange(state=State.COMPLETED, epoch=1, expected_version=1), TaskTerminalError),
-    "older run": (FakeHead(), TaskChange(epoch=1), FencedError),
-    "newer run": (FakeHead(), TaskChange(epoch=3), FencedError),
-    "run given up": (FakeHead(process=None), TaskChange(epoch=2), FencedError),
-    "other version": (FakeHead(), TaskChange(expected_version=2), ConcurrencyError),
-    "other state": (FakeHead(), TaskChange(expected_states=frozenset({State.INPUT_REQUIRED})), ConcurrencyError),
-    "unlawful state": (FakeHead(), TaskChange(state=State.SUBMITTED), TaskStateError),
+    "ended": (build_head(State.FAILED), TaskChange(state=State.COMPLETED), TaskTerminalError),
+    "ended, with other errors": (build_head(State.FAILED), TaskChange(state=State.COMPLETED, epoch=1, expected_version=1), TaskTerminalError),
+    "older run": (build_head(), TaskChange(epoch=1), FencedError),
+    "newer run": (build_head(), TaskChange(epoch=3), FencedError),
+    "released run": (build_head(process=None), TaskChange(epoch=2), FencedError),
+    "other version": (build_head(), TaskChange(expected_version=2), ConcurrencyError),
+    "other state": (build_head(), TaskChange(expected_states=frozenset({State.INPUT_REQUIRED})), ConcurrencyError),
+    "forbidden state": (build_head(), TaskChange(state=State.SUBMITTED), TaskStateError),
 }
 
 
 @pytest.mark.parametrize(("head", "change", "error"), REFUSALS.values(), ids=REFUSALS)
-def test_a_change_is_refused_for_one_reason(head: FakeHead, change: TaskChange, error: type[A2AError]) -> None:
-    """The narrowest class says why."""
+def test_a_change_is_refused_for_one_reason(head: TaskHead, change: TaskChange, error: type[A2AError]) -> None:
+    """The most specific error class is raised."""
     with pytest.raises(error) as caught:
         changes.check_change(head, change)
     assert type(caught.value) is error
@@ -52,20 +46,20 @@ def test_a_change_is_refused_for_one_reason(head: FakeHead, change: TaskChange, 
         TaskChange(state=State.WORKING),
     ],
 )
-def test_a_lawful_change_passes(change: TaskChange) -> None:
-    """Nothing is raised when everything fits."""
-    changes.check_change(FakeHead(), change)
+def test_an_allowed_change_passes(change: TaskChange) -> None:
+    """Nothing is raised if all expectations hold."""
+    changes.check_change(build_head(), change)
 
 
 @pytest.mark.parametrize("state", State)
 def test_both_forms_of_the_rules_agree(state: State) -> None:
-    """What ``states_before`` lets through is what ``refuse`` does not refuse, for every state of the task."""
+    """``allowed_source_states`` contains a state exactly if ``check_change`` passes in it."""
     for expected in (None, frozenset({State.WORKING, State.INPUT_REQUIRED}), frozenset(State)):
         change = TaskChange(state=state, expected_states=expected)
         allowed = changes.allowed_source_states(change)
         for before in State:
             try:
-                changes.check_change(FakeHead(before), change)
+                changes.check_change(build_head(before), change)
             except (TaskStateError, ConcurrencyError):
                 assert allowed is not None
                 assert before not in allowed
@@ -75,20 +69,21 @@ def test_both_forms_of_the_rules_agree(state: State) -> None:
     assert lifecycle.predecessors(state) == {before for before, stage in LIFECYCLE.items() if state in stage.next}
 
 
-def test_a_key_stands_for_one_request() -> None:
+def test_an_idempotency_key_is_for_one_request() -> None:
     """Another hash is a conflict."""
     changes.check_same_request(IdempotencyKey("k", b"1"), b"1")
     with pytest.raises(IdempotencyConflictError):
         changes.check_same_request(IdempotencyKey("k", b"1"), b"2")
 
 
-def build_write(artifact_id: str, text: str, *, append: bool, last: bool = False, **told: object) -> ArtifactWrite:
-    made = Artifact.model_validate({"artifact_id": artifact_id, "parts": [Part(text=text)], **told})
-    return ArtifactWrite(made, append=append, last_chunk=last)
+def build_write(artifact_id: str, text: str, *, append: bool, last: bool = False, **members: object) -> ArtifactWrite:
+    """Build a write of one text."""
+    artifact = Artifact.model_validate({"artifact_id": artifact_id, "parts": [Part(text=text)], **members})
+    return ArtifactWrite(artifact, append=append, last_chunk=last)
 
 
 def test_writes_to_one_artifact_become_one() -> None:
-    """Appending adds to what the call has so far, replacing begins it anew; what is said about the artifact is merged."""
+    """Appending continues the merged write, replacing restarts it; names and metadata are merged."""
     writes = [
         build_write("a", "1", append=True, metadata={"x": 1}),
         build_write("b", "2", append=False, name="old"),

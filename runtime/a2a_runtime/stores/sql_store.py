@@ -1,0 +1,323 @@
+"""Contexts, runs, push configurations, deliveries and counters of the stores that keep them in SQL.
+
+Both databases have the named sections that are used here, with the same parameters (``:name``) and columns. Each backend keeps what is its own:
+its ``.sql`` files, its tasks (the hot path), its cleanup, and these primitives:
+
+    _fetch        one reading statement
+    _execute      one writing statement, committed when it returns
+    _transact     several statements that are committed together
+    _load_tasks   whole tasks by their keys
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Protocol, TypeVar
+
+from a2a_contract.dialects import CANONICAL
+from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
+from a2a_runtime import lifecycle
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.clock import to_datetime
+from a2a_runtime.counters import WindowCount
+from a2a_runtime.errors import EventsGoneError
+from a2a_runtime.ids import IdGenerator
+from a2a_runtime.stores import changes, fragments, pagination
+from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
+from a2a_runtime.stores.fragments import TaskRow
+from a2a_runtime.stores.models import ClaimedRun, Delivery, LoggedEvent, PushFailure, RecordKind, ReplayRecord, StoredTask
+
+T = TypeVar("T")
+
+_CANCELABLE_STATES = [state for state in State if lifecycle.is_cancelable(state)]
+
+
+class SqlTransaction(Protocol):
+    """Statements that are committed together. They may be run twice, so a transaction changes nothing but the database."""
+
+    async def fetch(self, section: str, /, **parameters: object) -> Sequence[TaskRow]:
+        """Run a statement and return its rows."""
+        ...
+
+    async def load_task(self, key: str) -> StoredTask:
+        """Load a task that exists."""
+        ...
+
+
+class SqlStore(ABC):
+    """The roles of a store whose statements differ between databases, but not what is done with them."""
+
+    def __init__(self, options: StoreOptions = DEFAULT_OPTIONS) -> None:
+        self._options = options
+        self._clock = options.clock
+        self._ids = IdGenerator(options.clock)
+
+    @abstractmethod
+    async def _fetch(self, section: str, /, **parameters: object) -> Sequence[TaskRow]: ...
+
+    @abstractmethod
+    async def _execute(self, section: str, /, **parameters: object) -> Sequence[TaskRow]: ...
+
+    @abstractmethod
+    async def _transact(self, work: Callable[[SqlTransaction], Coroutine[Any, Any, T]]) -> T: ...
+
+    @abstractmethod
+    async def _load_tasks(self, keys: Sequence[str]) -> Mapping[str, StoredTask]: ...
+
+    def _shared_millis(self) -> int:
+        """Return the time of leases and counters, the same for all processes on the store."""
+        return self._clock.millis()
+
+    def _conversation_cutoff(self) -> int:
+        return self._options.cutoff_millis(self._options.conversation_retention_seconds)
+
+    # Tasks
+
+    async def get_version(self, scope: TaskScope, wire_id: str) -> int | None:
+        """Return the version of a task."""
+        rows = await self._fetch("get_version", scope=scope.to_text(), wire_id=wire_id)
+        return int(rows[0]["version"]) if rows else None
+
+    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
+        """Read the events after a cursor."""
+        rows = await self._fetch("read_events", key=key, after=after, limit=limit)
+        if not rows:
+            raise TaskNotFoundError
+        first, last_seq = rows[0]["seq"], rows[0]["last_seq"]
+        if after < last_seq and first != after + 1:
+            raise EventsGoneError
+        return [] if first is None else [fragments.to_logged_event(row) for row in rows]
+
+    async def delete_task(self, scope: TaskScope, wire_id: str) -> bool:
+        """Delete a task with everything that belongs to it."""
+
+        async def delete(transaction: SqlTransaction) -> bool:
+            keys = [row["key"] for row in await transaction.fetch("lock_task", scope=scope.to_text(), wire_id=wire_id)]
+            await transaction.fetch("delete_tasks", keys=keys)
+            return bool(keys)
+
+        return await self._transact(delete)
+
+    # Contexts
+
+    async def load_context(self, scope: TaskScope, context_id: str) -> Mapping[str, object] | None:
+        """Read what a handler has stored with a conversation."""
+        rows = await self._fetch("load_context", scope=scope.to_text(), context_id=context_id, cutoff=self._conversation_cutoff())
+        return fragments.decode_object(rows[0]["data"]) if rows else None
+
+    async def update_context(self, scope: TaskScope, context_id: str, data: Mapping[str, object]) -> None:
+        """Replace the data of a conversation."""
+        body = fragments.encode_object(data)
+        await self._execute("put_context", scope=scope.to_text(), context_id=context_id, data=body, now=self._clock.millis())
+
+    async def delete_context(self, scope: TaskScope, context_id: str) -> int:
+        """Delete a conversation with all its tasks."""
+        return await self._delete(scope, context_id)
+
+    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100) -> Sequence[Message]:
+        """Read the newest messages of a conversation."""
+        cutoff = self._conversation_cutoff()
+        rows = await self._fetch("newest_messages", scope=scope.to_text(), context_id=context_id, cutoff=cutoff, limit=limit)
+        return [Message.model_validate_json(row["body"]) for row in reversed(rows)]
+
+    async def list_scopes(self) -> Sequence[TaskScope]:
+        """List the scopes of all tasks and conversations."""
+        return [TaskScope.from_text(row["scope"]) for row in await self._fetch("list_scopes")]
+
+    async def delete_scope(self, scope: TaskScope) -> int:
+        """Delete all tasks and conversations of a scope."""
+        return await self._delete(scope, None)
+
+    async def _delete(self, scope: TaskScope, context_id: str | None) -> int:
+        """Delete a conversation, or every one of the scope."""
+        where = {"scope": scope.to_text(), "context_id": context_id}
+
+        async def delete(transaction: SqlTransaction) -> int:
+            keys = [row["key"] for row in await transaction.fetch("lock_tasks", **where)]
+            await transaction.fetch("delete_tasks", keys=keys)
+            await transaction.fetch("delete_messages", **where)
+            await transaction.fetch("delete_contexts", **where)
+            return len(keys)
+
+        return await self._transact(delete)
+
+    async def delete_expired(self, limit: int = 500) -> int:
+        """Delete expired tasks, messages, contexts, leases and counters; nothing while another process does."""
+        ended_by = self._options.cutoff_millis(self._options.retention_seconds)
+        cutoff = self._conversation_cutoff()
+
+        async def delete(transaction: SqlTransaction) -> int:
+            if not await transaction.fetch("lock_cleanup"):
+                return 0
+            keys = [row["key"] for row in await transaction.fetch("lock_ended", ended_by=ended_by, limit=limit)]
+            await transaction.fetch("keep_messages", keys=keys, cutoff=cutoff)
+            await transaction.fetch("trim_messages", keys=keys, keep=self._options.max_conversation_messages)
+            await transaction.fetch("delete_tasks", keys=keys)
+            await transaction.fetch("delete_old_messages", cutoff=cutoff, limit=limit)
+            await transaction.fetch("delete_old_contexts", cutoff=cutoff)
+            await transaction.fetch("delete_old_leases", now=self._shared_millis())
+            await transaction.fetch("delete_old_counts", now=self._shared_millis())
+            return len(keys)
+
+        return await self._transact(delete)
+
+    # Runs
+
+    async def register(self, process: str) -> None:
+        """Begin the lease of a process."""
+        await self._execute("renew_lease", process=process, until=self._lease_until())
+
+    def _lease_until(self) -> int:
+        return self._shared_millis() + round(self._options.lease_seconds * 1000)
+
+    async def renew_lease(self, process: str) -> Sequence[str]:
+        """Renew the lease; return the keys of the tasks of this process that are to be canceled."""
+        await self.register(process)
+        return [str(row["key"]) for row in await self._fetch("cancel_requests", process=process)]
+
+    async def unregister(self, process: str) -> None:
+        """End the lease."""
+        await self._execute("end_lease", process=process)
+
+    async def claim(self, key: str, process: str) -> ClaimedRun | None:
+        """Begin a run of a task."""
+
+        async def claim(transaction: SqlTransaction) -> ClaimedRun | None:
+            if not await transaction.fetch("claim", key=key, process=process, now=self._shared_millis()):
+                return None
+            records = await transaction.fetch("load_records", key=key)
+            return ClaimedRun(await transaction.load_task(key), [to_replay_record(row) for row in records])
+
+        return await self._transact(claim)
+
+    async def find_orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
+        """Find active tasks that no live process runs."""
+        rows = await self._fetch("find_orphans", now=self._shared_millis(), limit=limit, surfaces=_to_list(surfaces))
+        return [str(row["key"]) for row in rows]
+
+    async def request_cancel(self, scope: TaskScope, wire_id: str) -> StoredTask:
+        """Ask for the end of a task."""
+        where = {"scope": scope.to_text(), "wire_id": wire_id}
+        updated = await self._execute("request_cancel", **where, states=_CANCELABLE_STATES)
+        tasks = await self._load_tasks([str(row["key"]) for row in updated])
+        if tasks:
+            return next(iter(tasks.values()))
+        raise (TaskNotFoundError if await self.get_version(scope, wire_id) is None else TaskNotCancelableError)(details={"task_id": wire_id})
+
+    # Push configurations
+
+    async def put_push_config(
+        self, scope: TaskScope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name, *, max_configs: int | None = None
+    ) -> TaskPushNotificationConfig:
+        """Add a configuration, or replace the one of that id."""
+        config = changes.bind_config(config, wire_id, self._ids)
+
+        async def put(transaction: SqlTransaction) -> None:
+            key = await _lock_task(transaction, scope, wire_id)
+            if max_configs is not None:
+                (others,) = await transaction.fetch("count_other_configs", key=key, config_id=config.id)
+                changes.check_webhook_limit(others["number"], max_configs)
+            await transaction.fetch("put_config", key=key, config_id=config.id, dialect=dialect, body=config.to_json())
+
+        await self._transact(put)
+        return config
+
+    async def get_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
+        """Read one configuration."""
+        rows = await self._fetch_configs("load_config", scope, wire_id, config_id=config_id)
+        return _parse_config(rows[0]["body"]) if rows else None
+
+    async def list_push_configs(
+        self, scope: TaskScope, wire_id: str, page_size: int = 100, page_token: str = ""
+    ) -> tuple[Sequence[TaskPushNotificationConfig], str]:
+        """Read a page of configurations, by their ids."""
+        after = pagination.parse_config_token(page_size, page_token, wire_id)
+        rows = await self._fetch_configs("list_configs", scope, wire_id, after=after, limit=page_size + 1)
+        page = rows[:page_size]
+        next_token = pagination.encode_page_token((page[-1]["config_id"],), wire_id) if len(rows) > len(page) else ""
+        return [_parse_config(row["body"]) for row in page], next_token
+
+    async def delete_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> bool:
+        """Delete a configuration and its pending deliveries."""
+
+        async def delete(transaction: SqlTransaction) -> bool:
+            key = await _lock_task(transaction, scope, wire_id)
+            return bool(await transaction.fetch("delete_config", key=key, config_id=config_id))
+
+        return await self._transact(delete)
+
+    async def list_push_failures(self, scope: TaskScope, wire_id: str) -> Mapping[str, PushFailure]:
+        """Return the configurations that have failed."""
+        rows = await self._fetch_configs("list_failed_configs", scope, wire_id)
+        return {row["config_id"]: PushFailure(to_datetime(row["failed_at"]), row["failure"]) for row in rows}
+
+    async def _fetch_configs(self, section: str, scope: TaskScope, wire_id: str, **parameters: object) -> Sequence[TaskRow]:
+        """Run a statement that joins configurations to their task: a task without any is one row of nulls."""
+        rows = await self._fetch(section, scope=scope.to_text(), wire_id=wire_id, **parameters)
+        if not rows:
+            raise TaskNotFoundError(details={"task_id": wire_id})
+        return [row for row in rows if row["config_id"] is not None]
+
+    # Deliveries
+
+    async def claim_due(self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None) -> Sequence[Delivery]:
+        """Claim deliveries that are due."""
+        now = self._clock.millis()
+        until = now + round(lease_seconds * 1000)
+        rows = await self._execute("claim_due", now=now, until=until, limit=limit, surfaces=_to_list(surfaces))
+        if not rows:
+            return []
+        tasks = await self._load_tasks([str(row["key"]) for row in rows])
+        ordered = sorted(rows, key=itemgetter("id"))
+        return [_to_delivery(row, tasks[str(row["key"])]) for row in ordered if str(row["key"]) in tasks]
+
+    async def mark_delivered(self, delivery: Delivery) -> bool:
+        """Remove a delivery from the outbox."""
+        return bool(await self._execute("mark_delivered", id=delivery.id, attempts=delivery.attempts))
+
+    async def retry(self, delivery: Delivery, after_seconds: float) -> bool:
+        """Postpone a delivery."""
+        due_at = self._clock.millis() + round(after_seconds * 1000)
+        return bool(await self._execute("retry", id=delivery.id, attempts=delivery.attempts, due_at=due_at))
+
+    async def mark_failed(self, delivery: Delivery, reason: str) -> bool:
+        """Mark the configuration as failed and drop its deliveries."""
+        now = self._clock.millis()
+        return bool(await self._execute("mark_failed", id=delivery.id, attempts=delivery.attempts, now=now, reason=reason))
+
+    # Counters
+
+    async def count(self, key: str, seconds: float) -> WindowCount:
+        """Increment a counter."""
+        now = self._shared_millis()
+        (row,) = await self._execute("count", key=key, now=now, until=now + round(seconds * 1000))
+        return WindowCount(row["number"], (row["until"] - now) / 1000)
+
+
+async def _lock_task(transaction: SqlTransaction, scope: TaskScope, wire_id: str) -> object:
+    """Lock the row of a task, so that each of its events sees all configurations, and return its key."""
+    rows = await transaction.fetch("lock_task", scope=scope.to_text(), wire_id=wire_id)
+    if not rows:
+        raise TaskNotFoundError(details={"task_id": wire_id})
+    return rows[0]["key"]
+
+
+def _to_list(surfaces: Collection[str] | None) -> list[str] | None:
+    return None if surfaces is None else [*surfaces]
+
+
+def _parse_config(body: bytes) -> TaskPushNotificationConfig:
+    return TaskPushNotificationConfig.model_validate_json(body)
+
+
+def _to_delivery(row: TaskRow, stored: StoredTask) -> Delivery:
+    return Delivery(row["id"], row["attempts"], _parse_config(row["config"]), row["dialect"], fragments.to_logged_event(row), stored)
+
+
+def to_replay_record(row: TaskRow) -> ReplayRecord:
+    """Read a replay record."""
+    return ReplayRecord(RecordKind(row["kind"]), row["record_key"], row["body"], row["fingerprint"])

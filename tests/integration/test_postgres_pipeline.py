@@ -1,0 +1,71 @@
+"""Statement pipelines: batches, errors and stuck statements."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.stores.postgres.pipeline import StatementPipeline
+from a2a_runtime.stores.postgres.pool import Pool
+
+pytestmark = pytest.mark.anyio
+
+ECHO = "SELECT $1::integer AS n, 12 / $1 AS divided"  # fails for 0
+SLOW = "SELECT $1::integer AS n FROM pg_sleep($2)"
+
+
+async def test_callers_of_a_batch_get_their_own_rows(pool: Pool) -> None:
+    """Each caller gets the row of its statement."""
+    pipeline = StatementPipeline(pool, ECHO)
+    found = await asyncio.gather(*(pipeline.fetchrow(n) for n in range(1, 301)))
+    assert [row["n"] for row in found] == list(range(1, 301))
+    await pipeline.close()
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"),
+    [pytest.param(0, asyncpg.DivisionByZeroError, id="for-the-server"), pytest.param(1 << 40, asyncpg.DataError, id="for-the-driver")],
+)
+async def test_an_invalid_value_fails_alone(pool: Pool, bad: int, error: type[Exception]) -> None:
+    """The other callers of the batch get their rows."""
+    pipeline = StatementPipeline(pool, ECHO)
+    found = await asyncio.gather(*(pipeline.fetchrow(n % 10 or bad) for n in range(100)), return_exceptions=True)
+    assert [isinstance(result, error) for result in found] == [n % 10 == 0 for n in range(100)]
+    assert sum(isinstance(result, asyncpg.Record) for result in found) == 90
+    await pipeline.close()
+
+
+async def test_a_cancelled_caller_affects_no_other(pool: Pool) -> None:
+    """Cancelled callers are skipped; the others get their rows."""
+    pipeline = StatementPipeline(pool, ECHO)
+    calls = [asyncio.create_task(pipeline.fetchrow(n)) for n in range(1, 61)]
+    await asyncio.sleep(0)
+    for call in calls[::3]:
+        call.cancel()
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    assert [row["n"] for row in found if isinstance(row, asyncpg.Record)] == [n for n in range(1, 61) if n % 3 != 1]
+    await pipeline.close()
+
+
+async def test_a_stuck_statement_blocks_no_other(pool: Pool) -> None:
+    """Other statements go on while one waits for a locked row."""
+    pipeline = StatementPipeline(pool, SLOW)
+    stuck = asyncio.create_task(pipeline.fetchrow(0, 20.0))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        found = await asyncio.gather(*(pipeline.fetchrow(n, 0.0) for n in range(1, 20)))
+    assert [row["n"] for row in found] == list(range(1, 20))
+    stuck.cancel()
+    await asyncio.gather(stuck, return_exceptions=True)
+    await pipeline.close()
+
+
+async def test_every_caller_gets_the_error_of_a_missing_server(postgres_url: str) -> None:
+    """No queued caller is forgotten."""
+    pool = Pool(postgres_url)
+    pipeline = StatementPipeline(pool, ECHO)
+    found = await asyncio.gather(*(pipeline.fetchrow(n) for n in range(1, 40)), return_exceptions=True)
+    assert {type(error) for error in found} == {StoreUnavailableError}
