@@ -116,7 +116,7 @@ MISSING: dict[str, tuple[Host, str, type[Exception], str]] = {
         Host({WELL_KNOWN: b'{"name": 5, "supportedInterfaces": 7}'}),
         "http://agent",
         InvalidCardError,
-        r"\(name: Input should be a valid string; supportedInterfaces: Input should be a valid array; capabilities: Field required\); pass the URL of a card$",
+        r"\(name: Input should be a valid string; supportedInterfaces: Input should be a valid array; capabilities: Field required\); pass",
     ),
     "other JSON": (Host({WELL_KNOWN: b"{}"}), "http://agent", InvalidCardError, "not a usable agent card"),
     "a card without an address": (Host({WELL_KNOWN: new_card("")}), "http://agent", InvalidCardError, "not a usable agent card"),
