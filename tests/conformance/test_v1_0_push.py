@@ -30,7 +30,7 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
 )
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.receiver import WebhookReceiver
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver
 
 HOOK = "https://hooks.example.org/a2a"
 SECRET = "s3cr3t"  # noqa: S105 - that is what the test is about

@@ -29,7 +29,7 @@ from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.settings import Settings
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.receiver import WebhookReceiver
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver
 
 KEY = """-----BEGIN PRIVATE KEY-----
 MC4CAQAwBQYDK2VwBCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f

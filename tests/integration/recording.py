@@ -23,7 +23,7 @@ import httpx
 import pytest
 from litestar import Litestar
 
-from a2a_runtime.testing.serving import run_app
+from a2a_runtime.testing.asgi_transport import run_app
 
 FOLDER_NAME = "recordings"
 ADDRESS = "http://agent.example"

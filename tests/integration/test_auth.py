@@ -37,7 +37,7 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.issuer import TokenIssuer
-from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
 ISSUER = TokenIssuer()
 ABLE = Capabilities(extended_agent_card=True)

@@ -25,7 +25,7 @@ from a2a_runtime.runtime import ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest
 
 pytestmark = pytest.mark.anyio
 

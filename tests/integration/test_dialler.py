@@ -25,8 +25,8 @@ from a2a_runtime.net.target import (
     UrlRefusedError,
 )
 from a2a_runtime.testing.agent import FAST_SETTINGS, run_agent
-from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 from a2a_runtime.testing.resolver import TableResolver
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
 pytestmark = pytest.mark.anyio
 

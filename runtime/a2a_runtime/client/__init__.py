@@ -1,12 +1,17 @@
-"""A client for every agent of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, in one canonical model.
+"""Client for agents of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, in one canonical model. It does not import Litestar.
 
-client ──► line ──► voice (what is said) ──► courier (how it gets there)          importable without litestar
-             │        interface (what is spoken where), refusals (what errors mean)
-             ├──► discovery (the card)
-             └──► stream ──► sse                                                  auth, credentials: proofs of who we are, chosen by the card
+client ──► connection ──► protocols (encoding, choice of the interface) ──► transport (HTTP, limits, retries)
+             │
+             ├──► card_resolver (discovery, cache) ──► signatures (verification)
+             ├──► stream (resumable events) ──► sse (parser)
+             └──► auth (credentials, chosen by the card)                                                        errors: the tree
 """
 
-from a2a_runtime.client.auth import BearerAuth, ClientCredentials
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_runtime.client.auth import ApiKeyAuth, BearerAuth, ClientCredentials, Credential
 from a2a_runtime.client.client import A2AClient, Content, PushConfigs, build_message, build_part
 from a2a_runtime.client.errors import (
     A2AClientError,
@@ -28,22 +33,29 @@ from a2a_runtime.client.errors import (
     UnexpectedStatusError,
     UntrustedHostError,
 )
-from a2a_runtime.client.options import HTTP_JSON, JSONRPC, ClientOptions, Pin, ResponseLimits, RetryPolicy, SendOptions
+from a2a_runtime.client.options import HTTP_JSON, JSONRPC, ClientOptions, Pin, ResponseLimits, RetryPolicy, SendOptions, VerifiesCards
 from a2a_runtime.client.stream import TaskEvent, TaskStream
+
+if TYPE_CHECKING:
+    from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier
 
 __all__ = [
     "HTTP_JSON",
     "JSONRPC",
     "A2AClient",
     "A2AClientError",
+    "ApiKeyAuth",
     "BearerAuth",
     "CardNotFoundError",
+    "CardNotTrustedError",
+    "CardVerifier",
     "ClientCredentials",
     "ClientOptions",
     "ClosedError",
     "ConnectError",
     "ConnectionLostError",
     "Content",
+    "Credential",
     "DiscoveryError",
     "InvalidCardError",
     "InvalidResponseError",
@@ -64,6 +76,16 @@ __all__ = [
     "TransportError",
     "UnexpectedStatusError",
     "UntrustedHostError",
+    "VerifiesCards",
     "build_message",
     "build_part",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import signature verification on first use: it needs the ``auth`` extra."""
+    if name in {"CardNotTrustedError", "CardVerifier"}:
+        from a2a_runtime.client import signatures  # noqa: PLC0415 - see above
+
+        return getattr(signatures, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""Finding the card of an agent, and not fetching it more often than HTTP says.
+"""Agent card discovery, with HTTP caching and verification.
 
-A URL is that of a card if it ends in ``.json``. Otherwise cards are looked for below it, and then at the root of its host, where RFC 8615 puts them;
-a card at the root counts only if it lists the URL, because many agents may live on one host.
+A URL that ends in ``.json`` is that of a card. Otherwise cards are looked up below the URL, then at the root of its host (RFC 8615). A card at the
+root counts only if it lists the URL, because one host may serve many agents.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import OutgoingRequest, describe_error
 from a2a_runtime.client.transport import ClientResponse, HttpTransport, RetrySafety
 
-# The forms of cards, the one that says the most first.
+# The dialects of cards, the most expressive first.
 _CARD_READERS: tuple[tuple[Dialect, ResponseReader[AgentCard]], ...] = (
     (CANONICAL, ResponseReader(AgentCard)),
     (V0_3, ResponseReader(v0_3.AgentCard, from_v0_3.read_agent_card)),
@@ -43,18 +43,18 @@ _NOT_FOUND_STATUSES = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALL
 
 @dataclass(frozen=True, slots=True)
 class ResolvedCard:
-    """A card, the dialect in which it is written, and where it was."""
+    """A card with its dialect and the URL it came from."""
 
     card: AgentCard
     dialect: Dialect
     url: str
     body: bytes
-    """The card as it came, on which its signatures are."""
+    """The original bytes, which signatures refer to."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedCard:
-    """A card that is kept, until when it is good, and how to ask whether it still is."""
+    """A resolved card with its expiry on the monotonic clock and the headers to revalidate it."""
 
     resolved: ResolvedCard
     expires_at: float
@@ -62,7 +62,7 @@ class CachedCard:
 
 
 class CardResolver:
-    """Gives the card of the agent at a URL."""
+    """Resolves and caches the card of the agent at a URL."""
 
     def __init__(self, url: str, transport: HttpTransport, options: ClientOptions, headers: Mapping[str, str]) -> None:
         self._url, self._transport, self._options, self._headers = url, transport, options, headers
@@ -71,44 +71,41 @@ class CardResolver:
 
     @property
     def host(self) -> str:
-        """Name the host that the client was told of."""
+        """The host in the URL of the client."""
         return urlsplit(self._url).hostname or ""
 
     async def get(self, *, refresh: bool = False) -> ResolvedCard:
-        """Give the card, fetched again only if it may have changed; ``fresh`` asks the agent in any case."""
+        """Return the card from the cache, or fetch it after its expiry; ``refresh`` always revalidates it."""
         async with self._lock:
-            kept = self._cached
-            if kept is None:
-                kept = await self._discover()
+            if self._cached is None:
+                self._cached = await self._discover()
             elif refresh:
-                kept = await self._revalidate(kept)
-            elif self._options.clock.monotonic() >= kept.expires_at:
-                kept = await self._revalidate_or_keep(kept)
-            self._cached = kept
-            return kept.resolved
+                self._cached = await self._revalidate(self._cached)
+            elif self._options.clock.monotonic() >= self._cached.expires_at:
+                self._cached = await self._revalidate_or_keep(self._cached)
+            return self._cached.resolved
 
     async def _discover(self) -> CachedCard:
-        refused: Exception | None = None
-        tried: list[str] = []
-        for url, at_root in _list_card_urls(self._url):
-            tried.append(url)
-            reply = await self._fetch(url, {})
-            if reply.is_success:
-                found = await self.verify(self._parse(reply))
-                if not at_root or _lists_interface(found, self._url):
-                    return self._build_cached(found, reply)
-            elif reply.status not in _NOT_FOUND_STATUSES:
-                refused = refused or error_from_http(CANONICAL.name, GET_EXTENDED_AGENT_CARD, reply.status, reply.body)
-        raise refused or CardNotFoundError(f"No card at {', '.join(tried)}; check the URL, or give the URL of the card itself")
+        first_error: Exception | None = None
+        urls = list(_list_card_urls(self._url))
+        for url, is_at_root in urls:
+            response = await self._fetch(url, {})
+            if response.is_success:
+                resolved = await self.verify(self._parse(response))
+                if not is_at_root or _lists_interface(resolved, self._url):
+                    return self._build_cached(resolved, response)
+            elif response.status not in _NOT_FOUND_STATUSES:
+                first_error = first_error or error_from_http(CANONICAL.name, GET_EXTENDED_AGENT_CARD, response.status, response.body)
+        raise first_error or CardNotFoundError(f"No card at {', '.join(url for url, _ in urls)}; check the URL, or pass the URL of the card itself")
 
     async def _revalidate(self, cached: CachedCard) -> CachedCard:
-        reply = await self._fetch(cached.resolved.url, cached.conditional_headers)
-        if reply.status == HTTPStatus.NOT_MODIFIED:
-            return self._build_cached(cached.resolved, reply, cached.conditional_headers)
-        return self._build_cached(await self.verify(self._parse(reply)), reply) if reply.is_success else await self._discover()
+        response = await self._fetch(cached.resolved.url, cached.conditional_headers)
+        if response.status == HTTPStatus.NOT_MODIFIED:
+            return self._build_cached(cached.resolved, response, cached.conditional_headers)
+        return self._build_cached(await self.verify(self._parse(response)), response) if response.is_success else await self._discover()
 
     async def _revalidate_or_keep(self, cached: CachedCard) -> CachedCard:
-        """Go on with the old card if the agent cannot be asked now: what is asked next will tell."""
+        """Keep a stale card while the agent is unreachable; the next request reports that."""
         try:
             return await self._revalidate(cached)
         except TransportError:
@@ -122,39 +119,39 @@ class CardResolver:
 
     def _build_cached(self, resolved: ResolvedCard, response: ClientResponse, conditional_headers: Mapping[str, str] | None = None) -> CachedCard:
         tags = {"if-none-match": "etag", "if-modified-since": "last-modified"}
-        said = {name: response.headers[header] for name, header in tags.items() if header in response.headers}
-        age = _parse_max_age(response.headers, self._options.card_max_age)
-        return CachedCard(resolved, self._options.clock.monotonic() + age, said or conditional_headers or {})
+        validators = {name: response.headers[header] for name, header in tags.items() if header in response.headers}
+        max_age = _parse_max_age(response.headers, self._options.card_max_age)
+        return CachedCard(resolved, self._options.clock.monotonic() + max_age, validators or conditional_headers or {})
 
     async def verify(self, resolved: ResolvedCard) -> ResolvedCard:
-        """Take of a card what is proven to be its agent's, where that is wanted."""
-        check = self._options.card_verifier
-        if check is None:
+        """Reduce a card to its signed content, if a card verifier is set."""
+        verifier = self._options.card_verifier
+        if verifier is None:
             return resolved
-        body = await check.verify(resolved.body, resolved.dialect.name, resolved.url)
-        hearing = next(hearing for dialect, hearing in _CARD_READERS if dialect is resolved.dialect)
-        return replace(resolved, card=JsonRpcResponseParser(hearing).parse(body) or resolved.card)
+        body = await verifier.verify(resolved.body, resolved.dialect.name, resolved.url)
+        reader = next(reader for dialect, reader in _CARD_READERS if dialect is resolved.dialect)
+        return replace(resolved, card=JsonRpcResponseParser(reader).parse(body) or resolved.card)
 
     def _parse(self, response: ClientResponse) -> ResolvedCard:
-        """Read a card in the first dialect in which it says where the agent is."""
-        first: ValueError | None = None
-        for dialect, hearing in sorted(_CARD_READERS, key=lambda each: each[0].name != self._options.pin.dialect):
+        """Parse a card in the first dialect in which it lists an interface."""
+        first_error: ValueError | None = None
+        for dialect, reader in sorted(_CARD_READERS, key=lambda each: each[0].name != self._options.pin.dialect):
             try:
-                card = JsonRpcResponseParser(hearing).parse(response.body)
+                card = JsonRpcResponseParser(reader).parse(response.body)
             except ValueError as error:
-                first = first or error
+                first_error = first_error or error
                 continue
             if card and any(each.url for each in card.supported_interfaces):
                 return ResolvedCard(card, dialect, response.url, response.body)
-        why = describe_error(first) if first else "it lists no interface"
-        raise InvalidCardError(f"What is at {response.url} is no card that says where its agent is ({why})") from first
+        reason = describe_error(first_error) if first_error else "it lists no interface"
+        raise InvalidCardError(f"{response.url}: not a usable agent card ({reason}); pass the URL of a card") from first_error
 
 
 def _list_card_urls(url: str) -> Iterator[tuple[str, bool]]:
-    """List where the card may be, and whether that is the root of the host rather than what was asked for."""
+    """List the URLs of a card, each with a flag: at the root of the host rather than below the given URL."""
     parts = urlsplit(url)
     if not (parts.scheme and parts.netloc):
-        raise CardNotFoundError(f"{url!r} is not a URL; it begins with https:// or http://")
+        raise CardNotFoundError(f"{url!r}: not a URL; begin it with https:// or http://")
     if parts.path.endswith(_CARD_SUFFIX):
         yield url, False
         return
@@ -170,12 +167,12 @@ def _lists_interface(resolved: ResolvedCard, url: str) -> bool:
 
 
 def _parse_max_age(headers: httpx.Headers, default: float) -> float:
-    """Say for how many seconds an answer is good."""
-    said = headers.get("cache-control", "").lower()
-    if _NO_CACHE.search(said):
+    """Parse the seconds for which a response stays fresh."""
+    cache_control = headers.get("cache-control", "").lower()
+    if _NO_CACHE.search(cache_control):
         return 0.0
-    found = _MAX_AGE.search(said)
-    if found is None:
+    max_age = _MAX_AGE.search(cache_control)
+    if max_age is None:
         return default
-    spent = headers.get("age", "0")
-    return max(0.0, float(found[1]) - (float(spent) if spent.isascii() and spent.isdigit() else 0.0))
+    age = headers.get("age", "0")
+    return max(0.0, float(max_age[1]) - (float(age) if age.isascii() and age.isdigit() else 0.0))

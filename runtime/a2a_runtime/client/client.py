@@ -1,4 +1,4 @@
-"""The client: every operation of an agent as a method, in the canonical model, whatever the agent speaks.
+"""The client: each operation of an agent as a method, in the canonical model, for every dialect.
 
 async with A2AClient("https://agent.example.com") as client:
     answer = await client.send("Hello!")
@@ -16,19 +16,8 @@ from uuid import uuid4
 
 import httpx
 
+from a2a_contract import operations
 from a2a_contract.lifecycle import State
-from a2a_contract.operations import (
-    CANCEL_TASK,
-    CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
-    DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
-    GET_TASK,
-    GET_TASK_PUSH_NOTIFICATION_CONFIG,
-    LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
-    LIST_TASKS,
-    SEND_MESSAGE,
-    SEND_STREAMING_MESSAGE,
-    SUBSCRIBE_TO_TASK,
-)
 from a2a_contract.v1_0 import (
     AgentCard,
     CancelTaskRequest,
@@ -52,45 +41,43 @@ from a2a_contract.v1_0 import (
 )
 from a2a_runtime.client.auth import CardAuth, Credential, build_auth
 from a2a_runtime.client.card_resolver import CardResolver
-from a2a_runtime.client.connection import AgentConnection, IdempotentConnection
+from a2a_runtime.client.connection import AgentConnection
 from a2a_runtime.client.errors import InvalidResponseError
 from a2a_runtime.client.options import ClientOptions, SendOptions
 from a2a_runtime.client.stream import TaskStream
 from a2a_runtime.client.transport import HttpTransport
-
-# The webhooks of a task.
 
 TaskOrId: TypeAlias = Task | str
 """A task, or its id."""
 
 
 def to_task_id(task: TaskOrId) -> str:
-    """Name a task."""
+    """Return the id of a task."""
     return task.id if isinstance(task, Task) else task
 
 
 class PushConfigs:
-    """Who is told about a task; ``client.push_configs``."""
+    """Push notification configs of tasks; ``client.push_configs``."""
 
     def __init__(self, connection: AgentConnection) -> None:
         self._connection = connection
 
     async def create(self, task: TaskOrId, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
-        """Have the updates of a task delivered to a URL; the answer names the configuration."""
+        """Create a config that delivers the updates of a task to a URL; the result has its id."""
         request = config.model_copy(update={"task_id": to_task_id(task)})
-        return await self._connection.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
+        return await self._connection.call(operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
 
     async def get(self, task: TaskOrId, config_id: str) -> TaskPushNotificationConfig:
-        """Read one configuration."""
+        """Read one config."""
         request = GetTaskPushNotificationConfigRequest(task_id=to_task_id(task), id=config_id)
-        return await self._connection.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
+        return await self._connection.call(operations.GET_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
 
     async def list(self, task: TaskOrId) -> AsyncIterator[TaskPushNotificationConfig]:
-        """Give all configurations of a task, page by page."""
+        """Yield all configs of a task, page by page."""
         token: str | None = None
         while True:
             request = ListTaskPushNotificationConfigsRequest(task_id=to_task_id(task), page_token=token)
-            page = await self._connection.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, request, ListTaskPushNotificationConfigsResponse)
+            page = await self._connection.call(operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, request, ListTaskPushNotificationConfigsResponse)
             for config in page.configs or ():
                 yield config
             if not page.next_page_token or page.next_page_token == token:
@@ -98,40 +85,34 @@ class PushConfigs:
             token = page.next_page_token
 
     async def delete(self, task: TaskOrId, config_id: str) -> None:
-        """Have nothing more delivered to a URL."""
-        await self._connection.call_empty(
-            DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=to_task_id(task), id=config_id)
+        """Delete a config."""
+        await self._connection.execute(
+            operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=to_task_id(task), id=config_id)
         )
 
 
-# Messages made of what people have: a text, some data, parts.
-
 Content: TypeAlias = "str | Part | Message | Mapping[str, object] | Sequence[Part | str | Mapping[str, object]]"
-"""What can be sent: a text, data (an object), a part, several of these, or a whole message."""
+"""Content of a message: a text, data (an object), a part, a sequence of these, or a complete message."""
 
 _NO_OPTIONS = SendOptions()
 
 
 def build_message(content: Content, task: Task | str | None = None, context_id: str | None = None, options: SendOptions = _NO_OPTIONS) -> Message:
-    """Make a message of the user, about a task or in a conversation; a whole message keeps all that it says itself."""
+    """Build a message of the user, about a task or in a context; members that a complete message has are kept."""
     if isinstance(task, Task):
         context_id = context_id or task.context_id
         task = task.id
     if isinstance(content, Message):
         return _complete_message(content, task, context_id, options)
-    pieces: Sequence[Part | str | Mapping[str, object]] = [content] if isinstance(content, str | Part | Mapping) else content
-    return _complete_message(Message(parts=[build_part(each) for each in pieces]), task, context_id, options)
+    contents: Sequence[Part | str | Mapping[str, object]] = [content] if isinstance(content, str | Part | Mapping) else content
+    return _complete_message(Message(parts=[build_part(each) for each in contents]), task, context_id, options)
 
 
 def build_part(content: str | Part | Mapping[str, object]) -> Part:
-    """Make one part: of a text, or of data."""
-    match content:
-        case Part():
-            return content
-        case str():
-            return Part(text=content)
-        case _:
-            return Part(data=dict(content))
+    """Build one part from a text or data."""
+    if isinstance(content, Part):
+        return content
+    return Part(text=content) if isinstance(content, str) else Part(data=dict(content))
 
 
 def _complete_message(message: Message, task_id: str | None, context_id: str | None, options: SendOptions) -> Message:
@@ -148,15 +129,15 @@ def _complete_message(message: Message, task_id: str | None, context_id: str | N
     return message.model_copy(update=missing)
 
 
-_POOL_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)  # a stream holds a connection for as long as its task runs
+_POOL_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)  # a stream holds its connection while the task runs
 
 
 class A2AClient:
-    """Talks to the agent at a URL.
+    """A client of the agent at a URL.
 
-    ``url`` is the agent's own, or that of its card; ``auth`` a bearer token, an ``httpx.Auth``, or proofs by the names of schemes, of
-    which the card chooses (``client.auth``); ``timeout`` is how long one answer may take.
-    ``transport`` is for tests and special networks: ``httpx.ASGITransport(app)`` talks to an app in the same process.
+    ``url`` is that of the agent or of its card. ``auth`` is a bearer token, an ``httpx.Auth``, or credentials by scheme name, among which the card
+    chooses (``client.auth``). ``timeout`` is the time for one response in seconds. ``transport`` is for tests and special networks:
+    ``httpx.ASGITransport(app)`` calls an app in the same process.
     """
 
     def __init__(
@@ -169,12 +150,12 @@ class A2AClient:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         options = options or ClientOptions()
-        shown = None if auth is None else build_auth(auth)
-        by_card = shown if isinstance(shown, CardAuth) else None
-        http = httpx.AsyncClient(auth=shown, transport=transport, limits=_POOL_LIMITS, verify=(by_card and by_card.ssl_context) or True)
+        http_auth = None if auth is None else build_auth(auth)
+        card_auth = http_auth if isinstance(http_auth, CardAuth) else None
+        http = httpx.AsyncClient(auth=http_auth, transport=transport, limits=_POOL_LIMITS, verify=(card_auth and card_auth.ssl_context) or True)
         self._transport = HttpTransport(http, options, timeout)
         self._card_resolver = CardResolver(url, self._transport, options, options.headers)
-        self._connection = AgentConnection(self._transport, self._card_resolver, options, by_card)
+        self._connection = AgentConnection(self._transport, self._card_resolver, options, card_auth)
         self.push_configs = PushConfigs(self._connection)
 
     async def __aenter__(self) -> Self:
@@ -184,45 +165,46 @@ class A2AClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection; streams that are still read end with ``ClosedError``."""
+        """Close all connections; open streams end with ``ClosedError``."""
         await self._transport.aclose()
 
     async def get_card(self, *, refresh: bool = False) -> AgentCard:
-        """Read the agent's card: the one that is kept while it is good, or with ``fresh`` the one that the agent has now."""
+        """Read the agent's card, from the cache until it expires; ``refresh`` asks the agent."""
         return (await self._card_resolver.get(refresh=refresh)).card
 
     async def get_extended_card(self) -> AgentCard:
-        """Read the card that only known callers see."""
+        """Read the extended card for authenticated callers."""
         return await self._connection.get_extended_card()
 
     async def send(
         self, content: Content, *, task: TaskOrId | None = None, context_id: str | None = None, wait: bool = True, options: SendOptions | None = None
     ) -> Task | Message:
-        """Send a message, about a task or in a conversation if one is named, and wait for the answer or, with ``wait=False``, only for the task."""
+        """Send a message and wait for the result; ``wait=False`` returns as soon as the task exists."""
         options = options or SendOptions()
         request = _build_request(build_message(content, task, context_id, options), options, wait=wait)
-        answer = await self._connection.call(SEND_MESSAGE, request, SendMessageResponse, options.idempotency_key or str(uuid4()))
-        found = answer.task or answer.message
-        if found is None:
-            raise InvalidResponseError("The answer to a message holds neither a task nor a message")
-        return found
+        response = await self._connection.call(operations.SEND_MESSAGE, request, SendMessageResponse, options.idempotency_key or str(uuid4()))
+        result = response.task or response.message
+        if result is None:
+            raise InvalidResponseError("Response to SendMessage: neither a task nor a message")
+        return result
 
     def stream(
         self, content: Content, *, task: TaskOrId | None = None, context_id: str | None = None, options: SendOptions | None = None
     ) -> TaskStream:
-        """Send a message when the stream is entered, and give everything that happens until the task ends."""
+        """Send a message when the iteration begins, and yield events until the task ends."""
         options = options or SendOptions()
         request = _build_request(build_message(content, task, context_id, options), options, wait=True)
-        return TaskStream(IdempotentConnection(self._connection, options.idempotency_key or str(uuid4())), SEND_STREAMING_MESSAGE, request)
+        key = options.idempotency_key or str(uuid4())
+        return TaskStream(self._connection, operations.SEND_STREAMING_MESSAGE, request, idempotency_key=key)
 
     def subscribe(self, task: TaskOrId, *, cursor: str | None = None) -> TaskStream:
-        """Give what happens to a task from now on, or from after the event with the number ``cursor``."""
+        """Yield events of a task from now on, or after the event with the number ``cursor``."""
         request = SubscribeToTaskRequest(id=to_task_id(task))
-        return TaskStream(self._connection, SUBSCRIBE_TO_TASK, request, task_id=to_task_id(task), cursor=cursor)
+        return TaskStream(self._connection, operations.SUBSCRIBE_TO_TASK, request, task_id=to_task_id(task), cursor=cursor)
 
     async def get(self, task: TaskOrId, *, history_length: int | None = None) -> Task:
-        """Read a task as it is now."""
-        return await self._connection.call(GET_TASK, GetTaskRequest(id=to_task_id(task), history_length=history_length), Task)
+        """Read the current state of a task."""
+        return await self._connection.call(operations.GET_TASK, GetTaskRequest(id=to_task_id(task), history_length=history_length), Task)
 
     async def list(
         self,
@@ -234,7 +216,7 @@ class A2AClient:
         history_length: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[Task]:
-        """Give the caller's tasks that match, the most recently changed first, page by page."""
+        """Yield the caller's matching tasks, the most recently changed first, page by page."""
         request = ListTasksRequest(
             context_id=context_id,
             status=None if state is None else TaskState(state),
@@ -244,7 +226,7 @@ class A2AClient:
             page_size=page_size,
         )
         while True:
-            page = await self._connection.call(LIST_TASKS, request, ListTasksResponse)
+            page = await self._connection.call(operations.LIST_TASKS, request, ListTasksResponse)
             for task in page.tasks:
                 yield task
             if not page.next_page_token or page.next_page_token == request.page_token:
@@ -252,9 +234,9 @@ class A2AClient:
             request = request.model_copy(update={"page_token": page.next_page_token})
 
     async def cancel(self, task: TaskOrId, *, metadata: Mapping[str, object] | None = None) -> Task:
-        """Ask for a task to stop."""
+        """Cancel a task."""
         request = CancelTaskRequest(id=to_task_id(task), metadata=None if metadata is None else dict(metadata))
-        return await self._connection.call(CANCEL_TASK, request, Task)
+        return await self._connection.call(operations.CANCEL_TASK, request, Task)
 
 
 def _build_request(message: Message, options: SendOptions, *, wait: bool) -> SendMessageRequest:

@@ -1,26 +1,26 @@
-"""What can go wrong between a client and an agent, beside what the agent itself says is wrong.
+"""Errors between a client and an agent, and the mapping of errors on the wire to exceptions.
 
-An agent that understood the request and refuses it raises one of the contract's errors (``a2a_contract.errors``). These are for everything else:
+An agent that understood the request and rejects it raises one of the contract's errors (``a2a_contract.errors``). All other failures:
 
     A2AClientError
-     ├─ DiscoveryError               there is no telling how to talk to the agent
-     │   ├─ CardNotFoundError        no card where cards are
-     │   ├─ CardUnreadableError      what is there is no card
-     │   ├─ CardNotTrustedError      nobody who is trusted has signed it (``client.signatures``)
-     │   ├─ NoProofError             it asks for proofs that were not given
-     │   ├─ ForeignHostError         its card leads to another host, which would be told our secrets
-     │   └─ NoInterfaceError         the card lists no address that this client can use
-     ├─ TokenError                   an authorization server gives no token
-     ├─ LineError                    the connection; also a ConnectionError
-     │   ├─ UnreachableError         nobody was reached: nothing was sent
-     │   ├─ SilenceError             no answer in time; also a TimeoutError
-     │   ├─ LostError                broken before the answer was whole
-     │   │   └─ StreamLostError      a stream broke and could not be taken up again
+     ├─ DiscoveryError               no usable card or interface
+     │   ├─ CardNotFoundError        no card at any of the URLs
+     │   ├─ InvalidCardError         the document is not a card
+     │   ├─ CardNotTrustedError      no signature by a trusted key (``client.signatures``)
+     │   ├─ MissingCredentialsError  the card requires credentials that were not given
+     │   ├─ UntrustedHostError       the card leads to another host, which would receive the credentials
+     │   └─ NoInterfaceError         the card lists no interface that this client can use
+     ├─ TokenError                   an authorization server returned no token
+     ├─ TransportError               the connection; also a ConnectionError
+     │   ├─ ConnectError             not connected: nothing was sent
+     │   ├─ ResponseTimeoutError     no response in time; also a TimeoutError
+     │   ├─ ConnectionLostError      broken before the response was complete
+     │   │   └─ StreamLostError      a stream broke and could not be resumed
      │   └─ ClosedError              the client was closed
-     └─ AnswerError                  there is an answer, but not of this protocol
-         ├─ UnreadableAnswerError    its body cannot be read
-         ├─ OversizeAnswerError      it is larger than the client takes
-         └─ StatusError              an HTTP status that says nothing in the protocol
+     └─ ResponseError                a response, but not of this protocol
+         ├─ InvalidResponseError     the body cannot be parsed
+         ├─ ResponseTooLargeError    larger than ``ResponseLimits`` allow
+         └─ UnexpectedStatusError    an HTTP status without a meaning in the protocol
 """
 
 from __future__ import annotations
@@ -31,61 +31,44 @@ from http import HTTPStatus
 from pydantic.alias_generators import to_snake
 from pydantic_core import from_json, to_json
 
+from a2a_contract import errors
 from a2a_contract.binding import Operation
-from a2a_contract.errors import (
-    ERRORS,
-    A2AError,
-    ContentTypeNotSupportedError,
-    ExtendedAgentCardNotConfiguredError,
-    InternalError,
-    InvalidParamsError,
-    InvalidRequestError,
-    MethodNotAllowedError,
-    MethodNotFoundError,
-    PayloadTooLargeError,
-    PermissionDeniedError,
-    RateLimitedError,
-    TaskNotCancelableError,
-    TaskNotFoundError,
-    UnauthenticatedError,
-    UnavailableError,
-    UnsupportedOperationError,
-)
+from a2a_contract.errors import ERRORS, A2AError
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.jsonrpc import ErrorObject, parse_error_object
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, LIST_TASKS
 
 
 class A2AClientError(Exception):
-    """The root: why there is no answer of the agent."""
+    """The root: the agent gave no usable response."""
 
 
 class DiscoveryError(A2AClientError):
-    """There is no telling how to talk to the agent; give its address with ``ClientOptions(at=...)`` if you know it."""
+    """The agent's interface is unknown; pass its URL as ``ClientOptions(interface_url=...)`` if you know it."""
 
 
 class CardNotFoundError(DiscoveryError):
-    """There is no card where cards are found; check the URL, or give the URL of the card itself."""
+    """No card at the URLs where cards are published; check the URL, or pass the URL of the card itself."""
 
 
 class InvalidCardError(DiscoveryError):
-    """There is something where the card should be, but it is no card; ask whoever runs the agent."""
+    """The document at the card's URL is not a card; report it to the operator of the agent."""
 
 
 class MissingCredentialsError(DiscoveryError):
-    """The card asks for schemes for which there is no proof; give one of those that the text names."""
+    """The card requires security schemes without credentials; pass credentials for one of those in the text."""
 
 
 class UntrustedHostError(DiscoveryError):
-    """The card leads to a host that may not see our secrets; name it in ``ClientOptions(hosts=...)`` if it is the agent's."""
+    """The card leads to a host that may not receive credentials; add it to ``ClientOptions(trusted_hosts=...)`` if it belongs to the agent."""
 
 
 class TokenError(A2AClientError):
-    """The authorization server gives no token; the text says why, and no secret."""
+    """The authorization server returned no token; the text has the reason, and no secret."""
 
 
 class NoInterfaceError(DiscoveryError):
-    """The card lists no address of a version and binding that this client may use; loosen the pins, or ask for another interface."""
+    """The card lists no interface of a version and binding that this client may use; loosen the pin."""
 
 
 class TransportError(A2AClientError, ConnectionError):
@@ -93,19 +76,19 @@ class TransportError(A2AClientError, ConnectionError):
 
 
 class ConnectError(TransportError):
-    """No connection could be made, so nothing was sent; check the URL and that the agent runs, and try again."""
+    """No connection could be opened, so nothing was sent; check the URL and that the agent runs, then retry."""
 
 
 class ResponseTimeoutError(TransportError, TimeoutError):
-    """The agent did not answer in time, and may still be at it; raise the timeout, stream, or send with ``wait=False`` and ask later."""
+    """No response in time; the agent may still work on it. Raise the timeout, stream, or send with ``wait=False`` and poll."""
 
 
 class ConnectionLostError(TransportError):
-    """The connection broke before the answer was whole; what was asked may have been done."""
+    """The connection broke before the response was complete; the request may have been processed."""
 
 
 class StreamLostError(ConnectionLostError):
-    """A stream broke and could not be taken up again; ``task_id`` and ``cursor`` say where, for ``subscribe`` or ``get`` later."""
+    """A stream broke and could not be resumed; ``task_id`` and ``cursor`` allow a later ``subscribe`` or ``get``."""
 
     def __init__(self, message: str, *, task_id: str | None = None, cursor: str | None = None) -> None:
         super().__init__(message)
@@ -113,66 +96,58 @@ class StreamLostError(ConnectionLostError):
 
 
 class ClosedError(TransportError):
-    """The client was closed; make a new one."""
+    """The client was closed; create a new one."""
 
 
 class ResponseError(A2AClientError):
-    """The agent, or something before it, answered what is not of this protocol; check that the URL is that of an agent."""
-
-
-class InvalidResponseError(ResponseError):
-    """The body of an answer is not what the agent's dialect says; ``excerpt`` is how it begins."""
+    """The response is not one of this protocol; check that the URL is that of an agent."""
 
     def __init__(self, message: str, excerpt: str = "") -> None:
         super().__init__(f"{message}: {excerpt!r}" if excerpt else message)
         self.excerpt = excerpt
 
 
+class InvalidResponseError(ResponseError):
+    """The body of a response does not match the agent's dialect; ``excerpt`` is its beginning."""
+
+
 class ResponseTooLargeError(ResponseError):
-    """An answer, or one line of a stream, is larger than ``Limits`` allow; raise them if you trust the agent."""
+    """A response, or one event of a stream, exceeds ``ResponseLimits``; raise them if you trust the agent."""
 
 
 class UnexpectedStatusError(ResponseError):
-    """An HTTP status without a meaning in the protocol, from a proxy perhaps; ``status`` is it, and ``excerpt`` how its body begins."""
+    """An HTTP ``status`` without a meaning in the protocol, often of a proxy; ``excerpt`` is the beginning of the body."""
 
     def __init__(self, status: int, message: str, excerpt: str = "") -> None:
-        super().__init__(f"{message}: {excerpt!r}" if excerpt else message)
-        self.status, self.excerpt = status, excerpt
+        super().__init__(message, excerpt)
+        self.status = status
 
 
-# What an agent's refusal stands for: one function from the wire to the contract's errors for each binding.
-#
-# The reason says it best, then the code, then the HTTP status. Agents write errors in many shapes; whatever a shape lacks is made up from the rest,
-# but
-# a status of something that is no agent never becomes an answer of one.
-#
+# Wire errors to exceptions: the reason decides, then the code, then the HTTP status. Agents write errors in many shapes; missing parts are derived
+# from the rest. A response without a JSON object is not from an agent: its status counts only if it means the same for every HTTP server.
 
 _EXCERPT_BYTES = 200
-_NO_REASON = "The agent refuses, and does not say why"
+_NO_REASON = "The agent rejects the request without a reason"
 
-# What a status means whoever sends it.
-_PROXY_STATUSES: Mapping[int, type[A2AError]] = {
-    HTTPStatus.UNAUTHORIZED: UnauthenticatedError,
-    HTTPStatus.FORBIDDEN: PermissionDeniedError,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: PayloadTooLargeError,
-    HTTPStatus.TOO_MANY_REQUESTS: RateLimitedError,
-    HTTPStatus.SERVICE_UNAVAILABLE: UnavailableError,
+# The statuses of errors that are more than an error object: authentication, limits, availability.
+_TRANSPORT_STATUSES: Mapping[int, type[A2AError]] = {
+    row.jsonrpc_status: error for error, row in reversed([*ERRORS.items()]) if row.jsonrpc_status != HTTPStatus.OK
 }
-# What it means where an agent sends it, with a body of JSON that says no more.
 _AGENT_STATUSES: Mapping[int, type[A2AError]] = {
-    **_PROXY_STATUSES,
-    HTTPStatus.BAD_REQUEST: InvalidRequestError,
-    HTTPStatus.NOT_FOUND: MethodNotFoundError,
-    HTTPStatus.METHOD_NOT_ALLOWED: MethodNotAllowedError,
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: ContentTypeNotSupportedError,
-    HTTPStatus.UNPROCESSABLE_ENTITY: InvalidParamsError,
-    HTTPStatus.INTERNAL_SERVER_ERROR: InternalError,
-    HTTPStatus.NOT_IMPLEMENTED: UnsupportedOperationError,
+    **_TRANSPORT_STATUSES,
+    HTTPStatus.BAD_REQUEST: errors.InvalidRequestError,
+    HTTPStatus.NOT_FOUND: errors.MethodNotFoundError,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: errors.ContentTypeNotSupportedError,
+    HTTPStatus.UNPROCESSABLE_ENTITY: errors.InvalidParamsError,
+    HTTPStatus.INTERNAL_SERVER_ERROR: errors.InternalError,
+    HTTPStatus.NOT_IMPLEMENTED: errors.UnsupportedOperationError,
 }
+# Any web server sends these for a wrong URL or a slow network.
+_WEB_SERVER_STATUSES = (HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.REQUEST_TIMEOUT)
 
 
 def _build_reasons() -> Mapping[str, type[A2AError]]:
-    """List the words for errors: the contract's reasons, and the names of the errors as peers write them where the contract has no reason."""
+    """List errors by the contract's reasons, and by their names as peers write them where the contract has no reason."""
     found: dict[str, type[A2AError]] = {}
     for error, row in ERRORS.items():
         name = to_snake(error.__name__).upper()
@@ -181,69 +156,65 @@ def _build_reasons() -> Mapping[str, type[A2AError]]:
     return found
 
 
-def _build_codes(dialect: str) -> Mapping[int, type[A2AError]]:
-    """List the errors by code; of those that share one, the first is the one that needs no reason."""
-    return {row.in_dialect(dialect).code: error for error, row in reversed(list(ERRORS.items()))}
-
-
 _REASONS = _build_reasons()
 
 
+def _find_error(dialect: str, reason: str | None, code: int | None) -> type[A2AError] | None:
+    """Find an error by reason, else by code; of those that share a code, the first one needs no reason."""
+    return _REASONS.get(reason or "") or next((error for error, row in ERRORS.items() if row.in_dialect(dialect).code == (code or 0)), None)
+
+
 def error_from_jsonrpc(dialect: str, error: ErrorObject, status: int = HTTPStatus.OK) -> A2AError:
-    """Make the error that a JSON-RPC answer tells of."""
+    """Build the exception of a JSON-RPC error object."""
     details, fields, reason = _parse_details(error.data)
-    kind = _REASONS.get(reason or "") or _build_codes(dialect).get(error.code or 0) or _AGENT_STATUSES.get(status, A2AError)
+    kind = _find_error(dialect, reason, error.code) or _AGENT_STATUSES.get(status, A2AError)
     if kind is A2AError and error.code is not None:
         details = {**details, "code": str(error.code)}
-    silent = _NO_REASON if kind is A2AError else ""
-    return kind(error.message or silent, details=details, fields=fields)
+    default = _NO_REASON if kind is A2AError else ""
+    return kind(error.message or default, details=details, fields=fields)
 
 
 def error_from_http(dialect: str, operation: Operation, status: int, body: bytes) -> Exception:
-    """Make the error that an HTTP answer tells of, whatever its body is."""
-    said = _parse_object(body)
-    if said is None:
-        known, excerpt = _PROXY_STATUSES.get(status), body[:_EXCERPT_BYTES].decode("utf-8", "replace")
-        return known() if known else UnexpectedStatusError(status, f"The answer has HTTP status {status}", excerpt)
-    inner = said.get("error")
-    told = parse_error_object(inner if is_json_object(inner) else said)
-    details, fields, reason = _parse_details(_get_data(inner if is_json_object(inner) else said))
-    kind = _REASONS.get(reason or "") or _build_codes(dialect).get(told.code or 0) or _select_by_status(operation, status, has_fields=bool(fields))
-    return kind(told.message or _find_text(said), details=details, fields=fields)
+    """Build the exception of an HTTP error response, whatever its body is."""
+    try:
+        document: object = from_json(body)
+    except ValueError:
+        document = None
+    if not is_json_object(document):
+        known = None if status in _WEB_SERVER_STATUSES else _TRANSPORT_STATUSES.get(status)
+        return (
+            known() if known else UnexpectedStatusError(status, f"Unexpected HTTP status {status}", body[:_EXCERPT_BYTES].decode("utf-8", "replace"))
+        )
+    inner = document.get("error")
+    error = inner if is_json_object(inner) else document
+    parsed = parse_error_object(error)
+    details, fields, reason = _parse_details(error.get("details", error.get("data")))
+    kind = _find_error(dialect, reason, parsed.code) or _select_by_status(operation, status, has_fields=bool(fields))
+    return kind(parsed.message or _find_text(document), details=details, fields=fields)
 
 
 def _select_by_status(operation: Operation, status: int, *, has_fields: bool) -> type[A2AError]:
-    """Choose by what was asked, and by what is said of it, where a status has several meanings."""
-    if status == HTTPStatus.BAD_REQUEST and has_fields:
-        return InvalidParamsError
-    if status == HTTPStatus.NOT_FOUND and operation.name == GET_EXTENDED_AGENT_CARD.name:
-        return ExtendedAgentCardNotConfiguredError
-    if status == HTTPStatus.NOT_FOUND and operation.name != LIST_TASKS.name:
-        return TaskNotFoundError
-    if status == HTTPStatus.CONFLICT and operation.name == CANCEL_TASK.name:
-        return TaskNotCancelableError
-    return _AGENT_STATUSES.get(status, A2AError)
-
-
-def _parse_object(body: bytes) -> dict[str, object] | None:
-    try:
-        said: object = from_json(body)
-    except ValueError:
-        return None
-    return said if is_json_object(said) else None
+    """Choose by operation and field errors where a status has several meanings."""
+    match status:
+        case HTTPStatus.BAD_REQUEST if has_fields:
+            return errors.InvalidParamsError
+        case HTTPStatus.NOT_FOUND if operation.name == GET_EXTENDED_AGENT_CARD.name:
+            return errors.ExtendedAgentCardNotConfiguredError
+        case HTTPStatus.NOT_FOUND if operation.name != LIST_TASKS.name:
+            return errors.TaskNotFoundError
+        case HTTPStatus.CONFLICT if operation.name == CANCEL_TASK.name:
+            return errors.TaskNotCancelableError
+        case _:
+            return _AGENT_STATUSES.get(status, A2AError)
 
 
 def _find_text(error: Mapping[str, object]) -> str:
-    """Find a text where frameworks write one."""
+    """Find a message in one of the members where frameworks write it."""
     return next((text for name in ("message", "detail", "error", "title") if isinstance(text := error.get(name), str)), "")
 
 
-def _get_data(error: Mapping[str, object]) -> object:
-    return error.get("details", error.get("data"))
-
-
 def _parse_details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str], ...], str | None]:
-    """Read the facts, the wrong places and the reason out of a list of typed details, or of one free object."""
+    """Read details, field errors and the reason from a list of typed details, or from one free object."""
     details: dict[str, str] = {}
     fields: list[tuple[str, str]] = []
     reason: str | None = None
@@ -251,7 +222,8 @@ def _parse_details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str],
         if not is_json_object(each):
             details.update({"data": _to_text(each)} if each is not None else {})
             continue
-        reason = reason or _to_text_or_none(each.get("reason"))
+        given = each.get("reason")
+        reason = reason or (given if isinstance(given, str) else None)
         fields += _parse_fields(each.get("fieldViolations")) + _parse_fields(each.get("fields"))
         metadata = each.get("metadata") if is_json_array(data) else {name: value for name, value in each.items() if name not in ("reason", "fields")}
         details.update({to_snake(name): _to_text(value) for name, value in metadata.items()} if is_json_object(metadata) else {})
@@ -261,10 +233,6 @@ def _parse_details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str],
 def _parse_fields(values: object) -> list[tuple[str, str]]:
     found = [each for each in values if is_json_object(each)] if is_json_array(values) else []
     return [(_to_text(each.get("field", "")), _to_text(each.get("description", ""))) for each in found]
-
-
-def _to_text_or_none(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _to_text(value: object) -> str:

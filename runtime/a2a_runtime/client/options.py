@@ -1,4 +1,4 @@
-"""How a client behaves; every default is one that can be left as it is. Times are in seconds, sizes in bytes."""
+"""Client options. Every default works as it is. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HTTP_JSON = TransportProtocol.HTTP_JSON
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """What may be spoken: a dialect by its name in ``a2a_contract.dialects``, a transport, both or (anything) neither."""
+    """Restriction to a dialect (by its name in ``a2a_contract.dialects``), a transport, or both."""
 
     dialect: str | None = None
     transport: TransportProtocol | None = None
@@ -24,79 +24,79 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class ResponseLimits:
-    """How large an answer may be."""
+    """Size limits of responses."""
 
     card_bytes: int = 1_000_000
     response_bytes: int = 64_000_000
     event_bytes: int = 16_000_000
-    """One event of a stream; a stream as a whole has no limit."""
+    """Limit of one event; a stream as a whole has no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how soon something is tried again; only what is safe to repeat is."""
+    """Number and delays of retries; only requests that are safe to repeat are retried."""
 
     attempts: int = 3
-    """Including the first; 1 is never again."""
+    """Including the first; 1 disables retries."""
     initial_delay: float = 0.25
-    """Each further delay is twice the one before, and up to as much again by chance."""
+    """Doubles with each attempt, plus up to the same again as jitter."""
     max_delay: float = 10.0
-    """Also the longest that an agent may tell the client to wait."""
+    """Also the upper limit of an agent's ``Retry-After``."""
     idempotent: bool | None = None
-    """Whether the agent takes a message once that comes twice under one ``Idempotency-Key``; ``None`` when its card says so or does not."""
+    """Whether the agent processes a message once if it arrives twice with one ``Idempotency-Key``; ``None`` follows its card."""
 
 
 class VerifiesCards(Protocol):
-    """Decides whether a card is believed."""
+    """Port that decides whether a card is trusted."""
 
     async def verify(self, card: bytes, dialect: str, url: str) -> bytes:
-        """Give what is believed of a card as it came, or raise why nothing is."""
+        """Return the trusted content of a card, or raise."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
-    """How a client finds an agent and talks to it."""
+    """Options for discovery, connection and requests."""
 
     pin: Pin = Pin()
     interface_url: str | None = None
-    """The address of the agent's interface where no card is to be asked; the pin says what is spoken there, 1.0 over JSON-RPC if it does not."""
+    """URL of the agent's interface, used without a card; the pin names the dialect there, default 1.0 over JSON-RPC."""
     tenant: str | None = None
-    """The tenant of every request; ``None`` for the one that the card names, if it does."""
+    """The tenant of every request; ``None`` follows the card."""
     extensions: tuple[str, ...] = ()
-    """URIs of the extensions that the client asks for in every request."""
+    """URIs of the extensions requested with every request."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Further headers of every request."""
+    """Additional headers of every request."""
     trusted_hosts: tuple[str, ...] = ()
-    """Other hosts to which the agent's card may lead with ``auth`` and ``headers``; its own is always one."""
+    """Hosts besides the agent's own that may receive ``auth`` and ``headers`` if its card leads there."""
     limits: ResponseLimits = ResponseLimits()
     retry_policy: RetryPolicy = RetryPolicy()
     stream_idle_timeout: float = 60.0
-    """After how long without a byte a stream is taken for broken, and taken up again; agents send a sign of life every 15 seconds."""
+    """Seconds without a byte until a stream is considered lost and resumed; agents send a keep-alive every 15 seconds."""
     card_max_age: float = 300.0
-    """How long a card is good where the agent does not say."""
+    """Cache lifetime of a card without caching headers."""
     card_verifier: VerifiesCards | None = None
-    """Looks at the signatures of cards, as ``client.signatures.SignedBy`` does; ``None`` when nobody does."""
+    """Verifies cards, e.g. ``client.signatures.CardVerifier``; ``None`` skips verification."""
     clock: Clock = field(default_factory=SystemClock)
 
 
 @dataclass(frozen=True, slots=True)
 class SendOptions:
-    """What else may be said with a message."""
+    """Options of one message."""
 
     history_length: int | None = None
-    """The most messages to return in the history of the task."""
+    """Maximum number of messages in the returned task history."""
     output_modes: tuple[str, ...] | None = None
-    """Media types that the client can take."""
+    """Media types that the client accepts."""
     push_config: TaskPushNotificationConfig | None = None
-    """A webhook for the task that comes of the message."""
+    """A webhook for the task that the message starts."""
     metadata: Mapping[str, object] | None = None
-    """Facts about the request, free in form."""
+    """Free-form metadata of the request."""
     message_id: str | None = None
-    """The id of the message; made by the client where it is left out."""
+    """The id of the message; generated if omitted."""
     reference_task_ids: tuple[str, ...] | None = None
     """The ids of tasks that the message refers to."""
     extensions: tuple[str, ...] | None = None
-    """URIs of the extensions that the message uses; they are asked for with it."""
+    """URIs of the extensions that the message uses; the request asks for them."""
     idempotency_key: str | None = None
-    """Marks a request that is repeated; made by the client where it is left out."""
+    """Identifies a repeated request; generated if omitted."""

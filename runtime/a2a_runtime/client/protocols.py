@@ -1,6 +1,9 @@
-"""How an operation is asked and its answer heard at one interface: in a JSON-RPC envelope, or with a verb and a path.
+"""Choice of an interface from a card, and its protocol: JSON-RPC or REST encoding of operations.
 
-Everything that differs between dialects stands in their bindings; what is left is the envelope, the address and the shape of errors.
+The newest version that both sides support wins; within a version the order of the card counts. 0.3 over HTTP+JSON has two forms, of which the
+official SDK and most agents use ProtoJSON. A pin excludes everything it does not name.
+
+Differences between dialects are data of their bindings. This module adds the envelope, the URL and the shape of errors.
 """
 
 from __future__ import annotations
@@ -31,19 +34,13 @@ from a2a_contract.v1_0 import AgentCard, AgentInterface
 from a2a_runtime.client.errors import InvalidResponseError, NoInterfaceError, error_from_http, error_from_jsonrpc
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, Pin
 
-# Where and how to talk to an agent: a pure choice among the interfaces of its card.
-#
-# The newest version that both speak comes first; within a version the agent's own order counts, as its card lists its interfaces. 0.3 over HTTP+JSON
-# has two forms, of which the official SDK, and so almost everybody, speaks the one in ProtoJSON. A pin takes away whatever it does not name.
-#
-
 _DIALECT_RANK = {name: rank for rank, name in enumerate(DIALECTS)}
 _HTTPS, _HTTP = "https", "http"
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """An address at which a dialect is spoken over a transport."""
+    """A URL with its dialect and transport."""
 
     url: str
     dialect: Dialect
@@ -52,31 +49,31 @@ class Interface:
 
 
 def interface_from_pin(url: str, pin: Pin) -> Interface:
-    """Make the interface of somebody who knows it."""
+    """Build the interface at a known URL."""
     dialect = DIALECTS[pin.dialect] if pin.dialect else CANONICAL
     transport = pin.transport or (JSONRPC if dialect.jsonrpc else HTTP_JSON)
     if not _is_supported(dialect, transport):
-        raise NoInterfaceError(f"{dialect.title} is not spoken over {transport.value}; pin another dialect or transport")
+        raise NoInterfaceError(f"{dialect.title}: not available over {transport.value}; pin another dialect or transport")
     return Interface(url, dialect, transport)
 
 
 def choose_interface(card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin) -> Interface:
-    """Choose an interface of a card, which was found in a dialect at a URL."""
-    found = [interface for listed in card.supported_interfaces for interface in _list_usable(listed, card_dialect, card_url)]
-    wanted = [each for each in found if pin.dialect in (None, each.dialect.name) and pin.transport in (None, each.transport)]
-    if not wanted:
+    """Choose an interface of a card, given the dialect and URL of the card."""
+    usable = [interface for listed in card.supported_interfaces for interface in _list_usable(listed, card_dialect, card_url)]
+    candidates = [each for each in usable if pin.dialect in (None, each.dialect.name) and pin.transport in (None, each.transport)]
+    if not candidates:
         raise NoInterfaceError(_describe_mismatch(card, pin))
-    return min(wanted, key=lambda each: _DIALECT_RANK[_get_base_dialect(each.dialect).name])
+    return min(candidates, key=lambda each: _DIALECT_RANK[_get_base_dialect(each.dialect).name])
 
 
 def _list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
-    """List the ways to use an interface; one that leads from a safe address to an unsafe one has none."""
+    """List the ways to use an interface; none if it leads from https to http."""
     url = urljoin(card_url, listed.url)
     scheme = urlsplit(url).scheme
     if scheme not in (_HTTPS, _HTTP) or (scheme == _HTTP and urlsplit(card_url).scheme == _HTTPS):
         return
-    spoken = [each for each in DIALECTS.values() if each.version and each.version == _to_minor_version(listed.protocol_version)]
-    for dialect in sorted(spoken, key=lambda each: each.form_of is None) or ([card_dialect] if card_dialect is not CANONICAL else []):
+    dialects = [each for each in DIALECTS.values() if each.version and each.version == _to_minor_version(listed.protocol_version)]
+    for dialect in sorted(dialects, key=lambda each: each.form_of is None) or ([card_dialect] if card_dialect is not CANONICAL else []):
         transport = TransportProtocol(listed.protocol_binding.upper())
         if _is_supported(dialect, transport):
             yield Interface(url, dialect, transport, listed.tenant or None)
@@ -98,10 +95,9 @@ def _to_minor_version(version: str) -> str:
 
 def _describe_mismatch(card: AgentCard, pin: Pin) -> str:
     listed = ", ".join(f"{each.protocol_version or '?'} over {each.protocol_binding} at {each.url}" for each in card.supported_interfaces)
-    limits = ", ".join(filter(None, (pin.dialect, pin.transport and pin.transport.value)))
-    return f"The agent offers {listed or 'no interface'}" + (
-        f", and the client is pinned to {limits}" if limits else ", none of which this client speaks"
-    )
+    pinned = ", ".join(filter(None, (pin.dialect, pin.transport and pin.transport.value)))
+    reason = f"the client is pinned to {pinned}" if pinned else "this client supports none of them"
+    return f"The agent offers {listed or 'no interface'}, and {reason}"
 
 
 _EXCERPT_BYTES = 200
@@ -111,7 +107,7 @@ _KIND_MEMBER = "kind"
 
 @dataclass(frozen=True, slots=True)
 class OutgoingRequest:
-    """A request as HTTP carries it."""
+    """An encoded HTTP request."""
 
     method: str
     url: str
@@ -119,11 +115,11 @@ class OutgoingRequest:
     body: bytes | None = None
     media_type: str = ""
     should_authenticate: bool = True
-    """Whether it goes to the agent, or to where its card leads; only the agent is shown who we are."""
+    """Whether the target may receive credentials: the agent may, another origin in a redirect may not."""
 
 
 class ClientProtocol(ABC):
-    """Asks and hears in one dialect at one address."""
+    """Encoding of requests and decoding of responses in one dialect at one interface."""
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
@@ -131,29 +127,29 @@ class ClientProtocol(ABC):
 
     @abstractmethod
     def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
-        """Say a canonical request in the dialect."""
+        """Encode a canonical request in the dialect."""
 
     @abstractmethod
     def decode(self, operation: Operation, body: bytes) -> WireModel | None:
-        """Read an answer, or raise what it refuses."""
+        """Decode a response into the canonical model, or raise the error in it."""
 
     def extract_result(self, body: bytes) -> bytes:
-        """Give what an answer holds, without what the transport puts around it."""
+        """Strip the envelope of a response."""
         return body
 
     @abstractmethod
     def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
-        """Make the error of an answer whose status is not a good one."""
+        """Build the exception of an error response."""
 
     @abstractmethod
     def find_binding(self, operation: Operation) -> AnyBinding | None:
-        """Find how the dialect asks for an operation, if it does."""
+        """Find the binding of an operation in the dialect."""
 
     def _require_binding(self, operation: Operation) -> AnyBinding:
         binding = self.find_binding(operation)
         if binding is None:
-            spoken = f"{self.interface.dialect.title} over {self.interface.transport.value}"
-            raise UnsupportedOperationError(f"{spoken} has no {operation.name}", details={"operation": operation.name})
+            text = f"{operation.name}: not available in {self.interface.dialect.title} over {self.interface.transport.value}"
+            raise UnsupportedOperationError(text, details={"operation": operation.name})
         return binding
 
     def _get_reader(self, binding: AnyBinding) -> JsonRpcResponseParser[WireModel]:
@@ -164,49 +160,49 @@ class ClientProtocol(ABC):
 
 
 class JsonRpcProtocol(ClientProtocol):
-    """Calls methods at one address."""
+    """JSON-RPC: methods at one URL."""
 
     def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
-        """Put a request into an envelope."""
+        """Encode a request in an envelope."""
         binding = self._require_binding(operation)
         method = operation.calls[binding.dialect].method or ""
         body = serialize_call(method, str(uuid4()), binding.encode_request(request))
         return OutgoingRequest("POST", self.interface.url, body=body, media_type=self.interface.dialect.media_types[0])
 
     def decode(self, operation: Operation, body: bytes) -> WireModel | None:
-        """Take an answer out of its envelope."""
+        """Decode a response in an envelope."""
         try:
-            heard = self._get_reader(self._require_binding(operation)).parse_envelope(body)
+            result = self._get_reader(self._require_binding(operation)).parse_envelope(body)
         except ValueError as error:
             raise _build_invalid_response(operation, error, body) from error
-        if isinstance(heard, ErrorObject):
-            raise error_from_jsonrpc(self.interface.dialect.name, heard)
-        return heard
+        if isinstance(result, ErrorObject):
+            raise error_from_jsonrpc(self.interface.dialect.name, result)
+        return result
 
     def extract_result(self, body: bytes) -> bytes:
-        """Take the result out of its envelope."""
+        """Return the result member of the envelope."""
         envelope: object = from_json(body)
         return to_json(envelope.get("result")) if is_json_object(envelope) else body
 
     def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
-        """Look for an envelope first; what answers without one is seldom the agent."""
+        """Build the exception of an error object in an envelope, else of the plain HTTP response."""
         try:
-            heard = JsonRpcResponseParser[WireModel](None).parse_envelope(body)
+            result = JsonRpcResponseParser[WireModel](None).parse_envelope(body)
         except ValueError:
-            heard = None
-        if isinstance(heard, ErrorObject):
-            return error_from_jsonrpc(self.interface.dialect.name, heard, status)
+            result = None
+        if isinstance(result, ErrorObject):
+            return error_from_jsonrpc(self.interface.dialect.name, result, status)
         return error_from_http(self.interface.dialect.name, operation, status, body)
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
-        """Find the method."""
+        """Find the binding of the method."""
         dialect = self.interface.dialect.name
         call = operation.calls.get(dialect)
         return METHODS[dialect].get(call.method) if call and call.method else None
 
 
 class RestProtocol(ClientProtocol):
-    """Asks at many paths; an answer in another form of the same version is understood too."""
+    """HTTP+JSON: a path per operation; responses in another form of the same version are accepted."""
 
     def __init__(self, interface: Interface) -> None:
         super().__init__(interface)
@@ -216,47 +212,44 @@ class RestProtocol(ClientProtocol):
         self._path_builders: Mapping[str, PathBuilder] = {each.name: PathBuilder(each.name, PATHS[family]) for each in forms}
 
     def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
-        """Find the path of a request, and what goes into its query and body."""
+        """Encode a request as path, query and body."""
         binding = self._require_binding(operation)
         method, path, query, body = self._path_builders[binding.dialect].build(operation, binding.encode_request(request))
         media_type = self.interface.dialect.media_types[0] if body is not None else ""
         return OutgoingRequest(method, self.interface.url.rstrip("/") + path, query, body, media_type)
 
     def decode(self, operation: Operation, body: bytes) -> WireModel | None:
-        """Read an answer in the form that it shows."""
+        """Decode a response in the form that it has."""
         binding = self._require_binding(operation)
         if binding.response is None:
             return None
         try:
-            shown = self._detect_binding(operation, body) or binding
-            return self._get_reader(shown).parse(body)
+            return self._get_reader(self._detect_binding(operation, body) or binding).parse(body)
         except ValueError as error:
             if _is_error(body):
                 raise self.to_error(operation, HTTPStatus.OK, body) from error
             raise _build_invalid_response(operation, error, body) from error
 
     def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
-        """Read an error."""
+        """Build the exception of a plain HTTP response."""
         return error_from_http(self.interface.dialect.name, operation, status, body)
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
-        """Find the path, in another form of the dialect if it has the operation only there."""
-        return next((found for addresses in self._path_builders.values() if (found := addresses.find_binding(operation))), None)
+        """Find the binding of the path, in another form of the dialect if only that has the operation."""
+        return next((found for builder in self._path_builders.values() if (found := builder.find_binding(operation))), None)
 
     def _detect_binding(self, operation: Operation, body: bytes) -> AnyBinding | None:
-        """Choose the form that an answer shows: what names its kind, is a bare list or is a card is of the documented one."""
+        """Detect the form of a response: one with a ``kind``, a bare list or a card is of the documented form."""
         if len(self._path_builders) == 1:
             return None
-        said: object = from_json(body)
-        documented = operation is GET_EXTENDED_AGENT_CARD or is_json_array(said) or (is_json_object(said) and _has_kind(said))
-        for name, addresses in self._path_builders.items():
-            if (DIALECTS[name].form_of is None) == documented:
-                return addresses.find_binding(operation)
-        return None
+        document: object = from_json(body)
+        is_documented = operation is GET_EXTENDED_AGENT_CARD or is_json_array(document) or (is_json_object(document) and _has_kind(document))
+        name = next(name for name in self._path_builders if (DIALECTS[name].form_of is None) == is_documented)
+        return self._path_builders[name].find_binding(operation)
 
 
 def build_protocol(interface: Interface) -> ClientProtocol:
-    """Make what speaks at an interface."""
+    """Build the protocol of an interface."""
     return JsonRpcProtocol(interface) if interface.transport == JSONRPC else RestProtocol(interface)
 
 
@@ -266,20 +259,18 @@ def _has_kind(value: Mapping[str, object]) -> bool:
 
 def _is_error(body: bytes) -> bool:
     try:
-        said: object = from_json(body)
+        document: object = from_json(body)
     except ValueError:
         return False
-    return is_json_object(said) and ("error" in said or ("message" in said and "code" in said))
+    return is_json_object(document) and ("error" in document or ("message" in document and "code" in document))
 
 
 def describe_error(error: ValueError) -> str:
-    """Say in a line why something cannot be read, and where."""
+    """Describe in one line why a document is invalid, with field paths."""
     if not isinstance(error, ValidationError):
         return str(error)
-    return "; ".join(f"{place}: {text}" if place else text for place, text in field_paths(error)[:_MAX_FIELDS])
+    return "; ".join(f"{path}: {text}" if path else text for path, text in field_paths(error)[:_MAX_FIELDS])
 
 
 def _build_invalid_response(operation: Operation, error: ValueError, body: bytes) -> InvalidResponseError:
-    return InvalidResponseError(
-        f"The answer to {operation.name} cannot be read ({describe_error(error)})", body[:_EXCERPT_BYTES].decode("utf-8", "replace")
-    )
+    return InvalidResponseError(f"Response to {operation.name}: invalid ({describe_error(error)})", body[:_EXCERPT_BYTES].decode("utf-8", "replace"))

@@ -1,10 +1,10 @@
-"""Whose card it is: a client that looks at the signatures of cards.
+"""Verification of card signatures by a client.
 
-    trusted = Trust(PublishedKeys("https://agent.example/.well-known/jwks.json"))
-    A2AClient(url, options=ClientOptions(check_card=SignedBy(trusted)))                   a card that is not signed by a trusted key is an error
-    A2AClient(url, options=ClientOptions(check_card=SignedBy(trusted, required=False)))   … is used all the same, and warned of
+    trusted = TrustStore(JwksKeys("https://agent.example/.well-known/jwks.json"))
+    A2AClient(url, options=ClientOptions(card_verifier=CardVerifier(trusted)))            a card without a trusted signature is an error
+    A2AClient(url, options=ClientOptions(card_verifier=CardVerifier(trusted, required=False)))   … is used, with a warning
 
-What is used of a checked card is what was signed of it, and nothing else.
+Only the signed content of a verified card is used.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ log = logging.getLogger(__name__)
 
 
 class CardNotTrustedError(DiscoveryError):
-    """The card is not signed by a key that is trusted; ask the agent's owner for their keys, or trust those that the text names."""
+    """The card has no signature by a trusted key; ask the operator of the agent for their keys, or trust those in the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class CardVerifier:
-    """Wants a signature of a trusted key."""
+    """Requires a signature by a trusted key; with ``required=False`` an unsigned card only logs a warning."""
 
     trust_store: TrustStore
     required: bool = True
 
     async def verify(self, card: bytes, dialect: str, url: str) -> bytes:
-        """Give what of a card was signed, or the card as it is with a warning, or refuse it."""
+        """Return the signed content of a card, or the unverified card if no signature is required."""
         document: object = from_json(card)
         try:
             return to_json(await verify_card(document if is_json_object(document) else {}, self.trust_store, dialect))
         except UntrustedCardError as error:
             if self.required:
                 raise CardNotTrustedError(f"{url}: {error}") from error
-            log.warning("%s: %s; it is used all the same", url, error)
+            log.warning("%s: %s; the card is used without verification", url, error)
             return card

@@ -1,7 +1,7 @@
-"""Server-sent events from bytes, however they are cut.
+"""Incremental parser of server-sent events.
 
-Lines end at CR, LF or CR LF and nowhere else: JSON may hold U+2028, U+2029 and U+0085, at which ``str.splitlines`` would cut too. All is kept as
-bytes until an event is whole, so that no character is ever cut in two. What is not whole when the stream ends is no event.
+Lines end at CR, LF or CR LF only: JSON may contain U+2028, U+2029 and U+0085, where ``str.splitlines`` would split too. Data stays bytes until an
+event is complete, so that no character is split. An event that is incomplete at the end of the stream is dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MESSAGE = "message"
 
 
 class ServerEvent(NamedTuple):
-    """One event: ``last_id`` is the cursor to go on from, its own or that of an event before it."""
+    """One event; ``last_event_id`` is the cursor to resume after, its own or that of an earlier event."""
 
     name: str
     data: bytes
@@ -26,7 +26,7 @@ class ServerEvent(NamedTuple):
 
 
 class EventParser:
-    """Takes chunks and gives events."""
+    """Turns chunks into events."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -40,7 +40,7 @@ class EventParser:
         self._data_size = 0
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
-        """Take a chunk, and give the events that it completes."""
+        """Add a chunk, and yield the events that it completes."""
         chunk = self._strip_bom(chunk)
         if self._after_cr and chunk:
             self._after_cr = False
@@ -56,22 +56,28 @@ class EventParser:
         self._buffer_line(rest)
 
     def _strip_bom(self, chunk: bytes) -> bytes:
-        """Leave out a byte order mark at the very beginning, even if it comes in pieces."""
+        """Drop a byte order mark at the beginning, even if it is split over chunks."""
         if self._undecided_start is None:
             return chunk
-        begun = self._undecided_start + chunk
-        if len(begun) < len(_BOM) and _BOM.startswith(begun):
-            self._undecided_start = begun
+        start = self._undecided_start + chunk
+        if len(start) < len(_BOM) and _BOM.startswith(start):
+            self._undecided_start = start
             return b""
         self._undecided_start = None
-        return begun.removeprefix(_BOM)
+        return start.removeprefix(_BOM)
 
     def _buffer_line(self, piece: bytes) -> None:
         self._line_size += len(piece)
         if self._line_size > self._max_bytes:
-            raise ResponseTooLargeError(f"A line of the stream has more than {self._max_bytes} bytes")
+            raise ResponseTooLargeError(
+                f"Stream: a line of more than {self._max_bytes} bytes; raise ResponseLimits.event_bytes if you trust the agent"
+            )
         if piece:
             self._line.append(piece)
+
+    def _check_size(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise ResponseTooLargeError(f"Stream: event larger than {self._max_bytes} bytes; raise ResponseLimits.event_bytes if you trust the agent")
 
     def _complete_line(self, end: bytes) -> bytes:
         self._buffer_line(end)
@@ -89,19 +95,21 @@ class EventParser:
             case b"data":
                 self._data_size += len(value) + 1
                 if self._data_size > self._max_bytes:
-                    raise ResponseTooLargeError(f"An event of the stream has more than {self._max_bytes} bytes")
+                    raise ResponseTooLargeError(
+                        f"Stream: event larger than {self._max_bytes} bytes; raise ResponseLimits.event_bytes if you trust the agent"
+                    )
                 self._data.append(value)
             case b"event":
                 self._name = value.decode("utf-8", "replace")
             case b"id" if b"\0" not in value:
                 self._last_event_id = value.decode("utf-8", "replace") or None
             case _:
-                pass  # a comment, or a field that means nothing here
+                pass  # a comment, or an unknown field
         return None
 
     def _dispatch(self) -> ServerEvent | None:
         data, name = b"\n".join(self._data), self._name or MESSAGE
-        there = bool(self._data)
+        has_data = bool(self._data)
         self._data.clear()
         self._data_size, self._name = 0, ""
-        return ServerEvent(name, data, self._last_event_id) if there else None
+        return ServerEvent(name, data, self._last_event_id) if has_data else None

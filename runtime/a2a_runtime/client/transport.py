@@ -1,6 +1,9 @@
-"""Carries questions to an agent and answers back: over httpx, within limits, and again where that is safe.
+"""HTTP requests to one agent over httpx, with limits and retries.
 
-Nothing of httpx's own errors gets out: one table says what each of them is for a client of an agent.
+Retry rules are pure: no connection, no clock, no randomness of their own. Reads may always be repeated. A message with an ``Idempotency-Key`` may be
+repeated to agents that promise to take it once. All other requests are repeated only if they certainly did not arrive.
+
+No exception of httpx leaves this module: one table maps each of them to an error of the client.
 """
 
 from __future__ import annotations
@@ -15,18 +18,9 @@ from typing import NamedTuple
 
 import httpx
 
+from a2a_contract import operations
 from a2a_contract.binding import Operation
 from a2a_contract.errors import UnavailableError
-from a2a_contract.operations import (
-    GET_EXTENDED_AGENT_CARD,
-    GET_TASK,
-    GET_TASK_PUSH_NOTIFICATION_CONFIG,
-    LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
-    LIST_TASKS,
-    SEND_MESSAGE,
-    SEND_STREAMING_MESSAGE,
-    SUBSCRIBE_TO_TASK,
-)
 from a2a_runtime.client.errors import (
     A2AClientError,
     ClosedError,
@@ -40,36 +34,27 @@ from a2a_runtime.client.errors import (
 from a2a_runtime.client.options import ClientOptions, RetryPolicy
 from a2a_runtime.client.protocols import OutgoingRequest
 
-# Whether and when something is tried again. Pure rules: no connection, no clock, no chance of their own.
-#
-# What may be repeated depends on what was asked: reading changes nothing, a message with an Idempotency-Key is taken once by agents that heed such
-# keys, and everything else is only repeated if it certainly did not arrive.
-#
-
 
 class RetrySafety(Enum):
-    """How safe it is to ask the same again."""
+    """Safety of sending a request again."""
 
     READ = auto()
-    """Nothing changes, however often it is asked."""
+    """The request changes nothing."""
     IDEMPOTENT = auto()
-    """A key tells the agent, which has promised to heed it, that it is the same request."""
+    """The agent recognizes the repeated request by its ``Idempotency-Key``."""
     UNSAFE = auto()
-    """It might be done twice."""
+    """The agent might process the request twice."""
 
 
-_READ_OPERATIONS = frozenset(
-    each.name
-    for each in (
-        GET_TASK,
-        LIST_TASKS,
-        SUBSCRIBE_TO_TASK,
-        GET_TASK_PUSH_NOTIFICATION_CONFIG,
-        LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
-        GET_EXTENDED_AGENT_CARD,
-    )
+_SEND_OPERATIONS = (operations.SEND_MESSAGE.name, operations.SEND_STREAMING_MESSAGE.name)
+_READ_OPERATIONS = (
+    operations.GET_TASK.name,
+    operations.LIST_TASKS.name,
+    operations.SUBSCRIBE_TO_TASK.name,
+    operations.GET_TASK_PUSH_NOTIFICATION_CONFIG.name,
+    operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS.name,
+    operations.GET_EXTENDED_AGENT_CARD.name,
 )
-_SEND_OPERATIONS = frozenset(each.name for each in (SEND_MESSAGE, SEND_STREAMING_MESSAGE))
 _OVERLOAD_STATUSES = frozenset((HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE))
 _GATEWAY_STATUSES = frozenset((*_OVERLOAD_STATUSES, HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT))
 _RETRYABLE_STATUSES = {
@@ -80,14 +65,14 @@ _RETRYABLE_STATUSES = {
 
 
 def get_retry_safety(operation: Operation, idempotency_key: str | None) -> RetrySafety:
-    """Say how safe it is to ask an operation again, under a key if the agent heeds it."""
+    """Classify an operation; pass a key only if the agent supports idempotency."""
     if operation.name in _READ_OPERATIONS:
         return RetrySafety.READ
     return RetrySafety.IDEMPOTENT if idempotency_key and operation.name in _SEND_OPERATIONS else RetrySafety.UNSAFE
 
 
 def is_retryable_error(safety: RetrySafety, error: Exception) -> bool:
-    """Say whether a request may be repeated after the connection failed; one that the agent may still be at is not, unless it only reads."""
+    """Tell whether a request may be repeated after an error; after a timeout the agent may still process it, so only reads are."""
     if isinstance(error, ConnectError):
         return True
     if isinstance(error, ResponseTimeoutError):
@@ -96,14 +81,15 @@ def is_retryable_error(safety: RetrySafety, error: Exception) -> bool:
 
 
 def is_retryable_status(safety: RetrySafety, status: int) -> bool:
-    """Say whether an HTTP status may be gone the next time, and it is safe to see."""
+    """Tell whether an HTTP status is transient and the request safe to repeat."""
     return status in _RETRYABLE_STATUSES[safety]
 
 
 def get_retry_delay(policy: RetryPolicy, attempt: int, random_fraction: float, retry_after: float | None = None) -> float | None:
-    """Say how long to wait after an attempt that failed (they count from 1), or that it was the last one.
+    """Compute the seconds to wait after a failed attempt (counted from 1); ``None`` after the last one.
 
-    ``chance`` lies between 0 and 1 and spreads clients that failed together; ``wanted`` is what the agent asks for, unless that is too long.
+    ``random_fraction`` lies between 0 and 1 and spreads clients that failed together. ``retry_after`` is the agent's own request; one that exceeds
+    ``max_delay`` ends the retries.
     """
     if attempt >= policy.attempts:
         return None
@@ -114,31 +100,31 @@ def get_retry_delay(policy: RetryPolicy, attempt: int, random_fraction: float, r
 
 
 def parse_retry_after(header: str | None) -> float | None:
-    """Read a Retry-After header that counts seconds; one that names a date is not heeded."""
+    """Parse the seconds of a Retry-After header; dates are ignored."""
     text = (header or "").strip()
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 10 else None  # noqa: PLR2004 - as good as for ever
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 10 else None  # noqa: PLR2004 - more digits mean decades
 
 
 _CONNECT_TIMEOUT = 10.0
 _MAX_REDIRECTS = 10
 _HTTPS = "https"
 
-# The first that fits; a test walks all errors of httpx.
+# The first match counts; a test walks all errors of httpx.
 _ERROR_TABLE: tuple[tuple[type[Exception], type[A2AClientError], str], ...] = (
     (httpx.InvalidURL, ConnectError, "Not a URL"),
-    (httpx.UnsupportedProtocol, ConnectError, "Not a URL of HTTP"),
+    (httpx.UnsupportedProtocol, ConnectError, "Not an HTTP URL"),
     (httpx.ConnectError, ConnectError, "No connection"),
-    (httpx.ConnectTimeout, ConnectError, "No connection in time"),
-    (httpx.PoolTimeout, ConnectError, "All connections are busy"),
-    (httpx.ProxyError, ConnectError, "The proxy refuses"),
-    (httpx.TimeoutException, ResponseTimeoutError, "No answer in time"),
-    (httpx.TransportError, ConnectionLostError, "The connection broke"),
-    (httpx.RequestError, InvalidResponseError, "The answer cannot be read"),
+    (httpx.ConnectTimeout, ConnectError, "Connection timed out"),
+    (httpx.PoolTimeout, ConnectError, "No free connection in the pool"),
+    (httpx.ProxyError, ConnectError, "Proxy error"),
+    (httpx.TimeoutException, ResponseTimeoutError, "No response in time"),
+    (httpx.TransportError, ConnectionLostError, "Connection lost"),
+    (httpx.RequestError, InvalidResponseError, "Unreadable response"),
 )
 
 
 class ClientResponse(NamedTuple):
-    """A whole answer."""
+    """A complete response."""
 
     status: int
     headers: httpx.Headers
@@ -147,12 +133,12 @@ class ClientResponse(NamedTuple):
 
     @property
     def is_success(self) -> bool:
-        """Whether the status says that all is well."""
+        """Whether the status is 2xx."""
         return 200 <= self.status < 300  # noqa: PLR2004 - the class of statuses
 
 
 class HttpTransport:
-    """One pool of connections to one agent."""
+    """A connection pool for one agent."""
 
     def __init__(self, http: httpx.AsyncClient, options: ClientOptions, timeout: float) -> None:
         self._http, self._options = http, options
@@ -161,53 +147,52 @@ class HttpTransport:
 
     @property
     def sends_secrets(self) -> bool:
-        """Whether requests tell something that is not for everybody."""
+        """Whether requests carry credentials or headers of the caller."""
         return self._http.auth is not None or bool(self._options.headers)
 
     async def fetch(
         self, request: OutgoingRequest, safety: RetrySafety, headers: Mapping[str, str], *, max_bytes: int, follow_redirects: bool = False
     ) -> ClientResponse:
-        """Ask, and again as long as that is safe and may help."""
+        """Send a request and read the response, with retries as far as they are safe."""
         attempt, clock = 0, self._options.clock
         while True:
             attempt += 1
             try:
-                reply = await self._fetch_once(request, headers, max_bytes, follow_redirects=follow_redirects)
-                if not is_retryable_status(safety, reply.status):
-                    return reply
-                wait = self.get_retry_delay(attempt, parse_retry_after(reply.headers.get("retry-after")))
-                if wait is None:
-                    return reply
-            except TransportError as failure:
-                wait = self.get_retry_delay(attempt) if is_retryable_error(safety, failure) else None
-                if wait is None:
+                response = await self._fetch_once(request, headers, max_bytes, follow_redirects=follow_redirects)
+                retry_after = parse_retry_after(response.headers.get("retry-after"))
+                delay = self.get_retry_delay(attempt, retry_after) if is_retryable_status(safety, response.status) else None
+                if delay is None:
+                    return response
+            except TransportError as error:
+                delay = self.get_retry_delay(attempt) if is_retryable_error(safety, error) else None
+                if delay is None:
                     raise
-            await clock.sleep(wait)
+            await clock.sleep(delay)
 
     def get_retry_delay(self, attempt: int, retry_after: float | None = None) -> float | None:
-        """Say how long to wait before the next attempt, if there is one."""
-        return get_retry_delay(self._options.retry_policy, attempt, random.random(), retry_after)  # noqa: S311 - spreads clients, hides nothing
+        """Compute the seconds before the next attempt; ``None`` if there is none."""
+        return get_retry_delay(self._options.retry_policy, attempt, random.random(), retry_after)  # noqa: S311 - jitter, no secret
 
     @asynccontextmanager
     async def open_stream(self, request: OutgoingRequest, headers: Mapping[str, str]) -> AsyncGenerator[httpx.Response, None]:
-        """Ask for a stream; its connection is free again when this is left."""
+        """Open a streaming response; its connection is released on exit."""
         async with self._send(request, headers, self._stream_timeout) as response:
             yield response
 
     async def read_body(self, response: httpx.Response, max_bytes: int) -> bytes:
-        """Read a body, and no more of it than is taken."""
+        """Read a body up to a limit."""
         parts: list[bytes] = []
         size = 0
         with _translate_errors(str(response.url)):
             async for part in response.aiter_bytes():
                 size += len(part)
                 if size > max_bytes:
-                    raise ResponseTooLargeError(f"The answer has more than {max_bytes} bytes")
+                    raise ResponseTooLargeError(f"Response body: more than {max_bytes} bytes; raise ResponseLimits if you trust the agent")
                 parts.append(part)
         return b"".join(parts)
 
     async def iter_chunks(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
-        """Give a stream as it comes."""
+        """Yield the chunks of a stream."""
         with _translate_errors(str(response.url)):
             async for chunk in response.aiter_bytes():
                 yield chunk
@@ -222,32 +207,32 @@ class HttpTransport:
                 if not follow_redirects or not response.has_redirect_location:
                     return ClientResponse(response.status_code, response.headers, await self.read_body(response, max_bytes), str(response.url))
                 request, headers = self._follow_redirect(request, headers, response)
-        raise InvalidResponseError(f"{request.url} leads on and on; give the URL where it ends")
+        raise InvalidResponseError(f"{request.url}: more than {_MAX_REDIRECTS} redirects; pass the URL of the last one")
 
     def _follow_redirect(
         self, request: OutgoingRequest, headers: Mapping[str, str], response: httpx.Response
     ) -> tuple[OutgoingRequest, Mapping[str, str]]:
-        """Go where an answer points to, without what proves who we are if that is somebody else."""
+        """Build the request for a redirect, without credentials if it leads to another origin."""
         with _translate_errors(request.url):
             url = response.url.join(response.headers["location"])
         if response.url.scheme == _HTTPS != url.scheme:
-            raise InvalidResponseError(f"{request.url} leads from https to {url.scheme}, where anybody could answer")
+            raise InvalidResponseError(f"{request.url}: redirect from https to {url.scheme}, which can be forged; pass an https URL")
         is_same = (url.scheme, url.host, url.port) == (response.url.scheme, response.url.host, response.url.port)
         kept = headers if is_same else {name: text for name, text in headers.items() if name not in self._options.headers}
         return replace(request, url=str(url), should_authenticate=request.should_authenticate and is_same), kept
 
     @asynccontextmanager
-    async def _send(self, request: OutgoingRequest, headers: Mapping[str, str], timeout: httpx.Timeout) -> AsyncGenerator[httpx.Response, None]:
+    async def _send(self, request: OutgoingRequest, headers: Mapping[str, str], timeouts: httpx.Timeout) -> AsyncGenerator[httpx.Response, None]:
         if self._http.is_closed:
-            raise ClosedError("The client is closed")
-        said = {**headers, "content-type": request.media_type} if request.media_type else headers
-        raw = [(name.encode(), text.encode()) for name, text in said.items()]  # httpx would refuse a cursor that is not ASCII
+            raise ClosedError("Client: already closed; create a new one")
+        headers = {**headers, "content-type": request.media_type} if request.media_type else headers
+        raw = [(name.encode(), text.encode()) for name, text in headers.items()]  # httpx would refuse a cursor that is not ASCII
         with _translate_errors(request.url):
             outgoing = self._http.build_request(
-                request.method, request.url, params=request.query or None, content=request.body, headers=raw, timeout=timeout
+                request.method, request.url, params=request.query or None, content=request.body, headers=raw, timeout=timeouts
             )
-            shown = self._http.auth if request.should_authenticate else None
-            response = await self._http.send(outgoing, stream=True, auth=shown)
+            auth = self._http.auth if request.should_authenticate else None
+            response = await self._http.send(outgoing, stream=True, auth=auth)
         try:
             yield response
         finally:
@@ -256,7 +241,7 @@ class HttpTransport:
 
 @contextmanager
 def _translate_errors(url: str) -> Generator[None, None, None]:
-    """Turn the errors of httpx into ours."""
+    """Map the errors of httpx to those of the client."""
     try:
         yield
     except (httpx.RequestError, httpx.InvalidURL) as error:

@@ -1,16 +1,11 @@
-"""Calling addresses that strangers name: webhooks, and files that messages refer to.
+"""Outbound HTTP to URLs chosen by clients: webhooks, and files that messages refer to.
 
-    dialler ─── GET and POST, with limits of time and size
+    client ──── GET and POST with time and size limits; connection pool; connects to checked addresses, not to names
       │
-    connections  kept open for the next call to the same place
+    target ──── URL checks and errors
       │
-    backend ─── opens connections: resolves a name once, and connects to the addresses that were judged, not to the name
-      │
-    target ──── what a URL leads to, or why it is not called          resolver ─ a port: the addresses of a name
-      │
-    policy ──── which addresses may be called: pure, one table
+    policy ──── SSRF policy: allowed addresses; pure, one table
 
-Whoever makes a URL may own the name in it, and lets it lead anywhere, to something else for each question. So nothing is decided by a name, but
-everything by the address that the connection then goes to. Redirects are calls of their own. No proxy, cookie or credential of the environment is
-ever used.
+The owner of a URL controls its name and can resolve it to a different address for every query. Therefore the address of the connection is checked,
+never the name. Each redirect is checked like the first URL. Proxies, cookies and credentials of the environment are not used.
 """

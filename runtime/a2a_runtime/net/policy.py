@@ -1,10 +1,10 @@
-"""Which addresses may be called. Pure: an address and the operator's policy in, a refusal or nothing out.
+"""SSRF policy: the addresses that outbound requests may connect to. Pure.
 
-An address of version 4 may be called unless the table says what else it is. One of version 6 may be called if it is global unicast and the table
-does not say otherwise. Forms of version 6 that stand for an address of version 4 are judged as that address where traffic really goes to it (mapped,
-NAT64), and are refused as tunnels everywhere else: nobody needs 6to4, Teredo or ISATAP to be reached, but they reach around filters.
+An IPv4 address is allowed unless the table lists its network. An IPv6 address is allowed if it is global unicast and not listed. IPv6 forms of an
+IPv4 address are checked as that address if traffic really goes there (mapped, NAT64). All others are blocked as tunnels: webhooks do not need 6to4,
+Teredo or ISATAP, and these bypass filters.
 
-Python's own ``is_global`` is not asked: what it says depends on the version of Python.
+``is_global`` of Python is not used: its result depends on the version of Python.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Network = IPv4Network | IPv6Network
 
 
 class AddressKind(StrEnum):
-    """What an address is, if it is not simply one on the internet."""
+    """Kinds of addresses that are not public."""
 
     METADATA = "the address of a cloud's metadata service"
     UNSPECIFIED = "the unspecified address"
@@ -30,13 +30,13 @@ class AddressKind(StrEnum):
     LINK_LOCAL = "a link-local address"
     PRIVATE = "a private address"
     SHARED = "an address shared by the customers of a provider"
-    TUNNEL = "an address that hides another one"
+    TUNNEL = "a tunnel to another address"
     RESERVED = "a reserved address"
 
 
 _NEVER_ALLOWED = frozenset({AddressKind.METADATA, AddressKind.UNSPECIFIED, AddressKind.MULTICAST})
 
-_NETWORKS_BY_KIND: Mapping[AddressKind, tuple[str, ...]] = {  # the first that fits counts
+_NETWORKS_BY_KIND: Mapping[AddressKind, tuple[str, ...]] = {  # the first match counts
     AddressKind.METADATA: (
         "169.254.169.254",  # most clouds
         "169.254.170.2",  # containers of AWS
@@ -86,33 +86,33 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 @dataclass(frozen=True, slots=True)
 class OutboundPolicy:
-    """What the operator permits; nothing but https to public addresses by default."""
+    """Policy of the operator; by default only https to public addresses."""
 
     hosts: frozenset[str] = frozenset()
-    """The only hosts that are called; ``*.example.com`` stands for all below it. Empty: every host."""
+    """Allowed hosts; ``*.example.com`` covers all subdomains. Empty: every host."""
     networks: tuple[Network, ...] = ()
-    """Networks that are called although they are not public."""
+    """Allowed networks that are not public."""
     ports: frozenset[int] = frozenset({443, 8443})
     allow_loopback: bool = False
-    """For development: this machine too, there also without encryption; and every port."""
+    """For development: allows this machine, also without TLS, and every port."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> OutboundPolicy:
-        """Take what the operator has set."""
+        """Read the policy from the settings."""
         hosts = parse_list(settings.outbound_hosts, lambda host: host.rstrip(".").lower())
         networks = parse_list(settings.outbound_networks, ip_network)
         ports = parse_list(settings.outbound_ports, parse_port)
         return cls(frozenset(hosts), tuple(networks), frozenset(ports), settings.outbound_allow_loopback)
 
     def allows_host(self, host: str) -> bool:
-        """Whether a host is one of those that are called."""
+        """Tell whether a host is allowed."""
         host = host.rstrip(".").lower()
         return not self.hosts or any(host == each or (each.startswith("*.") and host.endswith(each[1:])) for each in self.hosts)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockedAddress:
-    """Why an address is not called, and what the operator can do about it; both are for the log."""
+    """Reason why an address is blocked, and a fix for the operator; both are for the log."""
 
     reason: str
     fix: str
@@ -121,28 +121,28 @@ class BlockedAddress:
         return f"{self.reason}; {self.fix}"
 
 
-_NO_FIX = "such addresses are never called"
-_LOOPBACK_FIX = f"for development, set {PREFIX}DIAL_LOOPBACK=1"
-_NETWORK_FIX = f"if it is one of your own that agents may call, add its network to {PREFIX}DIAL_NETWORKS"
+_NO_FIX = "such addresses are never allowed"
+_LOOPBACK_FIX = f"for development, set {PREFIX}OUTBOUND_ALLOW_LOOPBACK=1"
+_NETWORK_FIX = f"to allow it, add its network to {PREFIX}OUTBOUND_NETWORKS"
 
 
 def check_address(address: Address, policy: OutboundPolicy, *, is_encrypted: bool = True) -> BlockedAddress | None:
-    """Say what speaks against calling an address, if anything does."""
-    meant = _unwrap_address(address)
-    kind = classify_address(meant)
+    """Check an address; ``None`` if it is allowed."""
+    unwrapped = _unwrap_address(address)
+    kind = classify_address(unwrapped)
     if kind in _NEVER_ALLOWED:
         return BlockedAddress(f"{address} is {kind}", _NO_FIX)
     if kind is AddressKind.LOOPBACK:
         return None if policy.allow_loopback else BlockedAddress(f"{address} is {kind}", _LOOPBACK_FIX)
     if not is_encrypted:
-        return BlockedAddress(f"{address} is another machine, which is not called without encryption", "use https")
-    if kind is None or any(meant in network for network in policy.networks):
+        return BlockedAddress(f"{address} is another machine, and http is not encrypted", "use https")
+    if kind is None or any(unwrapped in network for network in policy.networks):
         return None
     return BlockedAddress(f"{address} is {kind}", _NETWORK_FIX)
 
 
 def classify_address(address: Address) -> AddressKind | None:
-    """Say what an address is; ``None`` when it is one on the internet."""
+    """Classify an address; ``None`` if it is public."""
     if isinstance(address, IPv6Address):
         if address.scope_id is not None:
             return AddressKind.LINK_LOCAL
@@ -155,7 +155,7 @@ def classify_address(address: Address) -> AddressKind | None:
 
 
 def _unwrap_address(address: Address) -> Address:
-    """Find the address that the traffic goes to."""
+    """Return the IPv4 address that an IPv6 address stands for."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return address.ipv4_mapped

@@ -1,6 +1,17 @@
-"""What a URL leads to, as far as the URL itself says, or why it is not called. No name is resolved here.
+"""Checks of outbound URLs without resolving names, and the errors of outbound requests.
 
-A URL that somebody else wrote is read once, and from then on only its parts are used: who reads it twice may read two different things.
+    OutboundError
+     ├─ UrlRefusedError                the URL itself is not allowed; a retry is useless
+     ├─ AddressRefusedError            the host resolves to a blocked address, at least now
+     ├─ OutboundConnectError           no connection, or it broke
+     │   └─ OutboundTimeoutError       no complete response in time
+     ├─ OutboundTooLargeError          the response exceeds the limit
+     └─ InvalidOutboundResponseError   the response has no usable content
+
+Each is also one of the contract's errors, so that callers can see it. Its message never reveals the resolved address or whether it responds: that
+would map the internal network. The ``hint`` does, with the setting that helps, and is only logged.
+
+A URL is parsed once and only its parts are used afterwards: two parsers may disagree about it.
 """
 
 from __future__ import annotations
@@ -15,27 +26,11 @@ from a2a_contract.errors import A2AError, InvalidParamsError, PayloadTooLargeErr
 from a2a_runtime.net.policy import Address, OutboundPolicy, check_address
 from a2a_runtime.settings import PREFIX
 
-# What can go wrong with a call to an address that a stranger named.
-#
-#     DialError
-#      ├─ UrlRefusedError       the URL itself is not one that is called; trying again is useless
-#      ├─ AddressRefusedError   its host leads to an address that is not called, at least now
-#      ├─ UnreachableError      no connection, or it broke off
-#      │   └─ TooSlowError      no whole answer in time
-#      ├─ TooLargeError         the answer is larger than what is taken
-#      └─ UnusableAnswerError   the answer is not what was asked for
-#
-# Each is also a kind of one of the contract's errors, so that it can be shown to a caller. What is shown never says what a name leads to, nor whether
-# anything is there: a caller who may read that can map the network that the agent is in. The ``hint`` says it, with the setting that would help, and
-# is
-# for the log.
-#
-
 _UNREACHABLE = "The host in this URL cannot be reached from here"
 
 
 class OutboundError(A2AError):
-    """A call did not succeed; ``hint`` is for the log only."""
+    """An outbound request failed; ``hint`` is for the log only."""
 
     default_message = "The URL could not be called"
 
@@ -45,48 +40,37 @@ class OutboundError(A2AError):
 
 
 class UrlRefusedError(OutboundError, InvalidParamsError):
-    """The URL is not one that is called from here; use another one, or ask the operator for the setting that the hint names."""
+    """The URL is not allowed; use another one, or change the setting in the hint."""
 
     default_message = "This URL is not called from here"
 
 
 class AddressRefusedError(OutboundError, InvalidParamsError):
-    """The host leads to an address that is not called; the operator can permit its network if it is one of their own."""
+    """The host resolves to a blocked address; the operator can allow its network."""
 
     default_message = _UNREACHABLE
 
 
 class OutboundConnectError(OutboundError, UnavailableError):
-    """There was no connection, or it broke off; it is worth trying again later."""
+    """No connection, or it broke; retry later."""
 
     default_message = _UNREACHABLE
 
 
 class OutboundTimeoutError(OutboundConnectError):
-    """There was no whole answer in time; it is worth trying again later."""
+    """No complete response in time; retry later."""
 
 
 class OutboundTooLargeError(OutboundError, PayloadTooLargeError):
-    """The answer is larger than what is taken; refer to something smaller, or ask the operator to take more."""
+    """The response exceeds the size limit; refer to something smaller, or raise the limit."""
 
     default_message = "What this URL leads to is too large"
 
 
 class InvalidOutboundResponseError(OutboundError, UnavailableError):
-    """There was an answer, but not the content that was asked for; see whether the URL still leads to it."""
+    """The response has no usable content; check the URL."""
 
     default_message = "The content of this URL could not be fetched"
-
-
-__all__ = [
-    "AddressRefusedError",
-    "InvalidOutboundResponseError",
-    "OutboundConnectError",
-    "OutboundError",
-    "OutboundTimeoutError",
-    "OutboundTooLargeError",
-    "UrlRefusedError",
-]
 
 
 _DEFAULT_PORTS = {"https": 443, "http": 80}
@@ -97,43 +81,43 @@ _NOT_A_URL = "This is not a URL"
 
 @dataclass(frozen=True, slots=True)
 class OutboundTarget:
-    """Where a call goes."""
+    """A checked URL in its parts."""
 
     scheme: str
     host: str
     port: int
     path: bytes  # with the query
-    address: Address | None = None  # when the host is one
+    address: Address | None = None  # if the host is one
 
     @property
     def authority(self) -> str:
-        """The host and the port, as in a Host header."""
+        """Host and port, as in a Host header."""
         host = f"[{self.host}]" if isinstance(self.address, IPv6Address) else self.host
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     def __str__(self) -> str:
-        # For logs. Paths and queries of webhooks are often what their owners keep secret.
+        # For logs: the path and query of a webhook are often its secret.
         return f"{self.scheme}://{self.authority}"
 
 
 def parse_target(url: str, policy: OutboundPolicy) -> OutboundTarget:
-    """Read a URL, or refuse it (``UrlRefusedError``)."""
+    """Parse and check a URL, or raise ``UrlRefusedError``."""
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError) as error:
-        raise UrlRefusedError("a URL cannot be read", _NOT_A_URL) from error
+        raise UrlRefusedError("unparsable URL", _NOT_A_URL) from error
     scheme, host = parsed.scheme, parsed.raw_host.decode("ascii")
     if scheme not in _DEFAULT_PORTS or not host:
-        raise UrlRefusedError("a URL is not one of HTTP", "Only https URLs are called")
+        raise UrlRefusedError("not an HTTP URL", "Only https URLs are called")
     if scheme == "http" and not policy.allow_loopback:
-        raise UrlRefusedError(f"http is not called; for development on this machine, set {PREFIX}DIAL_LOOPBACK=1", "Only https URLs are called")
+        raise UrlRefusedError(f"http: not allowed; for development, set {PREFIX}OUTBOUND_ALLOW_LOOPBACK=1", "Only https URLs are called")
     if parsed.userinfo:
-        raise UrlRefusedError("a URL has a user or a password in it", "A URL must not have a user or a password in it")
+        raise UrlRefusedError("URL with a user or password", "A URL must not have a user or a password in it")
     port = parsed.port or _DEFAULT_PORTS[scheme]
     if port not in policy.ports and not policy.allow_loopback:
-        raise UrlRefusedError(f"port {port} is not called; add it to {PREFIX}DIAL_PORTS", f"Port {port} is not called from here")
+        raise UrlRefusedError(f"port {port}: not allowed; add it to {PREFIX}OUTBOUND_PORTS", f"Port {port} is not called from here")
     if not policy.allows_host(host):
-        raise UrlRefusedError(f"{host} is not among the hosts of {PREFIX}DIAL_HOSTS", "This host is not called from here")
+        raise UrlRefusedError(f"{host}: not allowed; add it to {PREFIX}OUTBOUND_HOSTS", "This host is not called from here")
     return OutboundTarget(scheme, host, port, parsed.raw_path, _parse_address(host, policy, is_encrypted=scheme == "https"))
 
 
@@ -142,12 +126,12 @@ def _parse_address(host: str, policy: OutboundPolicy, *, is_encrypted: bool) -> 
         address = ip_address(host)
     except ValueError:
         if _NUMERIC_LABEL.search(host.rpartition(".")[2] or host.rstrip(".").rpartition(".")[2]):
-            # 127.1, 0x7f000001, 2130706433: resolvers take them for addresses.
-            raise UrlRefusedError(f"{host} is an address in an unusual spelling", "An address must be written in its usual form") from None
+            # 127.1, 0x7f000001, 2130706433: resolvers treat these as addresses.
+            raise UrlRefusedError(f"{host}: an address in an unusual form", "An address must be written in its usual form") from None
         if not _HOST_NAME.fullmatch(host):
-            raise UrlRefusedError(f"{host} is not the name of a host", _NOT_A_URL) from None
+            raise UrlRefusedError(f"{host}: not a host name", _NOT_A_URL) from None
         return None
-    refusal = check_address(address, policy, is_encrypted=is_encrypted)
-    if refusal is not None:
-        raise UrlRefusedError(str(refusal), "This address is not called from here")
+    blocked = check_address(address, policy, is_encrypted=is_encrypted)
+    if blocked is not None:
+        raise UrlRefusedError(str(blocked), "This address is not called from here")
     return address

@@ -1,23 +1,23 @@
-"""Webhooks: telling a client what becomes of its task while no stream is open.
+"""Push notifications: webhooks that report the events of a task while no stream is open.
 
-    deliverer ───── takes what is due from the store's outbox, calls, and carries out the verdict
+    sender ──────── claims due deliveries from the store's outbox, sends them, applies the outcome
       │
-    verdict ─────── what follows from an answer or its absence: pure
-    notification ── what is sent: URL, headers, body; pure
+    retry_policy ── outcome of an attempt: delivered, retry, give up; pure
+    notification ── request of a webhook: URL, headers, body; encrypted configs
+    verification ── for receivers: checks a notification (``verify``)
 
-An event and its deliveries are one commit, so whatever was acknowledged is delivered, or its configuration is marked as failed. No task and no stream
-ever waits for a webhook. Each configuration hears events in their order, at least once: a receiver that was called before the process died is called
-again, with the same ``Webhook-Id``.
+An event and its deliveries are one commit, so each acknowledged event is delivered, or its config is marked as failed. No task and no stream waits for
+a webhook. Each config receives events in order and at least once: after a crash a delivery is repeated with the same ``Webhook-Id``.
 
-| the receiver | what follows |
+| response of the receiver | outcome |
 |---|---|
-| answers 2xx | the next event |
-| answers 408, 425, 429, 5xx, 3xx, or not at all | tried again, after 1, 2, 4 … seconds, or when its ``Retry-After`` says |
-| answers any other 4xx, such as 410 | the configuration has failed |
-| still fails after many tries | the configuration has failed |
+| 2xx | delivered; the next event follows |
+| 408, 425, 429, 5xx, 3xx, or none | retry after 1, 2, 4 … seconds, or after its ``Retry-After`` |
+| any other 4xx, such as 410 | give up: the config has failed |
+| still an error after the last attempt | give up: the config has failed |
 
-A configuration that has failed hears nothing more until it is put again. It stays readable, the store says since when and why
-(``push_failures``), and its task's metadata says so too.
+A failed config receives nothing more until it is set again. It stays readable. The store records the time and reason (``push_failures``), and so does
+the metadata of its task.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from a2a_runtime.push.verification import verify
+    from a2a_runtime.push.verification import TrustedSender, VerificationError, VerifiedNotification, verify
 
-__all__ = ["verify"]
+__all__ = ["TrustedSender", "VerificationError", "VerifiedNotification", "verify"]
 
 
 def __getattr__(name: str) -> object:
-    """Load what receivers of webhooks check them with only when it is named: it stands on an extra."""
-    if name == "verify":
-        from a2a_runtime.push.verification import verify  # noqa: PLC0415 - see above
+    """Import the verification on first use: it needs the ``auth`` extra."""
+    if name in __all__:
+        from a2a_runtime.push import verification  # noqa: PLC0415 - see above
 
-        return verify
+        return getattr(verification, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What a webhook is sent. Pure: a delivery in, a request out."""
+"""Request of a webhook from a delivery, and encryption of the secrets in a config. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.stores.base import Delivery
 
 ID_HEADER = "Webhook-Id"
-"""Not the protocol's, but what receivers of webhooks look for: the same for every try of a delivery, and for no other one."""
+"""Identifies a delivery over all of its attempts. Not part of the protocol, but usual for webhooks."""
 
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _INVALID_ID = re.compile(r".*/.*|[.]{1,2}", re.DOTALL)
@@ -36,26 +36,25 @@ class PushNotification:
 
 
 def check_config(config: TaskPushNotificationConfig, check_url: Callable[[str], object], path_prefix: str = "") -> None:
-    """Refuse a configuration that no notification could be sent for, or that nobody could ask for again, with every place (``InvalidParamsError``).
+    """Raise ``InvalidParamsError``, with all field errors, for a config that cannot be delivered or read again.
 
-    ``check_url`` raises ``InvalidParamsError`` for a URL that is never called, as the guarded dialler does; ``below`` is where the configuration
-    stands in its request.
+    ``check_url`` raises ``InvalidParamsError`` for a URL that is never allowed. ``path_prefix`` is the field path of the config in its request.
     """
-    wrong = list(_find_invalid_headers(config).items())
+    fields = list(_find_invalid_headers(config).items())
     if _INVALID_ID.fullmatch(config.id or ""):
-        wrong.insert(0, ("id", "An id is a segment of a path: it has no slash, and is not all dots"))
+        fields.insert(0, ("id", "An id is a segment of a path: it has no slash, and is not all dots"))
     try:
         check_url(config.url)
     except InvalidParamsError as error:
-        wrong.insert(0, ("url", error.message))
-    if wrong:
-        raise InvalidParamsError(fields=tuple((path_prefix + place, text) for place, text in wrong))
+        fields.insert(0, ("url", error.message))
+    if fields:
+        raise InvalidParamsError(fields=tuple((path_prefix + path, text) for path, text in fields))
 
 
 def build_notification(delivery: Delivery) -> PushNotification | None:
-    """Write what a delivery sends; ``None`` when a later one says the same and more.
+    """Build the request of a delivery; ``None`` if a later delivery includes it.
 
-    ``InvalidParamsError`` when the configuration's secrets cannot be sent in a header.
+    Raises ``InvalidParamsError`` if a secret of the config cannot be sent in a header.
     """
     body = _BODY_BUILDERS.get(delivery.dialect, _build_event_body)(delivery)
     return None if body is None else PushNotification(delivery.config.url, _build_headers(delivery), body)
@@ -63,9 +62,9 @@ def build_notification(delivery: Delivery) -> PushNotification | None:
 
 def _build_headers(delivery: Delivery) -> Mapping[str, str]:
     config = delivery.config
-    wrong = tuple(_find_invalid_headers(config).items())
-    if wrong:
-        raise InvalidParamsError("; ".join(text for _, text in wrong), fields=wrong)
+    fields = tuple(_find_invalid_headers(config).items())
+    if fields:
+        raise InvalidParamsError("; ".join(text for _, text in fields), fields=fields)
     headers = {"Content-Type": DIALECTS[delivery.dialect].media_types[0], ID_HEADER: build_delivery_id(delivery)}
     if config.token:
         headers |= dict.fromkeys(NOTIFICATION_TOKEN.headers, config.token)
@@ -76,22 +75,22 @@ def _build_headers(delivery: Delivery) -> Mapping[str, str]:
 
 
 def build_delivery_id(delivery: Delivery) -> str:
-    """Name a delivery to its receiver, without telling them our key of the task."""
+    """Build the public id of a delivery, which does not reveal the store's key of the task."""
     return str(uuid5(NAMESPACE_OID, f"{delivery.stored.key} {delivery.event.seq} {delivery.config.id}"))
 
 
 def _find_invalid_headers(config: TaskPushNotificationConfig) -> dict[str, str]:
-    """Find what would end a header early, or could not be written in one."""
-    wrong: dict[str, str] = {}
+    """Find secrets that cannot be written in a header, or would end it early."""
+    invalid: dict[str, str] = {}
     if config.token and not _HEADER_VALUE.fullmatch(config.token):
-        wrong["token"] = "The token must be printable ASCII"  # noqa: S105  # a text about it
+        invalid["token"] = "The token must be printable ASCII"  # noqa: S105  # a text about it
     authentication = config.authentication
     if authentication is not None and authentication.credentials:
         if not _AUTH_SCHEME.fullmatch(authentication.scheme):
-            wrong["authentication.scheme"] = "The scheme must be one word, such as Bearer"
+            invalid["authentication.scheme"] = "The scheme must be one word, such as Bearer"
         if not _HEADER_VALUE.fullmatch(authentication.credentials):
-            wrong["authentication.credentials"] = "The credentials must be printable ASCII"
-    return wrong
+            invalid["authentication.credentials"] = "The credentials must be printable ASCII"
+    return invalid
 
 
 def _build_event_body(delivery: Delivery) -> bytes | None:
@@ -99,9 +98,9 @@ def _build_event_body(delivery: Delivery) -> bytes | None:
 
 
 def _build_task_body(delivery: Delivery) -> bytes | None:
-    """Write the whole task, as 0.3 has it: with the status that the event has left it in, so that each status is heard, in order.
+    """Serialize the whole task for 0.3, with the status of the event, so that each status is delivered in order.
 
-    An artifact that is still being written is not sent again and again with every chunk: whatever comes after it brings it too.
+    A chunk of an artifact is skipped if later events exist: the next body includes it.
     """
     event = StreamResponse.model_validate_json(delivery.event.body)
     task: Task = event.task or delivery.stored.task.model
@@ -115,40 +114,37 @@ def _build_task_body(delivery: Delivery) -> bytes | None:
 _BODY_BUILDERS: Mapping[str, Callable[[Delivery], bytes | None]] = {V0_3.name: _build_task_body, V0_3_PROTO.name: _build_task_body}
 
 
-# The secrets in the configuration of a webhook: its token, and its credentials. Sealed in the store, where there is a vault; open on their way.
-
-
 class SecretCipher(Protocol):
-    """Seals secrets, as ``auth.vault.Vault`` does."""
+    """Port: encryption of secrets; ``crypto.secret_box.SecretBox`` implements it."""
 
     def encrypt(self, secret: str, purpose: str) -> str:
-        """Seal a secret for something."""
+        """Encrypt a secret for one purpose."""
         ...
 
     def decrypt(self, text: str, purpose: str) -> str:
-        """Open a secret."""
+        """Decrypt a secret for the same purpose."""
         ...
 
 
 class PlaintextCipher:
-    """Where nothing is sealed."""
+    """The cipher without a key: secrets stay plaintext."""
 
-    def encrypt(self, secret: str, purpose: str) -> str:  # noqa: ARG002 - everybody sees it
-        """Leave it open."""
+    def encrypt(self, secret: str, purpose: str) -> str:  # noqa: ARG002 - as the port has it
+        """Return the secret."""
         return secret
 
     def decrypt(self, text: str, purpose: str) -> str:  # noqa: ARG002 - as above
-        """Find it open."""
+        """Return the text."""
         return text
 
 
 def encrypt_config(config: TaskPushNotificationConfig, cipher: SecretCipher, scope: TaskScope) -> TaskPushNotificationConfig:
-    """Seal what is secret in a configuration that has all of its ids: for this place in it, its task and its URL."""
+    """Encrypt the secrets of a config that has all of its ids; each is bound to its field, task and URL."""
     return _transform_secrets(config, cipher.encrypt, scope, config.task_id or "")
 
 
 def decrypt_config(config: TaskPushNotificationConfig, cipher: SecretCipher, scope: TaskScope, wire_id: str) -> TaskPushNotificationConfig:
-    """Open what is secret in a configuration of a task."""
+    """Decrypt the secrets of a config of a task."""
     return _transform_secrets(config, cipher.decrypt, scope, wire_id)
 
 

@@ -1,4 +1,4 @@
-"""What follows from what a receiver has answered, or has not. Pure: no waiting, no clock, no chance but what is handed in."""
+"""Outcome of a delivery attempt: delivered, retry or give up. Pure: time and randomness are arguments."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
+from a2a_contract.errors import InvalidParamsError
 from a2a_runtime.net.client import OutboundResponse
 from a2a_runtime.net.target import OutboundError, UrlRefusedError
 from a2a_runtime.settings import Settings
@@ -18,7 +19,7 @@ _MAX_DOUBLINGS = 60
 
 @dataclass(frozen=True, slots=True)
 class PushRetryPolicy:
-    """How often and how soon a delivery is tried again; in seconds."""
+    """Number and delays of delivery attempts; in seconds."""
 
     initial_delay: float = 1.0
     max_delay: float = 900.0
@@ -26,22 +27,22 @@ class PushRetryPolicy:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> PushRetryPolicy:
-        """Read what the operator has set."""
+        """Read the policy from the settings."""
         return cls(settings.push_initial_delay, settings.push_max_delay, settings.push_max_attempts)
 
     def get_delay(self, attempt: int, random_fraction: float) -> float:
-        """Say how long to wait after a failed try: 1, 2, 4 … seconds, and by chance (0 to 1) some more, so that not all come at once."""
+        """Compute the seconds after a failed attempt: 1, 2, 4 …, plus jitter by a fraction from 0 to 1."""
         return min(self.initial_delay * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), self.max_delay) * (1 + _JITTER * random_fraction)
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The receiver has it."""
+    """The receiver accepted it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """To be tried again, after some seconds; the reason is for the log."""
+    """Try again after some seconds; the reason is for the log."""
 
     seconds: float
     reason: str
@@ -49,7 +50,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """The receiver will hear nothing more; the reason may be shown to its owner, the hint is for the log."""
+    """Stop delivering to this config; the reason is public, the hint is for the log."""
 
     reason: str
     hint: str = ""
@@ -60,7 +61,7 @@ AttemptOutcome = Delivered | Retry | GiveUp
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try of a delivery: how many there were with it, when it was, and a number from 0 to 1."""
+    """One attempt: its number from 1, its time, and a random fraction from 0 to 1."""
 
     number: int
     time: datetime
@@ -68,37 +69,38 @@ class Attempt:
 
 
 def outcome_from_response(response: OutboundResponse, attempt: Attempt, policy: PushRetryPolicy) -> AttemptOutcome:
-    """Judge an answer."""
+    """Decide by the status of a response."""
     status = response.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return Delivered()
-    said = f"The webhook answered {status}"
+    text = f"The webhook answered {status}"
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _RETRYABLE_STATUSES:
-        return GiveUp(said)
-    asked = _parse_retry_after(response.headers.get("retry-after", ""), attempt.time)
-    return _retry_or_give_up(said, said, attempt, policy, at_least=min(asked, policy.max_delay))
+        return GiveUp(text)
+    retry_after = _parse_retry_after(response.headers.get("retry-after", ""), attempt.time)
+    return _retry_or_give_up(text, text, attempt, policy, min_seconds=min(retry_after, policy.max_delay))
 
 
-def outcome_from_error(error: OutboundError, attempt: Attempt, policy: PushRetryPolicy) -> AttemptOutcome:
-    """Judge that there was no answer."""
-    if isinstance(error, UrlRefusedError):
-        return GiveUp(error.message, error.hint)
-    return _retry_or_give_up("The webhook could not be reached", error.hint, attempt, policy)
+def outcome_from_error(error: Exception, attempt: Attempt, policy: PushRetryPolicy) -> AttemptOutcome:
+    """Decide by the error of an attempt; a bug of ours is retried as long as any other error."""
+    match error:
+        case UrlRefusedError():
+            return GiveUp(error.message, error.hint)
+        case OutboundError():
+            return _retry_or_give_up("The webhook could not be reached", error.hint, attempt, policy)
+        case InvalidParamsError():
+            return GiveUp(error.message)
+        case _:
+            return _retry_or_give_up("The notification could not be written", "internal error", attempt, policy)
 
 
-def outcome_from_internal_error(attempt: Attempt, policy: PushRetryPolicy) -> AttemptOutcome:
-    """Judge that the notification could not even be made, for a reason that is ours."""
-    return _retry_or_give_up("The notification could not be written", "a fault of our own", attempt, policy)
-
-
-def _retry_or_give_up(public: str, hint: str, attempt: Attempt, policy: PushRetryPolicy, *, at_least: float = 0.0) -> AttemptOutcome:
+def _retry_or_give_up(public: str, hint: str, attempt: Attempt, policy: PushRetryPolicy, *, min_seconds: float = 0.0) -> AttemptOutcome:
     if attempt.number >= policy.max_attempts:
         return GiveUp(f"{public}; given up after {attempt.number} tries", hint)
-    return Retry(max(policy.get_delay(attempt.number, attempt.random_fraction), at_least), hint)
+    return Retry(max(policy.get_delay(attempt.number, attempt.random_fraction), min_seconds), hint)
 
 
 def _parse_retry_after(text: str, now: datetime) -> float:
-    """Read the header: seconds, or a moment."""
+    """Parse the seconds or the date of the header."""
     if text.isascii() and text.isdigit():
         return float(text)
     try:

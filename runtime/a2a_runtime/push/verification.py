@@ -1,9 +1,9 @@
-"""For receivers of webhooks: finding out whether a notification is what an agent has sent.
+"""Verification of push notifications, for receivers of webhooks.
 
-    sender = Sender(PublishedKeys("https://agent.example/.well-known/jwks.json"), "https://agent.example", "https://me.example/hook")
-    proof = await verify(request.headers, await request.body(), sender)
+    sender = TrustedSender(JwksKeys("https://agent.example/.well-known/jwks.json"), "https://agent.example", "https://me.example/hook")
+    notification = await verify(request.headers, await request.body(), sender)
 
-What was sent twice has the same ``proof.id``: remember those of the last minutes, and nobody can repeat a notification that they have overheard.
+A repeated delivery has the same ``notification.id``: reject ids of the last minutes to prevent replays.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _MAX_TOKEN_CHARS = 8192
 
 
 class VerificationError(Exception):
-    """The notification is not what the agent has sent, or not to this receiver, or too long ago; the text says which."""
+    """The notification is not from the agent, not for this receiver, or too old; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrustedSender:
-    """The agent whose notifications are believed, and the webhook at which they come in."""
+    """A trusted agent, and the webhook that receives its notifications."""
 
     keys: KeyResolver
     issuer: str
@@ -42,39 +42,39 @@ class TrustedSender:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedNotification:
-    """A notification that is what it seems."""
+    """A notification with a valid signature."""
 
     id: str
-    """The same for every time that it is sent."""
+    """The same for every attempt."""
     issued_at: int
-    """When it was sent, in seconds since 1970."""
+    """Time of sending, in seconds since 1970."""
 
 
 async def verify(headers: Mapping[str, str], body: bytes, sender: TrustedSender) -> VerifiedNotification:
-    """Check the signature and the digest of a notification, or raise ``UnprovenError``."""
-    said = {name.lower(): value for name, value in headers.items()}
-    token = said.get(SIGNATURE_HEADER.lower(), "")
+    """Check the signature and the digest of a notification, or raise ``VerificationError``."""
+    lower_headers = {name.lower(): value for name, value in headers.items()}
+    token = lower_headers.get(SIGNATURE_HEADER.lower(), "")
     if not token or len(token) > _MAX_TOKEN_CHARS:
-        raise VerificationError("the notification is not signed")
+        raise VerificationError("notification: not signed")
     claims = await _decode_claims(token, sender)
     digest = digest_body(body)
-    if not hmac.compare_digest(str(claims.get(DIGEST_CLAIM)), digest) or said.get(DIGEST_HEADER.lower(), digest) != digest:
-        raise VerificationError("the body is not what was signed")
+    if not hmac.compare_digest(str(claims.get(DIGEST_CLAIM)), digest) or lower_headers.get(DIGEST_HEADER.lower(), digest) != digest:
+        raise VerificationError("notification: the body does not match the signature")
     identifier, issued_at = claims.get("jti"), claims.get("iat")
-    if not isinstance(identifier, str) or not isinstance(issued_at, int) or said.get("webhook-id", identifier) != identifier:
-        raise VerificationError("the signature is that of another notification")
+    if not isinstance(identifier, str) or not isinstance(issued_at, int) or lower_headers.get("webhook-id", identifier) != identifier:
+        raise VerificationError("notification: the signature belongs to another one")
     return VerifiedNotification(identifier, issued_at)
 
 
 async def _decode_claims(token: str, sender: TrustedSender) -> Mapping[str, object]:
     try:
-        head: object = from_json(base64url_decode(token.partition(".")[0]))
+        decoded: object = from_json(base64url_decode(token.partition(".")[0]))
     except ValueError:
-        head = None
-    algorithm = head.get("alg") if is_json_object(head) else None
-    key_id = head.get("kid") if is_json_object(head) else None
+        decoded = None
+    header = decoded if is_json_object(decoded) else {}
+    algorithm, key_id = header.get("alg"), header.get("kid")
     if not isinstance(algorithm, str) or algorithm not in _ALGORITHMS or not isinstance(key_id, str):
-        raise VerificationError("the signature cannot be read")
+        raise VerificationError("notification: unreadable signature")
     try:
         found = sender.keys.find(key_id, algorithm)
         key = await found if isawaitable(found) else found
@@ -88,5 +88,5 @@ async def _decode_claims(token: str, sender: TrustedSender) -> Mapping[str, obje
             options={"require": ["exp", "iat", "iss", "aud", "jti"]},
         )
     except (InvalidCredentialsError, jwt.InvalidTokenError) as error:
-        raise VerificationError(f"the signature is not that of the agent: {error}") from None
+        raise VerificationError(f"notification: invalid signature: {error}") from None
     return claims

@@ -46,7 +46,7 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.issuer import TokenIssuer
-from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
 pytestmark = pytest.mark.anyio
 
@@ -167,7 +167,7 @@ async def test_a_proof_is_shown_as_the_card_says(way: Way) -> None:
             assert await subject(url, {"it": way.right, "other": "t0ken"}, ClientOptions(pin=pin)) == "ada"
         with pytest.raises(UnauthenticatedError):
             await subject(url, {"it": way.wrong})
-        with pytest.raises(MissingCredentialsError, match="asks for it; there are proofs for other"):
+        with pytest.raises(MissingCredentialsError, match="requires it; given are credentials for other"):
             await subject(url, {"other": "t0ken"})
 
 
@@ -193,7 +193,7 @@ async def test_a_provider_that_gives_no_token_is_an_error_of_ours(provider: Prov
     with guarded(provider.authenticator()) as url:
         for proof, said in (
             (ClientCredentials(f"{provider.url}/token", "me", "wr0ng"), "invalid_client"),
-            (ClientCredentials.from_issuer(f"{provider.url}/", "me", "s3cret"), "does not say where it gives tokens"),
+            (ClientCredentials.from_issuer(f"{provider.url}/", "me", "s3cret"), "no token endpoint in its discovery document"),
         ):
             with pytest.raises(TokenError, match=said) as raised:
                 await subject(url, {"bearer": proof})

@@ -22,8 +22,8 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.streams.notifier import TeeNotifier
 from a2a_runtime.testing.agent import FAST_SETTINGS as QUICK_ENGINE
 from a2a_runtime.testing.agent import run_agent
-from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task, create_task
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
 pytestmark = pytest.mark.anyio
 

@@ -14,9 +14,9 @@ from a2a_runtime.net.policy import OutboundPolicy
 from a2a_runtime.push.sender import PushSender
 from a2a_runtime.stores.base import NewTask, Store
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 from a2a_runtime.testing.resolver import TableResolver
 from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task, create_task
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
 pytestmark = pytest.mark.anyio
 

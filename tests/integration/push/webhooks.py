@@ -15,8 +15,8 @@ from a2a_runtime.push.notification import ID_HEADER
 from a2a_runtime.push.retry_policy import PushRetryPolicy
 from a2a_runtime.push.sender import FAILURE_KEY_PREFIX, PushSender, SenderOptions
 from a2a_runtime.stores.base import Store, StoredTask, TaskChange
-from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest
 from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest
 
 QUICK = SenderOptions(PushRetryPolicy(initial_delay=0.02, max_delay=0.2, max_attempts=6), concurrency=16, poll_interval=0.02, lease_duration=2)
 HASTY = OutboundLimits(connect_timeout_seconds=0.5, timeout_seconds=0.5)

@@ -11,7 +11,7 @@ from report_agent.handlers import ReportAgent
 
 from a2a_runtime.app import create_app
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.serving import run_app
+from a2a_runtime.testing.asgi_transport import run_app
 
 REPORT = Report(title="Tea", chapters=[Chapter(title="Leaves", text="They are green.")])
 URL = "http://agent"

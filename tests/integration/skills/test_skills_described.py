@@ -16,7 +16,7 @@ from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import TEXT, SchemaValidator
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.serving import run_app
+from a2a_runtime.testing.asgi_transport import run_app
 
 pytestmark = pytest.mark.anyio
 

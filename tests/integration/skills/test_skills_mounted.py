@@ -30,7 +30,7 @@ from a2a_runtime.project.loader import ProjectConfigError, load_project
 from a2a_runtime.project.surfaces import import_callable, parse_dialects
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.serving import run_app
+from a2a_runtime.testing.asgi_transport import run_app
 
 pytestmark = pytest.mark.anyio
 

@@ -20,7 +20,7 @@ from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import TypedSchema
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.serving import run_app
+from a2a_runtime.testing.asgi_transport import run_app
 from a2a_runtime.typed_client import DeadlineError, PendingQuestion, RejectedError
 
 pytestmark = pytest.mark.anyio

@@ -23,7 +23,7 @@ from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler
 from a2a_runtime.skills.model import SkillModel
 from a2a_runtime.skills.schema import TEXT, TypedSchema
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.serving import run_app
+from a2a_runtime.testing.asgi_transport import run_app
 from a2a_runtime.typed_client import PendingQuestion, SkillClient
 from a2a_runtime.typed_client.results import parse_output
 

@@ -170,14 +170,14 @@ async def test_a_key_goes_with_a_token_from_a_server() -> None:
 
 def test_what_is_missing_is_named() -> None:
     """With what there is."""
-    with pytest.raises(MissingCredentialsError, match="bearer with key or basic; there are proofs for key"):
+    with pytest.raises(MissingCredentialsError, match="requires bearer with key or basic; given are credentials for key"):
         choose_auth(card(["bearer", "key"], ["basic"]), {"key": "k"})
 
 
 MISFITS: dict[str, tuple[str, Credential, str]] = {
-    "a text for a name and password": ("basic", "s3cret", "basic takes a name and a password"),
-    "a name and password for a token": ("bearer", ("ada", "s3cret"), "bearer takes a text"),
-    "a text for a certificate": ("mtls", "s3cret", "mtls takes an ssl.SSLContext"),
+    "a text for a name and password": ("basic", "s3cret", "basic: wrong kind of credentials; pass a \\(name, password\\) tuple"),
+    "a name and password for a token": ("bearer", ("ada", "s3cret"), "bearer: wrong kind of credentials; pass a str"),
+    "a text for a certificate": ("mtls", "s3cret", "mtls: wrong kind of credentials; pass an ssl.SSLContext"),
 }
 
 
@@ -191,6 +191,6 @@ def test_a_proof_of_another_kind_is_never_shown(scheme: str, proof: Credential, 
 
 def test_without_a_card_nothing_is_chosen() -> None:
     """Whoever names the address of the interface names the proof itself; and what is shown is not told."""
-    with pytest.raises(ValueError, match="give the proof itself as auth"):
+    with pytest.raises(ValueError, match="credentials by scheme name need a card"):
         A2AClient(AGENT, auth={"bearer": "s3cret"}, options=ClientOptions(interface_url=AGENT))
-    assert repr(CardAuth({"bearer": "s3cret"})) == "ByCard(bearer)"
+    assert repr(CardAuth({"bearer": "s3cret"})) == "CardAuth(bearer)"

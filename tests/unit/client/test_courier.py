@@ -165,8 +165,8 @@ def moved(to: str) -> httpx.Response:
 
 
 MOVES = {
-    "on and on": ("https://a.example/", [moved("/again")] * 10, InvalidResponseError, "leads on and on"),
-    "into the open": ("https://a.example/", [moved("http://a.example/")], InvalidResponseError, "leads from https to http"),
+    "on and on": ("https://a.example/", [moved("/again")] * 10, InvalidResponseError, "more than 10 redirects"),
+    "into the open": ("https://a.example/", [moved("http://a.example/")], InvalidResponseError, "redirect from https to http"),
     "to no URL": ("https://a.example/", [moved("https://a.example:x/")] * 3, ConnectionLostError, "Invalid port"),
 }
 

@@ -113,5 +113,5 @@ def test_texts_survive() -> None:
     unknown = error_from_jsonrpc("v1_0", ErrorObject(-1, "Strange"))
     assert (type(unknown), str(unknown), unknown.details) == (A2AError, "Strange", {"code": "-1"})
     assert str(error_from_jsonrpc("v1_0", parse_error_object({"code": "x", "message": 5}))) == '{"code":"x","message":5}'
-    assert str(error_from_jsonrpc("v1_0", parse_error_object({}), 599)) == "The agent refuses, and does not say why"
+    assert str(error_from_jsonrpc("v1_0", parse_error_object({}), 599)) == "The agent rejects the request without a reason"
     assert "teapot" in str(error_from_http("v1_0", GET_TASK, 418, b"I am a teapot"))

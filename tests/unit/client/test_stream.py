@@ -64,8 +64,14 @@ class Script:
         self.open = 0
         self._said: list[StreamResponse] = []
 
-    async def stream_events(self, operation: Operation, request: WireModel, cursor: str | None) -> AsyncGenerator[ServerEvent, None]:
-        """Say what comes next."""
+    async def stream_events(
+        self,
+        operation: Operation,
+        request: WireModel,
+        cursor: str | None,
+        idempotency_key: str | None,  # noqa: ARG002 - as the port has it
+    ) -> AsyncGenerator[ServerEvent, None]:
+        """Yield the next scripted connection."""
         assert isinstance(request, SendMessageRequest if operation is SEND_STREAMING_MESSAGE else SubscribeToTaskRequest)
         self.asked.append((operation.name, cursor))
         self.open += 1
@@ -89,7 +95,7 @@ class Script:
             raise self.ends
         return Task(id=task_id, status=TaskStatus(state=self.ends))
 
-    def can_retry(self, operation: Operation, error: Exception) -> bool:
+    def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None) -> bool:  # noqa: ARG002 - as the port has it
         """Heed keys, as our own agents do."""
         return is_retryable_error(get_retry_safety(operation, "key"), error)
 

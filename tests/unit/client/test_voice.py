@@ -50,7 +50,7 @@ def test_a_call_names_the_method_of_its_dialect() -> None:
 
 def test_what_a_dialect_has_not_is_not_asked() -> None:
     """The error says which dialect has not what."""
-    with pytest.raises(UnsupportedOperationError, match=r"mesh .* over JSONRPC has no GetExtendedAgentCard"):
+    with pytest.raises(UnsupportedOperationError, match=r"GetExtendedAgentCard: not available in mesh .* over JSONRPC"):
         build_protocol(interface_from_pin(URL, Pin("mesh"))).encode(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
 
 
