@@ -21,7 +21,7 @@ def test_a_handler_that_does_not_stop_holds_nobody_up(tmp_path: Path, handler: s
     """Neither the loop nor the interpreter waits for it when they close; its task is named in the log, and done by the next process."""
     left = run(tmp_path / "tasks.db", handler)
     assert left.stdout.startswith("WORKING")
-    said = "task t-1: the handler of skill s does not stop (shutdown); the task is left to another process"
+    said = "handler abandoned: task t-1, skill s ignores the stop request (shutdown); task released to another process"
     assert (said in left.stderr) is (handler != "blocked")  # nobody waits for a thread in the first place
     assert "Traceback" not in left.stderr
     done = run(tmp_path / "tasks.db", "sane")

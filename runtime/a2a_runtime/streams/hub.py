@@ -150,8 +150,8 @@ class EventHub:
         """How many tasks are followed right now."""
         return len(self._buffers)
 
-    async def follow(self, key: str, cursor: int) -> AsyncGenerator[LoggedEvent, None]:
-        """Yield every event after the cursor, once and in order, until the one that ends the task.
+    async def follow(self, key: str, cursor: int, until: frozenset[State] = TERMINAL) -> AsyncGenerator[LoggedEvent, None]:
+        """Yield every event after the cursor, once and in order, up to and with the one that brings the task into one of these states, or ends it.
 
         A store that is away for a while only delays the reader; when it stays away, the reader is told (``StoreUnavailableError``) and can come back
         with its cursor.
@@ -162,7 +162,7 @@ class EventHub:
                 for event in await self._read_batch(feed, key, cursor):
                     yield event
                     cursor = event.seq
-                    if event.state in TERMINAL:
+                    if event.state in until or event.state in TERMINAL:
                         return
         finally:
             self._release_buffer(key, feed)

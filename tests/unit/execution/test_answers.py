@@ -89,14 +89,14 @@ def test_structures_become_json(value: object, data: object) -> None:
 
 def test_a_structure_that_is_no_json_is_refused() -> None:
     """With its name, and what in it cannot be written."""
-    with pytest.raises(ResultTypeError, match=r"a Place cannot be written as JSON: .*object"):
+    with pytest.raises(ResultTypeError, match=r"Place cannot be serialized as JSON: .*object"):
         to_parts(Place(object()))  # type: ignore[arg-type]  # the mistake that is meant
 
 
 @pytest.mark.parametrize("value", [None, object(), {1, 2}, lambda: 1], ids=["nothing", "object", "set", "function"])
 def test_other_values_are_refused_with_what_would_do(value: object) -> None:
     """What no protocol can carry is an error that names what it can."""
-    with pytest.raises(ResultTypeError, match="it can with text, JSON"):
+    with pytest.raises(ResultTypeError, match="return text, JSON"):
         to_parts(value)
 
 

@@ -79,8 +79,8 @@ def test_a_handler_tells_how_it_is_called(handler: object, style: HandlerKind) -
         (lambda: Skill("s", lambda *, _ctx: "x"), "of one argument"),
         (lambda: Skill("s", plain, timeout=0), "timeout"),
         (lambda: Skill("s", plain, answers="both"), "both"),
-        (lambda: Skill("s", stream, answers="message"), "stream into"),
-        (lambda: Skills(Skill("s", plain), Skill("s", thread)), "two skills"),
+        (lambda: Skill("s", stream, answers="message"), "needs a task"),
+        (lambda: Skills(Skill("s", plain), Skill("s", thread)), "registered twice"),
     ],
     ids=[
         "sync generator",
