@@ -64,7 +64,7 @@ def test_facts_that_a_skill_cannot_have_are_refused() -> None:
         ({"dialects": frozenset()}, "not none"),
         ({"dialects": frozenset({"v9"})}, "not v9"),
         ({"dialects": frozenset({V1_0.name, V0_3_PROTO.name})}, "the dialects are some of"),
-        ({"card": MESH.name}, "the card is 'combined' or one of the dialects"),
+        ({"shared_card": MESH.name}, "the card is 'combined' or one of the dialects"),
         ({"only": frozenset({"first", "third"})}, "the agent has no skill third"),
         ({"only": frozenset()}, "there is no skill"),
         ({"agent": Agent("empty")}, "add its skills before mounting it"),
