@@ -105,7 +105,7 @@ def test_a_handler_that_raises_fails_its_task(client: httpx.Client) -> None:
 def test_a_question_that_nobody_can_answer_fails_its_task(client: httpx.Client) -> None:
     """A handler that asks, though nothing showed it at the start, does not leave its task working for ever."""
     task = Consumer(client, "/agents/sly").task("tasks/send", message=message("x"))
-    text = "The skill asks something, and nobody can answer here"
+    text = "The skill asks a question, and this dialect has no way to answer it"
     assert (task["status"]["state"], task["status"]["message"]["parts"][0]["text"]) == ("failed", text)
 
 

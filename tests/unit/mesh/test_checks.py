@@ -81,11 +81,11 @@ def agent(*handlers: tuple[str, Callable[..., object]], **facts: object) -> Agen
 
 
 REFUSED = {
-    "several skills": (Surface(agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH), "a mesh surface has one skill, and this has 2"),
-    "a question": (Surface(agent(("a", curious)), "/x", ONLY_MESH), "asks its caller something, which nobody can answer"),
-    "a question that is declared": (Surface(agent(("a", quiet), asks=True), "/x", ONLY_MESH), "asks its caller something"),
-    "capitals": (Surface(agent(("MySkill", quiet)), "/x", ONLY_MESH), "skill ids are small letters"),
-    "underscores": (Surface(agent(("my_skill", quiet)), "/x", ONLY_MESH), "skill ids are small letters"),
+    "several skills": (Surface(agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH), "a mesh surface has one skill, not 2"),
+    "a question": (Surface(agent(("a", curious)), "/x", ONLY_MESH), "asks questions, and the mesh dialect has no way to answer"),
+    "a question that is declared": (Surface(agent(("a", quiet), asks=True), "/x", ONLY_MESH), "asks questions"),
+    "capitals": (Surface(agent(("MySkill", quiet)), "/x", ONLY_MESH), "use lowercase letters"),
+    "underscores": (Surface(agent(("my_skill", quiet)), "/x", ONLY_MESH), "use lowercase letters"),
 }
 
 
