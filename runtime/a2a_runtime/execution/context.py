@@ -161,7 +161,9 @@ class Context:
     """The request without its message: metadata, media types that the caller accepts, active extensions."""
 
     def __init__(self, dependencies: ContextDependencies, scope: TaskScope, caller: Caller, context_id: str, message: Message) -> None:
-        self._dependencies, self._scope = dependencies, scope
+        self._dependencies = dependencies
+        self.scope = scope
+        """The scope of the task. With it and the task id, ``Engine.send_message`` can answer a question from elsewhere."""
         self._loop = asyncio.get_running_loop()
         self.caller, self.context_id = caller, context_id
         self.is_cancelled = False
@@ -189,19 +191,14 @@ class Context:
         return results.find_data(self._message.parts)
 
     @property
-    def scope(self) -> TaskScope:
-        """The scope of the task. With it and the task id, ``Engine.send_message`` can answer a question from elsewhere."""
-        return self._scope
-
-    @property
     def tenant(self) -> str:
         """The tenant of the call; empty for none."""
-        return self._scope.tenant
+        return self.scope.tenant
 
     @property
     def state(self) -> ContextState:
         """State that the tasks of the conversation share."""
-        return ContextState(self._dependencies.store, self._scope, self.context_id)
+        return ContextState(self._dependencies.store, self.scope, self.context_id)
 
     @property
     def deadline(self) -> datetime | None:
@@ -214,11 +211,11 @@ class Context:
 
     async def conversation(self, limit: int = 100) -> Sequence[Message]:
         """Read the newest messages of the conversation, oldest first, from all of its tasks."""
-        return await self._dependencies.store.load_conversation(self._scope, self.context_id, limit)
+        return await self._dependencies.store.load_conversation(self.scope, self.context_id, limit)
 
     async def referenced_tasks(self) -> Sequence[Task]:
         """Read the tasks that the message refers to, as far as they exist for its caller."""
-        found = [await self._dependencies.store.load_task(self._scope, wire_id) for wire_id in self.message.reference_task_ids or ()]
+        found = [await self._dependencies.store.load_task(self.scope, wire_id) for wire_id in self.message.reference_task_ids or ()]
         return [stored.task.model for stored in found if stored is not None]
 
     async def fetch(self, part: Part) -> bytes:
@@ -270,7 +267,7 @@ class TaskContext(Context):
 
     @cached_property
     def _replay(self) -> replay.Replay:
-        return replay.Replay.from_records(self._records)
+        return replay.Replay(self._records)
 
     @property
     def task_id(self) -> str:
@@ -283,7 +280,7 @@ class TaskContext(Context):
 
     async def history(self) -> Sequence[Message]:
         """Read the messages of this task, also those that have arrived during the run."""
-        stored = await self._dependencies.store.load_task(self._scope, self.task_id, include_artifacts=False)
+        stored = await self._dependencies.store.load_task(self.scope, self.task_id, include_artifacts=False)
         return stored.task.model.history or () if stored else ()
 
     async def status(self, text: str | None = None, *, progress: float | None = None) -> None:
@@ -306,12 +303,12 @@ class TaskContext(Context):
 
         The result is recorded after the call: if the process dies in between, the next run calls the function again.
         """
-        body = self._replay.results.get(key)
-        if body is None:
-            body = _JSON.dump_json(_JSON.validate_python(await function()))
-            await self._writer.write_record(ReplayRecord(RecordKind.ONCE, key, body))
-            self._replay.results[key] = body
-        result: T = from_json(body, allow_inf_nan=False)
+        record = self._replay.find_result(key)
+        if record is None:
+            record = ReplayRecord(RecordKind.ONCE, key, _JSON.dump_json(_JSON.validate_python(await function())))
+            await self._writer.write_record(record)
+            self._replay.add_result(record)
+        result: T = from_json(record.body, allow_inf_nan=False)
         return result
 
     async def ask(self, question: str | Message, schema: JsonObject | None = None, *, key: str | None = None) -> Answer:

@@ -26,32 +26,13 @@ def fingerprint(kind: str, schema: JsonObject | None) -> str:
     return hashlib.sha256(text).hexdigest()[:16]
 
 
-@dataclass(slots=True)
 class Replay:
     """Records of a task, with the position of one run in them."""
 
-    questions: dict[str, str] = field(default_factory=dict)
-    answers: dict[str, bytes] = field(default_factory=dict)
-    results: dict[str, bytes] = field(default_factory=dict)
-    _question_count: int = 0
-    _pending: set[str] = field(default_factory=set)
-
-    @classmethod
-    def from_records(cls, records: Sequence[ReplayRecord]) -> Replay:
-        """Sort records by their kind."""
-        replay = cls()
-        for record in records:
-            match record.kind:
-                case RecordKind.QUESTION:
-                    replay.questions[record.key] = record.fingerprint
-                case RecordKind.ANSWER:
-                    replay.answers[record.key] = record.body
-                case RecordKind.ONCE:
-                    replay.results[record.key] = record.body
-                case RecordKind.REQUEST:
-                    pass  # the request is no step of a run
-        replay._pending = set(replay.answers)
-        return replay
+    def __init__(self, records: Sequence[ReplayRecord] = ()) -> None:
+        self._records = {(record.kind, record.key): record for record in records}
+        self._pending = {record.key for record in records if record.kind is RecordKind.ANSWER}
+        self._question_count = 0
 
     @property
     def is_replaying(self) -> bool:
@@ -67,14 +48,19 @@ class Replay:
 
     def find_answer(self, key: str, expected: str) -> Message | None:
         """Find the recorded answer to a question; ``None`` if there is none yet."""
-        recorded = self.questions.get(key)
-        if recorded is not None and recorded != expected:
+        question, answer = self._records.get((RecordKind.QUESTION, key)), self._records.get((RecordKind.ANSWER, key))
+        if question is not None and question.fingerprint != expected:
             raise HandlerChangedError(f"handler changed: question {key} expected another kind of answer before")
-        body = self.answers.get(key)
-        if body is None:
-            return None
         self._pending.discard(key)
-        return Message.model_validate_json(body)
+        return None if answer is None else Message.model_validate_json(answer.body)
+
+    def find_result(self, key: str) -> ReplayRecord | None:
+        """Find the recorded result of ``ctx.once``."""
+        return self._records.get((RecordKind.ONCE, key))
+
+    def add_result(self, record: ReplayRecord) -> None:
+        """Add a result of this run."""
+        self._records[record.kind, record.key] = record
 
 
 def _sort_keys(value: object) -> object:

@@ -106,20 +106,6 @@ class RunConfig:
 class TaskRun:
     """A task whose handler runs in this process."""
 
-    __slots__ = (
-        "_can_release",
-        "_config",
-        "_job_started",
-        "_phase",
-        "context",
-        "deadline",
-        "skill",
-        "stop_reason",
-        "stop_requested_at",
-        "task",
-        "writer",
-    )
-
     def __init__(self, skill: Skill, context: TaskContext, writer: TaskWriter, config: RunConfig, preset_outcome: RunOutcome | None = None) -> None:
         self.skill, self.context, self.writer, self._config = skill, context, writer, config
         context.can_ask = skill.can_ask

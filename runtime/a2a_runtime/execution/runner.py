@@ -82,21 +82,17 @@ class Skills:
 
     def __init__(self, *skills: Skill) -> None:
         self._skills: dict[tuple[str | None, str], Skill] = {}
-        self._surfaces: frozenset[str] | None = frozenset()
+        self.surfaces: frozenset[str] | None = frozenset()
+        """The surfaces that have skills; ``None`` when all have."""
         self.add(None, *skills)
 
     def add(self, surface: str | None, *skills: Skill) -> None:
         """Register skills for a surface; ``None`` means all surfaces."""
         if skills:
-            self._surfaces = None if surface is None or self._surfaces is None else self._surfaces | {surface}
+            self.surfaces = None if surface is None or self.surfaces is None else self.surfaces | {surface}
         for skill in skills:
             if self._skills.setdefault((surface, skill.id), skill) is not skill:
                 raise ValueError(f"skill {skill.id!r}: registered twice; give each skill an id of its own")
-
-    @property
-    def surfaces(self) -> frozenset[str] | None:
-        """The surfaces that have skills; ``None`` when all have."""
-        return self._surfaces
 
     def find(self, surface: str, skill_id: str) -> Skill | None:
         """Find a skill of a surface."""

@@ -31,7 +31,7 @@ def test_questions_are_numbered_unless_they_have_a_key() -> None:
 
 def test_an_answer_is_found_by_its_question() -> None:
     """What was answered is not asked again; what was only asked is."""
-    replay = Replay.from_records([asked("#1"), answered("#1"), asked("own")])
+    replay = Replay([asked("#1"), answered("#1"), asked("own")])
     assert replay.find_answer("#1", TEXT) == YES
     assert replay.find_answer("own", TEXT) is None
     assert replay.find_answer("new", TEXT) is None
@@ -39,14 +39,14 @@ def test_an_answer_is_found_by_its_question() -> None:
 
 def test_another_kind_of_question_under_a_key_is_a_changed_handler() -> None:
     """The answer to one schema is never given for another."""
-    replay = Replay.from_records([asked("#1"), answered("#1")])
+    replay = Replay([asked("#1"), answered("#1")])
     with pytest.raises(HandlerChangedError, match="handler changed"):
         replay.find_answer("#1", fingerprint("ask", {"type": "boolean"}))
 
 
 def test_what_was_said_before_the_last_answer_is_not_said_again() -> None:
     """A run repeats what was said until it has come to every recorded answer."""
-    replay = Replay.from_records([asked("#1"), answered("#1"), asked("#2"), answered("#2"), asked("#3")])
+    replay = Replay([asked("#1"), answered("#1"), asked("#2"), answered("#2"), asked("#3")])
     repeats = [replay.is_replaying]
     for key in ("#1", "#2"):
         replay.find_answer(key, TEXT)
