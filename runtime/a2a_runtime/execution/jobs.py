@@ -102,7 +102,7 @@ class BackgroundJob:
 
 
 def is_job(value: object) -> TypeGuard[Job]:
-    """Whether the result of a handler is a job. The table of common result types saves the slow check of the protocol."""
+    """Return whether the result of a handler is a job. The table of common result types saves the slow check of the protocol."""
     return type(value) not in _NON_JOB_TYPES and isinstance(value, Job)
 
 

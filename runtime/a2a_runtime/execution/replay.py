@@ -36,7 +36,7 @@ class Replay:
 
     @property
     def is_replaying(self) -> bool:
-        """Whether the run has not yet reached the last recorded answer: earlier runs have written its status texts until there."""
+        """Return whether the run has not yet reached the last recorded answer: earlier runs have written its status texts until there."""
         return bool(self._pending)
 
     def next_key(self, explicit_key: str | None) -> str:

@@ -131,7 +131,7 @@ class TaskRun:
 
     @property
     def is_ignoring_stop(self) -> bool:
-        """Whether the handler still runs after a stop request."""
+        """Return whether the handler still runs after a stop request."""
         return self.stop_reason is not None and self._phase in _INTERRUPTIBLE
 
     def job_started(self) -> asyncio.Future[None]:

@@ -69,7 +69,7 @@ class Skill:
 
 
 def _accepts_one_argument(handler: Handler) -> bool:
-    """Whether a function can be called with one argument; ``True`` for functions in C without a signature."""
+    """Return whether a function can be called with one argument; ``True`` for functions in C without a signature."""
     try:
         inspect.signature(handler, follow_wrapped=False).bind(None)
     except TypeError:

@@ -181,7 +181,7 @@ def single_skill(surface: Surface) -> SkillDefinition:
 
 
 def calls_ask(handler: Callable[..., object]) -> bool:
-    """Whether the code of a handler, or of a function inside it, calls a method that asks the caller."""
+    """Return whether the code of a handler, or of a function inside it, calls a method that asks the caller."""
     plain: object = handler
     while isinstance(plain, functools.partial):
         plain = plain.func

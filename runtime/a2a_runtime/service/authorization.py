@@ -113,7 +113,7 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         return task
 
     async def _can_read_conversation(self, context: CallContext, scope: TaskScope, context_id: str) -> bool:
-        """Whether the caller may read everything that a handler can read of a conversation.
+        """Return whether the caller may read everything that a handler can read of a conversation.
 
         A policy is code of the application, so it is called for each task. The cost is one query per 100 tasks of the conversation, and one for its
         messages; surfaces without a policy do not pay it.
@@ -161,7 +161,7 @@ async def _can_read(stored: StoredTask, context: CallContext) -> bool:
 
 
 def _is_unrestricted(context: CallContext) -> bool:
-    """Whether the surface has no policy and no skill that the caller may not use."""
+    """Return whether the surface has no policy and no skill that the caller may not use."""
     return context.surface.policy is None and all(skill.is_usable_by(context.caller) for skill in context.surface.skills.values())
 
 

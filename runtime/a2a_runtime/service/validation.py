@@ -182,7 +182,7 @@ def check_output_types(accepted: Sequence[str], offered: Sequence[str]) -> None:
 
 
 def is_offered_type(media_type: str, offered: Sequence[str]) -> bool:
-    """Whether a media type matches one of the offered types; wildcards count on both sides."""
+    """Return whether a media type matches one of the offered types; wildcards count on both sides."""
     return media_type in offered or any(_is_overlapping(_split_media_type(media_type), _split_media_type(other)) for other in offered)
 
 
@@ -216,6 +216,6 @@ def _find_size_errors(part: Part, limits: Limits) -> Iterator[str]:
 
 
 def _is_deeper(value: object, max_depth: int) -> bool:
-    """Whether objects and lists are nested deeper than the limit."""
+    """Return whether objects and lists are nested deeper than the limit."""
     inside = value.values() if is_json_object(value) else value if is_json_array(value) else None
     return inside is not None and (max_depth == 0 or any(_is_deeper(each, max_depth - 1) for each in inside))
