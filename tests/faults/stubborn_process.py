@@ -1,4 +1,4 @@
-"""A process whose handler does not stop when it is told to.
+"""Process whose handler ignores the stop request.
 
 python stubborn_process.py FILE HANDLER     takes a task and leaves it, or goes on with the one that is left
 """
@@ -34,7 +34,7 @@ async def deaf(_ctx: TaskContext) -> None:
             continue
 
 
-async def stone_deaf(_ctx: TaskContext) -> None:
+async def ignores_everything(_ctx: TaskContext) -> None:
     """Go on whatever happens, also when the interpreter ends."""
     while True:
         try:
@@ -55,7 +55,7 @@ async def sane(ctx: TaskContext) -> str:
 
 async def main(file: str, name: str) -> None:
     """Take a task and leave while it runs, or see it to its end."""
-    handler = {"deaf": deaf, "stone_deaf": stone_deaf, "blocked": blocked, "sane": sane}[name]
+    handler = {"deaf": deaf, "ignores_everything": ignores_everything, "blocked": blocked, "sane": sane}[name]
     engine = Engine(SqliteStore(file), Skills(Skill("s", handler)), EngineOptions(settings=replace(FAST_SETTINGS, cancel_grace=0.1)))
     async with engine:
         try:

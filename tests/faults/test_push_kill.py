@@ -78,7 +78,7 @@ class Expected:
 
 
 async def prepared(url: str, receiver: WebhookReceiver) -> Expected:
-    """Let tasks run while nobody delivers."""
+    """Run tasks without a push sender."""
     events = {}
     async with opened(url) as store:
         for n in range(TASKS):
@@ -98,8 +98,8 @@ async def all_heard(receiver: WebhookReceiver) -> None:
             await receiver.wait_for_requests(len(receiver.requests) + 1, SECONDS)
 
 
-class Murderer:
-    """A receiver's answers that kill the caller: the call has arrived, but nobody is left to hear that. Each victim is replaced."""
+class KillingReceiver:
+    """Responses of a receiver that kill the sender before it reads them. Each killed process is replaced."""
 
     def __init__(self, url: str, every: int, count: int) -> None:
         self.kills = 0
@@ -126,7 +126,7 @@ class Murderer:
 @pytest.mark.slow
 async def test_a_killed_deliverer_loses_nothing(url: str) -> None:
     """Killed in the middle of a call again and again, alone on a file or one of two on a database: what was to be said is said."""
-    murderer = Murderer(url, every=12, count=1 if url.startswith("sqlite") else 2)
+    murderer = KillingReceiver(url, every=12, count=1 if url.startswith("sqlite") else 2)
     async with WebhookReceiver(murderer) as receiver:
         expected = await prepared(url, receiver)
         replacing = asyncio.create_task(murderer.replace())

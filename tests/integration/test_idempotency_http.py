@@ -25,7 +25,7 @@ def client() -> Iterator[httpx.Client]:
 
 @pytest.fixture(params=DIALECT_BINDINGS, ids=str)
 def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClient:
-    """Somebody who talks in one dialect over one binding."""
+    """Client of one dialect over one binding."""
     voice: DialectBinding = request.param
     return DialectClient(client, voice)
 
@@ -57,7 +57,7 @@ def test_a_key_stands_for_one_request(talker: DialectClient) -> None:
 
 
 def test_requests_at_once_under_a_key_are_one_task(talker: DialectClient) -> None:
-    """Whoever comes first makes it; all of them get it."""
+    """The first request creates it; all of them get it."""
     with ThreadPoolExecutor(8) as pool:
         tasks = pool.map(lambda _: task_of(sent(talker, build_send_request("one"), f"at-once-{talker.dialect_binding}")), range(16))
     assert len(set(tasks)) == 1

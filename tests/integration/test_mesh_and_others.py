@@ -25,13 +25,13 @@ def client() -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def mesh(client: httpx.Client) -> Consumer:
-    """Somebody who speaks mesh."""
+    """Consumer in the mesh dialect."""
     return Consumer(client, PATH)
 
 
 @pytest.fixture(params=[V1_0.name, V0_3.name])
 def other(client: httpx.Client, request: pytest.FixtureRequest) -> DialectClient:
-    """Somebody who speaks something else."""
+    """Client in another dialect."""
     return DialectClient(client, DialectBinding(request.param, is_jsonrpc=True), PATH)
 
 
@@ -60,7 +60,7 @@ def test_a_task_of_others_is_theirs(client: httpx.Client, mesh: Consumer, other:
 
 
 def test_a_version_excludes_mesh(client: httpx.Client) -> None:
-    """Whoever names a version does not mean this dialect, which has none."""
+    """A request with a version is of another dialect: this one has none."""
     body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/send", "params": {"message": message("x")}}
     for version in (V0_3.version, V1_0.version):
         assert client.post(PATH, json=body, headers={"A2A-Version": version or ""}).json()["error"]["code"] == -32601

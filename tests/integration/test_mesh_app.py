@@ -63,7 +63,7 @@ def test_probes_are_answered(client: TestClient[Litestar]) -> None:
     assert client.get("/health").json() == {"status": "healthy", "registry": "none"}
 
 
-def test_a_verdict_stops_nobody_from_serving() -> None:
+def test_a_rejected_registration_does_not_stop_serving() -> None:
     """An agent that is not well says so, and is ready all the same."""
     with TestClient(create_app(SURFACE, mesh=MeshConfig(health_check=lambda: False))) as client:
         assert [client.get(path).status_code for path in ("/livez", "/ready", "/health")] == [200, 200, 503]
@@ -85,7 +85,7 @@ def test_a_hosts_own_route_wins() -> None:
 
 
 def test_apps_without_mesh_have_no_probes() -> None:
-    """Nothing is mounted that nobody asked for."""
+    """Only mesh surfaces have these routes."""
     with TestClient(create_app(Surface(agent_of("echo", echo), "/a", frozenset((V1_0.name,))))) as client:
         assert client.get("/livez").status_code == 404
 

@@ -1,4 +1,4 @@
-"""A store that is away while consumers of mesh ask: nobody is told that a task is lost."""
+"""An unavailable store: consumers of mesh read that their tasks are working."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def store() -> UnavailableStore:
 
 @pytest.fixture
 def report(store: UnavailableStore) -> Iterator[Consumer]:
-    """Somebody who talks to a surface on that store."""
+    """Consumer of a surface on that store."""
     with serve_on_socket(producer(store)) as client:
         yield Consumer(client, "/agents/report")
 

@@ -81,7 +81,7 @@ def test_a_producer_comes_and_goes(port: int, stop: signal.Signals) -> None:
 
 
 def test_a_producer_serves_without_its_registry(port: int) -> None:
-    """Nobody there is no reason not to start, not to be ready, or not to answer."""
+    """Without its registry it starts, is ready and serves."""
     with producer(port, "memory", A2A_REGISTRY_URL="http://127.0.0.1:9") as (_, client):
         assert client.get("/ready").status_code == 200
         assert text_of(Consumer(client, "/agents/report").task("tasks/send", message=message("x"))) == "x done"

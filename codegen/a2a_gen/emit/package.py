@@ -48,22 +48,24 @@ def emit_package(contract: Contract) -> dict[str, bytes]:
 
 def emit_protocols(contract: Contract) -> dict[str, bytes]:
     """Write the module of the protocols."""
-    operations = contract.operations
+    types = sorted({name for each in contract.operations for name in (each.request, each.response) if name})
+    methods = [_method(each) for each in contract.operations]
     return {
-        "service.py": render(
-            "service.py.jinja",
-            sources=("operations.json",),
-            canonical=contract.canonical,
-            types=sorted({name for each in operations for name in (each.request, each.response) if name}),
-            operations=[_method(each) for each in operations],
-        )
+        f"{name}.py": render(f"{name}.py.jinja", sources=("operations.json",), canonical=contract.canonical, types=types, operations=methods)
+        for name in ("interceptor", "service")
     }
 
 
 def _method(operation: Operation) -> Mapping[str, object]:
     answer = f"Encoded[{operation.response}]" if operation.response else "None"
-    returns = f"AsyncIterator[Event[{operation.response}]]" if operation.streams else answer
-    return {"row": operation, "keyword": Code("def" if operation.streams else "async def"), "returns": Code(returns)}
+    events = f"Event[{operation.response}]"
+    return {
+        "row": operation,
+        "keyword": Code("def" if operation.streams else "async def"),
+        "returns": Code(f"AsyncIterator[{events}]" if operation.streams else answer),
+        "intercepted": Code(f"AsyncGenerator[{events}, None]" if operation.streams else answer),
+        "constant": Code(operation.python.upper()),
+    }
 
 
 # The hand-written files that generated code needs, copied word for word below a header.

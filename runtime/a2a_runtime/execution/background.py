@@ -1,4 +1,4 @@
-"""Things that a process does later, or again and again for as long as it lives, whatever happens."""
+"""Background tasks of a process, and delayed calls that share one timer."""
 
 from __future__ import annotations
 
@@ -15,47 +15,43 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundTasks:
-    """Owns background work: what is started here is watched, and stopped with its owner."""
+    """Owner of background tasks: keeps a reference to each one, and cancels all of them on ``stop``."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._tasks: set[asyncio.Task[None]] = set()
 
     def run_every(self, interval_seconds: float, function: Callable[[], Awaitable[object]]) -> None:
-        """Do something now and then; when it fails, it is logged and done again the next time."""
+        """Call a function now and after every interval; an exception is logged and the next call is made all the same."""
 
-        async def forever() -> None:
+        async def run() -> None:
             while True:
-                await self._run_logged(function)
+                try:
+                    await function()
+                except Exception:  # the edge of a background task: the loop has to go on
+                    log.exception("background task failed: %s, next attempt in %g s", function, interval_seconds)
                 await self._clock.sleep(interval_seconds)
 
-        self.start(forever())
+        self.start(run())
 
-    def start(self, work: Coroutine[object, object, None]) -> None:
-        """Do something once."""
-        task = asyncio.create_task(work)
+    def start(self, coroutine: Coroutine[object, object, None]) -> None:
+        """Run a coroutine once."""
+        task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
-        """Stop everything, and wait until it has stopped."""
+        """Cancel all tasks and wait until they are done."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    @staticmethod
-    async def _run_logged(function: Callable[[], Awaitable[object]]) -> None:
-        try:
-            await function()
-        except Exception:  # the edge of a background task: it has to go on
-            log.exception("%s failed and will be tried again", function)
-
 
 class DelayedCalls(Generic[T]):
-    """Does something with each of many objects that stays for a while: when it has stayed for a period, and before it has stayed for two.
+    """Calls a function with each item that is still there after one delay, and before the second.
 
-    Most do not stay so long. They cost next to nothing, and nothing of them is kept: there is one timer for all, which looks only at what is left.
+    Most items are discarded before that. They cost two dictionary operations: one shared timer looks only at the items that are left.
     """
 
     def __init__(self, delay_seconds: float, callback: Callable[[T], object]) -> None:
@@ -65,13 +61,13 @@ class DelayedCalls(Generic[T]):
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, item: T) -> None:
-        """Take an object."""
+        """Schedule the call for an item."""
         self._current[item] = None
         if self._timer is None:
             self._start_timer()
 
     def discard(self, item: T) -> None:
-        """Let go of an object that does not stay."""
+        """Cancel the call for an item; a no-op if it was made."""
         self._current.pop(item, None)
         self._previous.pop(item, None)
 

@@ -1,8 +1,7 @@
-"""What earlier runs of a task have recorded, and what this run may therefore skip. Pure: no store, no clock.
+"""Replay of the records of earlier runs. Pure: no store, no clock.
 
-Questions and answers are found by their key: the handler's own, or ``#n`` for the n-th question without one. Each question carries a fingerprint
-of what kind of answer it wants; when a handler asks for something else under the same key, the answer on record is not an answer to it, and the
-task fails instead of going on with it.
+A key identifies a question and its answer: the key of the handler, or ``#n`` for the n-th question without one. Each question carries a fingerprint
+of the kind of answer that it expects. If a handler expects another kind under the same key, the task fails: the recorded answer does not fit.
 """
 
 from __future__ import annotations
@@ -22,60 +21,46 @@ from a2a_runtime.stores.base import RecordKind, ReplayRecord
 
 
 def fingerprint(kind: str, schema: JsonObject | None) -> str:
-    """Sum up what kind of answer is wanted; the order of a schema's keys makes no difference."""
+    """Compute the fingerprint of an expected answer; the order of the keys of a schema makes no difference."""
     text = kind.encode() + b"\n" + to_json(_sort_keys(schema))
     return hashlib.sha256(text).hexdigest()[:16]
 
 
-@dataclass(slots=True)
 class Replay:
-    """The records of a task, as one run goes through them."""
+    """Records of a task, with the position of one run in them."""
 
-    questions: dict[str, str] = field(default_factory=dict)
-    answers: dict[str, bytes] = field(default_factory=dict)
-    results: dict[str, bytes] = field(default_factory=dict)
-    _question_count: int = 0
-    _pending: set[str] = field(default_factory=set)
-
-    @classmethod
-    def from_records(cls, records: Sequence[ReplayRecord]) -> Replay:
-        """Sort records by what they are."""
-        replay = cls()
-        for record in records:
-            match record.kind:
-                case RecordKind.QUESTION:
-                    replay.questions[record.key] = record.fingerprint
-                case RecordKind.ANSWER:
-                    replay.answers[record.key] = record.body
-                case RecordKind.ONCE:
-                    replay.results[record.key] = record.body
-                case RecordKind.REQUEST:
-                    pass  # not something that a run has done
-        replay._pending = set(replay.answers)
-        return replay
+    def __init__(self, records: Sequence[ReplayRecord] = ()) -> None:
+        self._records = {(record.kind, record.key): record for record in records}
+        self._pending = {record.key for record in records if record.kind is RecordKind.ANSWER}
+        self._question_count = 0
 
     @property
     def is_replaying(self) -> bool:
-        """Whether the run has yet to come to the last recorded answer: what it says until then was said before."""
+        """Return whether the run has not yet reached the last recorded answer: earlier runs have written its status texts until there."""
         return bool(self._pending)
 
     def next_key(self, explicit_key: str | None) -> str:
-        """Name the question that is asked now."""
+        """Return the key of the next question."""
         if explicit_key is not None:
             return explicit_key
         self._question_count += 1
         return f"#{self._question_count}"
 
     def find_answer(self, key: str, expected: str) -> Message | None:
-        """Find the recorded answer to a question; ``None`` when it is still to be asked."""
-        asked = self.questions.get(key)
-        if asked is not None and asked != expected:
-            raise HandlerChangedError(f"handler changed: question {key} was asked for another kind of answer before")
-        body = self.answers.get(key)
-        if body is None:
-            return None
+        """Find the recorded answer to a question; ``None`` if there is none yet."""
+        question, answer = self._records.get((RecordKind.QUESTION, key)), self._records.get((RecordKind.ANSWER, key))
+        if question is not None and question.fingerprint != expected:
+            raise HandlerChangedError(f"handler changed: question {key} expected another kind of answer before")
         self._pending.discard(key)
-        return Message.model_validate_json(body)
+        return None if answer is None else Message.model_validate_json(answer.body)
+
+    def find_result(self, key: str) -> ReplayRecord | None:
+        """Find the recorded result of ``ctx.once``."""
+        return self._records.get((RecordKind.ONCE, key))
+
+    def add_result(self, record: ReplayRecord) -> None:
+        """Add a result of this run."""
+        self._records[record.kind, record.key] = record
 
 
 def _sort_keys(value: object) -> object:
@@ -86,32 +71,26 @@ def _sort_keys(value: object) -> object:
     return value
 
 
-# What a request says beside its message: a handler may want to know, also when it runs again in another process.
-
-
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """The request that began the work, without the message and without what the runtime sees to itself."""
+    """Request that started a task, without its message. It is recorded, so that a later run in another process has it too."""
 
     metadata: JsonObject = field(default_factory=dict[str, object])
-    """The metadata of the request; that of the message is the message's."""
+    """The metadata of the request; the message has its own."""
     accepted_output_modes: Sequence[str] = ()
-    """The media types that the caller can take; none means all."""
+    """The media types that the caller accepts; none means all."""
     extensions: Sequence[str] = ()
-    """The extensions that the caller has asked for and the agent has: those that are in effect."""
+    """The active extensions: requested by the caller and supported by the agent."""
 
     @property
     def record(self) -> ReplayRecord | None:
-        """Write it down for every run of the task; nothing where there is nothing to say."""
-        return (
-            ReplayRecord(RecordKind.REQUEST, "", _REQUEST_INFO.dump_json(self))
-            if self.metadata or self.accepted_output_modes or self.extensions
-            else None
-        )
+        """The replay record of this request; ``None`` if it is empty."""
+        is_empty = not (self.metadata or self.accepted_output_modes or self.extensions)
+        return None if is_empty else ReplayRecord(RecordKind.REQUEST, "", _REQUEST_INFO.dump_json(self))
 
     @classmethod
     def from_records(cls, records: Sequence[ReplayRecord]) -> RequestInfo:
-        """Find it among the records of a task."""
+        """Find the request among the records of a task."""
         body = next((record.body for record in records if record.kind is RecordKind.REQUEST), None)
         return EMPTY_REQUEST_INFO if body is None else _REQUEST_INFO.validate_json(body)
 

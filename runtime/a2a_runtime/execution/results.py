@@ -1,4 +1,4 @@
-"""What the values stand for that a handler returns or yields. One table; everything else about answers reads it.
+"""Conversion of the values that a handler returns or yields.
 
 value                    its parts                  returned by a task's handler       as a message   yielded
 str                      one text                   artifact "result"                  the message    chunk of "result"
@@ -12,7 +12,7 @@ Message                  its own                    what the final status says  
 Job                      none                       the task goes on until it is done  refused        refused
 None                     none                       no result                          refused        refused
 
-Models of Pydantic and dataclasses may also stand inside lists and objects; a model writes itself, under the names that it has in JSON.
+Pydantic models and dataclasses may also stand inside lists and objects; a model is serialized under its JSON names.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _BYTES = "application/octet-stream"
 
 
 class ResultTypeError(TypeError):
-    """A handler has answered with something that no protocol can carry; the text says what it may answer with."""
+    """A handler has returned a value that no message part can carry."""
 
 
 def _to_json_parts(value: object) -> list[Part]:
     try:
         return [Part(data=value)]
     except ValidationError:
-        return [Part(data=_to_json_data(value))]  # which is refused as well unless there was a model in it
+        return [Part(data=_to_json_data(value))]  # also invalid unless there was a model in it
 
 
 def _is_structure(value: object) -> bool:
@@ -54,12 +54,12 @@ def _is_sequence(value: object) -> TypeGuard[Sequence[object]]:
 
 
 def _to_json_data(value: object) -> object:
-    """Write models and dataclasses as the JSON that they stand for, wherever they are; nothing else is bent into shape."""
+    """Replace models and dataclasses by their JSON data, at any depth; other values stay as they are."""
     if _is_structure(value):
         try:
             return to_jsonable_python(value, by_alias=True)
         except PydanticSerializationError as error:
-            raise ResultTypeError(f"a {type(value).__qualname__} cannot be written as JSON: {error}") from error
+            raise ResultTypeError(f"handler result: {type(value).__qualname__} cannot be serialized as JSON: {error}") from error
     if is_json_object(value):
         return {name: _to_json_data(member) for name, member in value.items()}
     return [_to_json_data(member) for member in value] if _is_sequence(value) else value
@@ -78,7 +78,7 @@ _CONVERTERS: Mapping[type, Callable[[object], list[Part]]] = {
 
 
 def to_parts(value: object) -> list[Part]:
-    """Make parts of what a handler has answered with."""
+    """Convert a value to message parts."""
     make = _CONVERTERS.get(type(value))
     if make is not None:
         return make(value)
@@ -90,22 +90,22 @@ def to_parts(value: object) -> list[Part]:
         return [Part(raw=bytes(value), media_type=_BYTES)]
     if _is_structure(value):
         return [Part(data=_to_json_data(value))]
-    for kind, make in _CONVERTERS.items():  # their subclasses
+    for kind, make in _CONVERTERS.items():  # subclasses
         if isinstance(value, kind):
             return make(value)
-    can = "text, JSON, a model, a dataclass, bytes, a Part, a Message or an Artifact"
-    raise ResultTypeError(f"a handler cannot answer with a {type(value).__qualname__}; it can with {can}")
+    allowed = "text, JSON, a model, a dataclass, bytes, a Part, a Message or an Artifact"
+    raise ResultTypeError(f"handler result: {type(value).__qualname__} is not supported; return {allowed}")
 
 
 def to_artifact(value: object) -> Artifact:
-    """Make the artifact that a returned or yielded value stands for."""
+    """Convert a value to an artifact."""
     if isinstance(value, Artifact):
         return value
     return Artifact(artifact_id=RESULT, name=RESULT, parts=to_parts(value))
 
 
 def to_artifact_lossy(value: object) -> Artifact:
-    """Make an artifact of anything: what is no JSON is told in the words that Python has for it."""
+    """Convert any value to an artifact; a value that is no JSON becomes the text of its ``str``."""
     try:
         return to_artifact(value)
     except (ResultTypeError, ValidationError):
@@ -113,10 +113,10 @@ def to_artifact_lossy(value: object) -> Artifact:
 
 
 def join_texts(parts: Sequence[Part]) -> str:
-    """Join the texts among some parts."""
+    """Join the text parts."""
     return "\n".join([part.text for part in parts if part.text is not None])
 
 
 def find_data(parts: Sequence[Part]) -> object:
-    """Find the first piece of JSON among some parts; ``None`` when there is none, ``JSON_NULL`` when it is null."""
+    """Find the first JSON part; ``None`` without one, ``JSON_NULL`` for null."""
     return next((part.data for part in parts if part.data is not None), None)

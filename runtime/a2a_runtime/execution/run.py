@@ -1,16 +1,16 @@
-"""One run of one task: the handler is called, and whatever it does becomes one lawful end of the run.
+"""One run of one task: calls the handler and turns its end into exactly one outcome.
 
-the handler …                           the task …
-returns a value                         completed, with the value as its result
-returns a job                           goes on until the job is done, then as if the handler had returned or raised
-asks a question                         parked; this run is over
-rejects, fails                          rejected, failed, with the handler's reason
-raises                                  failed, with a fixed text; the log has the rest
-is interrupted: cancel asked for        canceled
-                out of time             failed
-                shutdown                handed over, or failed where that is not possible
-goes on in spite of the interruption    the same, without it: see ``abandon``
-is replaced by another run              nothing: the other run decides
+the handler …                          the task …
+returns a value                        completed, with the value as its result
+returns a job                          working until the job is done, then as if the handler had returned or raised
+asks a question                        suspended; this run is over
+rejects, fails                         rejected, failed, with the handler's reason
+raises                                 failed, with a fixed text; the log has the traceback
+is stopped: cancel requested           canceled
+            timeout                    failed
+            shutdown                   released for another process, or failed where that is not possible
+ignores the stop request               the same, without the handler: see ``TaskRun.abandon``
+is replaced by another run             unchanged: the other run decides
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from enum import StrEnum
+from enum import Enum, StrEnum
 from types import CoroutineType
 from typing import TypeVar
 
@@ -32,7 +32,7 @@ from a2a_runtime.clock import Clock
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution import results
 from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.jobs import Job, JobCanceledError, JobProgress, await_job, is_job
+from a2a_runtime.execution.jobs import Job, JobCanceledError, await_job, is_job
 from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskEnded, TaskSuspended, find_signal
 from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
@@ -40,27 +40,243 @@ from a2a_runtime.logs import request_log
 from a2a_runtime.stores.base import RecordKind, ReplayRecord
 from a2a_runtime.structs import struct
 
-# Calling a handler, whatever its style.
-
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+HANDLER_FAILED = "The agent failed to do this"
+TIMED_OUT = "The agent ran out of time"
+SERVER_SHUTDOWN = "Server shutdown"
+NOT_RESTARTABLE = "The process that ran this task is gone, and its skill cannot be restarted"
+JOB_LOST = "The background job of this task was lost"
+TOO_MANY_RESTARTS = "This task was restarted too often without coming to an end"
+MESSAGE_MISSING = "The message that started this task is no longer stored"
+
+JOB_MARKER = "a2a-gen/job"
+"""Key of the record which says that the handler has returned a job."""
+
+
+class StopReason(StrEnum):
+    """Reason of a stop request."""
+
+    CANCEL = "cancel"
+    TIMEOUT = "timeout"
+    SHUTDOWN = "shutdown"
+
+
+class RunPhase(Enum):
+    """Phase of a run. It only moves forward, and may skip phases.
+
+    phase      a stop request …        at a shutdown the task is …
+    STARTING   is recorded             released; the handler is not called
+    HANDLER    cancels the handler     released
+    JOB        cancels the job         failed: the handle of the job lives in this process only
+    ENDING     is recorded             ended as the handler has decided
+
+    Released means failed where the store is not durable or the skill not restartable.
+    """
+
+    STARTING = "starting"
+    HANDLER = "handler"
+    JOB = "job"
+    ENDING = "ending"
+
+
+_INTERRUPTIBLE = (RunPhase.HANDLER, RunPhase.JOB)
+
+
+@struct
+class RunOutcome:
+    """Outcome of a run; without a state the task is released as it is."""
+
+    state: State | None
+    message: Message | None = None
+    artifact: Artifact | None = None
+
+
+@struct
+class RunConfig:
+    """Configuration that all runs of a process share."""
+
+    clock: Clock
+    job_poll_interval: float
+    can_release: bool
+
+
+class TaskRun:
+    """A task whose handler runs in this process."""
+
+    def __init__(self, skill: Skill, context: TaskContext, writer: TaskWriter, config: RunConfig, preset_outcome: RunOutcome | None = None) -> None:
+        self.skill, self.context, self.writer, self._config = skill, context, writer, config
+        context.can_ask = skill.can_ask
+        self.stop_reason: StopReason | None = None
+        self.stop_requested_at = 0.0
+        self._phase = RunPhase.STARTING
+        self._can_release = config.can_release and skill.restartable
+        self._job_started: asyncio.Future[None] | None = None
+        self.deadline = float("inf")
+        if skill.timeout is not None:
+            self.deadline = config.clock.monotonic() + skill.timeout
+            context.set_deadline(config.clock.millis() + round(skill.timeout * 1000))
+        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._run(preset_outcome))
+
+    def request_stop(self, reason: StopReason) -> None:
+        """Stop the handler. Only the first request cancels it; a later cancellation replaces a shutdown as the reason."""
+        if self.stop_reason is None or (self.stop_reason is StopReason.SHUTDOWN and reason is StopReason.CANCEL):
+            is_first, self.stop_reason = self.stop_reason is None, reason
+            self.stop_requested_at = self._config.clock.monotonic()
+            self.context.is_cancelled = True
+            if is_first and self._phase in _INTERRUPTIBLE:
+                self.task.cancel()
+
+    @property
+    def is_ignoring_stop(self) -> bool:
+        """Return whether the handler still runs after a stop request."""
+        return self.stop_reason is not None and self._phase in _INTERRUPTIBLE
+
+    def job_started(self) -> asyncio.Future[None]:
+        """Return the future that is done as soon as the handler has returned a job."""
+        if self._job_started is None:
+            self._job_started = asyncio.get_running_loop().create_future()
+        return self._job_started
+
+    async def mark_working(self) -> None:
+        """Set the task to working, unless the run has ended or the store is unavailable: then the next write of the run meets the same error."""
+        with suppress(RunStopped, StoreUnavailableError):
+            await self.writer.mark_working()
+
+    async def abandon(self) -> None:
+        """End the task without its handler, which ignores the stop request; later writes of the handler are refused."""
+        outcome = self._stop_outcome() or RunOutcome(None)
+        fate = "released to another process" if outcome.state is None else "ended without it"
+        log.warning(
+            "handler abandoned: task %s, skill %s ignores the stop request (%s); task %s",
+            self.context.task_id,
+            self.skill.id,
+            self.stop_reason,
+            fate,
+        )
+        self.writer.revoke()
+        with suppress(RunStopped):
+            await self._apply_outcome(outcome)
+
+    async def _run(self, preset_outcome: RunOutcome | None) -> None:
+        try:
+            await self._apply_outcome(await self._determine_outcome(preset_outcome))
+        except TaskSuspended:
+            request_log.debug("task suspended: %s, skill %s", self.context.task_id, self.skill.id)
+            await self.writer.apply_pending_cancel()
+        except RunStopped:
+            log.info("run replaced: task %s, skill %s", self.context.task_id, self.skill.id)
+        except Exception as error:  # the edge of a background task: exceptions of the handler, and of the store about its result
+            log.exception("handler failed: task %s, skill %s", self.context.task_id, self.skill.id)
+            text = (str(error) or type(error).__name__) if self.skill.expose_errors else HANDLER_FAILED
+            await self._apply_outcome(self._stop_outcome() or RunOutcome(State.FAILED, self.context.reply(text)))
+
+    async def _determine_outcome(self, outcome: RunOutcome | None) -> RunOutcome:
+        """Call the handler, unless there is an outcome or a stop request before it."""
+        try:
+            if outcome is None and self.stop_reason is None:
+                outcome = await self._run_handler()
+        except TaskEnded as signal:
+            outcome = RunOutcome(signal.state, signal.message)
+        except HandlerChangedError as error:
+            log.error("handler changed: task %s, skill %s: %s", self.context.task_id, self.skill.id, error)  # noqa: TRY400  # the traceback says nothing
+            outcome = RunOutcome(State.FAILED, self.context.reply(str(error)))
+        except JobCanceledError:
+            outcome = RunOutcome(State.CANCELED)
+        except asyncio.CancelledError:
+            if self.stop_reason is None:
+                if self.task.cancelling():
+                    raise  # the event loop is being closed; there is no time for anything
+                outcome = RunOutcome(State.FAILED, self.context.reply(HANDLER_FAILED))
+        finally:
+            self._phase = RunPhase.ENDING
+        return self._stop_outcome(outcome) or outcome or RunOutcome(None)
+
+    async def _run_handler(self) -> RunOutcome | None:
+        if not self.skill.restartable:
+            await self.writer.mark_working()
+            if self.stop_reason is not None:
+                return None
+        self._phase = RunPhase.HANDLER
+        result = await call_handler(self.skill, self.context, self._write_chunk)
+        if is_job(result):
+            result = await self._run_job(result)
+        if result is None:
+            return RunOutcome(State.COMPLETED)
+        if isinstance(result, Message):
+            return RunOutcome(State.COMPLETED, self.context.bind(result))
+        return RunOutcome(State.COMPLETED, artifact=self._to_artifact(result))
+
+    async def _run_job(self, job: Job) -> object:
+        await self.writer.mark_working()
+        await self.writer.write_record(ReplayRecord(RecordKind.ONCE, JOB_MARKER, b"null"))
+        self.deadline, self._phase, self._can_release = float("inf"), RunPhase.JOB, False
+        self.job_started().set_result(None)
+        return await await_job(
+            job,
+            pause=lambda: self._config.clock.sleep(self._config.job_poll_interval),
+            on_progress=lambda progress: self.context.status(progress.text, progress=progress.fraction),
+        )
+
+    async def _write_chunk(self, value: object) -> None:
+        if isinstance(value, Message):
+            await self.context.set_status(value)
+        else:
+            await self.writer.write_artifact(self._to_artifact(value))
+
+    def _to_artifact(self, value: object) -> Artifact:
+        return results.to_artifact_lossy(value) if self.skill.expose_errors else results.to_artifact(value)
+
+    def _stop_outcome(self, outcome: RunOutcome | None = None) -> RunOutcome | None:
+        """Return the outcome of a stop request; ``None`` without one, and for a handler that has ended before a shutdown."""
+        match self.stop_reason:
+            case StopReason.CANCEL:
+                return RunOutcome(State.CANCELED)
+            case StopReason.TIMEOUT:
+                return RunOutcome(State.FAILED, self.context.reply(TIMED_OUT))
+            case StopReason.SHUTDOWN if outcome is None:
+                return RunOutcome(None) if self._can_release else RunOutcome(State.FAILED, self.context.reply(SERVER_SHUTDOWN))
+            case _:
+                return None
+
+    async def _apply_outcome(self, outcome: RunOutcome) -> None:
+        try:
+            if outcome.state is None:
+                with suppress(StoreUnavailableError):  # the lease expires, which has the same effect
+                    await self.writer.release()
+                return
+            await self.writer.finish(outcome.state, outcome.message, outcome.artifact)
+            if request_log.isEnabledFor(logging.DEBUG):
+                request_log.debug("task %s: %s, skill %s", outcome.state.name.lower(), self.context.task_id, self.skill.id)
+        except RunStopped:
+            if self.stop_reason is not StopReason.CANCEL:
+                raise
+            await self.writer.apply_pending_cancel()  # the handler has suspended the task at the same moment
 
 
 async def call_handler(skill: Skill, context: Context, on_chunk: Callable[[object], Awaitable[None]]) -> object:
-    """Run a handler to its end, and give back its answer; what it yields on the way goes to ``chunk``."""
-    handler: Callable[[Context], object] = skill.handler  # type: ignore[assignment]  # one that answers with a message is content with a Context
-    answer = await run_in_thread(handler, context) if skill.handler_kind is HandlerKind.THREAD else handler(context)
-    if skill.handler_kind is not HandlerKind.ASYNC and isinstance(answer, AsyncGenerator):
-        async with aclosing(answer) as values:
-            async for value in values:
-                await on_chunk(value)
-        return None
-    return await answer if isinstance(answer, CoroutineType) or inspect.isawaitable(answer) else answer
+    """Call a handler of any kind and return its result; each value that it yields goes to ``on_chunk``."""
+    handler: Callable[[Context], object] = skill.handler  # type: ignore[assignment]  # one that replies with a message takes a plain Context
+    try:
+        result = await run_in_thread(handler, context) if skill.handler_kind is HandlerKind.THREAD else handler(context)
+        if skill.handler_kind is not HandlerKind.ASYNC and isinstance(result, AsyncGenerator):
+            async with aclosing(result) as values:
+                async for value in values:
+                    await on_chunk(value)
+            return None
+        return await result if isinstance(result, CoroutineType) or inspect.isawaitable(result) else result
+    except BaseExceptionGroup as group:  # a signal was raised within a task group of the handler
+        raise find_signal(group) or RuntimeError("a task group of the handler failed") from group
+    except SystemExit as error:  # a handler must not end the process
+        raise RuntimeError("the handler raised SystemExit") from error
 
 
 async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
-    """Call a plain function in a thread of its own.
+    """Call a blocking function in a thread of its own.
 
-    Not in a pool: handlers may block for minutes, and one that never comes back must keep neither others from running nor the process from ending.
+    Not in a pool: a handler may block for minutes, and one that never returns must neither delay other handlers nor keep the process alive.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[object] = loop.create_future()
@@ -78,235 +294,10 @@ async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
         result, error = None, None
         try:
             result = inherited.run(function, argument)
-        except BaseException as raised:  # noqa: BLE001  # the edge of a thread: whoever waits for it gets whatever it was
+        except BaseException as raised:  # noqa: BLE001  # the edge of a thread: the caller gets every exception
             error = raised
-        with suppress(RuntimeError):  # the loop has been closed meanwhile: nobody waits any more
+        with suppress(RuntimeError):  # the event loop is closed: the caller is gone
             loop.call_soon_threadsafe(deliver, result, error)
 
     threading.Thread(target=work, name="a2a-handler", daemon=True).start()
     return await done
-
-
-log = logging.getLogger(__name__)
-
-HANDLER_FAILED = "The agent failed to do this"
-TIMED_OUT = "The agent ran out of time"
-SERVER_SHUTDOWN = "Server shutdown"
-NOT_RESTARTABLE = "The process that worked on this is gone, and this work cannot be started again"
-JOB_LOST = "The background job of this task was lost"
-
-TOO_MANY_RESTARTS = "This work was started again too often without coming to an end"
-MESSAGE_MISSING = "The message that asked for this is no longer stored"
-
-JOB_MARKER = "a2a-gen/job"
-"""Key of the record that says that the handler has handed back a job."""
-
-
-class StopReason(StrEnum):
-    """Why a handler is told to stop."""
-
-    CANCEL = "cancel"
-    TIMEOUT = "timeout"
-    SHUTDOWN = "shutdown"
-
-
-@struct
-class RunOutcome:
-    """How a run ends; without a state the task is handed over as it is."""
-
-    state: State | None
-    message: Message | None = None
-    artifact: Artifact | None = None
-
-
-@struct
-class RunConfig:
-    """What runs of a process have in common."""
-
-    clock: Clock
-    job_poll_interval: float
-    can_release: bool
-
-
-class TaskRun:
-    """A task whose handler runs here."""
-
-    __slots__ = (
-        "_beginning",
-        "_deaf",
-        "_detached",
-        "_handed_back",
-        "_instead",
-        "_rules",
-        "context",
-        "deadline",
-        "desk",
-        "interrupted_at",
-        "reason",
-        "skill",
-        "task",
-    )
-
-    def __init__(self, skill: Skill, context: TaskContext, writer: TaskWriter, config: RunConfig, preset_outcome: RunOutcome | None = None) -> None:
-        self.skill, self.context, self.desk, self._rules, self._instead = skill, context, writer, config, preset_outcome
-        context.can_ask = skill.can_ask
-        self.reason: StopReason | None = None
-        self.interrupted_at = 0.0
-        self._deaf = True  # not in the handler: an interruption is only noted
-        self._detached = False  # the handler has handed back a job
-        self._handed_back: asyncio.Future[None] | None = None
-        self._beginning: asyncio.Task[None] | None = None
-        self.deadline = float("inf")
-        if skill.timeout is not None:
-            self.deadline = config.clock.monotonic() + skill.timeout
-            context.set_deadline(config.clock.millis() + round(skill.timeout * 1000))
-        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._run())
-
-    def request_stop(self, reason: StopReason) -> None:
-        """Tell the handler to stop, once; a cancellation counts more than a shutdown."""
-        if self.reason is None or (self.reason is StopReason.SHUTDOWN and reason is StopReason.CANCEL):
-            first, self.reason = self.reason is None, reason
-            self.interrupted_at = self._rules.clock.monotonic()
-            self.context.is_cancelled = True
-            if first and not self._deaf:
-                self.task.cancel()
-
-    @property
-    def is_ignoring_stop(self) -> bool:
-        """Whether the handler goes on although it was told to stop."""
-        return self.reason is not None and not self._deaf
-
-    def job_started(self) -> asyncio.Future[None]:
-        """Give what is done as soon as the handler has handed back a job."""
-        if self._handed_back is None:
-            self._handed_back = asyncio.get_running_loop().create_future()
-            if self._detached:
-                self._handed_back.set_result(None)
-        return self._handed_back
-
-    async def abandon(self) -> None:
-        """End the task without its handler, which does not stop; whatever that still writes is refused."""
-        end = self._stop_outcome() or RunOutcome(None)
-        fate = "is left to another process" if end.state is None else "ends without it"
-        log.warning("task %s: the handler of skill %s does not stop (%s); the task %s", self.context.task_id, self.skill.id, self.reason, fate)
-        self.desk.revoke()
-        with suppress(RunStopped):
-            await self._apply_outcome(end)
-
-    async def _run(self) -> None:
-        try:
-            await self._apply_outcome(await self._determine_outcome())
-        except TaskSuspended:
-            request_log.debug("task %s of skill %s asks its caller", self.context.task_id, self.skill.id)
-            await self.desk.apply_pending_cancel()
-        except RunStopped:
-            log.info("a run of skill %s was replaced", self.skill.id)
-        except Exception as error:  # the edge of a background task: whatever a handler raises, and whatever its answer does to the store
-            log.exception("the handler of skill %s failed", self.skill.id)
-            await self._apply_outcome(self._stop_outcome() or RunOutcome(State.FAILED, self.context.reply(self._error_text(error))))
-
-    async def _determine_outcome(self) -> RunOutcome:
-        """Call the handler, unless there is no need to any more, and say how the run ends."""
-        try:
-            end = self._instead or (None if self.reason else await self._run_handler())
-        except TaskEnded as ended:
-            end = RunOutcome(ended.state, ended.message)
-        except HandlerChangedError as error:
-            log.error("task %s: %s", self.context.task_id, error)  # noqa: TRY400  # where it was raised says nothing
-            end = RunOutcome(State.FAILED, self.context.reply(str(error)))
-        except JobCanceledError:
-            end = RunOutcome(State.CANCELED)
-        except asyncio.CancelledError:
-            if self.reason is None and self.task.cancelling():
-                raise  # the loop is being closed; there is no time for anything
-            end = None if self.reason else RunOutcome(State.FAILED, self.context.reply(HANDLER_FAILED))
-        finally:
-            self._deaf = True
-        return self._stop_outcome(end) or end or RunOutcome(None)
-
-    async def _run_handler(self) -> RunOutcome | None:
-        if not self.skill.restartable:
-            await self.desk.mark_working()
-            if self.reason:
-                return None
-        self._deaf = False
-        answer = await self._call_handler()
-        if is_job(answer):
-            answer = await self._run_job(answer)
-        if answer is None:
-            return RunOutcome(State.COMPLETED)
-        if isinstance(answer, Message):
-            return RunOutcome(State.COMPLETED, self.context.bind(answer))
-        return RunOutcome(State.COMPLETED, artifact=self._to_artifact(answer))
-
-    async def _call_handler(self) -> object:
-        try:
-            return await call_handler(self.skill, self.context, self._write_chunk)
-        except BaseExceptionGroup as group:  # a signal was raised within a task group of the handler
-            raise find_signal(group) or RuntimeError("a task group of the handler failed") from group
-        except SystemExit as leaving:  # a handler may not take the process with it
-            raise RuntimeError("the handler wanted to exit") from leaving
-
-    async def _write_chunk(self, value: object) -> None:
-        if isinstance(value, Message):
-            await self.context.set_status(value)
-        else:
-            await self.desk.write_artifact(self._to_artifact(value))
-
-    def _to_artifact(self, value: object) -> Artifact:
-        return results.to_artifact_lossy(value) if self.skill.expose_errors else results.to_artifact(value)
-
-    def _error_text(self, error: Exception) -> str:
-        """Choose what the caller reads of an error."""
-        return (str(error) or type(error).__name__) if self.skill.expose_errors else HANDLER_FAILED
-
-    async def _run_job(self, job: Job) -> object:
-        await self.desk.mark_working()
-        await self.desk.write_record(ReplayRecord(RecordKind.ONCE, JOB_MARKER, b"null"))
-        self.deadline, self._detached = float("inf"), True
-        if self._handed_back is not None:
-            self._handed_back.set_result(None)
-
-        async def pause() -> None:
-            await self._rules.clock.sleep(self._rules.job_poll_interval)
-
-        async def news(progress: JobProgress) -> None:
-            await self.context.status(progress.text, progress=progress.fraction)
-
-        return await await_job(job, pause=pause, on_progress=news)
-
-    def _stop_outcome(self, otherwise: RunOutcome | None = None) -> RunOutcome | None:
-        """Say how the run ends that was told to stop; a handler that is done before the shutdown is done."""
-        match self.reason:
-            case StopReason.CANCEL:
-                return RunOutcome(State.CANCELED)
-            case StopReason.TIMEOUT:
-                return RunOutcome(State.FAILED, self.context.reply(TIMED_OUT))
-            case StopReason.SHUTDOWN if otherwise is None:
-                hands_over = self._rules.can_release and self.skill.restartable and not self._detached
-                return RunOutcome(None) if hands_over else RunOutcome(State.FAILED, self.context.reply(SERVER_SHUTDOWN))
-            case _:
-                return None
-
-    async def _apply_outcome(self, outcome: RunOutcome) -> None:
-        try:
-            if outcome.state is not None:
-                await self.desk.finish(outcome.state, outcome.message, outcome.artifact)
-                if request_log.isEnabledFor(logging.DEBUG):
-                    request_log.debug("task %s of skill %s: %s", self.context.task_id, self.skill.id, outcome.state.name.lower())
-            else:
-                with suppress(StoreUnavailableError):  # then the lease runs out, which comes to the same
-                    await self.desk.release()
-        except RunStopped:
-            if self.reason is not StopReason.CANCEL:
-                raise
-            await self.desk.apply_pending_cancel()  # the handler has parked at the same moment
-
-    def mark_working_soon(self) -> None:
-        """Say that the task is at work, if its run has not said so itself by now."""
-        if not self.desk.is_working and self.desk.is_open:
-            self._beginning = asyncio.create_task(self._mark_working())
-
-    async def _mark_working(self) -> None:
-        with suppress(RunStopped, StoreUnavailableError):  # the next write of the run meets the same, and somebody waits for that one
-            await self.desk.mark_working()

@@ -1,21 +1,21 @@
-"""Who runs tasks: the port, and the runner that does it in this process.
+"""Runner port, and the runner that runs tasks in this process.
 
-The embedded runner has one asyncio task for each task that runs here, and three loops:
+The in-process runner has one asyncio task for each task that runs here, and three background loops:
 
-    beat    renews the process's lease, and hears of cancellations that other processes have taken; a bell makes it look at once
-    sweep   claims active tasks that no live process runs, and runs them again
-    watch   tells handlers whose time is up to stop, and ends the tasks of those that do not stop when told
+    renew lease       renews the lease of the process and applies cancellations that other processes have accepted; a notification triggers it at once
+    claim orphans     claims active tasks that no live process runs, and runs them again
+    check deadlines   stops handlers after their timeout, and abandons those that ignore a stop request
 
-A task is run by whoever claims it in the store. Losing the lease while still alive is no harm: another process claims the task, and what this one
-still writes is refused.
+The process that claims a task in the store runs it. A process that loses its lease while it lives does no harm: another process claims the task, and
+the writes of the first one are refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import logging
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
@@ -35,97 +35,74 @@ from a2a_runtime.execution.writer import EventPublisher, TaskWriter
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import ClaimedRun, RecordKind, StoredTask
 
-# Leaving without a handler that does not stop: nobody may have to wait for it, and nobody may wake it up again.
-
-
-def detach_task(task: asyncio.Task[None]) -> None:
-    """Have neither the end of the loop nor that of the interpreter wait for a task.
-
-    Whoever closes a loop cancels what is left in it and waits, which may be for ever: so the task is taken off the list. And whoever finalizes the
-    interpreter would have its coroutine run on to be closed, which may be for ever too: so a thread that nobody waits for holds on to it.
-    """
-    done = threading.Event()
-    task.add_done_callback(lambda _: done.set())
-    asyncio._unregister_task(task)  # noqa: SLF001 - documented for those who keep lists of their own
-    threading.Thread(target=_keep_reference, args=(task, done), name="a2a-left-behind", daemon=True).start()
-
-
-def _keep_reference(_task: asyncio.Task[None], done: threading.Event) -> None:
-    done.wait()
-
-
 log = logging.getLogger(__name__)
 
 _NOTIFICATION_DELAY_SECONDS = 0.05
 _MAX_ORPHANS = 64
-_MISSING_MESSAGE_ID = ""
-"""Id of a message that is no longer stored; every other one has an id."""
+_MISSING_MESSAGE = Message(message_id="", role=Role.USER, parts=[])
+"""Stands for a message that is no longer stored; every other message has an id."""
 
 
 class Runner(Protocol):
-    """Sees to it that tasks run: here, or by handing them to others."""
+    """Port: runs tasks in this process, or passes them to others."""
 
     @property
     def process(self) -> str | None:
-        """Whom a new task is created as claimed by; ``None`` when that is settled later."""
+        """Process that claims a new task when it is created; ``None`` if the task is claimed later."""
 
     async def open(self) -> None:
-        """Begin to take work, the left-over work of dead processes first."""
+        """Start to run tasks, those of dead processes first."""
 
     async def close(self, grace: float) -> None:
-        """Take no more work, wait for a while, and give up the rest."""
+        """Refuse new tasks, wait for the running ones, and stop the rest after the grace period."""
 
-    def launch(self, run: ClaimedRun, caller: Caller, message: Message) -> None:
-        """Run a task that was created as claimed by this runner's process."""
+    def launch(self, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
+        """Run a task that was created as claimed by the process of this runner."""
 
     async def resume(self, key: str) -> None:
-        """Have a task run that nobody runs."""
+        """Run a task that no process runs."""
 
     def cancel(self, key: str) -> bool:
-        """Tell a handler to stop; whether it runs here."""
+        """Cancel the handler of a task; ``False`` if it does not run here."""
         ...
 
     def last_seq(self, key: str) -> int | None:
-        """Say how far a task has got whose next event will come from here; ``None`` for any other."""
+        """Return the last event number of a task whose next event comes from here; ``None`` for any other task."""
 
     def job_started(self, key: str) -> asyncio.Future[None] | None:
-        """Give what is done as soon as the handler of a task that runs here has handed back a job; ``None`` for any other task."""
+        """Return the future that is done as soon as the handler has returned a job; ``None`` for a task that does not run here."""
 
     def on_notification(self, keys: Iterable[str]) -> frozenset[str]:
-        """Another process has rung for these tasks: give back those that run here."""
+        """Take a notification from another process; return the tasks that run here."""
         ...
 
 
 class Skills:
-    """The skills that tasks are run with: those of one surface, and those of every surface."""
+    """Registry of skills, each for one surface or for all of them."""
 
     def __init__(self, *skills: Skill) -> None:
         self._skills: dict[tuple[str | None, str], Skill] = {}
-        self._surfaces: frozenset[str] | None = frozenset()
+        self.surfaces: frozenset[str] | None = frozenset()
+        """The surfaces that have skills; ``None`` when all have."""
         self.add(None, *skills)
 
     def add(self, surface: str | None, *skills: Skill) -> None:
-        """Register skills of a surface, or of every one."""
+        """Register skills for a surface; ``None`` means all surfaces."""
         if skills:
-            self._surfaces = None if surface is None or self._surfaces is None else self._surfaces | {surface}
+            self.surfaces = None if surface is None or self.surfaces is None else self.surfaces | {surface}
         for skill in skills:
             if self._skills.setdefault((surface, skill.id), skill) is not skill:
-                raise ValueError(f"two skills are called {skill.id!r}")
-
-    @property
-    def surfaces(self) -> frozenset[str] | None:
-        """The surfaces that have skills; ``None`` when every one has."""
-        return self._surfaces
+                raise ValueError(f"skill {skill.id!r}: registered twice; give each skill an id of its own")
 
     def find(self, surface: str, skill_id: str) -> Skill | None:
-        """Find the skill that a surface means by an id."""
+        """Find a skill of a surface."""
         return self._skills.get((surface, skill_id)) or self._skills.get((None, skill_id))
 
     def require(self, surface: str, skill_id: str) -> Skill:
-        """Find a skill that has to be there."""
+        """Find a skill of a surface, or raise ``LookupError``."""
         skill = self.find(surface, skill_id)
         if skill is None:
-            raise LookupError(f"no skill {skill_id!r} on surface {surface!r}")
+            raise LookupError(f"skill {skill_id!r}: not registered on surface {surface!r}")
         return skill
 
 
@@ -133,32 +110,28 @@ class InProcessRunner:
     """Runs tasks in this process."""
 
     def __init__(self, dependencies: ContextDependencies, skills: Skills, publisher: EventPublisher, clock: Clock, settings: Settings) -> None:
-        self._process = dependencies.ids.new()
+        self.process = dependencies.ids.new()
         self._dependencies, self._skills, self._publisher, self._clock, self._settings = dependencies, skills, publisher, clock, settings
-        self._config = RunConfig(clock, settings.job_poll_interval, can_release=dependencies.store.is_durable)
+        self._store = dependencies.store
+        self._config = RunConfig(clock, settings.job_poll_interval, can_release=self._store.is_durable)
         self._running: dict[str, TaskRun] = {}
         self._abandoned: set[asyncio.Task[None]] = set()
-        self._finishing: set[asyncio.Task[None]] = set()  # of tasks whose handlers were left behind
+        self._finishing: set[asyncio.Task[None]] = set()  # end the tasks of abandoned handlers
         self._unknown_skill_tasks: set[str] = set()
         self._background = BackgroundTasks(clock)
-        self._working_delay = DelayedCalls(settings.working_delay, TaskRun.mark_working_soon)
+        self._working_delay = DelayedCalls(settings.working_delay, self._mark_working)
         self._is_renewal_pending = False
         self._is_closing = False
 
-    @property
-    def process(self) -> str:
-        """Name this process."""
-        return self._process
-
     async def open(self) -> None:
-        """Enter the process into the store and begin its loops."""
-        await self._dependencies.store.register(self._process)
+        """Register the process in the store and start the background loops."""
+        await self._store.register(self.process)
         self._background.run_every(self._settings.lease_renew_interval, self._renew_lease)
         self._background.run_every(self._settings.orphan_scan_interval, self._claim_orphans)
         self._background.run_every(self._settings.deadline_check_interval, self._check_deadlines)
 
     async def close(self, grace: float) -> None:
-        """Wait for what runs, then interrupt it, then leave behind what does not stop."""
+        """Wait for the running handlers, then stop them, then abandon those that ignore the stop request."""
         self._is_closing = True
         await self._wait_for_runs(grace)
         for run in self._running.values():
@@ -166,7 +139,7 @@ class InProcessRunner:
         await self._wait_for_runs(self._settings.cancel_grace)
         for key in tuple(self._running):
             self._abandon(key)
-        if self._finishing:  # when the store is away, they stay unwritten: the lease runs out, and others go on with these tasks
+        if self._finishing:  # without the store they stay unwritten: the lease expires, and other processes claim these tasks
             await asyncio.wait(self._finishing, timeout=self._settings.cancel_grace + 1)
         await self._background.stop()
         for task in self._abandoned | self._finishing:
@@ -174,96 +147,98 @@ class InProcessRunner:
         await asyncio.sleep(0)
         for task in self._abandoned:
             detach_task(task)
-        with suppress(StoreUnavailableError):  # the lease runs out by itself
-            await self._dependencies.store.unregister(self._process)
+        with suppress(StoreUnavailableError):  # the lease expires by itself
+            await self._store.unregister(self.process)
 
-    def launch(self, run: ClaimedRun, caller: Caller, message: Message) -> None:
+    def launch(self, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
         """Run a task that this process has claimed."""
         if self._is_closing:
             raise UnavailableError
-        self._start(self._skills.require(run.stored.scope.surface, run.stored.skill), run, caller, message)
+        self._start(self._skills.require(claimed.stored.scope.surface, claimed.stored.skill), claimed, caller, message)
 
     async def resume(self, key: str) -> None:
-        """Claim a task if it is free, and run it again."""
+        """Claim a task if no live process runs it, and run it again."""
         current = self._running.get(key)
-        if self._is_closing or (current is not None and current.desk.is_open):  # a closed desk: that run has parked and is only cleaning up
+        if self._is_closing or (current is not None and current.writer.is_open):  # a run with a closed writer is only cleaning up
             return
-        run = await self._dependencies.store.claim(key, self._process)
-        if run is None:
+        claimed = await self._store.claim(key, self.process)
+        if claimed is None:
             return
-        scope = run.stored.scope
-        skill = self._skills.find(scope.surface, run.stored.skill)
-        if skill is None:
-            await self._release_unknown(run.stored)
+        stored = claimed.stored
+        skill = self._skills.find(stored.scope.surface, stored.skill)
+        if skill is None:  # a task of an agent that lives in another process
+            self._unknown_skill_tasks.add(key)
+            log.warning("task released: %s, skill %s is not registered in this process", key, stored.skill)
+            await self._build_writer(stored).release()
             return
-        history = run.stored.task.model.history
-        message = history[0] if history else Message(message_id=_MISSING_MESSAGE_ID, role=Role.USER, parts=[])
-        self._start(skill, run, Caller(scope.owner, scope.tenant), message)
+        history = stored.task.model.history
+        self._start(skill, claimed, Caller(stored.scope.owner, stored.scope.tenant), history[0] if history else _MISSING_MESSAGE)
 
     def cancel(self, key: str) -> bool:
-        """Tell the handler of a task to stop."""
+        """Cancel the handler of a task."""
         run = self._running.get(key)
         if run is not None:
             run.request_stop(StopReason.CANCEL)
         return run is not None
 
     def last_seq(self, key: str) -> int | None:
-        """Look at the desk of the task's run."""
+        """Return the last event number of a task that runs here."""
         run = self._running.get(key)
-        return run.desk.last_seq if run is not None and run.desk.is_open else None
+        return run.writer.last_seq if run is not None and run.writer.is_open else None
 
     def job_started(self, key: str) -> asyncio.Future[None] | None:
-        """Ask the task's run."""
+        """Return the future that is done as soon as the handler has returned a job."""
         run = self._running.get(key)
         return None if run is None else run.job_started()
 
     def on_notification(self, keys: Iterable[str]) -> frozenset[str]:
-        """Look for cancellations soon when it is about tasks that run here: their news come from here."""
-        here = frozenset(key for key in keys if key in self._running)
-        if here and not self._is_renewal_pending:
+        """Renew the lease soon if a task runs here: it may have been canceled. Its events come from here, so its readers need no notification."""
+        local = frozenset(key for key in keys if key in self._running)
+        if local and not self._is_renewal_pending:
             self._is_renewal_pending = True
             self._background.start(self._renew_lease_soon())
-        return here
+        return local
 
-    def _start(self, skill: Skill, run: ClaimedRun, caller: Caller, message: Message) -> None:
-        key = run.stored.key
-        desk = TaskWriter(self._dependencies.store, self._publisher, self._clock, run.stored, retry_timeout=self._settings.store_retry_timeout)
-        context = TaskContext(self._dependencies, caller, run, desk, message)
-        instead = None if run.attempt == 1 else refuse_restart(skill, run, message, context)
-        task_run = TaskRun(skill, context, desk, self._config, instead)
-        if run.stored.cancel_requested:
-            task_run.request_stop(StopReason.CANCEL)
-        self._running[key] = task_run
-        self._working_delay.add(task_run)
-        task_run.task.add_done_callback(partial(self._remove, key, task_run))
+    def _start(self, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
+        key = claimed.stored.key
+        writer = self._build_writer(claimed.stored)
+        context = TaskContext(self._dependencies, caller, claimed, writer, message)
+        preset_outcome = None if claimed.attempt == 1 else refuse_restart(skill, claimed, message, context)
+        run = TaskRun(skill, context, writer, self._config, preset_outcome)
+        if claimed.stored.cancel_requested:
+            run.request_stop(StopReason.CANCEL)
+        self._running[key] = run
+        self._working_delay.add(run)
+        run.task.add_done_callback(partial(self._remove, key, run))
 
-    def _remove(self, key: str, run: TaskRun, _task: asyncio.Task[None]) -> None:
+    def _build_writer(self, stored: StoredTask) -> TaskWriter:
+        return TaskWriter(self._store, self._publisher, self._clock, stored, retry_timeout=self._settings.store_retry_timeout)
+
+    def _remove(self, key: str, run: TaskRun, task: asyncio.Task[None]) -> None:
         self._working_delay.discard(run)
-        self._abandoned.discard(run.task)
+        self._abandoned.discard(task)
         if self._running.get(key) is run:
             del self._running[key]
-        if not run.task.cancelled() and (error := run.task.exception()) is not None:
-            log.error("the run of task %s broke off", key, exc_info=error)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("run failed: task %s", key, exc_info=error)
 
-    async def _release_unknown(self, stored: StoredTask) -> None:
-        """Give back a task of an agent that lives in another process, and do not touch it again."""
-        self._unknown_skill_tasks.add(stored.key)
-        log.warning("task %s is for skill %s, which this process does not have", stored.key, stored.skill)
-        await TaskWriter(self._dependencies.store, self._publisher, self._clock, stored, retry_timeout=self._settings.store_retry_timeout).release()
+    def _mark_working(self, run: TaskRun) -> None:
+        if not run.writer.is_working and run.writer.is_open:
+            self._background.start(run.mark_working())
 
     async def _renew_lease(self) -> None:
-        for key in await self._dependencies.store.renew_lease(self._process):
+        for key in await self._store.renew_lease(self.process):
             self.cancel(key)
 
     async def _renew_lease_soon(self) -> None:
-        """Answer many bells, some of them our own echo, with one look."""
+        """Renew the lease once for many notifications, some of them echoes of this process."""
         await self._clock.sleep(_NOTIFICATION_DELAY_SECONDS)
         self._is_renewal_pending = False
-        with suppress(StoreUnavailableError):  # the next beat looks again
+        with suppress(StoreUnavailableError):  # the next renewal applies the cancellations
             await self._renew_lease()
 
     async def _claim_orphans(self) -> None:
-        for key in await self._dependencies.store.find_orphans(_MAX_ORPHANS + len(self._unknown_skill_tasks), self._skills.surfaces):
+        for key in await self._store.find_orphans(_MAX_ORPHANS + len(self._unknown_skill_tasks), self._skills.surfaces):
             if key not in self._unknown_skill_tasks:
                 await self.resume(key)
 
@@ -272,30 +247,42 @@ class InProcessRunner:
         for key, run in tuple(self._running.items()):
             if now >= run.deadline:
                 run.request_stop(StopReason.TIMEOUT)
-            if run.is_ignoring_stop and now >= run.interrupted_at + self._settings.cancel_grace:
+            if run.is_ignoring_stop and now >= run.stop_requested_at + self._settings.cancel_grace:
                 self._abandon(key)
 
     def _abandon(self, key: str) -> None:
         run = self._running.pop(key)
         self._abandoned.add(run.task)
-        end = asyncio.create_task(run.abandon())
-        self._finishing.add(end)
-        end.add_done_callback(self._finishing.discard)
+        finishing = asyncio.create_task(run.abandon())
+        self._finishing.add(finishing)
+        finishing.add_done_callback(self._finishing.discard)
 
-    async def _wait_for_runs(self, seconds: float) -> None:
-        running: Mapping[str, TaskRun] = self._running
-        if running and seconds > 0:
-            await asyncio.wait([run.task for run in running.values()], timeout=seconds)
+    async def _wait_for_runs(self, timeout_seconds: float) -> None:
+        if self._running and timeout_seconds > 0:
+            await asyncio.wait([run.task for run in self._running.values()], timeout=timeout_seconds)
 
 
-def refuse_restart(skill: Skill, run: ClaimedRun, message: Message, context: TaskContext) -> RunOutcome | None:
-    """Say how a task ends that cannot be run again: its message or its job is gone, or its handler must not begin again."""
-    if message.message_id == _MISSING_MESSAGE_ID:
-        return RunOutcome(State.FAILED, context.reply(runs.MESSAGE_MISSING))
-    if run.records and any(record.kind is RecordKind.ONCE and record.key == runs.JOB_MARKER for record in run.records):
-        return RunOutcome(State.FAILED, context.reply(runs.JOB_LOST))
-    if not skill.restartable and run.stored.state is State.WORKING:
-        return RunOutcome(State.FAILED, context.reply(runs.NOT_RESTARTABLE))
-    if run.attempt > 1 + skill.max_restarts + sum(record.kind is RecordKind.ANSWER for record in run.records):
-        return RunOutcome(State.FAILED, context.reply(runs.TOO_MANY_RESTARTS))
-    return None
+def refuse_restart(skill: Skill, claimed: ClaimedRun, message: Message, context: TaskContext) -> RunOutcome | None:
+    """Return the outcome of a task that cannot be run again: its message or job is lost, or its handler must not be restarted."""
+    answers = sum(record.kind is RecordKind.ANSWER for record in claimed.records)
+    if message is _MISSING_MESSAGE:
+        reason = runs.MESSAGE_MISSING
+    elif any(record.kind is RecordKind.ONCE and record.key == runs.JOB_MARKER for record in claimed.records):
+        reason = runs.JOB_LOST
+    elif not skill.restartable and claimed.stored.state is State.WORKING:
+        reason = runs.NOT_RESTARTABLE
+    elif claimed.attempt > 1 + skill.max_restarts + answers:
+        reason = runs.TOO_MANY_RESTARTS
+    else:
+        return None
+    return RunOutcome(State.FAILED, context.reply(reason))
+
+
+def detach_task(task: asyncio.Task[None]) -> None:
+    """Exclude a task that ignores its cancellation from the shutdown of the event loop and of the interpreter.
+
+    A loop that is closed cancels its tasks and waits for them, possibly for ever: it does not know an unregistered task. An interpreter that exits
+    deallocates the coroutine and thereby resumes it, possibly for ever: a reference that is never released prevents that.
+    """
+    asyncio._unregister_task(task)  # noqa: SLF001 - documented in "Extending asyncio"
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))

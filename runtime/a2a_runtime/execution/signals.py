@@ -1,11 +1,10 @@
-"""How a handler's run is stopped from inside a call that it made.
+"""Signals that stop a handler from inside a call that it has made.
 
-These are no ``Exception``: a handler's own ``except Exception`` must not be able to swallow that it has asked a question, given up, or been
-replaced by another run.
+They are no ``Exception``: ``except Exception`` in a handler must not swallow them.
 
-    RunOver          nothing that this run writes counts any more
-     ├─ Parked       the question is recorded; the handler runs again from the top when the answer comes
-     └─ Ended        the handler has decided how the task ends
+    RunStopped         the writes of this run are refused from now on
+     ├─ TaskSuspended  the question is recorded; the handler runs again from the top when the answer comes
+     └─ TaskEnded      the handler has decided the outcome of its task
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from a2a_runtime.errors import TaskStateError
 
 
 class RunStopped(BaseException):
-    """This run of the handler is over: it was replaced, or its task has ended. Clean up and let it pass."""
+    """The run was replaced, or its task has ended. Clean up and let the signal pass."""
 
 
 class TaskSuspended(RunStopped):
-    """The task waits for an answer, and nothing of this run is needed any more. Let it pass."""
+    """The task waits for an answer and this run is over. Let the signal pass."""
 
 
 class TaskEnded(RunStopped):
-    """The handler has said how its task ends."""
+    """The handler has rejected or failed its task."""
 
     def __init__(self, state: State, message: Message) -> None:
         super().__init__(state)
@@ -32,12 +31,12 @@ class TaskEnded(RunStopped):
 
 
 def find_signal(error: BaseException) -> RunStopped | None:
-    """Find the signal among what the tasks of a handler's task group have raised."""
+    """Find the signal in an exception group that the task group of a handler has raised."""
     if isinstance(error, RunStopped):
         return error
-    inside: tuple[BaseException, ...] = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    return next((found for found in map(find_signal, inside) if found is not None), None)
+    nested: tuple[BaseException, ...] = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return next((found for found in map(find_signal, nested) if found is not None), None)
 
 
 class HandlerChangedError(TaskStateError):
-    """What an earlier run recorded does not fit what the handler asks for now; give questions keys before you change their order or schemas."""
+    """A record of an earlier run does not match the call of this run; give questions keys before you change their order or schemas."""

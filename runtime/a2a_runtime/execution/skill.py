@@ -1,12 +1,10 @@
-"""What a user registers: a function, and how it is to be run.
+"""Skills: handlers and their options.
 
 A handler takes one argument, its context, and is one of these:
 
-    async def handler(ctx): return answer       the answer is the task's result
-    async def handler(ctx): yield chunk         each value is a chunk of the result, or news of the task
-    def handler(ctx): return answer             runs in a thread of its own; ``ctx.block_on(…)`` calls what is async
-
-``answers`` says what a caller gets: a task that can be followed, or, for skills that are done in no time, one message and no task at all.
+    async def handler(ctx): return result       the value is the result of the task
+    async def handler(ctx): yield chunk         each value is a chunk of the result, or a status message
+    def handler(ctx): return result             runs in a thread of its own; ``ctx.block_on(…)`` runs coroutines
 """
 
 from __future__ import annotations
@@ -21,18 +19,18 @@ from typing import TypeAlias
 from a2a_runtime.execution.context import TaskContext
 
 Handler: TypeAlias = Callable[[TaskContext], object]
-"""It may give back an awaitable or an async generator. One that answers with a message, without a task, must be content with a ``Context``."""
+"""A handler may return an awaitable or an async generator. One that replies with a message has no task and gets a plain ``Context``."""
 
 
 class ReplyKind(StrEnum):
-    """What a caller of a skill gets."""
+    """Reply of a skill: a task that can be followed, or one message and no task."""
 
     TASK = "task"
     MESSAGE = "message"
 
 
 class HandlerKind(StrEnum):
-    """How a handler is to be called."""
+    """Kind of a handler."""
 
     ASYNC = "async function"
     STREAM = "async generator"
@@ -41,10 +39,11 @@ class HandlerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill of an agent: its handler, what it answers with, how many seconds one run may take, and whether it may run again after a crash.
+    """Skill of an agent: its handler and the options of its runs.
 
-    ``restarts`` is how often: a handler that takes its process along every time must not do so for ever. Callers of an ``outspoken`` skill read the
-    text of what its handler raises, and whatever it returns that is no JSON as text. One that may not ask is called where nobody can answer.
+    ``timeout`` is the limit of one run in seconds. ``restartable`` allows a new run after a crash, at most ``max_restarts`` times, because a handler
+    may crash its process each time. With ``expose_errors`` callers read the texts of exceptions, and results that are no JSON as text. Without
+    ``can_ask`` the skill is called in dialects that have no way to answer a question.
     """
 
     id: str
@@ -58,19 +57,19 @@ class Skill:
     handler_kind: HandlerKind = field(init=False)
 
     def __post_init__(self) -> None:
-        style = detect_handler_kind(self.handler)
-        if style is None or not _accepts_one_argument(self.handler):
-            raise TypeError(f"skill {self.id!r}: a handler is an async function, an async generator or a plain function of one argument")
+        handler_kind = detect_handler_kind(self.handler)
+        if handler_kind is None or not _accepts_one_argument(self.handler):
+            raise TypeError(f"skill {self.id!r}: invalid handler; use an async function, an async generator or a plain function of one argument")
         if self.timeout is not None and self.timeout <= 0:
-            raise ValueError(f"skill {self.id!r}: the timeout is a positive number of seconds, or None for no limit")
+            raise ValueError(f"skill {self.id!r}: timeout {self.timeout} is not positive; use a number of seconds, or None for no limit")
         object.__setattr__(self, "answers", ReplyKind(self.answers))
-        object.__setattr__(self, "handler_kind", style)
-        if style is HandlerKind.STREAM and self.answers is ReplyKind.MESSAGE:
-            raise TypeError(f"skill {self.id!r}: a handler that streams needs a task to stream into: answers='task'")
+        object.__setattr__(self, "handler_kind", handler_kind)
+        if handler_kind is HandlerKind.STREAM and self.answers is ReplyKind.MESSAGE:
+            raise TypeError(f"skill {self.id!r}: a handler that yields needs a task; use answers='task'")
 
 
 def _accepts_one_argument(handler: Handler) -> bool:
-    """Say whether a function can be called with one argument; of some that are written in C nobody knows."""
+    """Return whether a function can be called with one argument; ``True`` for functions in C without a signature."""
     try:
         inspect.signature(handler, follow_wrapped=False).bind(None)
     except TypeError:
@@ -81,7 +80,7 @@ def _accepts_one_argument(handler: Handler) -> bool:
 
 
 def detect_handler_kind(handler: object) -> HandlerKind | None:
-    """Say how a handler is to be called, looking through wrappers and at objects that are called; ``None`` when it is no handler."""
+    """Detect the kind of a handler, also behind decorators, partials and callable objects; ``None`` if it is no handler."""
     if not callable(handler) or inspect.isclass(handler):
         return None
     plain: object = handler

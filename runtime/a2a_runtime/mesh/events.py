@@ -1,42 +1,53 @@
-"""Following a task to its end, for a stream that tells what is worth telling of it."""
+"""Projection of tasks and events to the mesh dialect.
+
+Consumers read the text of the first part of the first artifact, and nothing else:
+
+    artifact         none before the task has completed, then one called ``result``
+    its text         texts joined as they are; other values as JSON, several as a list; ``null`` without any
+    history          the message that started the task
+    status message   one text
+
+A stream does not report that a task has begun, because consumers read ``working`` as work that goes on elsewhere:
+
+    the handler returns at once             artifact, completed
+    it fails                                failed
+    it returns a job, or writes a status    working, then working again whenever the text or the progress changes,
+                                            then artifact and completed, or failed, or canceled
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from a2a_contract.base import JSON_NULL, base64_text
+from a2a_contract.base import JSON_NULL, Encoded, base64_text
 from a2a_contract.conversions import json_text
 from a2a_contract.lifecycle import TERMINAL, State
+from a2a_contract.service import Event
 from a2a_contract.v1_0 import Artifact, Message, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
 from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
 from a2a_runtime.execution.engine import Engine, to_stream_response
 from a2a_runtime.execution.results import RESULT
 from a2a_runtime.stores.base import LoggedEvent, StoredTask
 
-# A task as the mesh dialect shows it: consumers read the text of the first part of the first artifact, and nothing else.
-#
-# artifact         none before the task has completed, then one called ``result``
-# its text         texts as they are, one after the other; anything else as JSON, several things as a list; ``null`` when there is nothing
-# history          the message that began the task
-# status message   one text
-#
-
 COMPLETED = TaskState(State.COMPLETED)
 FAILED = TaskState(State.FAILED)
 WORKING = TaskState(State.WORKING)
 
+PROGRESS = "progress"
+"""Member of the metadata of a status: a number from 0 to 1."""
+
 
 def project_task(task: Task, history_length: int | None = None) -> Task:
-    """Show a task."""
-    said = task.status.message
+    """Project a task."""
+    message = task.status.message
     history = (task.history or [])[:1] if history_length != 0 else []
     return task.model_copy(
         update={
-            "status": task.status.model_copy(update={"message": None if said is None else flatten_message(said)}),
+            "status": task.status.model_copy(update={"message": None if message is None else flatten_message(message)}),
             "artifacts": [build_result(task)] if task.status.state == COMPLETED else None,
             "history": history or None,
         }
@@ -44,22 +55,22 @@ def project_task(task: Task, history_length: int | None = None) -> Task:
 
 
 def build_result(task: Task) -> Artifact:
-    """Make the one artifact of a completed task; a handler that has answered with a message has no other result."""
-    artifacts, said = task.artifacts or [], task.status.message
-    named = [artifact for artifact in artifacts if artifact.artifact_id == RESULT]
-    parts = [part for artifact in named or artifacts for part in artifact.parts]
-    if not artifacts and said is not None:
-        parts = said.parts
+    """Build the artifact of a completed task; a handler that has returned a message has no other result."""
+    artifacts, message = task.artifacts or [], task.status.message
+    results = [artifact for artifact in artifacts if artifact.artifact_id == RESULT]
+    parts = [part for artifact in results or artifacts for part in artifact.parts]
+    if not artifacts and message is not None:
+        parts = message.parts
     return Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text=flatten_parts(parts))])
 
 
 def flatten_message(message: Message) -> Message | None:
-    """Show a message as one text; one that says nothing is not shown."""
+    """Reduce a message to one text; ``None`` for a message without parts."""
     return message.model_copy(update={"parts": [Part(text=flatten_parts(message.parts))], "metadata": None}) if message.parts else None
 
 
 def flatten_parts(parts: Sequence[Part]) -> str:
-    """Write some parts as one text."""
+    """Convert parts to one text."""
     texts = [part.text for part in parts if part.text is not None]
     if parts and len(texts) == len(parts):
         return "".join(texts)
@@ -75,22 +86,8 @@ def _to_value(part: Part) -> object:
     return part.url if part.text is None else part.text
 
 
-# Which of the things that happen to a task a stream tells, and how it ends. Pure.
-#
-#     the handler returns at once        artifact, completed
-#     it fails                           failed
-#     it hands back a job, or says       working, then working again whenever its text or its progress has changed,
-#     how it goes                        then artifact and completed, or failed, or canceled
-#
-# That a task has begun is nothing that a stream tells by itself, since consumers take ``working`` for a sign that the work goes on elsewhere.
-#
-
-PROGRESS = "progress"
-"""Member of the metadata of a status: how much is done, a number."""
-
-
 class EventProjection:
-    """What a stream has told so far of a task."""
+    """Projection of the events of one stream. It remembers the last status, so that only changes are sent."""
 
     def __init__(self, task_id: str, context_id: str) -> None:
         self._task_id, self._context_id = task_id, context_id
@@ -98,107 +95,94 @@ class EventProjection:
         self._last_message: Message | None = None
         self._last_progress: object = None
 
-    def project_start(self, at: datetime | None) -> Iterator[StreamResponse]:
-        """Tell, once, that the work goes on."""
+    def project_start(self, at: datetime | None) -> Iterator[Event[StreamResponse]]:
+        """Yield the first ``working``, once."""
         if not self._is_started:
             self._is_started = True
-            yield self._build_status(TaskStatus(state=WORKING, timestamp=at))
+            yield self.build_status(TaskStatus(state=WORKING, timestamp=at))
 
-    def project_status(self, status: TaskStatus, metadata: dict[str, object] | None) -> Iterator[StreamResponse]:
-        """Tell how it goes, if that is not what was told last; what is not said again still holds."""
-        said = self._last_message if status.message is None else flatten_message(status.message)
+    def project_event(self, event: LoggedEvent) -> Iterator[Event[StreamResponse]]:
+        """Yield the projection of an event that is not the last one; artifacts are sent with the end."""
+        update = to_stream_response(event).model.status_update
+        if update is not None:
+            yield from self.project_status(update.status, update.metadata)
+
+    def project_status(self, status: TaskStatus, metadata: dict[str, object] | None) -> Iterator[Event[StreamResponse]]:
+        """Yield a status that differs from the last one; text and progress stay until they are replaced."""
+        message = self._last_message if status.message is None else flatten_message(status.message)
         progress = (metadata or {}).get(PROGRESS, self._last_progress)
-        if (_flatten_optional(said), progress) == (_flatten_optional(self._last_message), self._last_progress):
+        if (_flatten_optional(message), progress) == (_flatten_optional(self._last_message), self._last_progress):
             return
         yield from self.project_start(status.timestamp)
-        self._last_message, self._last_progress = said, progress
-        yield self._build_status(TaskStatus(state=WORKING, timestamp=status.timestamp, message=said), progress)
+        self._last_message, self._last_progress = message, progress
+        yield self.build_status(TaskStatus(state=WORKING, timestamp=status.timestamp, message=message), progress)
 
-    def project_end(self, task: Task) -> Iterator[StreamResponse]:
-        """Tell how the task has ended."""
-        status = task.status
-        if status.state == COMPLETED:
-            yield StreamResponse(
-                artifact_update=TaskArtifactUpdateEvent(task_id=self._task_id, context_id=self._context_id, artifact=build_result(task))
-            )
-        yield self.build_final_status(status.state, status.message if status.state != COMPLETED else None, status.timestamp)
+    def project_end(self, task: Task) -> Iterator[Event[StreamResponse]]:
+        """Yield the end of a task, after the artifact of a completed one."""
+        state, message, at = task.status.state, task.status.message, task.status.timestamp
+        if state == COMPLETED:
+            update = TaskArtifactUpdateEvent(task_id=self._task_id, context_id=self._context_id, artifact=build_result(task))
+            yield _to_event(StreamResponse(artifact_update=update))
+            message = None
+        yield self.build_status(TaskStatus(state=state, timestamp=at, message=None if message is None else flatten_message(message)))
 
-    def build_final_status(self, state: TaskState, message: Message | None, at: datetime | None) -> StreamResponse:
-        """Tell the end alone."""
-        return self._build_status(TaskStatus(state=state, timestamp=at, message=None if message is None else flatten_message(message)))
-
-    def build_failure(self, message: Message, at: datetime) -> StreamResponse:
-        """Tell that there is nothing to follow."""
-        return self.build_final_status(FAILED, message, at)
-
-    def _build_status(self, status: TaskStatus, progress: object = None) -> StreamResponse:
+    def build_status(self, status: TaskStatus, progress: object = None) -> Event[StreamResponse]:
+        """Build a status event."""
         metadata = None if progress is None else {PROGRESS: progress}
-        return StreamResponse(
-            status_update=TaskStatusUpdateEvent(task_id=self._task_id, context_id=self._context_id, status=status, metadata=metadata)
-        )
+        update = TaskStatusUpdateEvent(task_id=self._task_id, context_id=self._context_id, status=status, metadata=metadata)
+        return _to_event(StreamResponse(status_update=update))
 
 
-def _flatten_optional(said: Message | None) -> str | None:
-    return None if said is None else flatten_parts(said.parts)
+def _flatten_optional(message: Message | None) -> str | None:
+    return None if message is None else flatten_parts(message.parts)
 
 
-async def follow_task(engine: Engine, stored: StoredTask, projection: EventProjection) -> AsyncGenerator[StreamResponse, None]:
-    """Yield what is new about a task, and its end."""
-    async with aclosing(_follow_until_job(engine, stored)) as events:
-        async for event in events:
-            if event is None:
-                for each in projection.project_start(stored.updated_at):
-                    yield each
-            elif event.state not in TERMINAL:
-                update = to_stream_response(event).model.status_update
-                if update is not None:
-                    for each in projection.project_status(update.status, update.metadata):
-                        yield each
-    for each in projection.project_end((await _load_ended(engine, stored)).task.model):
-        yield each
+def _to_event(response: StreamResponse) -> Event[StreamResponse]:
+    """Build an event without a number: streams of this dialect cannot be resumed."""
+    return Event(0, Encoded.of(response))
 
 
-async def _follow_until_job(engine: Engine, stored: StoredTask) -> AsyncGenerator[LoggedEvent | None, None]:
-    """Yield the events of a task, and ``None`` at the moment when its handler hands back a job."""
-    handed_back = engine.runner.job_started(stored.key)
-    async with aclosing(_follow_with_retry(engine, stored)) as events:
-        following: asyncio.Future[LoggedEvent | None] | None = None
-        try:
+async def follow_task(engine: Engine, stored: StoredTask, projection: EventProjection) -> AsyncGenerator[Event[StreamResponse], None]:
+    """Yield the projected events of a task up to and with its end, however long the store is unavailable."""
+    key, cursor = stored.key, stored.last_seq
+    job_started = engine.runner.job_started(key)
+    events = engine.follow_after(key, cursor)
+    pending = asyncio.ensure_future(anext(events, None))
+    try:
+        with suppress(EventsGoneError):  # the task has ended, and its log is deleted
             while True:
-                following = following or asyncio.ensure_future(anext(events, None))
-                waiting: list[asyncio.Future[Any]] = [following] if handed_back is None else [following, handed_back]
-                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                if handed_back is not None and handed_back.done():
-                    handed_back = None
-                    yield None
-                if following.done():
-                    event, following = following.result(), None
-                    if event is None:
-                        return
-                    yield event
-        finally:
-            if following is not None:
-                following.cancel()
-                await asyncio.gather(following, return_exceptions=True)
+                if job_started is not None and await _wait_for_job(job_started, pending):
+                    job_started = None
+                    for projected in projection.project_start(stored.updated_at):
+                        yield projected
+                try:
+                    event = await pending
+                except StoreUnavailableError:  # the hub has retried up to its timeout; retry again
+                    events = engine.follow_after(key, cursor)
+                else:
+                    if event is None or event.state in TERMINAL:
+                        break
+                    cursor = event.seq
+                    for projected in projection.project_event(event):
+                        yield projected
+                pending = asyncio.ensure_future(anext(events, None))
+    finally:
+        pending.cancel()
+        await asyncio.gather(pending, return_exceptions=True)
+        await events.aclose()
+    for projected in projection.project_end((await _load_ended(engine, stored)).task.model):
+        yield projected
 
 
-async def _follow_with_retry(engine: Engine, stored: StoredTask) -> AsyncGenerator[LoggedEvent, None]:
-    """Yield the events of a task however long its store is away, or until the log has forgotten them because the task is over."""
-    cursor = stored.last_seq
-    with suppress(EventsGoneError):
-        while True:
-            try:
-                async with aclosing(engine.follow_after(stored.key, cursor)) as events:
-                    async for event in events:
-                        cursor = event.seq
-                        yield event
-            except StoreUnavailableError:
-                continue
-            return
+async def _wait_for_job(job_started: asyncio.Future[None], pending: asyncio.Future[LoggedEvent | None]) -> bool:
+    """Wait for the start of a job or for the next event; return whether the job has started."""
+    futures: list[asyncio.Future[Any]] = [pending, job_started]
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+    return job_started.done()
 
 
 async def _load_ended(engine: Engine, stored: StoredTask) -> StoredTask:
-    """Read a task that is over, as soon as its store can be read."""
+    """Load a task that has ended as soon as the store is available."""
     while True:
         with suppress(StoreUnavailableError):
             return await engine.load(stored.scope, stored.wire_id)

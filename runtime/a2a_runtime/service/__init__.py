@@ -1,22 +1,18 @@
-"""What an agent can be asked, answered once for all dialects and bindings, in the canonical model.
+"""Operations of an agent in the canonical model, for all dialects and bindings.
 
-    service ──── all of it, and the extended card
+    service ──────── all operations, and the extended card; authorization wraps it where a surface has a policy or its skills have requirements
       │
-    sending      a message: a new task, more for one that exists, or an answer without a task
-    following    streams of tasks that exist, and where each dialect ends a stream
-    tasks        read, list, cancel
-    pushes       webhooks of a task
+    messages         send: a new task, a follow-up to an existing task, or a reply without a task
+    tasks            get, list, cancel, subscribe, push configurations
       │
-    order ────── what a message asks for and whether it may; pure
-    modes ────── media types; pure
-    call ─────── who asks, where and how; whose tasks that is about
+    validation ───── checks of a message before anything is stored; pure
+    context ──────── call context: caller, surface, dialect; task scope
 
-What is true about tasks is the store's, how handlers run is the engine's, and what a request looks like is the exchange's matter. What is decided
-here is what the protocol leaves to an agent:
+The store keeps the tasks, the engine runs the handlers, and ``http`` knows the requests. This package decides what the protocol leaves to an agent:
 
-- A request names its skill in the metadata (``skillId``); one that names none means the first skill of the surface.
-- An ``Idempotency-Key`` is good for a caller, a tenant, a surface and the conversation that the message names. Skills that answer without a task
-  store nothing, and so are asked again.
-- The credentials of webhooks are told to nobody.
-- The extended card is there when a skill is ``only_extended``.
+- A request names its skill in the metadata (``skillId``); without a name it is the first skill of the surface.
+- An ``Idempotency-Key`` holds for a caller, a tenant, a surface and the conversation of the message. Skills that reply without a task store nothing,
+  so they run again.
+- The credentials of webhooks are never returned.
+- The extended card exists if a skill is ``only_extended``.
 """

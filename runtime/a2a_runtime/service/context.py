@@ -1,4 +1,4 @@
-"""Who asks, where, and how: what a service knows of a request besides the request itself."""
+"""Call context of an operation, and the dependencies of the service."""
 
 from __future__ import annotations
 
@@ -21,42 +21,41 @@ from a2a_runtime.surface import Surface
 
 
 class ProtocolBinding(StrEnum):
-    """How a request came in; the values are the names that cards have for it."""
+    """Binding of a request; the values are the names on agent cards."""
 
     JSONRPC = TransportProtocol.JSONRPC.value
     HTTP = TransportProtocol.HTTP_JSON.value
 
 
 class CallContext(NamedTuple):
-    """One call of an operation. A plain tuple: one is made for every request."""
+    """Caller, dialect, extensions and cursor of one operation. A plain tuple, because every request creates one."""
 
     surface: Surface
     caller: Caller
     dialect: str = CANONICAL.name
     binding: ProtocolBinding = ProtocolBinding.JSONRPC
     extensions: tuple[str, ...] = ()
-    """The extensions that the client asks for."""
+    """The extensions that the client requests."""
     last_event_id: str | None = None
-    """The last event that the client has seen of the stream that it goes on with."""
+    """The cursor: the last event of the stream that the client has received."""
     idempotency_key: str | None = None
     base_url: str = ""
-    """Where the client reaches the surface, as far as the server can tell; what is configured goes before it."""
+    """The URL of the surface as the server sees it; a configured URL takes precedence."""
 
     @property
     def active_extensions(self) -> tuple[str, ...]:
-        """The extensions that are in effect for this call."""
+        """The requested extensions that the surface supports."""
         return self.surface.activate_extensions(self.extensions)
 
     def limit_history(self, length: int | None) -> int | None:
-        """Say how much of a task's history an answer has: as much as was asked for, and no more than the surface gives."""
-        most = self.surface.limits.history
-        return length if most is None else most if length is None else min(length, most)
+        """Limit the requested length of the history to the maximum of the surface."""
+        limit = self.surface.limits.history
+        return length if limit is None else limit if length is None else min(length, limit)
 
     def task_scope(self, tenant: str | None = None) -> TaskScope:
-        """Say whose tasks the call is about.
+        """Return the scope of the tasks that the call can access.
 
-        The tenant is the one that the caller is known to belong to, or else the one that the request names. A caller of one tenant never gets to
-        another one.
+        The tenant of the caller takes precedence over that of the request. A caller of one tenant has no access to another one.
         """
         caller = self.caller
         if tenant and tenant != caller.tenant:
@@ -68,16 +67,13 @@ class CallContext(NamedTuple):
         return TaskScope(self.surface.storage_key, caller.tenant, caller.owner)
 
 
-# What every part of the service works with.
-
-
 def allow_any_url(_url: str) -> None:
-    """Refuse no webhook."""
+    """Accept every webhook URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceDependencies:
-    """What a service works with; ``check_url`` refuses webhooks that would never be called, by raising ``InvalidParamsError``."""
+    """Dependencies of a service. ``check_url`` raises ``InvalidParamsError`` for a webhook URL that the SSRF policy blocks."""
 
     engine: Engine
     store: Store
@@ -87,18 +83,18 @@ class ServiceDependencies:
 
 
 class ServiceBase:
-    """A part of the service."""
+    """Base class of the groups of operations."""
 
     def __init__(self, dependencies: ServiceDependencies) -> None:
         self._dependencies = dependencies
         self._engine, self._store = dependencies.engine, dependencies.store
         self._ids = IdGenerator(dependencies.clock)
 
-    def _encrypt_config(self, config: TaskPushNotificationConfig, scope: TaskScope, wire_id: str) -> TaskPushNotificationConfig:
-        """Give a webhook the ids that it lacks, and seal its secrets for where it will be."""
-        named = config.model_copy(update={"id": config.id or self._ids.new(), "task_id": wire_id})
-        return encrypt_config(named, self._dependencies.secret_cipher, scope)
-
     def _check_push_config(self, config: TaskPushNotificationConfig, path_prefix: str = "") -> None:
-        """Refuse a webhook that could never be called, and say where in the request it stands."""
+        """Raise for a webhook that can never be called; the field paths begin with the prefix."""
         check_config(config, self._dependencies.check_url, path_prefix)
+
+    def _encrypt_config(self, config: TaskPushNotificationConfig, scope: TaskScope, wire_id: str) -> TaskPushNotificationConfig:
+        """Add the missing ids to a push configuration and encrypt its secrets for its task."""
+        config = config.model_copy(update={"id": config.id or self._ids.new(), "task_id": wire_id})
+        return encrypt_config(config, self._dependencies.secret_cipher, scope)

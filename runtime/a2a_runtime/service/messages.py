@@ -1,15 +1,15 @@
-"""Messages: what becomes of them, and how their senders learn of it."""
+"""Operations that send a message."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from uuid import NAMESPACE_OID, uuid5
 
 from a2a_contract.base import Encoded
-from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
+from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
@@ -29,60 +29,61 @@ _PUSH_CONFIG_PATH = "configuration.taskPushNotificationConfig."
 
 
 class MessageOperations(ServiceBase):
-    """Takes messages: for a new task, for one that exists, or for an answer without a task."""
+    """Accepts messages: for a new task, for an existing task, or for a reply without a task."""
 
     async def send_message(self, request: SendMessageRequest, context: CallContext) -> Encoded[SendMessageResponse]:
-        """Take a message, and answer when its task has ended or waits for the caller, or at once."""
-        order = parse_send_request(request, context)
-        taken = await self._accept(order, context)
-        if isinstance(taken, Message):
-            return Encoded.of(SendMessageResponse(message=taken))
-        if order.return_immediately:
-            stored = await self._load_current(taken, order)
+        """Accept a message and return its task as soon as it has ended or waits for the caller, or at once."""
+        command = parse_send_request(request, context)
+        accepted = await self._accept(command, context)
+        if isinstance(accepted, Message):
+            return Encoded.of(SendMessageResponse(message=accepted))
+        if command.return_immediately:
+            stored = await self._load_current(accepted, command)
         else:
-            stored = await self._wait_settled(taken, order, context)
+            cancel_on_disconnect = context.surface.cancel_on_disconnect
+            stored = await self._engine.wait_settled(accepted, command.history_length, cancel_on_disconnect=cancel_on_disconnect)
         return Encoded.raw(SendMessageResponse, b'{"task":%b}' % stored.task.json)
 
     async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
-        """Take a message, and yield its task and what happens to it, or the one answer."""
+        """Accept a message and yield its task and the events of this task, or the reply."""
         require_streaming(context.surface)
-        order = parse_send_request(request, context)
-        taken = await self._accept(order, context)
-        if isinstance(taken, Message):
-            yield Event(0, Encoded.of(StreamResponse(message=taken)))
+        command = parse_send_request(request, context)
+        accepted = await self._accept(command, context)
+        if isinstance(accepted, Message):
+            yield Event(0, Encoded.of(StreamResponse(message=accepted)))
             return
-        stored = await self._load_current(taken, order)
-        ends, state = stream_end_states(context.dialect), stored.state
+        stored = await self._load_current(accepted, command)
+        end_states, state = stream_end_states(context.dialect), stored.state
         try:
-            first = to_snapshot_event(stored)
-            yield Event(first.seq, to_stream_response(first))
-            if state in ends:
+            yield Event(stored.last_seq, to_stream_response(to_snapshot_event(stored)))
+            if state in end_states:
                 return
-            async with aclosing(self._engine.follow_after(stored.key, stored.last_seq, ends)) as events:
+            async with aclosing(self._engine.follow_after(stored.key, stored.last_seq, end_states)) as events:
                 async for event in events:
                     state = event.state
                     yield Event(event.seq, to_stream_response(event))
         except (GeneratorExit, asyncio.CancelledError):
-            if state not in ends:
-                await self._on_disconnect(stored, context)
+            if context.surface.cancel_on_disconnect and state not in end_states:
+                await self._engine.cancel_if_active(stored)
             raise
 
     async def _accept(self, command: SendCommand, context: CallContext) -> AcceptedMessage | Message:
         if command.push_config is not None:
             self._check_push_config(command.push_config, _PUSH_CONFIG_PATH)
-        if command.message.task_id:
-            return await self._accept_follow_up(command, context)
+        message = command.message
+        if message.task_id:
+            return await self._accept_follow_up(command, message.task_id, context)
         skill = select_skill(command, context)
         if skill.contract is not None:
-            skill.contract.check_message(command.message)
+            skill.contract.check_message(message)
         if skill.skill.answers is ReplyKind.MESSAGE:
             return await self._run_inline(command, skill, context)
         new = NewTask(
-            command.message.context_id or self._ids.new(),
-            command.message,
+            message.context_id or self._ids.new(),
+            message,
             skill.id,
             context.dialect,
-            idempotency_key=command.idempotency,
+            idempotency_key=command.idempotency_key,
             process=self._engine.runner.process,
             record=command.request_info.record,
         )
@@ -94,9 +95,9 @@ class MessageOperations(ServiceBase):
             raise TaskNotFoundError(details={"task_id": accepted.stored.wire_id})
         return accepted
 
-    async def _accept_follow_up(self, command: SendCommand, context: CallContext) -> AcceptedMessage:
-        """Give a message to its task; a webhook that comes with it hears of everything that the message brings about."""
-        message, wire_id = command.message, command.message.task_id or ""
+    async def _accept_follow_up(self, command: SendCommand, wire_id: str, context: CallContext) -> AcceptedMessage:
+        """Accept a message for an existing task. Its push configuration is stored first, so that the webhook gets every event of the message."""
+        message, config = command.message, command.push_config
         stored = await self._engine.load(command.scope, wire_id, 0, include_artifacts=False)
         skill = context.surface.skills.get(stored.skill)
         if skill is not None:
@@ -104,40 +105,23 @@ class MessageOperations(ServiceBase):
             check_media_types(command, context.surface, skill)
         if stored.state in INTERRUPTED:
             check_reply(stored.task.model.status.message, message)
-        if command.push_config is not None:
+        if config is not None:
             check_follow_up(stored, message)
-            # Named after its message, so that a repeated message does not make a second one.
-            config = (
-                command.push_config
-                if command.push_config.id
-                else command.push_config.model_copy(update={"id": str(uuid5(NAMESPACE_OID, message.message_id))})
-            )
-            kept = self._encrypt_config(config, command.scope, wire_id)
-            await self._store.put_push_config(command.scope, wire_id, kept, context.dialect, max_configs=context.surface.limits.webhooks)
-        return await self._engine.send_message(command.scope, wire_id, message, command.idempotency)
+            if not config.id:  # an id made from the message id, so that a repeated message does not add a second configuration
+                config = config.model_copy(update={"id": str(uuid5(NAMESPACE_OID, message.message_id))})
+            config = self._encrypt_config(config, command.scope, wire_id)
+            await self._store.put_push_config(command.scope, wire_id, config, context.dialect, max_configs=context.surface.limits.webhooks)
+        return await self._engine.send_message(command.scope, wire_id, message, command.idempotency_key)
 
     async def _run_inline(self, command: SendCommand, skill: SkillDefinition, context: CallContext) -> Message:
         context_id = command.message.context_id or self._ids.new()
         message = command.message.model_copy(update={"context_id": context_id})
-        answer = await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info)
-        return answer if answer.context_id else answer.model_copy(update={"context_id": context_id})
+        reply = await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info)
+        return reply if reply.context_id else reply.model_copy(update={"context_id": context_id})
 
     async def _load_current(self, accepted: AcceptedMessage, command: SendCommand) -> StoredTask:
-        """Read the task of a message; a new one need not be read again."""
+        """Read the task of a message, unless it was created by this call."""
         stored = accepted.stored
         if accepted.is_new and not command.message.task_id and command.history_length != 0:
             return stored
         return await self._engine.load(stored.scope, stored.wire_id, command.history_length)
-
-    async def _wait_settled(self, accepted: AcceptedMessage, command: SendCommand, context: CallContext) -> StoredTask:
-        try:
-            return await self._engine.wait_settled(accepted, command.history_length)
-        except asyncio.CancelledError:
-            await self._on_disconnect(accepted.stored, context)
-            raise
-
-    async def _on_disconnect(self, stored: StoredTask, context: CallContext) -> None:
-        """Stop the task of a caller who has gone away, where that is wanted."""
-        if context.surface.cancel_on_disconnect:
-            with suppress(TaskNotCancelableError, TaskNotFoundError):
-                await self._engine.cancel(stored.scope, stored.wire_id)

@@ -1,7 +1,7 @@
-"""The service: all operations in one object, for all surfaces that share an engine.
+"""All operations in one object, for all surfaces that share an engine.
 
-Every method takes a canonical request and a call, and raises errors of the contract. A stream raises them before its first event, so whoever renders
-it waits for that one before saying that all is well.
+Every method takes a canonical request and a call context, and raises errors of the contract. A stream raises before its first event, so a renderer
+must wait for that event before it sends a success.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from a2a_runtime.service.tasks import PushConfigOperations, SubscriptionOperatio
 
 
 class Service(MessageOperations, TaskOperations, SubscriptionOperations, PushConfigOperations, AgentService[CallContext]):
-    """What an agent can be asked."""
+    """All operations of an agent."""
 
     async def get_extended_agent_card(self, request: GetExtendedAgentCardRequest, context: CallContext) -> Encoded[AgentCard]:
-        """Read the card with the skills that only known callers see."""
+        """Return the card with the skills that only authenticated callers see."""
         surface = context.surface
-        context.task_scope(request.tenant)
+        context.task_scope(request.tenant)  # raises for the tenant of another caller
         if not surface.agent.capabilities.extended_agent_card:
             raise UnsupportedOperationError if context.dialect == CANONICAL.name else ExtendedAgentCardNotConfiguredError
         if not any(skill.only_extended for skill in surface.skills.values()):

@@ -43,7 +43,7 @@ def test_a_call_without_an_id_is_answered(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "nonsense", None], ids=repr)
-def test_nobody_looks_at_the_content_type(client: httpx.Client, content_type: str | None) -> None:
+def test_the_content_type_is_ignored(client: httpx.Client, content_type: str | None) -> None:
     """A body is read whatever it says that it is, and whatever version of JSON-RPC it names."""
     headers = {} if content_type is None else {"content-type": content_type}
     body = b'{"jsonrpc": "1.0", "id": 1, "method": "tasks/send", "params": {"message": {"parts": [{"type": "text", "text": "x"}]}}}'
@@ -67,5 +67,5 @@ def test_a_task_has_to_be_named(client: httpx.Client, method: str, params: objec
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/resubscribe"])
 def test_a_task_has_to_exist(client: httpx.Client, method: str) -> None:
-    """A task that nobody knows is an answer, also where a stream was asked for."""
+    """An unknown task is an error response, also for a stream."""
     assert Consumer(client).error(method, {"id": "nobody"}) == {"code": -32602, "message": "Unknown task id: nobody"}

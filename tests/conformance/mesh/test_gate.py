@@ -10,7 +10,7 @@ from conformance.mesh.producer import Consumer, message
 
 MISSING = "Authentication required: missing Authorization: Bearer <token> header"
 EMPTY = "Authentication required: empty bearer token in Authorization header"
-REFUSED = {
+INVALID = {
     "nothing": ("", MISSING),
     "another scheme": ("Authorization: Basic YWRhOmxvdmVsYWNl\r\n", MISSING),
     "no token": ("Authorization: Bearer\r\n", EMPTY),
@@ -18,7 +18,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("header", "text"), REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize(("header", "text"), INVALID.values(), ids=INVALID.keys())
 def test_who_brings_no_token_is_refused(client: httpx.Client, header: str, text: str) -> None:
     """The refusal comes before the body is read: it has no id, and what the body says makes no difference."""
     host, port = client.base_url.host, client.base_url.port or 80
@@ -33,7 +33,7 @@ def test_who_brings_no_token_is_refused(client: httpx.Client, header: str, text:
 
 @pytest.mark.parametrize("header", ["Bearer junk", "bEaReR t"], ids=["any token", "any spelling"])
 def test_any_token_is_enough(client: httpx.Client, header: str) -> None:
-    """Nobody looks what a token says, and those who bring one are one owner."""
+    """The token is not verified, and all clients with a token are one owner."""
     guarded = Consumer(client, "/agents/guarded", {"authorization": header})
     task = guarded.task("tasks/send", message=message("hi"))
     assert task["status"]["state"] == "completed"

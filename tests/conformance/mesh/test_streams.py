@@ -19,7 +19,7 @@ REPORT = ("artifact", '{"pages": 3}')
 
 @pytest.fixture
 def report(client: httpx.Client) -> Consumer:
-    """Somebody who talks to the surface whose work goes on after its handler has returned."""
+    """Consumer of the surface whose handler returns a job."""
     return Consumer(client, "/agents/report")
 
 
@@ -97,7 +97,7 @@ def test_a_taken_id_is_one_event(client: httpx.Client) -> None:
     assert told(event) == ("failed", "A2A task id streamed is already in use", None, True)
 
 
-def test_silence_is_broken(report: Consumer) -> None:
+def test_idle_streams_get_keep_alives(report: Consumer) -> None:
     """Comments tell that the connection lives while there is no news."""
     task_id = str(uuid4())
     with report.streaming("tasks/sendSubscribe", id=task_id, message=job(end="forever")) as response:
@@ -108,8 +108,8 @@ def test_silence_is_broken(report: Consumer) -> None:
     report.task("tasks/cancel", id=task_id)
 
 
-def test_a_client_that_goes_away_leaves_its_task_alone(report: Consumer) -> None:
-    """The work goes on, and whoever comes back is told from then on."""
+def test_a_disconnect_does_not_cancel_the_task(report: Consumer) -> None:
+    """The task goes on, and a new subscriber gets its later events."""
     task_id = str(uuid4())
     with report.streaming("tasks/sendSubscribe", id=task_id, message=job(*((number / 10, None) for number in range(10)))) as response:
         assert told(next(envelopes(response.iter_lines()))["result"]) == BEGUN

@@ -18,13 +18,13 @@ STATES = {"working", "completed", "failed", "canceled"}
 
 @pytest.fixture
 def echo(client: httpx.Client) -> Consumer:
-    """Somebody who talks to the surface that says the same."""
+    """Consumer of the surface that echoes."""
     return Consumer(client)
 
 
 @pytest.fixture
 def report(client: httpx.Client) -> Consumer:
-    """Somebody who talks to the surface whose work goes on after its handler has returned."""
+    """Consumer of the surface whose handler returns a job."""
     return Consumer(client, "/agents/report")
 
 
@@ -102,14 +102,14 @@ def test_a_handler_that_raises_fails_its_task(client: httpx.Client) -> None:
     assert task["history"] == [message("x")]
 
 
-def test_a_question_that_nobody_can_answer_fails_its_task(client: httpx.Client) -> None:
+def test_a_question_fails_its_task(client: httpx.Client) -> None:
     """A handler that asks, though nothing showed it at the start, does not leave its task working for ever."""
     task = Consumer(client, "/agents/sly").task("tasks/send", message=message("x"))
-    text = "The skill asks something, and nobody can answer here"
+    text = "The skill asks a question, and this dialect has no way to answer it"
     assert (task["status"]["state"], task["status"]["message"]["parts"][0]["text"]) == ("failed", text)
 
 
-def test_a_job_is_parked(report: Consumer) -> None:
+def test_a_job_leaves_its_task_working(report: Consumer) -> None:
     """The answer comes at once; the task can be read, with its progress as a number, until it has its result."""
     task_id = str(uuid4())
     task = report.task("tasks/send", id=task_id, message=job((0.25, "Drafting outline..."), end="forever"))
@@ -202,7 +202,7 @@ def test_an_id_is_one_short_line(echo: Consumer, task_id: str) -> None:
 
 
 def test_every_state_is_one_of_four(client: httpx.Client) -> None:
-    """A task that waits for somebody in another dialect is working in this one."""
+    """A task that waits for its caller in another dialect is working in this one."""
     mixed = Consumer(client, "/agents/mixed")
     task = mixed.task("tasks/send", message=message("x"))
     assert task["status"]["state"] == "working"

@@ -1,4 +1,4 @@
-"""Handlers that do not want to stop, each in its own way."""
+"""Handlers that ignore stop requests in different ways."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def sleeps(_ctx: TaskContext) -> str:
 
 
 async def ignores(ctx: TaskContext) -> str:
-    """Go on whatever anybody says, and try to write all the time."""
+    """Ignore the cancellation and write all the time."""
     until = time.monotonic() + 1
     while time.monotonic() < until:
         try:
@@ -53,7 +53,7 @@ async def breaks_when_stopped(_ctx: TaskContext) -> None:
 
 
 async def job(_ctx: TaskContext) -> BackgroundJob:
-    """Hand back a job that takes very long."""
+    """Return a long job."""
     return BackgroundJob(lambda _: asyncio.sleep(1000))
 
 

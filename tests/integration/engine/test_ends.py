@@ -1,4 +1,4 @@
-"""Whatever a handler does, its task ends in one lawful way."""
+"""Every way in which a handler can end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def echo(ctx: TaskContext) -> str:
 
 
 async def counting(ctx: TaskContext):  # noqa: ANN201 - what a user may leave out
-    """Stream three chunks and some news."""
+    """Yield three chunks and a status."""
     for number in range(3):
         yield f"{number}"
     yield ctx.reply("nearly done")
@@ -58,12 +58,12 @@ async def fails(ctx: TaskContext) -> None:
 
 
 async def raises(_ctx: TaskContext) -> None:
-    """Break, with something that nobody outside should read."""
+    """Raise with a text that callers must not read."""
     raise ValueError("secret: /etc/passwd")
 
 
 async def exits(_ctx: TaskContext) -> None:
-    """Try to take the process along."""
+    """Raise SystemExit."""
     raise SystemExit(3)
 
 
@@ -87,7 +87,7 @@ async def nothing(_ctx: TaskContext) -> None:
 
 
 async def detached(_ctx: TaskContext) -> BackgroundJob:
-    """Hand back a job."""
+    """Return a job."""
 
     async def work(job: BackgroundJob) -> str:
         job.report(0.5, "half way")
@@ -98,7 +98,7 @@ async def detached(_ctx: TaskContext) -> BackgroundJob:
 
 
 async def broken_job(_ctx: TaskContext) -> BackgroundJob:
-    """Hand back a job that breaks."""
+    """Return a job that raises."""
 
     async def work(_job: BackgroundJob) -> str:
         raise OSError("secret")
@@ -125,8 +125,8 @@ async def broken_job(_ctx: TaskContext) -> BackgroundJob:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-async def test_every_handler_comes_to_an_end(store: Store, handler: object, state: State, artifacts: dict, said: str | None) -> None:
-    """The state, the results and the last word follow from what the handler did; the log is without gaps and ends with the one terminal event."""
+async def test_every_handler_has_one_outcome(store: Store, handler: object, state: State, artifacts: dict, said: str | None) -> None:
+    """State, artifacts and message follow from the end of the handler; the log has no gaps and one terminal event, the last one."""
     async with run_agent(handler, store=store) as one, asyncio.timeout(10):
         task = await one.send("hi")
         assert State(task.status.state) is state
@@ -138,8 +138,8 @@ async def test_every_handler_comes_to_an_end(store: Store, handler: object, stat
         assert b"secret" not in b"".join(event.body for event in events)
 
 
-async def test_the_log_of_the_process_has_what_the_caller_must_not_see(caplog: pytest.LogCaptureFixture) -> None:
-    """The full error stands in the log, and the next task is served."""
+async def test_exceptions_are_logged_and_hidden_from_the_caller(caplog: pytest.LogCaptureFixture) -> None:
+    """The log has the full traceback, and the next task runs."""
     with caplog.at_level(logging.ERROR):
         async with run_agent(raises, echo) as one, asyncio.timeout(5):
             await one.send("hi")
@@ -147,16 +147,16 @@ async def test_the_log_of_the_process_has_what_the_caller_must_not_see(caplog: p
     assert "secret: /etc/passwd" in caplog.text
 
 
-async def test_a_handler_that_is_done_at_once_needs_two_commits(store: Store) -> None:
-    """Nobody can see that such a task was ever at work: it goes from submitted to its end, which is lawful, in one commit."""
+async def test_a_handler_that_returns_at_once_needs_two_commits(store: Store) -> None:
+    """Such a task goes from submitted to its end in one commit, without working."""
     async with run_agent(echo, store=store) as one, asyncio.timeout(5):
         task = await one.send("hi")
         assert [event.state for event in await one.collect_events(task)] == [State.SUBMITTED, State.SUBMITTED, State.COMPLETED]
         assert (await one.engine.load(one.scope, task.id)).version == 2
 
 
-async def test_a_handler_that_takes_longer_is_seen_at_work(store: Store) -> None:
-    """After a few milliseconds the task is working, although the handler has said nothing."""
+async def test_a_slow_handler_sets_its_task_to_working(store: Store) -> None:
+    """After a few milliseconds the task is working, although the handler has written nothing."""
 
     async def slow(_ctx: TaskContext) -> str:
         await asyncio.sleep(0.3)
@@ -169,7 +169,7 @@ async def test_a_handler_that_takes_longer_is_seen_at_work(store: Store) -> None
 
 
 async def test_progress_is_a_number_on_the_task_and_on_its_event(store: Store) -> None:
-    """What a handler reports is in the event's metadata and stays on the task."""
+    """The progress is in the metadata of the event and of the task."""
 
     async def reports(ctx: TaskContext) -> None:
         await ctx.status("half", progress=0.5)
@@ -180,7 +180,7 @@ async def test_progress_is_a_number_on_the_task_and_on_its_event(store: Store) -
         assert [b'"metadata":{"progress":0.5}' in event.body for event in await one.collect_events(task)] == [False, True, False]
 
 
-async def test_everything_in_an_artifact_arrives_as_it_was(store: Store, tmp_path: Path) -> None:
+async def test_artifacts_are_stored_unchanged(store: Store, tmp_path: Path) -> None:
     """Texts, JSON with its nulls, key order and large integers, bytes, files and links come back as they were written."""
     (tmp_path / "a.csv").write_bytes(b"1;2\n")
     json = {"z": None, "a": 2**53 + 1, "m": 10**39, "list": [None, {"b": 1, "a": 2}]}
@@ -213,8 +213,8 @@ async def test_everything_in_an_artifact_arrives_as_it_was(store: Store, tmp_pat
         assert mixed.parts[2].data is JSON_NULL
 
 
-async def test_a_skill_may_answer_without_a_task() -> None:
-    """Such a skill gives back a message; nothing is stored, and what goes wrong is an error that tells nothing."""
+async def test_a_skill_may_reply_without_a_task() -> None:
+    """Nothing is stored, and an exception becomes an error without its text."""
 
     async def quick(ctx: Context) -> str:
         if ctx.text == "break":
@@ -232,7 +232,7 @@ async def test_a_skill_may_answer_without_a_task() -> None:
         assert "secret" not in error.value.message
 
 
-async def test_a_conversation_remembers(store: Store) -> None:
+async def test_a_conversation_has_messages_and_state(store: Store) -> None:
     """Tasks of one conversation share its messages and its state; those of another one do not."""
 
     async def chat(ctx: TaskContext) -> object:
@@ -246,8 +246,8 @@ async def test_a_conversation_remembers(store: Store) -> None:
         assert said == ["1: a", "2: a, 1: a, b", "1: c"]
 
 
-async def test_functions_that_block_hold_up_nobody() -> None:
-    """Each has a thread of its own: two that wait for one another both get on, and so does a coroutine that sets off the second."""
+async def test_blocking_handlers_run_in_parallel() -> None:
+    """Each has a thread of its own: two handlers that wait for one another do not deadlock."""
     meet = threading.Barrier(2)
 
     def meets(_ctx: TaskContext) -> str:

@@ -46,7 +46,7 @@ async def test_a_slow_reader_behind_a_burst_gets_everything() -> None:
 
 
 async def test_readers_join_while_a_handler_streams(store: Store) -> None:
-    """Some begin with the task as it is, some with a cursor, some give up half way and come back: all of them see the same events."""
+    """Readers with a snapshot, with a cursor, and after a disconnect get the same events."""
 
     async def paced(_ctx: TaskContext):  # noqa: ANN202 - as above
         for number in range(60):
@@ -76,7 +76,7 @@ async def test_readers_join_while_a_handler_streams(store: Store) -> None:
         assert one.engine._hub.count_followed_tasks() == 0
 
 
-async def test_what_a_cursor_means(store: Store) -> None:
+async def test_a_cursor_selects_the_events_after_it(store: Store) -> None:
     """A cursor gives the rest, of a finished task too; one beyond the end is an error, and so is a snapshot of what has ended."""
     async with run_agent(burst, store=store) as one, asyncio.timeout(5):
         task = await one.send("3")
@@ -106,7 +106,7 @@ async def test_a_stream_may_end_where_the_task_waits(store: Store) -> None:
             assert [event.state async for event in events][-1] is State.COMPLETED
 
 
-async def test_a_log_that_is_forgotten_is_replaced_by_the_task() -> None:
+async def test_a_deleted_log_is_replaced_by_a_snapshot() -> None:
     """When the events after a cursor are no more, the reader gets the finished task as it is, which ends the stream."""
     store = MemoryStore(StoreOptions(max_finished_logs=1))
     async with run_agent(burst, store=store) as one, asyncio.timeout(5):
@@ -117,7 +117,7 @@ async def test_a_log_that_is_forgotten_is_replaced_by_the_task() -> None:
 
 
 async def test_a_deleted_task_ends_its_streams_with_an_error(store: Store) -> None:
-    """Whoever waits for a task that is deleted is told, soon, and does not wait for ever."""
+    """Readers of a deleted task get an error soon."""
 
     async def waits(_ctx: TaskContext) -> None:
         await asyncio.sleep(1000)

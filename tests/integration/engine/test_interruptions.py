@@ -1,4 +1,4 @@
-"""Cancel and time limits: a task ends also when its handler would rather not."""
+"""Cancellation and timeouts, also of handlers that ignore them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HANDLERS = [sleeps, ignores, gives_up, blocks, breaks_when_stopped, job]
 
 
 @pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.__name__)
-async def test_cancel_ends_the_task_whatever_the_handler_does(store: Store, handler: object) -> None:
+async def test_cancel_ends_the_task_with_any_handler(store: Store, handler: object) -> None:
     """The task is canceled, at once or after a short while, and nothing that the handler still writes changes that."""
     async with run_agent(handler, store=store) as one, asyncio.timeout(10):
         stored = await one.start("hi")
@@ -38,7 +38,7 @@ async def test_cancel_ends_the_task_whatever_the_handler_does(store: Store, hand
         assert (await one.engine.load(one.scope, stored.wire_id)).version == canceled.version
 
 
-async def test_cancel_before_the_handler_has_begun(store: Store) -> None:
+async def test_cancel_before_the_handler_starts(store: Store) -> None:
     """A task that is canceled right after it was accepted never runs."""
     ran = []
 
@@ -53,15 +53,15 @@ async def test_cancel_before_the_handler_has_begun(store: Store) -> None:
         assert ran in ([], [1])
 
 
-async def test_a_parked_task_is_canceled_directly(store: Store) -> None:
-    """Nobody runs it, so nobody has to be told."""
+async def test_a_suspended_task_is_canceled_directly(store: Store) -> None:
+    """No process runs it, so one commit cancels it."""
     async with run_agent(asks, store=store) as one, asyncio.timeout(5):
         task = await one.send("hi")
         assert (await one.engine.cancel(one.scope, task.id)).state is State.CANCELED
 
 
-async def test_canceling_while_the_handler_parks(store: Store) -> None:
-    """A cancellation that meets a question ends the task all the same; no task stays parked for ever."""
+async def test_cancel_during_a_question(store: Store) -> None:
+    """A cancellation at the moment of a question cancels the task."""
     async with run_agent(asks, store=store) as one, asyncio.timeout(20):
         for delay in range(20):
             stored = await one.start("hi")
@@ -70,8 +70,8 @@ async def test_canceling_while_the_handler_parks(store: Store) -> None:
             assert (await one.engine.cancel(one.scope, stored.wire_id)).state is State.CANCELED
 
 
-async def test_what_has_ended_cannot_be_canceled(store: Store) -> None:
-    """A finished task stays what it is, and a stranger's task is not there."""
+async def test_a_task_that_has_ended_cannot_be_canceled(store: Store) -> None:
+    """A task that has ended is unchanged, and a task of another scope does not exist."""
 
     async def echo(ctx: TaskContext) -> str:
         return ctx.text
@@ -93,15 +93,15 @@ async def test_cancel_twice_at_once(store: Store) -> None:
 
 
 @pytest.mark.parametrize("handler", [sleeps, ignores, gives_up, blocks, breaks_when_stopped], ids=lambda handler: handler.__name__)
-async def test_a_run_has_a_time_limit(store: Store, handler: object) -> None:
-    """Out of time the task fails, also when the handler does not stop."""
+async def test_a_run_times_out(store: Store, handler: object) -> None:
+    """The task fails, also if the handler ignores the stop request."""
     async with run_agent(Skill("slow", handler, timeout=0.05), store=store) as one, asyncio.timeout(10):
         task = await one.wait_terminal(await one.start("hi"))
         assert State(task.status.state) is State.FAILED
         assert task.status.message.parts[0].text == TIMED_OUT
 
 
-async def test_the_limit_counts_one_run_by_the_clock() -> None:
+async def test_the_timeout_applies_to_one_run() -> None:
     """Time spent waiting for an answer does not count; the deadline is the clock's, to the second."""
     clock = FakeClock()
 

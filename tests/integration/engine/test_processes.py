@@ -1,11 +1,10 @@
-"""Several processes on one store: each is an engine of its own, with nothing in common but the store and a doorbell that cannot be relied upon."""
+"""Several processes on one store: engines that share nothing but the store and an unreliable notifier."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import replace
 
 import pytest
 
@@ -44,8 +43,8 @@ async def waits(_ctx: TaskContext) -> None:
 
 
 @pytest.fixture(params=["memory", "postgres"])
-def bells_and_stores(request: pytest.FixtureRequest) -> tuple[list[Notifier], list[Store]]:
-    """Two doorbells and two stores that belong together; two of three bells get lost."""
+def notifiers_and_stores(request: pytest.FixtureRequest) -> tuple[list[Notifier], list[Store]]:
+    """Two notifiers and two stores of one database; two of three notifications are lost."""
     if request.param == "memory":
         store = MemoryStore(StoreOptions(lease_seconds=LEASE))
         shared = InProcessNotifier()
@@ -56,9 +55,9 @@ def bells_and_stores(request: pytest.FixtureRequest) -> tuple[list[Notifier], li
 
 
 @pytest.fixture
-async def replicas(bells_and_stores: tuple[list[Notifier], list[Store]]) -> AsyncIterator[Replicas]:
+async def replicas(notifiers_and_stores: tuple[list[Notifier], list[Store]]) -> AsyncIterator[Replicas]:
     """Two processes with the same agent."""
-    bells, stores = bells_and_stores
+    bells, stores = notifiers_and_stores
     async with AsyncExitStack() as stack:
         one, other = [
             await stack.enter_async_context(
@@ -69,15 +68,15 @@ async def replicas(bells_and_stores: tuple[list[Notifier], list[Store]]) -> Asyn
         yield one, other
 
 
-async def test_a_stream_is_followed_from_elsewhere(replicas: Replicas, bells_and_stores: tuple[list[UnreliableNotifier], list[Store]]) -> None:
-    """Readers in another process see every event once and in order, while bells get lost and listeners are cut off."""
+async def test_a_stream_is_followed_from_elsewhere(replicas: Replicas, notifiers_and_stores: tuple[list[UnreliableNotifier], list[Store]]) -> None:
+    """Readers in another process get every event once and in order, while notifications are lost and listeners disconnected."""
     one, other = replicas
     async with asyncio.timeout(30):
         stored = await one.start("go")
         readers = [asyncio.create_task(other.collect_events(stored)) for _ in range(10)]
         for _ in range(5):
             await asyncio.sleep(0.05)
-            for bell in bells_and_stores[0]:
+            for bell in notifiers_and_stores[0]:
                 bell.disconnect_all()
         for reader in readers:
             events = await reader
@@ -86,7 +85,7 @@ async def test_a_stream_is_followed_from_elsewhere(replicas: Replicas, bells_and
 
 
 async def test_a_task_is_canceled_from_elsewhere(replicas: Replicas) -> None:
-    """The process that runs the handler hears of it, by the bell or by itself within a beat."""
+    """The process of the handler applies the cancellation after a notification, or when it renews its lease."""
     one, other = replicas
     async with asyncio.timeout(10):
         stored = await one.start("go", skill="waits")
@@ -95,7 +94,7 @@ async def test_a_task_is_canceled_from_elsewhere(replicas: Replicas) -> None:
 
 
 async def test_an_answer_may_come_to_another_process(replicas: Replicas) -> None:
-    """Whoever gets the answer goes on with the task, and whoever waited for it hears of the end."""
+    """The process that gets the answer runs the task, and readers elsewhere get its end."""
     one, other = replicas
     async with asyncio.timeout(10):
         stored = await one.start("go", skill="asks")
@@ -105,8 +104,8 @@ async def test_an_answer_may_come_to_another_process(replicas: Replicas) -> None
         assert artifact_texts(await ended) == {"result": ["there"]}
 
 
-async def test_tasks_of_a_live_process_are_never_taken(replicas: Replicas) -> None:
-    """However long it takes: as long as the process renews its lease, its tasks are its own."""
+async def test_tasks_of_a_live_process_are_never_claimed(replicas: Replicas) -> None:
+    """A process that renews its lease keeps its tasks."""
     one, other = replicas
     async with asyncio.timeout(10):
         stored = await one.start("go", skill="waits")
@@ -115,8 +114,8 @@ async def test_tasks_of_a_live_process_are_never_taken(replicas: Replicas) -> No
         assert (now.epoch, now.process) == (1, one.engine.runner.process)
 
 
-async def test_a_process_that_wakes_up_too_late_can_write_no_more(replicas: Replicas) -> None:
-    """A process that slept through its lease finds its task run by another; its own run ends quietly, and the log has one end."""
+async def test_writes_after_a_lost_lease_are_refused(replicas: Replicas) -> None:
+    """Another process has claimed the task; the first run stops, and the log has one terminal event."""
     one, other = replicas
     async with asyncio.timeout(20):
         stored = await one.start("go", skill="slow_stream")
@@ -131,22 +130,21 @@ async def test_a_process_that_wakes_up_too_late_can_write_no_more(replicas: Repl
         assert artifact_texts(task) == {"result": [str(number) for number in range(40)]}
 
 
-async def test_tasks_of_other_agents_are_left_to_them() -> None:
-    """A process that does not have a skill does not touch its tasks, whether their process lives or not."""
+async def test_tasks_with_unknown_skills_are_released() -> None:
+    """A process without the skill of a task does not run it, whether its process lives or not."""
     store = MemoryStore(StoreOptions(lease_seconds=0.1))
     async with run_agent(asks, store=store) as other, asyncio.timeout(10):
         async with run_agent(waits, store=store) as one:
             stored = await one.start("go")
             await one.wait_for_state(stored, State.WORKING)
-            one.engine.runner._config = replace(one.engine.runner._config, can_release=True)
             for run in one.engine.runner._running.values():
-                run._config = one.engine.runner._config
+                run._can_release = True
         await asyncio.sleep(0.3)
         assert (await other.engine.load(other.scope, stored.wire_id)).state is State.WORKING
 
 
-class Moody(MemoryStore):
-    """A store that is away now and then, and sometimes commits without being able to say so."""
+class FlakyStore(MemoryStore):
+    """Store that raises before some commits and after others."""
 
     calls = 0
 
@@ -161,14 +159,14 @@ class Moody(MemoryStore):
         return written
 
 
-async def test_writes_wait_for_a_store_that_is_away() -> None:
-    """A handler only notices that it takes longer; a chunk whose commit was answered by an error is not written twice."""
+async def test_writes_are_retried_while_the_store_is_unavailable() -> None:
+    """The handler is only delayed; a chunk that was committed despite an error is not written twice."""
 
     async def streams(_ctx: TaskContext):  # noqa: ANN202 - as above
         for number in range(6):
             yield str(number)
 
-    async with run_agent(streams, store=Moody()) as one, asyncio.timeout(20):
+    async with run_agent(streams, store=FlakyStore()) as one, asyncio.timeout(20):
         task = await one.wait_terminal(await one.start("go"))
         assert artifact_texts(task) == {"result": ["0", "1", "2", "3", "4", "5"]}
         assert [event.seq for event in await one.collect_events(task)] == list(range(1, 10))

@@ -1,4 +1,4 @@
-"""A handler that asks is run again from the top, and nothing of what it did is done twice."""
+"""Questions: the handler runs again from the top, and its recorded steps are replayed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.anyio
 BOOLEAN = {"type": "boolean"}
 
 
-def words_of(task: Task) -> list[str | None]:
-    """Show what was said in a task."""
+def message_texts(task: Task) -> list[str | None]:
+    """Return the texts of the history."""
     return [part.text for message in task.history or [] for part in message.parts]
 
 
@@ -55,14 +55,14 @@ async def test_two_questions_then_the_answer(store: Store) -> None:
         assert artifact_texts(task) == {"offer": ["one seat", "for 9007199254740993"]}
         task = await one.answer(task, True)  # noqa: FBT003 - an answer
         assert artifact_texts(task) == {"offer": ["one seat", "for 9007199254740993"], "result": ["yes, True, please"]}
-        assert words_of(task) == ["please", "Book it?", "yes", "Aisle?", None]
+        assert message_texts(task) == ["please", "Book it?", "yes", "Aisle?", None]
         assert (attempts, calls) == ([1, 2, 3], ["price"])
         log = b"".join(event.body for event in await one.collect_events(task))
         assert [log.count(text) for text in (b'"looking"', b'"asking more"', b'"booking"')] == [1, 1, 1]
 
 
-async def test_authorization_is_waited_for_like_an_answer(store: Store) -> None:
-    """The task is parked as auth-required, and goes on with the next message."""
+async def test_an_authorization_suspends_the_task(store: Store) -> None:
+    """The task is suspended as auth-required, and resumed by the next message."""
 
     async def opens(ctx: TaskContext) -> str:
         return f"opened for {(await ctx.require_auth('Sign in at example.org')).text}"
@@ -73,8 +73,8 @@ async def test_authorization_is_waited_for_like_an_answer(store: Store) -> None:
         assert artifact_texts(await one.answer(task, "ada")) == {"result": ["opened for ada"]}
 
 
-async def test_questions_in_a_task_group_park_the_task(store: Store) -> None:
-    """Asking within a group of tasks works: the group is left, and the task waits."""
+async def test_questions_in_a_task_group_suspend_the_task(store: Store) -> None:
+    """The signal leaves the task group, and the task waits."""
 
     async def asks(ctx: TaskContext) -> str:
         async with asyncio.TaskGroup() as group:
@@ -85,8 +85,8 @@ async def test_questions_in_a_task_group_park_the_task(store: Store) -> None:
         assert artifact_texts(await one.answer(await one.send("hi"), "fine")) == {"result": ["fine"]}
 
 
-async def test_nothing_stays_in_memory_for_a_parked_task() -> None:
-    """A thousand tasks that wait for answers are no asyncio tasks and no readers."""
+async def test_a_suspended_task_uses_no_memory() -> None:
+    """A thousand suspended tasks need no asyncio tasks and no readers."""
 
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text
@@ -100,7 +100,7 @@ async def test_nothing_stays_in_memory_for_a_parked_task() -> None:
 
 
 async def test_a_changed_handler_fails_with_its_reason(store: Store) -> None:
-    """An answer to one kind of question is never given for another one: the task fails, and says why."""
+    """An answer to another kind of question fails the task, with the reason."""
     schema: dict[str, object] = {"type": "string"}
 
     async def asks(ctx: TaskContext) -> str:
@@ -115,7 +115,7 @@ async def test_a_changed_handler_fails_with_its_reason(store: Store) -> None:
 
 
 async def test_of_many_answers_at_once_one_is_the_answer(store: Store) -> None:
-    """The others are messages to a task that is at work, or come too late; the handler gets exactly one, once."""
+    """The others go into the history or are refused; the handler gets exactly one, once."""
     runs = list[str]()
 
     async def asks(ctx: TaskContext) -> str:
@@ -143,8 +143,8 @@ async def test_of_many_answers_at_once_one_is_the_answer(store: Store) -> None:
     ],
     ids=["another caller", "another surface", "another conversation"],
 )
-async def test_a_message_that_does_not_belong_is_refused(store: Store, scope: TaskScope | None, members: dict, error: type[Exception]) -> None:
-    """A task of others does not exist, and a conversation that is not the task's is named as the mistake."""
+async def test_a_message_outside_of_its_scope_is_refused(store: Store, scope: TaskScope | None, members: dict, error: type[Exception]) -> None:
+    """A task of another scope does not exist; another conversation is a field error."""
 
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text

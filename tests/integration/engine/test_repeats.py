@@ -1,4 +1,4 @@
-"""Asking twice for the same thing: with a key it is done once, and whoever asks again gets what came of it."""
+"""Idempotency keys: a repeated request returns the task of the first one."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SAME = IdempotencyKey("key", b"body", "c-1")
 
 
 def wanted(skill: str, promise: IdempotencyKey = SAME) -> NewTask:
-    """Ask for something under a key."""
+    """Build a new task with an idempotency key."""
     return NewTask("c-1", build_user_message("hi"), skill, CANONICAL.name, idempotency_key=promise)
 
 
-async def test_many_at_once_are_one_task(store: Store) -> None:
+async def test_concurrent_requests_with_one_key_are_one_task(store: Store) -> None:
     """Sixteen requests with one key run the handler once, and all get its end."""
     runs = []
 
@@ -45,8 +45,8 @@ async def test_many_at_once_are_one_task(store: Store) -> None:
             await one.engine.start(one.scope, wanted("works", IdempotencyKey("key", b"another", "c-1")))
 
 
-async def test_a_repeated_start_of_a_parked_task_finds_it_parked(store: Store) -> None:
-    """Nobody waits for an answer that only he himself could give."""
+async def test_a_repeated_start_returns_the_suspended_task(store: Store) -> None:
+    """The caller does not wait for its own answer."""
 
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text

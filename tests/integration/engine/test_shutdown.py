@@ -1,4 +1,4 @@
-"""Shutdown and restart: what happens to tasks when their process goes, in good order or not."""
+"""Tasks at the shutdown, the crash and the restart of their process."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from .stubborn import asks, blocks, breaks_when_stopped, ignores, job, sleeps
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_shutdown_waits_for_those_who_are_nearly_done(store: Store) -> None:
-    """Within the grace period a handler ends as if nothing were; new work is refused meanwhile."""
+async def test_a_shutdown_waits_for_running_handlers(store: Store) -> None:
+    """Within the grace period a handler ends normally; new messages are refused."""
 
     async def short(_ctx: TaskContext) -> str:
         await asyncio.sleep(0.2)
@@ -52,8 +52,8 @@ async def test_a_shutdown_waits_for_those_who_are_nearly_done(store: Store) -> N
 
 
 @pytest.mark.parametrize("handler", [sleeps, ignores, breaks_when_stopped], ids=lambda handler: handler.__name__)
-async def test_a_durable_store_hands_running_tasks_over(make_store: MakeStore, handler: object) -> None:
-    """What is not done when the process must go is gone on with by the next one; what cannot outlive the process fails with that reason."""
+async def test_running_tasks_are_released_on_a_durable_store(make_store: MakeStore, handler: object) -> None:
+    """The next process resumes them; a job fails with that reason."""
     store = make_store()
     async with run_agent(Skill("s", handler), store=store) as one, asyncio.timeout(10):
         stored = await one.start("hi")
@@ -71,8 +71,8 @@ async def test_a_durable_store_hands_running_tasks_over(make_store: MakeStore, h
 
 
 @pytest.mark.parametrize("handler", [Skill("s", sleeps, restartable=False), Skill("s", job)], ids=["not restartable", "job"])
-async def test_what_cannot_be_run_again_fails_at_shutdown(make_store: MakeStore, handler: Skill) -> None:
-    """Handing it over would be a promise that nobody can keep."""
+async def test_tasks_that_cannot_be_restarted_fail_at_shutdown(make_store: MakeStore, handler: Skill) -> None:
+    """No process could run them again."""
     async with run_agent(handler, store=make_store()) as one, asyncio.timeout(10):
         stored = await one.start("hi")
         await one.wait_for_state(stored, State.WORKING)
@@ -82,7 +82,7 @@ async def test_what_cannot_be_run_again_fails_at_shutdown(make_store: MakeStore,
         assert (State(task.status.state), task.status.message.parts[0].text) == (State.FAILED, SERVER_SHUTDOWN)
 
 
-async def test_parked_tasks_outlive_a_restart(make_store: MakeStore) -> None:
+async def test_suspended_tasks_survive_a_restart(make_store: MakeStore) -> None:
     """A shutdown does not touch them; the answer comes to the next process."""
     async with run_agent(asks, store=make_store()) as one, asyncio.timeout(5):
         task = await one.send("hi")
@@ -92,7 +92,7 @@ async def test_parked_tasks_outlive_a_restart(make_store: MakeStore) -> None:
 
 
 async def test_a_task_that_must_not_run_twice_fails_when_its_process_is_gone() -> None:
-    """It had begun, so it is not begun again; one that had only been answered is."""
+    """A task that was working is not restarted; one that was only answered is."""
     clock = FakeClock()
     store = MemoryStore()
 
@@ -111,7 +111,7 @@ async def test_a_task_that_must_not_run_twice_fails_when_its_process_is_gone() -
         assert ends == {begun: (State.FAILED, True), fresh: (State.COMPLETED, False)}
 
 
-async def test_a_task_that_never_comes_to_an_end_is_given_up(tmp_path: Path) -> None:
+async def test_a_task_fails_after_too_many_restarts(tmp_path: Path) -> None:
     """After a number of restarts the task fails; runs that follow on an answer do not count."""
 
     async def starts_only(ctx: TaskContext) -> None:
@@ -134,13 +134,13 @@ async def test_a_task_that_never_comes_to_an_end_is_given_up(tmp_path: Path) -> 
 
 
 async def idle(one: InProcessAgent) -> str:
-    """Create a task that a process has claimed which is no more."""
+    """Create a task that a dead process has claimed."""
     created = await one.engine._store.create_task(one.scope, NewTask("c", build_user_message("hi"), "s", "v1_0", process="gone"))
     return created.stored.key
 
 
 async def test_threads_of_abandoned_handlers_end_by_themselves() -> None:
-    """What such a thread still wants to write is refused, and the thread ends."""
+    """The writes of such a thread are refused, and the thread ends."""
     async with run_agent(blocks) as one, asyncio.timeout(5):
         stored = await one.start("hi")
         await one.wait_for_state(stored, State.WORKING)
@@ -149,8 +149,8 @@ async def test_threads_of_abandoned_handlers_end_by_themselves() -> None:
         assert not [each for each in threading.enumerate() if each.name == "a2a-handler"]
 
 
-async def test_a_shutdown_leaves_stubborn_handlers_behind() -> None:
-    """The process does not wait longer than it was told to."""
+async def test_a_shutdown_abandons_handlers_that_ignore_the_stop_request() -> None:
+    """The process waits no longer than the grace period."""
     quick = replace(FAST_SETTINGS, cancel_grace=0.05)
     started = time.monotonic()
     async with run_agent(ignores, options=EngineOptions(settings=quick)) as one:

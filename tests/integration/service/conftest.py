@@ -1,4 +1,4 @@
-"""A service over a real engine, on every store, and somebody who talks to it."""
+"""Service with a real engine on every store, and a client for it."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 
 @pytest.fixture
 def serve(store: Store) -> Serve:
-    """Mount an agent, with what is particular about its surface, and give somebody who talks to it."""
+    """Build a surface of an agent, and return a client for it."""
 
     @asynccontextmanager
     async def served(agent: Agent | None = None, **surface: object) -> AsyncGenerator[Client, None]:
@@ -148,6 +148,6 @@ def serve(store: Store) -> Serve:
 
 @pytest.fixture
 async def client(serve: Serve) -> AsyncGenerator[Client, None]:
-    """Somebody who talks to an agent with everything."""
+    """Client for an agent with all kinds of skills."""
     async with serve() as client:
         yield client

@@ -1,4 +1,4 @@
-"""The card that only known callers see."""
+"""The card that only authenticated callers get."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def card(client: Client) -> AgentCard:
 
 
 @pytest.mark.parametrize(("dialect", "versions"), [(V1_0.name, ["1.0", "1.0", "0.3", "0.3"]), (V0_3.name, ["0.3.0", "0.3.0"])], ids=["1.0", "0.3"])
-async def test_known_callers_see_all_skills(client: Client, dialect: str, versions: list[str]) -> None:
+async def test_authenticated_callers_see_all_skills(client: Client, dialect: str, versions: list[str]) -> None:
     """With the addresses that they understand."""
     seen = await card(client.but(dialect=dialect))
     assert "picture" in {skill.id for skill in seen.skills}
@@ -29,8 +29,8 @@ async def test_known_callers_see_all_skills(client: Client, dialect: str, versio
     assert {each.url for each in seen.supported_interfaces} == {"http://test/all"}
 
 
-async def test_a_caller_whom_nobody_knows_is_refused(client: Client) -> None:
-    """The protocol wants a caller who has said who they are."""
+async def test_an_anonymous_caller_is_refused(client: Client) -> None:
+    """The extended card requires an authenticated caller."""
     with pytest.raises(UnauthenticatedError):
         await card(client.but(caller=Caller()))
 

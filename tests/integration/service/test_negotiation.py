@@ -1,4 +1,4 @@
-"""What client and agent agree on: media types, extensions, how much history."""
+"""Negotiation of media types, extensions and history."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_history_is_left_out_of_the_first_answer_too(client: Client) -> No
     ],
     ids=["bytes", "two parts", "nothing acceptable", "not this skill's"],
 )  # fmt: skip
-async def test_media_types_that_a_skill_has_not_are_refused(
+async def test_media_types_outside_of_the_skill_are_refused(
     client: Client, parts: list[object], members: dict[str, object], fields: tuple[str]
 ) -> None:
     """Every part that the skill does not take is named."""

@@ -1,4 +1,4 @@
-"""Which webhooks a task has, and who may know of them."""
+"""Push configurations of a task, and access to them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_a_webhook_gets_an_id_and_is_found_by_it(client: Client, task_id: 
     assert len((await ids(client, task_id))[0]) == 2
 
 
-async def test_credentials_are_never_told(client: Client, task_id: str) -> None:
+async def test_credentials_are_never_returned(client: Client, task_id: str) -> None:
     """Not by any operation, while the name of the scheme is."""
     made = await put(client, task_id, id="a", authentication=SECRET)
     listing = ListTaskPushNotificationConfigsRequest(task_id=task_id)
@@ -101,7 +101,7 @@ async def test_deleting_twice_is_as_good_as_once(client: Client, task_id: str) -
 
 
 async def test_a_webhook_that_is_not_there_is_an_error(client: Client, task_id: str) -> None:
-    """Of this task, of a task that is not there, and of somebody else's."""
+    """For this task, for an unknown task, and for a task of another owner."""
     await put(client, task_id, id="a")
     for asker, task, config in ((client, task_id, "b"), (client, "nope", "a"), (client.but(caller=Caller("bob")), task_id, "a")):
         with pytest.raises(TaskNotFoundError):
@@ -157,8 +157,8 @@ OWNERS = {
 
 
 @pytest.mark.parametrize(("owner", "read"), OWNERS.values(), ids=OWNERS.keys())
-async def test_a_token_is_read_by_nobody_but_who_gave_it(client: Client, owner: Caller, read: str | None) -> None:
-    """The answer to who gives it has it; later it is told only to an owner who is one person."""
+async def test_a_token_is_returned_to_its_owner_only(client: Client, owner: Caller, read: str | None) -> None:
+    """The response to its creation has it; later only an individual owner gets it."""
     client = client.but(caller=owner)
     task_id = (await client.send("go", skill="ask")).id
     made = await put(client, task_id, id="a", token="t")  # noqa: S106 - nobody's

@@ -1,4 +1,4 @@
-"""What is done once although it is asked for twice."""
+"""Idempotency keys and repeated message ids."""
 
 from __future__ import annotations
 

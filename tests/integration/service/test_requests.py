@@ -1,4 +1,4 @@
-"""What a handler learns of the request beside its message."""
+"""Request info of a handler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of messages."""
+"""Sending messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def test_a_send_waits_for_the_end_of_its_task(client: Client, dialect: str
 
 
 async def test_a_send_does_not_wait_beyond_a_question(client: Client) -> None:
-    """A task that asks something is as good as ended for whoever waits."""
+    """A question ends the wait, as the end of the task does."""
     assert (await client.send("hi", skill="ask")).status.state == State.INPUT_REQUIRED
 
 
@@ -49,7 +49,7 @@ async def test_a_client_may_have_the_answer_at_once(client: Client) -> None:
 
 
 @pytest.mark.parametrize("at_once", [False, True], ids=["waiting", "at once"])
-async def test_a_skill_may_answer_without_a_task(client: Client, at_once: bool) -> None:  # noqa: FBT001 - a table
+async def test_a_skill_may_reply_without_a_task(client: Client, at_once: bool) -> None:  # noqa: FBT001 - a table
     """Such a skill gives one message in the conversation of the question, and nothing is stored."""
     message = await client.said("Ada", skill="greet", return_immediately=at_once, context_id="c-7")
     assert (message.parts[0].text, message.context_id, message.task_id) == ("Hello, Ada!", "c-7", None)
@@ -146,8 +146,8 @@ async def test_tenants_never_meet(client: Client) -> None:
 
 @pytest.mark.parametrize(("wanted", "state"), [(False, State.WORKING), (True, State.CANCELED)], ids=["by default", "where wanted"])
 @pytest.mark.parametrize("way", ["send", "stream"])
-async def test_a_caller_who_goes_away_stops_the_task_only_where_that_is_wanted(serve: Serve, way: str, wanted: bool, state: State) -> None:  # noqa: FBT001 - a table
-    """By default a task goes on without anybody who waits for it."""
+async def test_a_disconnect_cancels_the_task_only_if_configured(serve: Serve, way: str, wanted: bool, state: State) -> None:  # noqa: FBT001 - a table
+    """By default a task goes on without a client."""
     async with serve(cancel_on_disconnect=wanted) as client:
         sending = asyncio.ensure_future(client.send("hi", skill="wait") if way == "send" else client.stream("hi", skill="wait"))
         await _until_working(client)
@@ -167,7 +167,7 @@ async def _until_working(client: Client) -> None:
 
 
 async def test_a_handler_reads_the_tasks_that_a_message_refers_to(serve: Serve) -> None:
-    """Those of its sender, that is: what is not there, or somebody else's, is passed over."""
+    """Tasks that do not exist, or belong to another owner, are left out."""
     agent = everything()
 
     @agent.skill("compare")

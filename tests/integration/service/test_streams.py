@@ -60,7 +60,7 @@ async def test_a_stream_of_0_3_ends_when_the_task_waits_for_the_caller(client: C
 
 
 async def test_a_stream_of_1_0_stays_open_while_the_task_waits_for_the_caller(client: Client) -> None:
-    """Whoever answers, elsewhere, is answered there, and all streams of the task show what comes of it, alike."""
+    """The answer gets its own response, and all streams of the task get the same events."""
     task = await client.send("go", skill="ask")
     streams = [asyncio.ensure_future(client.subscribe(task.id)) for _ in range(2)]
     await asyncio.sleep(0.02)

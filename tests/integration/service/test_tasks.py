@@ -54,7 +54,7 @@ async def test_filters_narrow_a_list(client: Client) -> None:
     assert (await listed(client, status_timestamp_after=done.status.timestamp)).total_size == 2
 
 
-async def test_everything_that_is_wrong_is_named_at_once(client: Client) -> None:
+async def test_all_field_errors_are_returned_at_once(client: Client) -> None:
     """Also by callers in Python, whose requests no binding has looked at."""
     request = ListTasksRequest.model_construct(
         status=TaskState("TASK_STATE_BORED"), page_size=101, page_token="?", history_length=-1, context_id=None, tenant=None,  # noqa: S106 - no password
@@ -87,7 +87,7 @@ async def test_a_conversation_that_is_not_there_is_an_error_in_0_3_only(client: 
         await listed(older.but(caller=Caller("bob")), context_id="c-1")
 
 
-async def test_a_stranger_is_told_what_holds_for_a_task_that_does_not_exist(client: Client) -> None:
+async def test_a_task_of_another_owner_does_not_exist(client: Client) -> None:
     """In every operation, to the letter."""
     task = await client.send("go", skill="ask")
     bob = client.but(caller=Caller("bob"))

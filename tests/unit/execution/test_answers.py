@@ -83,31 +83,31 @@ STRUCTURES: dict[str, tuple[object, object]] = {
 
 @pytest.mark.parametrize(("value", "data"), STRUCTURES.values(), ids=STRUCTURES.keys())
 def test_structures_become_json(value: object, data: object) -> None:
-    """A model writes itself, wherever it stands."""
+    """Models and dataclasses are serialized at any depth."""
     assert to_parts(value) == [Part(data=data)]
 
 
-def test_a_structure_that_is_no_json_is_refused() -> None:
-    """With its name, and what in it cannot be written."""
-    with pytest.raises(ResultTypeError, match=r"a Place cannot be written as JSON: .*object"):
+def test_a_structure_without_json_raises() -> None:
+    """The error names the type and the member."""
+    with pytest.raises(ResultTypeError, match=r"Place cannot be serialized as JSON: .*object"):
         to_parts(Place(object()))  # type: ignore[arg-type]  # the mistake that is meant
 
 
 @pytest.mark.parametrize("value", [None, object(), {1, 2}, lambda: 1], ids=["nothing", "object", "set", "function"])
-def test_other_values_are_refused_with_what_would_do(value: object) -> None:
-    """What no protocol can carry is an error that names what it can."""
-    with pytest.raises(ResultTypeError, match="it can with text, JSON"):
+def test_unsupported_values_raise_with_the_supported_ones(value: object) -> None:
+    """The error lists the supported types."""
+    with pytest.raises(ResultTypeError, match="return text, JSON"):
         to_parts(value)
 
 
 @pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": object()}, float("inf")], ids=["nan", "object inside", "infinity"])
-def test_values_that_are_no_json_are_refused(value: object) -> None:
-    """A number that JSON does not have, or an object in a list, is refused and not bent."""
+def test_values_without_json_raise(value: object) -> None:
+    """NaN, infinity and objects without a JSON form are not converted."""
     with pytest.raises(ValidationError):
         to_parts(value)
 
 
-def test_artifacts_and_messages_keep_what_is_theirs() -> None:
+def test_artifacts_and_messages_keep_their_parts() -> None:
     """A value becomes the artifact "result"; an artifact is one already."""
     own = Artifact(artifact_id="mine", parts=[Part(text="a"), Part(data={"x": 1}), Part(text="b")])
     said = Message(message_id="m", role=Role.AGENT, parts=own.parts)

@@ -1,4 +1,4 @@
-"""Handlers are called as what they are; plain functions run in a thread of their own."""
+"""Calls of handlers; plain functions run in a thread of their own."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from a2a_runtime.execution.signals import TaskSuspended
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_function_that_blocks_blocks_nobody() -> None:
-    """The loop goes on while a hundred functions sleep, and each has its own thread."""
+async def test_blocking_functions_run_in_parallel() -> None:
+    """The event loop is not blocked while a hundred functions sleep, each in its own thread."""
     started = time.monotonic()
     names = await asyncio.gather(*(run_in_thread(lambda _: (time.sleep(0.1), threading.current_thread().ident)[1], None) for _ in range(100)))
     assert time.monotonic() - started < 5
@@ -23,8 +23,8 @@ async def test_a_function_that_blocks_blocks_nobody() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, TaskSuspended, StopIteration, SystemExit], ids=lambda error: error.__name__)
-async def test_whatever_a_function_raises_reaches_whoever_waits(error: type[BaseException]) -> None:
-    """Exceptions cross from the thread, those that are none too; nothing is swallowed and nothing hangs."""
+async def test_exceptions_cross_from_the_thread(error: type[BaseException]) -> None:
+    """The caller gets every exception of the thread, also a ``BaseException``."""
 
     def fails(_: object) -> None:
         raise error
@@ -34,8 +34,8 @@ async def test_whatever_a_function_raises_reaches_whoever_waits(error: type[Base
             await run_in_thread(fails, None)
 
 
-async def test_nobody_waits_for_an_abandoned_function() -> None:
-    """A function that never comes back keeps neither its caller nor the process."""
+async def test_an_abandoned_function_delays_no_shutdown() -> None:
+    """A function that never returns blocks neither its caller nor the process."""
     stop = threading.Event()
     call = asyncio.ensure_future(run_in_thread(lambda _: stop.wait(10), None))
     await asyncio.sleep(0.01)

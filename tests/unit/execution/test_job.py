@@ -1,4 +1,4 @@
-"""Handles to work that goes on: ours, and those of others."""
+"""Jobs: our own, and handles of other systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 
 class ForeignJob:
-    """What another system hands out; some of it is async, some is not, and its word for a cancellation is spelled its own way."""
+    """Handle of another system, with async and plain methods and its own spelling of canceled."""
 
     def __init__(self, *told: object, result: object = "done", error: Exception | None = None) -> None:
         self.told, self.result, self.error = list(told), result, error
@@ -46,7 +46,7 @@ class ForeignJob:
 
 
 async def followed(job: object) -> tuple[object, list[JobProgress]]:
-    """Wait for a job, and collect what it says."""
+    """Await a job and collect its progress."""
     news: list[JobProgress] = []
 
     async def collect(progress: JobProgress) -> None:
@@ -56,8 +56,8 @@ async def followed(job: object) -> tuple[object, list[JobProgress]]:
         return await await_job(job, pause=lambda: asyncio.sleep(0), on_progress=collect), news
 
 
-async def test_our_own_job_tells_and_ends() -> None:
-    """A background job reports its progress and gives back its result."""
+async def test_a_background_job_reports_progress_and_ends() -> None:
+    """A background job reports its progress and returns its result."""
 
     async def work(job: BackgroundJob) -> str:
         job.report(0.5, "half")
@@ -69,8 +69,8 @@ async def test_our_own_job_tells_and_ends() -> None:
     assert await followed(job) == ("built", [JobProgress(0.5, "half")])
 
 
-async def test_a_foreign_job_is_understood() -> None:
-    """Whatever has the four methods is a job; news that repeat themselves and looks that fail are passed over."""
+async def test_any_object_with_the_methods_is_a_job() -> None:
+    """Repeated progress and failed polls are skipped."""
     job = ForeignJob(
         {"status": "working", "progress": 0.1, "message": "a"}, OSError("away"), {"progress": 0.1, "message": "a"}, {"progress": 1, "message": ""}
     )
@@ -79,20 +79,20 @@ async def test_a_foreign_job_is_understood() -> None:
 
 
 @pytest.mark.parametrize("word", ["canceled", "cancelled", "CANCELLED"])
-async def test_a_job_that_was_canceled_elsewhere_ends(word: str) -> None:
-    """A job that says it was canceled is not waited for, in either spelling."""
+async def test_a_job_canceled_elsewhere_raises(word: str) -> None:
+    """A canceled status ends the wait, in either spelling."""
     with pytest.raises(JobCanceledError):
         await followed(ForeignJob({"status": word}, *["working"] * 1000))
 
 
-async def test_what_a_job_raises_is_what_comes_of_it() -> None:
-    """The error of the work is the error of whoever waits for it."""
+async def test_exceptions_of_a_job_are_raised() -> None:
+    """The caller of ``await_job`` gets the exception of the work."""
     with pytest.raises(ValueError, match="broken"):
         await followed(ForeignJob(error=ValueError("broken")))
 
 
 async def test_canceling_the_waiter_cancels_the_job() -> None:
-    """The job is asked to stop, whatever it says to that."""
+    """The job is canceled, even if its handle raises."""
     job = ForeignJob(*["working"] * 100_000)
     waiter = asyncio.create_task(followed(job))
     await asyncio.sleep(0.01)
@@ -102,8 +102,8 @@ async def test_canceling_the_waiter_cancels_the_job() -> None:
     assert job.canceled
 
 
-async def test_our_own_job_can_be_canceled() -> None:
-    """A background job that is canceled stops, and says that it has no result."""
+async def test_a_background_job_can_be_canceled() -> None:
+    """A canceled background job stops and has no result."""
     job = BackgroundJob(lambda _: asyncio.sleep(100))
     await asyncio.sleep(0)
     job.cancel()
@@ -113,18 +113,18 @@ async def test_our_own_job_can_be_canceled() -> None:
 
 
 @pytest.mark.parametrize("value", [None, "x", {"status": 1}, 5, [], asyncio.Event], ids=repr)
-def test_other_answers_are_no_jobs(value: object) -> None:
-    """What has not all four methods is an answer like any other."""
+def test_other_results_are_no_jobs(value: object) -> None:
+    """A value without all of the methods is an ordinary result."""
     assert not is_job(value)
 
 
-async def test_a_word_is_a_status_too() -> None:
-    """A job may tell its status as a word, and its progress on its own."""
+async def test_a_status_may_be_a_word() -> None:
+    """The progress may come from a method of its own."""
     assert await poll_job(ForeignJob("working")) == JobProgress(0.5)
 
 
 class MeshJob:
-    """The handle that the libraries of mcp-mesh hand out: it has no way to ask for the progress alone, and raises when its job was canceled."""
+    """Handle of the mcp-mesh libraries: without a progress method, and raising when its job was canceled."""
 
     def __init__(self, status: str = "cancelled") -> None:
         self._status = status
@@ -141,8 +141,8 @@ class MeshJob:
         """Stop."""
 
 
-async def test_a_handle_of_mcp_mesh_is_one() -> None:
-    """Its progress and its text are told, and an error that it raises for a cancellation is one."""
+async def test_a_handle_of_mcp_mesh_is_a_job() -> None:
+    """Progress and text are read, and its exception for a cancellation is a cancellation."""
     assert is_job(MeshJob())
     assert await poll_job(MeshJob("working")) == JobProgress(0.25, "drafting")
     with pytest.raises(JobCanceledError):

@@ -1,4 +1,4 @@
-"""A run finds what earlier ones have recorded."""
+"""Replay of the records of earlier runs."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def test_questions_are_numbered_unless_they_have_a_key() -> None:
     assert [replay.next_key(key) for key in (None, "own", None)] == ["#1", "own", "#2"]
 
 
-def test_an_answer_is_found_by_its_question() -> None:
-    """What was answered is not asked again; what was only asked is."""
-    replay = Replay.from_records([asked("#1"), answered("#1"), asked("own")])
+def test_an_answer_is_found_by_the_key_of_its_question() -> None:
+    """An answered question has an answer, an open one has none."""
+    replay = Replay([asked("#1"), answered("#1"), asked("own")])
     assert replay.find_answer("#1", TEXT) == YES
     assert replay.find_answer("own", TEXT) is None
     assert replay.find_answer("new", TEXT) is None
 
 
-def test_another_kind_of_question_under_a_key_is_a_changed_handler() -> None:
+def test_another_kind_of_question_under_a_key_raises() -> None:
     """The answer to one schema is never given for another."""
-    replay = Replay.from_records([asked("#1"), answered("#1")])
+    replay = Replay([asked("#1"), answered("#1")])
     with pytest.raises(HandlerChangedError, match="handler changed"):
         replay.find_answer("#1", fingerprint("ask", {"type": "boolean"}))
 
 
-def test_what_was_said_before_the_last_answer_is_not_said_again() -> None:
-    """A run repeats what was said until it has come to every recorded answer."""
-    replay = Replay.from_records([asked("#1"), answered("#1"), asked("#2"), answered("#2"), asked("#3")])
+def test_a_run_replays_until_the_last_answer() -> None:
+    """A run replays until it has read every recorded answer."""
+    replay = Replay([asked("#1"), answered("#1"), asked("#2"), answered("#2"), asked("#3")])
     repeats = [replay.is_replaying]
     for key in ("#1", "#2"):
         replay.find_answer(key, TEXT)
@@ -64,6 +64,6 @@ def test_what_was_said_before_the_last_answer_is_not_said_again() -> None:
     ],
     ids=["order of keys", "kind", "schema or none", "order of a list"],
 )
-def test_fingerprints_see_what_an_answer_must_be(one: tuple[str, dict], other: tuple[str, dict], *, same: bool) -> None:
+def test_fingerprints_differ_by_kind_and_schema(one: tuple[str, dict], other: tuple[str, dict], *, same: bool) -> None:
     """The order of keys makes no difference to a schema; everything else does."""
     assert (fingerprint(*one) == fingerprint(*other)) is same

@@ -1,4 +1,4 @@
-"""What may be registered as a skill, and how it is called."""
+"""Registration of skills and detection of their handlers."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def wrapped(ctx: object) -> object:
     ],
     ids=["async", "generator", "sync", "partial", "object", "method", "wrapped", "lambda"],
 )
-def test_a_handler_tells_how_it_is_called(handler: object, style: HandlerKind) -> None:
-    """Functions, generators, partials, methods and objects are told apart once, at registration."""
+def test_the_kind_of_a_handler_is_detected(handler: object, style: HandlerKind) -> None:
+    """Functions, generators, partials, methods and callable objects are supported."""
     assert Skill("s", handler).handler_kind is style
 
 
@@ -79,8 +79,8 @@ def test_a_handler_tells_how_it_is_called(handler: object, style: HandlerKind) -
         (lambda: Skill("s", lambda *, _ctx: "x"), "of one argument"),
         (lambda: Skill("s", plain, timeout=0), "timeout"),
         (lambda: Skill("s", plain, answers="both"), "both"),
-        (lambda: Skill("s", stream, answers="message"), "stream into"),
-        (lambda: Skills(Skill("s", plain), Skill("s", thread)), "two skills"),
+        (lambda: Skill("s", stream, answers="message"), "needs a task"),
+        (lambda: Skills(Skill("s", plain), Skill("s", thread)), "registered twice"),
     ],
     ids=[
         "sync generator",
@@ -95,14 +95,14 @@ def test_a_handler_tells_how_it_is_called(handler: object, style: HandlerKind) -
         "two of a name",
     ],
 )
-def test_what_is_no_skill_is_refused_at_once(make: object, complaint: str) -> None:
-    """A mistake in a registration is an error where it is made, and says what would be right."""
+def test_an_invalid_skill_raises(make: object, complaint: str) -> None:
+    """The error is raised at registration and contains the cure."""
     with pytest.raises((TypeError, ValueError), match=complaint):
         make()
 
 
 def test_a_surface_has_its_own_skills_first() -> None:
-    """A skill of one surface goes before one of the same name for all surfaces, and is not seen elsewhere."""
+    """A skill of one surface takes precedence over one of all surfaces, and is invisible on other surfaces."""
     everywhere, here = Skill("s", plain), Skill("s", thread)
     skills = Skills(everywhere)
     skills.add("/here", here, Skill("only", plain))

@@ -1,4 +1,4 @@
-"""What a mesh surface must be, and what its handler must not do."""
+"""Checks of mesh surfaces when the app starts."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ ASKING = {
 
 
 @pytest.mark.parametrize(("handler", "does"), ASKING.values(), ids=ASKING.keys())
-def test_questions_are_seen_in_the_code(handler: Callable[..., object], does: bool) -> None:  # noqa: FBT001 - a row of the table
-    """A handler that asks shows it, however it is made."""
+def test_calls_of_ask_are_found_in_the_code(handler: Callable[..., object], does: bool) -> None:  # noqa: FBT001 - a row of the table
+    """Questions are found behind decorators, partials, methods and inner functions."""
     assert calls_ask(handler) is does
 
 
@@ -80,23 +80,23 @@ def agent(*handlers: tuple[str, Callable[..., object]], **facts: object) -> Agen
     return made
 
 
-REFUSED = {
-    "several skills": (Surface(agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH), "a mesh surface has one skill, and this has 2"),
-    "a question": (Surface(agent(("a", curious)), "/x", ONLY_MESH), "asks its caller something, which nobody can answer"),
-    "a question that is declared": (Surface(agent(("a", quiet), asks=True), "/x", ONLY_MESH), "asks its caller something"),
-    "capitals": (Surface(agent(("MySkill", quiet)), "/x", ONLY_MESH), "skill ids are small letters"),
-    "underscores": (Surface(agent(("my_skill", quiet)), "/x", ONLY_MESH), "skill ids are small letters"),
+INVALID = {
+    "several skills": (Surface(agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH), "a mesh surface has one skill, not 2"),
+    "a question": (Surface(agent(("a", curious)), "/x", ONLY_MESH), "asks questions, and the mesh dialect has no way to answer"),
+    "a question that is declared": (Surface(agent(("a", quiet), asks=True), "/x", ONLY_MESH), "asks questions"),
+    "capitals": (Surface(agent(("MySkill", quiet)), "/x", ONLY_MESH), "use lowercase letters"),
+    "underscores": (Surface(agent(("my_skill", quiet)), "/x", ONLY_MESH), "use lowercase letters"),
 }
 
 
-@pytest.mark.parametrize(("surface", "words"), REFUSED.values(), ids=REFUSED.keys())
-def test_a_surface_is_refused_with_the_cure(surface: Surface, words: str) -> None:
-    """The app does not start with it."""
+@pytest.mark.parametrize(("surface", "words"), INVALID.values(), ids=INVALID.keys())
+def test_an_unusable_surface_raises(surface: Surface, words: str) -> None:
+    """The app does not start, and the error contains the cure."""
     with pytest.raises(ValueError, match=words):
         create_app(surface)
 
 
-TAKEN = {
+VALID = {
     "one skill": Surface(agent(("a-1", quiet)), "/x", ONLY_MESH),
     "one of several": Surface(agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH, only=frozenset("b")),
     "at the root": Surface(agent(("a", quiet)), "", ONLY_MESH),
@@ -106,7 +106,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("surface", TAKEN.values(), ids=TAKEN.keys())
-def test_a_surface_that_consumers_can_use_is_taken(surface: Surface) -> None:
-    """Nothing is said of it."""
+@pytest.mark.parametrize("surface", VALID.values(), ids=VALID.keys())
+def test_a_usable_surface_passes(surface: Surface) -> None:
+    """The check raises nothing."""
     check_surface(surface)

@@ -1,4 +1,4 @@
-"""A task as the mesh dialect shows it."""
+"""Projection of tasks to the mesh dialect."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ def test_a_completed_task_has_one_artifact(artifacts: list[Artifact], text: str)
 
 
 @pytest.mark.parametrize("state", [state for state in TaskState if state is not TaskState.COMPLETED])
-def test_any_other_task_has_none(state: TaskState) -> None:
-    """Consumers read what is half done as a result."""
+def test_other_tasks_have_no_artifact(state: TaskState) -> None:
+    """Consumers would read a partial result as the result."""
     assert project_task(task(state, artifact("result", "half"))).artifacts is None
 
 
 def test_a_message_can_be_the_result() -> None:
-    """A handler that has answered with a message has no artifact; one that has both has its artifact."""
+    """A returned message is the result if there is no artifact."""
     said = Message(message_id="m", role=Role.AGENT, parts=[Part(text="Hello"), Part(text="!")], metadata={"a": 1})
     assert (project_task(task(TaskState.COMPLETED, said=said)).artifacts or [])[0].parts == [Part(text="Hello!")]
     assert (project_task(task(TaskState.COMPLETED, artifact("result", "r"), said=said)).artifacts or [])[0].parts == [Part(text="r")]
 
 
-def test_a_status_says_one_text() -> None:
-    """A message of several parts is one text, and one without any is none."""
+def test_a_status_message_is_one_text() -> None:
+    """Several parts become one text; a message without parts becomes none."""
     said = Message(message_id="m", role=Role.AGENT, parts=[Part(text="a"), Part(data=1)], metadata={"a": 1})
     message = project_task(task(TaskState.FAILED, said=said)).status.message
     assert message is not None

@@ -1,4 +1,4 @@
-"""Whose tasks a call is about."""
+"""Task scope of a call."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SURFACE = Surface(AGENT, "/hello")
     ],
     ids=["no tenant", "an empty one", "named", "known", "named as known"],
 )
-def test_the_tenant_is_the_one_that_is_known_or_named(caller: Caller, tenant: str | None, expected: str) -> None:
-    """A caller of no tenant may name one."""
+def test_the_tenant_is_that_of_the_caller_or_of_the_request(caller: Caller, tenant: str | None, expected: str) -> None:
+    """A caller without a tenant may name one."""
     assert CallContext(SURFACE, caller).task_scope(tenant) == TaskScope(SURFACE.storage_key, expected, "ada")
 
 
@@ -40,7 +40,7 @@ def test_the_tenant_is_the_one_that_is_known_or_named(caller: Caller, tenant: st
     ],
     ids=str,
 )
-def test_nobody_gets_to_another_tenant(caller: Caller, tenant: str, error: type[A2AError]) -> None:
-    """Nor to one whose name is part of a path."""
+def test_another_tenant_is_refused(caller: Caller, tenant: str, error: type[A2AError]) -> None:
+    """Reserved names of tenants are refused too."""
     with pytest.raises(error):
         CallContext(SURFACE, caller).task_scope(tenant)

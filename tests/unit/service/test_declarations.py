@@ -24,8 +24,8 @@ def two_skills() -> Agent:
     return agent
 
 
-def test_a_skill_says_what_it_is_told_and_the_rest_comes_from_its_function() -> None:
-    """The function stays as it is, and may be several skills."""
+def test_a_skill_has_its_options_and_the_defaults_of_its_function() -> None:
+    """The function is unchanged, and may be registered as several skills."""
     agent = two_skills()
     first, second = agent.skills.values()
     assert (first.id, first.name, first.description) == ("first", "first", "Do the first thing.")
@@ -38,15 +38,15 @@ def test_a_skill_says_what_it_is_told_and_the_rest_comes_from_its_function() -> 
     )
 
 
-def test_two_skills_of_one_id_are_refused() -> None:
-    """The error says which, and what to do."""
+def test_a_duplicate_skill_id_raises() -> None:
+    """The error contains the id and the cure."""
     agent = two_skills()
     with pytest.raises(ValueError, match="two skills are called 'first'; give one of them another id"):
         agent.add("first", len)
 
 
-def test_facts_that_a_skill_cannot_have_are_refused() -> None:
-    """All of them at once, with those that there are."""
+def test_unknown_options_of_a_skill_raise() -> None:
+    """The error lists all of them, and the known options."""
     with pytest.raises(TypeError, match=r"of restartible, tagz of a skill \('x'\); there are answers, .* restartable, tags, timeout"):
         two_skills().skill("x", restartible=False, tagz=["a"])(len)  # type: ignore[call-arg]  # the mistake that is meant
 
@@ -64,22 +64,22 @@ def test_facts_that_a_skill_cannot_have_are_refused() -> None:
         ({"dialects": frozenset()}, "not none"),
         ({"dialects": frozenset({"v9"})}, "not v9"),
         ({"dialects": frozenset({V1_0.name, V0_3_PROTO.name})}, "the dialects are some of"),
-        ({"card": MESH.name}, "the card is 'combined' or one of the dialects"),
+        ({"shared_card": MESH.name}, "the card is 'combined' or one of the dialects"),
         ({"only": frozenset({"first", "third"})}, "the agent has no skill third"),
         ({"only": frozenset()}, "there is no skill"),
         ({"agent": Agent("empty")}, "add its skills before mounting it"),
     ],
     ids=str,
 )
-def test_a_surface_that_cannot_be_is_refused(facts: dict[str, object], text: str) -> None:
-    """Every error names the agent, the place and the cure."""
+def test_an_invalid_surface_raises(facts: dict[str, object], text: str) -> None:
+    """Every error contains the agent, the option and the cure."""
     with pytest.raises(ValueError, match=text) as raised:
         Surface(**{"agent": two_skills(), **facts})  # type: ignore[arg-type]  # as the table says
     assert str(raised.value).startswith("the surface of agent ")
 
 
 def test_a_surface_may_offer_some_of_the_skills() -> None:
-    """An engine finds those that are offered, each on its own surface."""
+    """The registry has the skills of each surface."""
     agent = two_skills()
     some, every = Surface(agent, "/some", only=frozenset({"second"})), Surface(agent, dialects=frozenset({V0_3.name}))
     assert list(some.skills) == ["second"]

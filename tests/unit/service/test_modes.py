@@ -1,4 +1,4 @@
-"""Media types that fit each other."""
+"""Matching of media types."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from a2a_runtime.service.validation import detect_media_type, is_offered_type
         ("", ("text/plain",), False),
     ],
 )
-def test_types_fit_by_name_and_wildcard(media_type: str, offered: tuple[str, ...], expected: bool) -> None:  # noqa: FBT001 - a table
-    """Case and parameters make no difference; a word alone is a whole family."""
+def test_media_types_match_by_name_and_wildcard(media_type: str, offered: tuple[str, ...], expected: bool) -> None:  # noqa: FBT001 - a table
+    """Case and parameters are ignored; a word alone matches all of its subtypes."""
     assert is_offered_type(media_type, offered) is expected
 
 
@@ -41,6 +41,6 @@ def test_types_fit_by_name_and_wildcard(media_type: str, offered: tuple[str, ...
     ],
     ids=["text", "marked-up text", "data", "null", "bytes", "reference"],
 )
-def test_a_part_is_of_the_type_that_it_names_or_shows(part: Part, expected: str | None) -> None:
-    """A file that does not say what it is may be anything."""
+def test_the_media_type_of_a_part_is_detected(part: Part, expected: str | None) -> None:
+    """A file without a media type has none."""
     assert detect_media_type(part) == expected
