@@ -54,9 +54,9 @@ def list_condition_names(node: SchemaNode) -> Iterator[str]:
         value = pending.pop()
         if isinstance(value, dict):
             pending += value.values()
-            listed, named = value.get("required"), value.get("properties")
+            listed, properties = value.get("required"), value.get("properties")
             yield from (str(name) for name in (listed if isinstance(listed, list) else ()))
-            yield from named if isinstance(named, dict) else ()
+            yield from properties if isinstance(properties, dict) else ()
         elif isinstance(value, list):
             pending += value
 

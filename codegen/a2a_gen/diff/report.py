@@ -187,7 +187,7 @@ def _get_definition_name(definition: Location, reached: _ReachedPair | None) -> 
     return pointer.rpartition("/")[2] or (reached.root.new.name if reached else "") or file
 
 
-_MAX_NAMED_USERS = 6
+_MAX_LISTED_USERS = 6
 _CALL_AREAS = frozenset({"operation", "agent", "proto", "state"})
 
 
@@ -231,8 +231,8 @@ def _render_users(wire: list[Finding]) -> str:
     users = sorted({user for each in wire for user in each.users})
     if not users:
         return ""
-    listed = ", ".join(users[:_MAX_NAMED_USERS])
-    return f" Affected: {listed}{f' and {len(users) - _MAX_NAMED_USERS} more' if len(users) > _MAX_NAMED_USERS else ''}."
+    listed = ", ".join(users[:_MAX_LISTED_USERS])
+    return f" Affected: {listed}{f' and {len(users) - _MAX_LISTED_USERS} more' if len(users) > _MAX_LISTED_USERS else ''}."
 
 
 def render_usages(finding: Finding) -> str:

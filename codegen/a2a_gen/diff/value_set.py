@@ -232,8 +232,8 @@ def _list_values(alternative: SchemaNode, kind: str) -> dict[str, Json] | None:
     lists = [value for value in alternative.values("enum") if isinstance(value, list)] + [[value] for value in alternative.values("const")]
     if not lists:
         return {"null": None} if kind == "null" else {"false": False, "true": True} if kind == "boolean" else None
-    named = [{canonical.to_key(value): value for value in each if get_kind(value) == kind} for each in lists]
-    common = {name: value for name, value in named[0].items() if all(name in each for each in named[1:])}
+    keyed = [{canonical.to_key(value): value for value in each if get_kind(value) == kind} for each in lists]
+    common = {name: value for name, value in keyed[0].items() if all(name in each for each in keyed[1:])}
     return {name: value for name, value in common.items() if is_within_bounds(alternative, value)}
 
 

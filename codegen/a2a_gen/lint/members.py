@@ -14,7 +14,7 @@ from a2a_gen.source.json_text import Json
 def find_ambiguous_unions(context: LintContext) -> Iterator[Violation]:
     """Find unions whose branches cannot be distinguished."""
     for dialect in dict.fromkeys(family.dialect for family in context.contract.families):
-        types: dict[str, NamedType] = {named.name: named for named in context.contract.types(dialect)}
+        types: dict[str, NamedType] = {type_.name: type_ for type_ in context.contract.types(dialect)}
         for place, of in _iter_unions(types):
             records = build.branches(of, types)
             if records and build.find_tag(records) is None and not build.are_distinguishable(records):
@@ -22,17 +22,17 @@ def find_ambiguous_unions(context: LintContext) -> Iterator[Violation]:
 
 
 def _iter_unions(types: dict[str, NamedType]) -> Iterator[tuple[Place, TypeExpr]]:
-    for named in types.values():
-        if isinstance(named, Alias):
-            yield named.place, named.type
-        if isinstance(named, Record):
-            yield from ((field.place, field.type) for field in named.fields)
+    for type_ in types.values():
+        if isinstance(type_, Alias):
+            yield type_.place, type_.type
+        if isinstance(type_, Record):
+            yield from ((field.place, field.type) for field in type_.fields)
 
 
 def find_mixed_unions(context: LintContext) -> Iterator[Violation]:
     """Find unions that mix named types with unnamed ones."""
     for family in context.contract.families:
-        types: dict[str, NamedType] = {named.name: named for named in family.types}
+        types: dict[str, NamedType] = {type_.name: type_ for type_ in family.types}
         for place, of in _iter_unions(types):
             if isinstance(of, OneOf) and len({isinstance(option, Ref) for option in of.options}) > 1:
                 yield place, "a union mixes named and unnamed types"
@@ -96,29 +96,29 @@ def find_missing_proto_numbers(context: LintContext) -> Iterator[Violation]:
     """Find members and values without a number, in a dialect that numbers them."""
     numbering = {dialect for dialect, record in context.iter_records() if any(field.proto for field in record.fields)}
     for family in context.contract.families:
-        for named in family.types if family.dialect in numbering else ():
-            if isinstance(named, Record):
-                yield from ((field.place, f"{named.name}.{field.wire} has no x-proto number") for field in named.fields if _get_number(field) is None)
-            if isinstance(named, Enumeration):
-                unnumbered = (value for value in named.values if value.number is None)
-                yield from ((named.place, f"{value.wire} of {named.name} has no number in x-proto") for value in unnumbered)
+        for type_ in family.types if family.dialect in numbering else ():
+            if isinstance(type_, Record):
+                yield from ((field.place, f"{type_.name}.{field.wire} has no x-proto number") for field in type_.fields if _get_number(field) is None)
+            if isinstance(type_, Enumeration):
+                unnumbered = (value for value in type_.values if value.number is None)
+                yield from ((type_.place, f"{value.wire} of {type_.name} has no number in x-proto") for value in unnumbered)
 
 
 def find_duplicate_proto_numbers(context: LintContext) -> Iterator[Violation]:
     """Find numbers that two members or values of one type share."""
     for family in context.contract.families:
-        for named in family.types:
+        for type_ in family.types:
             seen: dict[int, str] = {}
-            for place, name, number in _iter_numbers(named):
+            for place, name, number in _iter_numbers(type_):
                 if seen.setdefault(number, name) != name:
-                    yield place, f"{name} and {seen[number]} of {named.name} share the number {number}"
+                    yield place, f"{name} and {seen[number]} of {type_.name} share the number {number}"
 
 
-def _iter_numbers(named: NamedType) -> Iterator[tuple[Place, str, int]]:
-    if isinstance(named, Record):
-        yield from ((field.place, field.wire, number) for field in named.fields if (number := _get_number(field)) is not None)
-    if isinstance(named, Enumeration):
-        yield from ((named.place, value.wire, value.number) for value in named.values if value.number is not None)
+def _iter_numbers(type_: NamedType) -> Iterator[tuple[Place, str, int]]:
+    if isinstance(type_, Record):
+        yield from ((field.place, field.wire, number) for field in type_.fields if (number := _get_number(field)) is not None)
+    if isinstance(type_, Enumeration):
+        yield from ((type_.place, value.wire, value.number) for value in type_.values if value.number is not None)
 
 
 def _get_number(field: Field) -> int | None:

@@ -33,7 +33,7 @@ class LintContext:
     def iter_records(self) -> Iterator[tuple[str, Record]]:
         """Iterate over the records of every dialect."""
         for family in self.contract.families:
-            yield from ((family.dialect, named) for named in family.types if isinstance(named, Record))
+            yield from ((family.dialect, type_) for type_ in family.types if isinstance(type_, Record))
 
 
 @dataclass(frozen=True, slots=True)
