@@ -60,7 +60,7 @@ def test_a_browser_does_nothing_here_for_pages_of_others(path: str, body: bytes,
     """Although it asks nobody before it sends a body without a type, or none at all; what reads, no foreign page can read the answer of."""
     gate = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}, name="sid", location=KeyLocation.COOKIE))
     surface = Surface(guarded_agent(), gate=gate, public_url=OWN)
-    with TestClient(create_app(surface, store="memory", settings=replace(FAST_SETTINGS, cors_origins=NAMED))) as client:
+    with TestClient(create_app(surface, store="memory", settings=replace(FAST_SETTINGS, cors_origins=(NAMED,)))) as client:
         headers = {"cookie": "sid=k", "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else "", **said}
         answer = client.post(path, content=body, headers=headers)
         assert (answer.status_code == 403) is not may
@@ -70,5 +70,5 @@ def test_a_browser_does_nothing_here_for_pages_of_others(path: str, body: bytes,
 
 def test_every_page_may_where_every_page_is_named() -> None:
     """The operator was warned."""
-    with TestClient(create_app(guarded_agent(), store="memory", settings=replace(FAST_SETTINGS, cors_origins="*"))) as client:
+    with TestClient(create_app(guarded_agent(), store="memory", settings=replace(FAST_SETTINGS, cors_origins=("*",)))) as client:
         assert client.post("/", content=call(V1_0.name), headers={"origin": "https://any.example", "sec-fetch-site": "cross-site"}).is_success

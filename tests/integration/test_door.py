@@ -50,7 +50,7 @@ def test_the_short_way_and_the_long_one_lead_to_the_same_answers(path: str, root
 
 def test_pages_that_may_call_are_told_so_also_at_the_endpoint() -> None:
     """What stands before the router goes on standing there."""
-    app = create_app(surface(), settings=Settings(cors_origins=ORIGIN))
+    app = create_app(surface(), settings=Settings(cors_origins=(ORIGIN,)))
     with TestClient(app) as client:
         answer = client.post("/agent", json=CALL, headers={"Origin": ORIGIN})
     assert answer.headers["access-control-allow-origin"] == ORIGIN

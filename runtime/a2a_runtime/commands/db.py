@@ -13,7 +13,7 @@ import click
 
 from a2a_contract.errors import A2AError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.caller import SurfaceKey, TaskScope
 from a2a_runtime.clock import to_millis, to_rfc3339
 from a2a_runtime.commands import CommandError
 from a2a_runtime.project.loader import ProjectConfigError, read_store_setting
@@ -51,8 +51,7 @@ class StoreSelection:
             await store.close()
 
     def _matches(self, scope: TaskScope) -> bool:
-        path, _, agent = scope.surface.partition(" ")
-        wanted = ((self.surface, (scope.surface, path, agent)), (self.tenant, (scope.tenant,)), (self.owner, (scope.owner,)))
+        wanted = ((self.surface, (scope.surface, *SurfaceKey.from_text(scope.surface))), (self.tenant, (scope.tenant,)), (self.owner, (scope.owner,)))
         return all(wish is None or wish in found for wish, found in wanted)
 
 
