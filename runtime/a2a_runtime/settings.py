@@ -127,7 +127,7 @@ class Settings:
         if shortest > self.lease_duration > 0:
             lease, interval = _variable("lease_duration"), _variable("lease_renew_interval")
             yield (
-                f"{lease}: {self.lease_duration:g} s is less than {_MIN_RENEWALS} renewals, and one late renewal would cost a live process its tasks; "
+                f"{lease}: {self.lease_duration:g} s is less than {_MIN_RENEWALS} renewals: a late one would cost a live process its tasks; "
                 f"set {lease} to at least {shortest:g}, or lower {interval}"
             )
         for network in self.outbound_networks:

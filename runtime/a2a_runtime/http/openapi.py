@@ -17,6 +17,7 @@ from pydantic_core import from_json
 
 import a2a_contract
 from a2a_contract.dialects import Dialect, Parameter
+from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.routes.cards import CARDS
 from a2a_contract.translate.v0_3 import write_security_scheme  # the security schemes of 0.3 are those of OpenAPI
@@ -73,7 +74,7 @@ def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
     paths["/"] = {"post": {**paths["/"]["post"], "summary": "JSON-RPC: " + ", ".join(each.title for each in callers)}}
     for skill in surface.skills.values():
         if skill.contract is not None and not skill.only_extended:
-            named = {"tags": [], "operationId": "_".join(re.findall(r"\w+", f"call {skill.id}"))}
+            named: Json = {"tags": [], "operationId": "_".join(re.findall(r"\w+", f"call {skill.id}"))}
             paths[f"{SKILLS}/{skill.id}"] = {"post": named | skill_operation(skill, skill.contract, dialects[0])}
     public_paths = {card.path for card in CARDS}
     for path, item in paths.items():
@@ -83,11 +84,11 @@ def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
         )
 
 
-def _merge(one: Any, other: Any) -> Any:  # noqa: ANN401 - any JSON
+def _merge(one: object, other: object) -> Any:  # noqa: ANN401 - any JSON
     """Merge two JSON values: objects member by member, lists without duplicates; else the first value wins."""
-    if isinstance(one, dict) and isinstance(other, dict):
+    if is_json_object(one) and is_json_object(other):
         return {**one, **other, **{name: _merge(one[name], other[name]) for name in one.keys() & other.keys()}}
-    if isinstance(one, list) and isinstance(other, list):
+    if is_json_array(one) and is_json_array(other):
         return [*one, *(each for each in other if each not in one)]
     return one
 
