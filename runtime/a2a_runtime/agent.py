@@ -76,7 +76,7 @@ class SkillDefinition:
     input_schema: JsonObject | None = None
     """JSON Schema of the input, if it is known."""
     asks: bool | None = None
-    """Whether the handler may ask its caller a question; ``None``: derived from its code."""
+    """Return whether the handler may ask its caller a question; ``None``: derived from its code."""
     contract: AnyContract | None = None
     """Typed schemas of the skill, if it has some; messages that do not match are refused."""
 
@@ -86,11 +86,11 @@ class SkillDefinition:
         return self.skill.id
 
     def is_visible_to(self, caller: Caller) -> bool:
-        """Whether a caller may see the skill: one on the extended card only, if authenticated and permitted to use it."""
+        """Return whether a caller may see the skill: one on the extended card only, if authenticated and permitted to use it."""
         return not self.only_extended or (caller.is_authenticated and self.is_usable_by(caller))
 
     def is_usable_by(self, caller: Caller) -> bool:
-        """Whether a caller satisfies one of the skill's security requirements, or there is none."""
+        """Return whether a caller satisfies one of the skill's security requirements, or there is none."""
         needs = [{name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()} for each in self.security_requirements]
         return not needs or any(caller.satisfies(each) for each in needs)
 

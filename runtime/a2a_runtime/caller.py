@@ -80,12 +80,12 @@ class Caller:
     """Expiry of the credentials in seconds since 1970; ``None``: never."""
 
     def satisfies(self, requirement: Mapping[str, Iterable[str]]) -> bool:
-        """Whether the caller is authenticated by every scheme of a requirement, with all of its scopes."""
+        """Return whether the caller is authenticated by every scheme of a requirement, with all of its scopes."""
         return all(name in self.schemes and self.schemes[name].issuperset(needed) for name, needed in requirement.items())
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether the caller has presented valid credentials."""
+        """True if the caller has presented valid credentials."""
         return bool(self.subject or self.schemes)
 
     @property
@@ -95,7 +95,7 @@ class Caller:
 
     @property
     def is_individual(self) -> bool:
-        """Whether the caller's tasks belong to them alone: they have a name and no team."""
+        """True if the caller's tasks belong to them alone: they have a name and no team."""
         return bool(self.subject) and not self.team
 
     def task_scope(self, surface: str) -> TaskScope:

@@ -16,5 +16,5 @@ def idempotency_extension() -> AgentExtension:
 
 
 def supports_idempotency(card: AgentCard) -> bool:
-    """Whether a card declares the extension."""
+    """Return whether a card declares the extension."""
     return any(each.uri == EXTENSION_URI for each in card.capabilities.extensions or ())

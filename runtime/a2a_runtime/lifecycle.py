@@ -24,7 +24,7 @@ _PREDECESSORS = {state: frozenset(before for before, stage in LIFECYCLE.items() 
 
 
 def can_follow(state: State, before: State) -> bool:
-    """Whether a transition is allowed."""
+    """Return whether a transition is allowed."""
     return state in LIFECYCLE[before].next
 
 
@@ -34,22 +34,22 @@ def predecessors(state: State) -> frozenset[State]:
 
 
 def is_terminal(state: State) -> bool:
-    """Whether a task in this state has ended."""
+    """Return whether a task in this state has ended."""
     return state in TERMINAL
 
 
 def is_active(state: State) -> bool:
-    """Whether a process runs a task in this state, or should."""
+    """Return whether a process runs a task in this state, or should."""
     return state in ACTIVE
 
 
 def accepts_messages(state: State) -> bool:
-    """Whether a task in this state accepts follow-up messages."""
+    """Return whether a task in this state accepts follow-up messages."""
     return LIFECYCLE[state].accepts_messages
 
 
 def is_cancelable(state: State) -> bool:
-    """Whether a task in this state can be canceled."""
+    """Return whether a task in this state can be canceled."""
     return LIFECYCLE[state].cancelable
 
 

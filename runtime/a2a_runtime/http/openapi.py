@@ -74,8 +74,8 @@ def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
     paths["/"] = {"post": {**paths["/"]["post"], "summary": "JSON-RPC: " + ", ".join(each.title for each in callers)}}
     for skill in surface.skills.values():
         if skill.contract is not None and not skill.only_extended:
-            named: Json = {"tags": [], "operationId": "_".join(re.findall(r"\w+", f"call {skill.id}"))}
-            paths[f"{SKILLS}/{skill.id}"] = {"post": named | skill_operation(skill, skill.contract, dialects[0])}
+            ids: Json = {"tags": [], "operationId": "_".join(re.findall(r"\w+", f"call {skill.id}"))}
+            paths[f"{SKILLS}/{skill.id}"] = {"post": ids | skill_operation(skill, skill.contract, dialects[0])}
     public_paths = {card.path for card in CARDS}
     for path, item in paths.items():
         yield (
