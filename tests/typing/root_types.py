@@ -13,4 +13,4 @@ def names_have_the_types_of_their_modules(settings: Settings) -> None:
     assert_type(agent, agent_module.Agent)
     assert_type(A2APlugin(Surface(agent)).surfaces[0], Surface)
     create_app(agent, settings=settings)
-    _ = a2a_runtime.Agnet  # type: ignore[attr-defined]  # pyright: ignore
+    _ = a2a_runtime.Agnet  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
