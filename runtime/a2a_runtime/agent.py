@@ -1,4 +1,4 @@
-"""What an agent is: who it says it is, what it can do, and the functions that do it. Data and one decorator; nothing here knows HTTP.
+"""An agent: its description, its skills and their handlers. Data and one decorator; nothing here knows HTTP.
 
     agent = Agent("hello", description="Greets people.")
 
@@ -6,7 +6,7 @@
     async def greet(ctx):
         return f"Hello, {ctx.text}!"
 
-Where an agent is mounted, for whom, and in which dialects it speaks there, says a ``Surface``.
+A ``Surface`` mounts an agent at a path, with a gate and dialects.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ID = re.compile(r"[^\s/\x00-\x1f\x7f]+")
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What of the protocol an agent offers that it need not offer; the names are those of the canonical card."""
+    """Optional parts of the protocol that an agent supports, named as on the canonical card."""
 
     streaming: bool = True
     push_notifications: bool = False
@@ -42,7 +42,7 @@ class Capabilities:
 
 
 class SkillOptions(TypedDict, total=False):
-    """What can be said about a skill; what is left out is taken from its id, its function and its agent."""
+    """Options of a skill. Defaults come from its id, its handler and its agent."""
 
     name: str
     description: str
@@ -62,7 +62,7 @@ class SkillOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class SkillDefinition:
-    """A skill as the card shows it, with the one that runs. One that is ``only_extended`` is shown to known callers only."""
+    """A skill as on the card, with the runnable skill. With ``only_extended``, only authenticated callers see it."""
 
     skill: Skill
     name: str
@@ -74,30 +74,30 @@ class SkillDefinition:
     security_requirements: Sequence[SecurityRequirement] = ()
     only_extended: bool = False
     input_schema: JsonObject | None = None
-    """The JSON Schema of the input, where it is known."""
+    """JSON Schema of the input, if it is known."""
     asks: bool | None = None
-    """Whether it may ask its caller something; ``None`` when its code is to be looked at."""
+    """Return whether the handler may ask its caller a question; ``None``: derived from its code."""
     contract: AnyContract | None = None
-    """What its schemas say, if it has some: messages that do not fit are refused."""
+    """Typed schemas of the skill, if it has some; messages that do not match are refused."""
 
     @property
     def id(self) -> str:
-        """The name that requests have for it."""
+        """Id of the skill in requests."""
         return self.skill.id
 
     def is_visible_to(self, caller: Caller) -> bool:
-        """Whether a caller may know of it: of one that is not on everybody's card, only a known caller who may use it."""
+        """Return whether a caller may see the skill: one on the extended card only, if authenticated and permitted to use it."""
         return not self.only_extended or (caller.is_authenticated and self.is_usable_by(caller))
 
     def is_usable_by(self, caller: Caller) -> bool:
-        """Whether a caller satisfies one of its requirements, or it has none."""
+        """Return whether a caller satisfies one of the skill's security requirements, or there is none."""
         needs = [{name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()} for each in self.security_requirements]
         return not needs or any(caller.satisfies(each) for each in needs)
 
 
 @dataclass(frozen=True, slots=True)
 class SkillOverride:
-    """How a skill is shown in one place, where that differs from what is declared; what is ``None`` or empty does not."""
+    """Replacements for what the card says of a skill; ``None`` or empty keeps the declared value."""
 
     name: str | None = None
     description: str | None = None
@@ -106,7 +106,7 @@ class SkillOverride:
     output_modes: Sequence[str] = ()
 
     def apply(self, skill: SkillDefinition) -> SkillDefinition:
-        """Show a skill."""
+        """Replace fields of a skill."""
         return replace(
             skill,
             name=self.name or skill.name,
@@ -119,13 +119,13 @@ class SkillOverride:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Agent:
-    """An agent. Its skills are added before it is mounted."""
+    """An agent. Add its skills before it is mounted."""
 
     name: str
     description: str = ""
     version: str = "1.0.0"
     url: str | None = None
-    """Where the agent is reached from outside, without the paths of its surfaces; ``None`` when the server knows that."""
+    """Public URL without the paths of surfaces; ``None``: derived from the request."""
     provider: AgentProvider | None = None
     default_input_modes: Sequence[str] = DEFAULT_MODES
     default_output_modes: Sequence[str] = DEFAULT_MODES
@@ -138,15 +138,15 @@ class Agent:
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.version.strip():
-            raise ValueError(f"agent {self.name!r}, version {self.version!r}: cards show both, and neither is blank; write some text")
+            raise ValueError(f"agent {self.name!r}, version {self.version!r}: name and version must not be blank; cards show both")
 
     @property
     def skills(self) -> Mapping[str, SkillDefinition]:
-        """The skills, by their ids, in the order in which they were added."""
+        """Skills by id, in the order in which they were added."""
         return self._skills
 
     def skill(self, skill_id: str, **options: Unpack[SkillOptions]) -> Callable[[AnyHandler], AnyHandler]:
-        """Make a function a skill of this agent; the function stays as it is."""
+        """Decorate a function as the handler of a skill; the function is returned unchanged."""
 
         def add(handler: AnyHandler) -> AnyHandler:
             self.add(skill_id, handler, **options)
@@ -157,12 +157,12 @@ class Agent:
     def add(self, skill_id: str, handler: Handler, **options: Unpack[SkillOptions]) -> SkillDefinition:
         """Add a skill."""
         if not _ID.fullmatch(skill_id):
-            raise ValueError(f"agent {self.name!r}: {skill_id!r} is no id of a skill: it is a part of addresses, without blanks and slashes")
+            raise ValueError(f"agent {self.name!r}: {skill_id!r} is not a skill id; ids are parts of URLs, without blanks and slashes")
         if skill_id in self._skills:
-            raise ValueError(f"agent {self.name!r}: two skills are called {skill_id!r}; give one of them another id")
+            raise ValueError(f"agent {self.name!r}: there are two skills {skill_id!r}; give one of them another id")
         if unknown := sorted(options.keys() - SkillOptions.__optional_keys__):
             known = ", ".join(sorted(SkillOptions.__optional_keys__))
-            raise TypeError(f"agent {self.name!r}: nothing is known of {', '.join(unknown)} of a skill ({skill_id!r}); there are {known}")
+            raise TypeError(f"agent {self.name!r}: skill {skill_id!r}: unknown options {', '.join(unknown)}; known: {known}")
         contract = options.get("contract")
         run = Skill(skill_id, handler, options.get("answers", ReplyKind.TASK), options.get("timeout", 300.0), options.get("restartable", True))
         declared = SkillDefinition(
@@ -183,9 +183,9 @@ class Agent:
         return declared
 
     def resolve_input_modes(self, skill: SkillDefinition) -> Sequence[str]:
-        """Say which media types a skill takes."""
+        """Return the input media types of a skill, or those of the agent."""
         return skill.input_modes or self.default_input_modes
 
     def resolve_output_modes(self, skill: SkillDefinition) -> Sequence[str]:
-        """Say which media types a skill gives."""
+        """Return the output media types of a skill, or those of the agent."""
         return skill.output_modes or self.default_output_modes

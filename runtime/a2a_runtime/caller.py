@@ -1,4 +1,4 @@
-"""Who calls, and whose tasks they may see."""
+"""The caller of a request, and the scope of their tasks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,31 @@ from functools import lru_cache
 from typing import NamedTuple
 
 TEAM_PREFIX = "team:"
-"""Begin of the owner of a team's tasks; no subject begins with it."""
+"""Prefix of the owner of a team's tasks; no subject begins with it."""
+
+
+class SurfaceKey(NamedTuple):
+    """Key of a surface in stored tasks. Agents that share a store do not share tasks, even at the same path."""
+
+    path: str
+    agent: str
+
+    def to_text(self) -> str:
+        """Join path and agent name; a path has no blank."""
+        return f"{self.path} {self.agent}"
+
+    @classmethod
+    def from_text(cls, text: str) -> SurfaceKey:
+        """Parse the result of ``to_text``."""
+        path, _, agent = text.partition(" ")
+        return cls(path, agent)
 
 
 class TaskScope(NamedTuple):
-    """The room that a task lives in: it exists for those who ask from the same room, and for nobody else.
+    """Scope in which a task exists; requests in any other scope do not find it.
 
-    ``surface`` is the place of the agent that was called, ``tenant`` the customer it was called for, ``owner`` who called. Callers that cannot be
-    told apart are one owner. A plain tuple: every call looks something up by it.
+    ``surface`` is the key of a surface, ``tenant`` the customer of the call, ``owner`` the caller or their team. Anonymous callers are one owner.
+    A plain tuple: every operation looks something up by it.
     """
 
     surface: str = ""
@@ -24,65 +41,63 @@ class TaskScope(NamedTuple):
     owner: str = ""
 
     def to_text(self) -> str:
-        """Write the scope as one text, different for different scopes: a column of every key in a database."""
-        return _text_of(self)
+        """Serialize the scope, unambiguously: a column of every key in a database."""
+        return _serialize_scope(self)
 
     @classmethod
     def from_text(cls, text: str) -> TaskScope:
-        """Read what ``to_text`` wrote."""
-        return _scope_of(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Somebody whom the gate has let in, and what is known about them."""
-
-    subject: str = ""
-    tenant: str = ""
-    scopes: frozenset[str] = frozenset()
-    """What they were permitted to do."""
-    roles: frozenset[str] = frozenset()
-    """What they are."""
-    claims: Mapping[str, object] = field(default_factory=dict[str, object], compare=False)
-    """What else is known about them."""
-    team: str = ""
-    """The team whose tasks they share, in place of having their own."""
-    schemes: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]], compare=False)
-    """The schemes by which they have proved who they are, each with the scopes and roles that it gives them."""
-
-    expires_at: float | None = field(default=None, compare=False)
-    """Until when that holds, in seconds since 1970; ``None`` for ever."""
-
-    def satisfies(self, requirement: Mapping[str, Iterable[str]]) -> bool:
-        """Whether they have proved themselves by every scheme that is required, with everything that is required of it."""
-        return all(name in self.schemes and self.schemes[name].issuperset(needed) for name, needed in requirement.items())
-
-    @property
-    def is_authenticated(self) -> bool:
-        """Whether they have proved anything."""
-        return bool(self.subject or self.schemes)
-
-    @property
-    def owner(self) -> str:
-        """To whom their tasks belong: to themselves, or to the team whose tasks they share."""
-        return f"{TEAM_PREFIX}{self.team}" if self.team else self.subject
-
-    @property
-    def is_individual(self) -> bool:
-        """Whether what is theirs is nobody else's: they have a name, and share with no team."""
-        return bool(self.subject) and not self.team
-
-    def task_scope(self, surface: str) -> TaskScope:
-        """Say which room of a surface is theirs."""
-        return TaskScope(surface, self.tenant, self.owner)
+        """Parse the result of ``to_text``."""
+        return _parse_scope(text)
 
 
 @lru_cache(maxsize=1024)
-def _text_of(scope: TaskScope) -> str:
+def _serialize_scope(scope: TaskScope) -> str:
     return json.dumps([scope.surface, scope.tenant, scope.owner], ensure_ascii=False, separators=(",", ":"))
 
 
 @lru_cache(maxsize=1024)
-def _scope_of(text: str) -> TaskScope:
+def _parse_scope(text: str) -> TaskScope:
     surface, tenant, owner = json.loads(text)
     return TaskScope(surface, tenant, owner)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A caller that the gate has admitted."""
+
+    subject: str = ""
+    tenant: str = ""
+    scopes: frozenset[str] = frozenset()
+    """OAuth scopes."""
+    roles: frozenset[str] = frozenset()
+    claims: Mapping[str, object] = field(default_factory=dict[str, object], compare=False)
+    """Other claims of the credentials."""
+    team: str = ""
+    """Team whose tasks the caller shares instead of owning tasks alone."""
+    schemes: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]], compare=False)
+    """Security schemes by which the caller is authenticated, each with its scopes and roles."""
+    expires_at: float | None = field(default=None, compare=False)
+    """Expiry of the credentials in seconds since 1970; ``None``: never."""
+
+    def satisfies(self, requirement: Mapping[str, Iterable[str]]) -> bool:
+        """Return whether the caller is authenticated by every scheme of a requirement, with all of its scopes."""
+        return all(name in self.schemes and self.schemes[name].issuperset(needed) for name, needed in requirement.items())
+
+    @property
+    def is_authenticated(self) -> bool:
+        """True if the caller has presented valid credentials."""
+        return bool(self.subject or self.schemes)
+
+    @property
+    def owner(self) -> str:
+        """Owner of the caller's tasks: the caller, or their team."""
+        return f"{TEAM_PREFIX}{self.team}" if self.team else self.subject
+
+    @property
+    def is_individual(self) -> bool:
+        """True if the caller's tasks belong to them alone: they have a name and no team."""
+        return bool(self.subject) and not self.team
+
+    def task_scope(self, surface: str) -> TaskScope:
+        """Build the scope of the caller's tasks on a surface."""
+        return TaskScope(surface, self.tenant, self.owner)

@@ -1,4 +1,4 @@
-"""Counts in memory."""
+"""Windowed counters: in memory, and the port of counters that processes share."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ _CAPACITY = 100_000
 
 
 class WindowCount(NamedTuple):
-    """How often something was counted, and in how many seconds that is forgotten."""
+    """Count of a key in its current window."""
 
     number: int
     seconds_left: float
+    """Time until the window ends and the count is 0 again."""
 
 
 class CounterStore(Protocol):
-    """Counts of how often somebody has asked lately, for all processes together. They may be lost with a crash."""
+    """Counters shared by all processes of a store. A crash may lose counts."""
 
     async def count(self, key: str, seconds: float) -> WindowCount:
-        """Count one more under a key, which is forgotten so many seconds after it was counted for the first time; nobody's count is lost."""
+        """Increment a key atomically; its window begins with the first count and lasts some seconds."""
         ...
 
 
 class MemoryCounter:
-    """Counts by their keys, so many that nobody can fill it; beyond that, the one that has waited longest goes."""
+    """Counters of one process. Beyond its capacity the key that was counted least recently is evicted."""
 
     def __init__(self, clock: Clock, capacity: int = _CAPACITY) -> None:
         self._clock, self._capacity = clock, capacity
-        self._counts: dict[str, tuple[int, float]] = {}
+        self._windows: dict[str, tuple[int, float]] = {}
 
     def add(self, key: str, seconds: float) -> WindowCount:
-        """Count one more, and forget the key so many seconds after it was counted for the first time."""
-        now = self._clock.monotonic()
-        number, until = self._counts.pop(key, (0, now))
-        if until <= now:
-            number, until = 0, now + seconds
-        self._counts[key] = number + 1, until
-        if len(self._counts) > self._capacity:
-            del self._counts[next(iter(self._counts))]
-        return WindowCount(number + 1, until - now)
+        """Increment a key; its window begins with the first count and lasts some seconds."""
+        number, seconds_left = self.get(key)
+        seconds_left = seconds_left if number else seconds
+        self._windows.pop(key, None)
+        self._windows[key] = number + 1, self._clock.monotonic() + seconds_left
+        if len(self._windows) > self._capacity:
+            del self._windows[next(iter(self._windows))]
+        return WindowCount(number + 1, seconds_left)
 
     def get(self, key: str) -> WindowCount:
-        """Say how many there are."""
+        """Read the count of a key."""
         now = self._clock.monotonic()
-        number, until = self._counts.get(key, (0, now))
+        number, until = self._windows.get(key, (0, now))
         return WindowCount(number, until - now) if until > now else WindowCount(0, 0.0)
 
     def remove_expired(self) -> None:
-        """Forget what is over."""
+        """Remove the keys whose windows have ended."""
         now = self._clock.monotonic()
-        self._counts = {key: each for key, each in self._counts.items() if each[1] > now}
+        self._windows = {key: window for key, window in self._windows.items() if window[1] > now}

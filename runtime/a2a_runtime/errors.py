@@ -1,24 +1,23 @@
-"""What can go wrong in the runtime and what the protocol has no name for.
+"""Errors of the runtime, as subclasses of the contract's errors: they are rendered like the nearest class of the contract.
 
-Each class is a kind of one of the contract's errors, so that rendering it for a caller needs no case of its own. What stands in ``message`` may be
-shown to anyone; where a store says what is wrong with it, the text is for the log (``str``), and callers get the contract's own.
+``message`` may be shown to any client. Where a store reports a problem, its text is for the log (``str``), and clients get the text of the contract.
 
     A2AError                                  (contract)
      ├─ InvalidParamsError                    (contract)
-     │   └─ ContextMismatchError              the message names another conversation than its task
+     │   └─ ContextMismatchError              the message names another context than its task
      ├─ UnsupportedOperationError             (contract)
-     │   └─ TaskStateError                    the task's state does not allow it
-     │       ├─ TaskTerminalError             it has ended
-     │       └─ TaskNotAcceptingMessagesError it takes no message now
+     │   └─ TaskStateError                    the task's state does not allow the operation
+     │       ├─ TaskTerminalError             the task has ended
+     │       └─ TaskNotAcceptingMessagesError the task accepts no message now
      ├─ UnavailableError                      (contract)
-     │   ├─ ConcurrencyError                  the task is no longer as the writer has seen it
-     │   │   └─ FencedError                   the writer's run of the task is over
-     │   ├─ EventsGoneError                   the log no longer reaches back to the cursor
+     │   ├─ ConcurrencyError                  the task has changed since the writer read it
+     │   │   └─ FencedError                   another run of the task has replaced the writer's
+     │   ├─ EventsGoneError                   the event log no longer reaches back to the cursor
      │   └─ StoreUnavailableError             the store cannot be read or written now
-     │       ├─ StoreFullError                no room for another task
-     │       └─ StoreInUseError               another process runs on this store
+     │       ├─ StoreFullError                no capacity for another task
+     │       └─ StoreInUseError               another process uses this store
      └─ InternalError                         (contract)
-         └─ UnsupportedStoreError             not a store that the runtime can work with
+         └─ UnsupportedStoreError             not a store that the runtime can use
 """
 
 from __future__ import annotations
@@ -27,37 +26,37 @@ from a2a_contract.errors import InternalError, InvalidParamsError, UnavailableEr
 
 
 class ContextMismatchError(InvalidParamsError):
-    """A message names a conversation that is not its task's; leave out ``contextId``, or send the task's own."""
+    """The message names another context than its task; leave out ``contextId``, or send the task's own."""
 
 
 class TaskStateError(UnsupportedOperationError):
-    """The state that the task is in does not allow what was asked; load the task to see where it stands."""
+    """The state of the task does not allow the operation; load the task to see its state."""
 
 
 class TaskTerminalError(TaskStateError):
-    """The task has ended and its state changes no more; somebody else was first, or it is over for long."""
+    """The task has ended and cannot change; another writer was first, or it ended long ago."""
 
 
 class TaskNotAcceptingMessagesError(TaskStateError):
-    """The task takes no follow-up message in its present state; start a new task in the same conversation."""
+    """The task accepts no follow-up message in its state; start a new task in the same context."""
 
 
 class ConcurrencyError(UnavailableError):
-    """The task has changed since the writer looked; load it again and decide anew."""
+    """The task has changed since the writer read it; load it again and decide anew."""
 
 
 class FencedError(ConcurrencyError):
-    """The writer's run of the task is over: another run has begun, or the task was given up or ended. Stop quietly."""
+    """The writer's run is over: another run has begun, or the task was released or has ended. Stop without an error."""
 
 
 class EventsGoneError(UnavailableError):
-    """The log no longer holds the events after this cursor; begin again with a snapshot of the task."""
+    """The event log no longer holds the events after this cursor; start again with a snapshot of the task."""
 
 
 class StoreUnavailableError(UnavailableError):
-    """The store cannot be read or written now; the reason says where and what to do.
+    """The store cannot be read or written now; the reason names the place and the fix.
 
-    A change that was under way may have been made all the same: repeat it with the version that it expected, or with its idempotency key.
+    A change in progress may have been committed: repeat it with the version that it expected, or with its idempotency key.
     """
 
     def __init__(self, reason: str = "") -> None:
@@ -69,15 +68,15 @@ class StoreUnavailableError(UnavailableError):
 
 
 class StoreFullError(StoreUnavailableError):
-    """There is no room for another task, and every task in the store is unfinished or undelivered; raise the capacity."""
+    """The store has no capacity for another task, and every task in it is unfinished or undelivered; raise the capacity."""
 
 
 class StoreInUseError(StoreUnavailableError):
-    """Another process runs on this store; give each its own file, or use Postgres, which many may share."""
+    """Another process uses this store; give each process its own file, or use Postgres, which many can share."""
 
 
 class UnsupportedStoreError(InternalError):
-    """This is not a store that the runtime can work with; the reason says what it lacks."""
+    """This is not a store that the runtime can use; the reason names what it lacks."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__()

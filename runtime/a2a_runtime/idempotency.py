@@ -1,6 +1,6 @@
-"""The promise that a message which comes twice under one ``Idempotency-Key`` is one message: agents make it on their card, clients look for it there.
+"""The card extension that declares support for ``Idempotency-Key``.
 
-The protocol knows no such key, and an agent that has never heard of it would do everything twice.
+The protocol defines no such header. An agent without it runs a repeated message twice, so clients look for the extension before they retry.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ EXTENSION_URI = "urn:a2a-gen:extension:idempotency-key:v1"
 
 
 def idempotency_extension() -> AgentExtension:
-    """Make the extension of a card."""
+    """Build the extension of a card."""
     return AgentExtension(uri=EXTENSION_URI, description="A message that is repeated under one Idempotency-Key is taken once", required=False)
 
 
 def supports_idempotency(card: AgentCard) -> bool:
-    """Say whether an agent has promised it."""
+    """Return whether a card declares the extension."""
     return any(each.uri == EXTENSION_URI for each in card.capabilities.extensions or ())

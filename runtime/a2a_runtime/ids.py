@@ -1,7 +1,7 @@
-"""Identifiers: UUIDs of version 7, which sort by the time they were made.
+"""Identifiers: UUIDs of version 7, which sort by the time of their creation.
 
-Sorted keys are what databases write fastest (a b-tree grows at one end instead of everywhere: 2.2 times the throughput on SQLite), and within one
-process each identifier is greater than the one before, also when many fall into one millisecond or the clock steps back.
+Databases write sorted keys fastest: a b-tree grows at one end instead of everywhere, 2.2 times the throughput on SQLite. Within a process each
+identifier is greater than the one before, also within one millisecond and when the clock steps back.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _VARIANT = 0b10 << 62
 
 
 class IdGenerator:
-    """Makes identifiers, each greater than the one before.
+    """Generates identifiers, each greater than the one before.
 
-    48 bits of milliseconds, 12 bits that count within a millisecond, 62 random bits, so that nobody can guess one from another.
+    48 bits of milliseconds, a 12 bit counter within a millisecond, and 62 random bits, so that identifiers cannot be guessed from one another.
     """
 
     __slots__ = ("_clock", "_tick")
@@ -30,9 +30,9 @@ class IdGenerator:
         self._tick = 0
 
     def new(self) -> str:
-        """Make the next identifier, in the usual form with hyphens."""
+        """Generate the next identifier, in the usual form with hyphens."""
         now = self._clock.millis() << _COUNTER_BITS
-        # The counter runs over into the milliseconds: after more than 4,096 identifiers in one of them, the next ones are a little ahead of time.
+        # The counter overflows into the milliseconds: after more than 4,096 identifiers in one of them, the next ones are slightly ahead of time.
         self._tick = now if now > self._tick else self._tick + 1
         millis, counter = self._tick >> _COUNTER_BITS, self._tick & _COUNTER
         random = int.from_bytes(os.urandom(8)) >> (64 - _RANDOM_BITS)

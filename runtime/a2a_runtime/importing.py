@@ -1,4 +1,4 @@
-"""Finding what a text names as ``module:name``, and telling a wrong name from code that is there and fails."""
+"""Import of objects that are named as ``module:attribute``; a wrong name is told from code that fails when it is imported."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from types import ModuleType
 
 
 class ImportFromStringError(ValueError):
-    """There is nothing of this name. Whatever code raises when it is imported is raised as it is, with its own place."""
+    """There is no module or attribute of this name. An error inside of the imported code is raised unchanged."""
 
 
 def import_from_string(name: str) -> object:
-    """Import what is named."""
+    """Import an object named as ``module:attribute``, or a module."""
     module, _, attributes = name.partition(":")
     found: object = load_module(module)
     for attribute in attributes.split("."):
@@ -19,7 +19,7 @@ def import_from_string(name: str) -> object:
             found = getattr(found, attribute)
         except AttributeError as error:
             if error.obj is not found:
-                raise  # of code that runs to find it
+                raise  # from a property or a module's __getattr__
             raise ImportFromStringError(f"there is no {attribute} in {module}") from None
     return found
 
@@ -27,10 +27,10 @@ def import_from_string(name: str) -> object:
 def load_module(name: str) -> ModuleType:
     """Import a module."""
     if not all(map(str.isidentifier, name.split("."))):
-        raise ImportFromStringError(f"{name!r} is no name of a module")
+        raise ImportFromStringError(f"{name!r} is not a module name")
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise  # of what the module itself imports
+            raise  # of an import inside of the module
         raise ImportFromStringError(f"there is no module {error.name}") from None

@@ -1,22 +1,19 @@
-"""The life of a task: which state may follow which, and what a state allows. Pure rules over the generated table; no clock, no store, no protocol.
+"""Lifecycle of a task: which state may follow which, and what a state allows. Pure rules over the generated table.
 
-A task begins in ``INITIAL`` and goes from state to state until it reaches one of ``TERMINAL``, in which it stays for ever. The table has three kinds
-of states:
+A task begins in ``INITIAL`` and changes its state until it reaches one of ``TERMINAL``, in which it stays. The table has three kinds of states:
 
-    active        a process is, or should be, running the task's handler
-    interrupted   parked: the task waits for somebody outside; no process runs it and none has to
+    active        a process runs the task's handler, or should
+    interrupted   suspended: the task waits for its caller or another party; no process runs it
     terminal      ended
 
-Three rules hang on the kind, and everything durable hangs on the three rules:
+Three rules depend on the kind:
 
-1. No change of state leaves a terminal state. Of several writers that want to end a task, exactly one succeeds, so there is exactly one last event.
-2. An active task that no live process runs is an orphan, and somebody has to take it over. A parked one is not: it is left alone however long it
-waits.
-3. A follow-up message is welcome only where the table says so.
+1. No transition leaves a terminal state. Of several writers that want to end a task exactly one succeeds, so there is exactly one last event.
+2. An active task without a live process is an orphan, and another process claims it. A suspended task is left alone, however long it waits.
+3. A task accepts follow-up messages only where the table says so.
 
-The rules are kept by the stores, inside the same atomic call that makes the change: ``predecessors`` is what they put into the condition of a
-statement. What a state is called in a dialect, and what the table says of it, comes from ``a2a_contract.lifecycle``; this module adds no state and no
-transition.
+The stores enforce the rules inside of the atomic call that makes the change: ``predecessors`` is the condition of the statement. Names of states in
+a dialect and all flags come from ``a2a_contract.lifecycle``; this module adds no state and no transition.
 """
 
 from __future__ import annotations
@@ -27,32 +24,32 @@ _PREDECESSORS = {state: frozenset(before for before, stage in LIFECYCLE.items() 
 
 
 def can_follow(state: State, before: State) -> bool:
-    """Whether a task may go from one state to another."""
+    """Return whether a transition is allowed."""
     return state in LIFECYCLE[before].next
 
 
 def predecessors(state: State) -> frozenset[State]:
-    """Every state from which a task may come into this one."""
+    """The states from which a transition to this one is allowed."""
     return _PREDECESSORS[state]
 
 
 def is_terminal(state: State) -> bool:
-    """Whether a task in this state has ended."""
+    """Return whether a task in this state has ended."""
     return state in TERMINAL
 
 
 def is_active(state: State) -> bool:
-    """Whether a process should be running a task in this state."""
+    """Return whether a process runs a task in this state, or should."""
     return state in ACTIVE
 
 
 def accepts_messages(state: State) -> bool:
-    """Whether a follow-up message is welcome in this state."""
+    """Return whether a task in this state accepts follow-up messages."""
     return LIFECYCLE[state].accepts_messages
 
 
 def is_cancelable(state: State) -> bool:
-    """Whether a task in this state can still be canceled."""
+    """Return whether a task in this state can be canceled."""
     return LIFECYCLE[state].cancelable
 
 

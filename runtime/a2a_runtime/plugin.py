@@ -1,7 +1,9 @@
-"""Agents in an app of Litestar: ``Litestar([…], plugins=[A2APlugin(agent)])``.
+"""Litestar plugin that mounts agents, health routes for orchestrators, and a plugin that tunes the garbage collector.
 
-Any number of agents and surfaces, each at its own path, beside whatever the app has. The host's routes, and its handlers of exceptions, stay as they
-are; what stands in the way of a surface is refused when the app starts.
+    Litestar([…], plugins=[A2APlugin(agent)])
+
+An app may have any number of agents and surfaces, each at its own path, beside its other routes. The host's routes and exception handlers are left
+as they are; a conflict with a surface is an error when the app starts.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from litestar.exceptions import ImproperlyConfiguredException
 from litestar.handlers import HTTPRouteHandler
 from litestar.plugins import InitPlugin
 
-from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 from a2a_runtime.http.dispatcher import Backend
@@ -35,184 +36,171 @@ from a2a_runtime.surface import Surface
 if TYPE_CHECKING:
     from a2a_runtime.heartbeat.loop import RegistryHeartbeat
 
-# Python's garbage collector, set for a server.
-#
-# Left as it is, it walks through the hundred thousand objects of the program itself again and again, 20 to 40 ms each time, to find none of them
-# gone:
-# a fifth of what a message costs, and the longest waits. So what is there when the app has started is taken out of its sight, and the rest is looked
-# at
-# less often. The runtime's own work leaves nothing to the collector; what handlers leave to it is found all the same, a little later.
-#
-# The collector is the whole process's, so only apps that ``create_app`` makes are set like this; any other one asks for it:
-#
-#     Litestar([…], plugins=[A2APlugin(agent), SteadyGarbage()])          after the plugins that make objects when the app starts
-#
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# Litestar's own types leave the parameters of its responses, guards and lifespans open.
 
-# pyright: reportUnknownMemberType=false
-# Litestar's own types leave open what a lifespan gives.
+LIVE_PATH, READY_PATH, HEALTH_PATH = "/livez", "/ready", "/health"
+
+_GC_THRESHOLDS = 10_000, 20, 20
+"""Higher thresholds gain nearly nothing, and would keep large cyclic garbage of handlers for longer."""
 
 
-_THRESHOLDS = 10_000, 20, 20
-"""Beyond these nearly nothing is left to win, and handlers that hold much in cycles would hold it for longer."""
+class A2APlugin(InitPlugin):
+    """Mounts agents and runs their engine, store and webhooks while the app runs."""
+
+    def __init__(
+        self, *surfaces: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None, mesh: MeshConfig | None = None
+    ) -> None:
+        if not surfaces:
+            raise ImproperlyConfiguredException("A2APlugin: no agent given; pass at least one, e.g. A2APlugin(agent)")
+        self.surfaces: Sequence[Surface] = tuple(Surface(each) if isinstance(each, Agent) else each for each in surfaces)
+        self.runtime: AgentRuntime | None = None
+        """Runtime of the surfaces, while the app runs."""
+        self._store = store
+        self._settings = Settings.from_environment(os.environ) if settings is None else settings
+        self._mesh_config = mesh
+
+    def on_app_init(self, app_config: AppConfig) -> AppConfig:
+        """Add the routes of every surface."""
+        keys = ProcessKeys.from_settings(self._settings, self.surfaces)
+        self.surfaces = keys.attach_signer(self.surfaces)
+        if (jwks := keys.to_jwks()) is not None:
+            app_config.route_handlers.append(_jwks_route(jwks))
+        for surface in self.surfaces:
+            check_surface(surface)
+        mesh_surfaces = MeshSurfaces(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
+        endpoints = [SurfaceEndpoints(surface, mesh_surfaces.public_urls) for surface in self.surfaces]
+        dispatchers = [each.dispatcher for each in endpoints]
+        check_paths(endpoints, app_config.route_handlers)
+        check_guards(app_config.guards)
+        app_config.route_handlers.extend(controller for each in endpoints for controller in build_controllers(each))
+        unrouted = UnroutedRequestHandler(dispatchers, app_config.exception_handlers)
+        app_config.exception_handlers.update(dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted))
+
+        @asynccontextmanager
+        async def lifespan(app: Litestar) -> AsyncGenerator[None, None]:
+            check_guards(app.guards)  # another plugin may have added some
+            extend_openapi(app, self.surfaces)
+            async with AgentRuntime(self.surfaces, self._store, self._settings, keys=keys) as runtime:
+                self.runtime = runtime
+                for dispatcher in dispatchers:
+                    services = runtime.build_services(dispatcher.surface)
+                    dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, app.cors_config))
+                try:
+                    async with self._join_mesh(app, mesh_surfaces):
+                        yield
+                finally:
+                    self.runtime = None
+                    for dispatcher in dispatchers:
+                        dispatcher.stop()
+
+        app_config.lifespan.append(lifespan)
+        return app_config
+
+    @asynccontextmanager
+    async def _join_mesh(self, app: Litestar, surfaces: MeshSurfaces) -> AsyncGenerator[None, None]:
+        """Add the health routes and send heartbeats to a registry, for an app with a mesh surface."""
+        if not surfaces.select():
+            yield
+            return
+        from a2a_runtime.heartbeat.loop import run_heartbeat  # noqa: PLC0415 - loads httpx, which apps without a mesh do not need
+
+        mesh_config = MeshConfig.from_environment(os.environ) if self._mesh_config is None else self._mesh_config
+        health_routes = HealthRoutes(mesh_config)
+        health_routes.register(app)
+        async with run_heartbeat(mesh_config, surfaces) as heartbeat:
+            health_routes.heartbeat, health_routes.is_ready = heartbeat, True
+            try:
+                yield
+            finally:
+                health_routes.is_ready = False
+
+
+def _jwks_route(jwks: bytes) -> HTTPRouteHandler:
+    @get(JWKS_PATH, include_in_schema=False)
+    async def public_keys() -> Response[bytes]:
+        return Response(jwks, media_type="application/jwk-set+json", headers={"cache-control": "public, max-age=300"})
+
+    return public_keys
+
+
+class HealthRoutes:
+    """Health routes of an app, for orchestrators.
+
+    | | says | status |
+    |---|---|---|
+    | ``/livez`` | the process responds | 200 |
+    | ``/ready`` | store and engine are running; health checks do not count | 200 or 503 |
+    | ``/health`` | the agent's health check passes; with the state of the registration | 200 or 503 |
+
+    A route that the app has at one of these paths takes precedence.
+    """
+
+    def __init__(self, mesh_config: MeshConfig) -> None:
+        self.is_ready = False
+        self.heartbeat: RegistryHeartbeat | None = None
+        self._mesh_config = mesh_config
+
+    def register(self, app: Litestar) -> None:
+        """Add the routes that the app does not have."""
+        taken = {route.path for route in app.routes}
+        for path, check in ((LIVE_PATH, self._check_live), (READY_PATH, self._check_ready), (HEALTH_PATH, self._check_health)):
+            if path not in taken:
+                app.register(_health_route(path, check))
+
+    async def _check_live(self) -> tuple[bool, dict[str, object]]:
+        return True, {"status": "alive"}
+
+    async def _check_ready(self) -> tuple[bool, dict[str, object]]:
+        return self.is_ready, {"status": "ready" if self.is_ready else "not ready"}
+
+    async def _check_health(self) -> tuple[bool, dict[str, object]]:
+        is_healthy = await self._mesh_config.is_healthy()
+        registry = "none" if self.heartbeat is None else "known" if self.heartbeat.is_registered else "unknown"
+        return is_healthy, {"status": "healthy" if is_healthy else "unhealthy", "registry": registry}
+
+
+def _health_route(path: str, check: Callable[[], Awaitable[tuple[bool, dict[str, object]]]]) -> HTTPRouteHandler:
+    @get(path, media_type=MediaType.JSON, include_in_schema=False)
+    async def health() -> Response[dict[str, object]]:
+        is_good, body = await check()
+        return Response(body, status_code=HTTPStatus.OK if is_good else HTTPStatus.SERVICE_UNAVAILABLE)
+
+    return health
 
 
 class GcTuningPlugin(InitPlugin):
-    """Sets the collector for as long as the app runs."""
+    """Freezes the objects of the program at start, and lets Python's garbage collector run less often.
+
+    By default the collector visits the hundred thousand objects of the program again and again, for 20 to 40 ms each time, and finds none to free: a
+    fifth of the cost of a message, and its longest delays. The runtime leaves no cycles; those of handlers are still collected, a little later.
+
+    The collector belongs to the process, so only apps of ``create_app`` are tuned by default. For another app, add the plugin after those that make
+    objects at start:
+
+        Litestar([…], plugins=[A2APlugin(agent), GcTuningPlugin()])
+    """
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
-        """Be the last that the app does to start."""
-        app_config.lifespan.append(_steady)
+        """Tune the collector in the last lifespan of the app."""
+        app_config.lifespan.append(_tune_gc)
         return app_config
 
 
 @asynccontextmanager
-async def _steady(_app: Litestar) -> AsyncGenerator[None, None]:
-    """Freeze what is there, and undo it at the end: what has become garbage meanwhile is found then, also where apps come and go in one process.
+async def _tune_gc(_app: Litestar) -> AsyncGenerator[None, None]:
+    """Freeze what is there, and undo it at the end: garbage among it is found then, also where apps come and go in one process.
 
     There is no collection first: it would take 20 ms of the start, and finds next to nothing.
     """
-    if gc.get_freeze_count():  # somebody has seen to it: whoever started the process, or another app in it
+    if gc.get_freeze_count():  # tuned already: by the process, or by another app in it
         yield
         return
-    before = gc.get_threshold()
+    thresholds = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(*_THRESHOLDS)
+    gc.set_threshold(*_GC_THRESHOLDS)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(*thresholds)
         gc.unfreeze()
-
-
-# What an orchestrator asks a process: whether it lives, whether it may be sent requests, and whether it is well.
-#
-#     /livez    the process answers                            always 200
-#     /ready    its store and its engine are there             200 or 503; the verdict of a health check does not count
-#     /health   whether the agent says that it is well         200 or 503, and whether the registry knows it
-#
-# A route that the app has at such a path goes first.
-#
-
-LIVE, READY, HEALTH = "/livez", "/ready", "/health"
-
-
-class HealthRoutes:
-    """Answers probes of an app."""
-
-    def __init__(self, membership: MeshConfig) -> None:
-        self.is_ready = False
-        self.heartbeat: RegistryHeartbeat | None = None
-        self._membership = membership
-
-    def register(self, app: Litestar) -> None:
-        """Add the routes that the app has not."""
-        taken = {route.path for route in app.routes}
-        for path, answer in ((LIVE, self._live), (READY, self._ready), (HEALTH, self._health)):
-            if path not in taken:
-                app.register(_route(path, answer))
-
-    async def _live(self) -> tuple[bool, dict[str, object]]:
-        return True, {"status": "alive"}
-
-    async def _ready(self) -> tuple[bool, dict[str, object]]:
-        return self.is_ready, {"status": "ready" if self.is_ready else "not ready"}
-
-    async def _health(self) -> tuple[bool, dict[str, object]]:
-        well = await self._membership.is_healthy()
-        registry = "none" if self.heartbeat is None else "known" if self.heartbeat.is_registered else "unknown"
-        return well, {"status": "healthy" if well else "unhealthy", "registry": registry}
-
-
-def _route(path: str, answer: Callable[[], Awaitable[tuple[bool, dict[str, object]]]]) -> HTTPRouteHandler:
-    @get(path, media_type=MediaType.JSON, include_in_schema=False)
-    async def probe() -> Response[dict[str, object]]:
-        good, body = await answer()
-        return Response(body, status_code=HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE)
-
-    return probe
-
-
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
-# Litestar's own types leave the parameters of its requests, responses and guards open.
-
-
-class A2APlugin(InitPlugin):
-    """Mounts agents, and runs what is behind them for as long as the app runs."""
-
-    def __init__(
-        self, *mounted: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None, mesh: MeshConfig | None = None
-    ) -> None:
-        if not mounted:
-            raise ImproperlyConfiguredException("there is no agent to mount; name one: A2APlugin(agent)")
-        self.surfaces: Sequence[Surface] = tuple(Surface(each) if isinstance(each, Agent) else each for each in mounted)
-        self.runtime: AgentRuntime | None = None
-        """What runs behind the surfaces, while the app runs."""
-        self._store = store
-        self._settings = Settings.from_environment(os.environ) if settings is None else settings
-        self._mesh = mesh
-        self._speaks_mesh = any(MESH.name in surface.dialects for surface in self.surfaces)
-
-    def on_app_init(self, app_config: AppConfig) -> AppConfig:
-        """Add the routes of every surface."""
-        keyring = ProcessKeys.from_settings(self._settings, self.surfaces)
-        self.surfaces = keyring.attach_signer(self.surfaces)
-        if (keys := keyring.to_jwks()) is not None:
-            app_config.route_handlers.append(_published(keys))
-        for surface in self.surfaces:
-            check_surface(surface)
-        presence = MeshSurfaces(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
-        exchanges = [SurfaceEndpoints(surface, presence.public_urls) for surface in self.surfaces]
-        counters = [exchange.dispatcher for exchange in exchanges]
-        check_paths(exchanges, app_config.route_handlers)
-        check_guards(app_config.guards)
-        app_config.route_handlers.extend(controller for exchange in exchanges for controller in build_controllers(exchange))
-        strays = UnroutedRequestHandler(counters, app_config.exception_handlers)
-        app_config.exception_handlers.update(dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), strays))
-
-        @asynccontextmanager
-        async def running(app: Litestar) -> AsyncGenerator[None, None]:
-            check_guards(app.guards)  # another plugin may have added some
-            extend_openapi(app, self.surfaces)
-            async with AgentRuntime(self.surfaces, self._store, self._settings, keys=keyring) as assembly:
-                self.runtime = assembly
-                for counter in counters:
-                    services = assembly.build_services(counter.surface)
-                    counter.start(Backend(*services, assembly.service.task_dialect, assembly.store, assembly.clock, app.cors_config))
-                try:
-                    async with self._known_to_mesh(app, presence):
-                        yield
-                finally:
-                    self.runtime = None
-                    for counter in counters:
-                        counter.stop()
-
-        app_config.lifespan.append(running)
-        return app_config
-
-    @asynccontextmanager
-    async def _known_to_mesh(self, app: Litestar, presence: MeshSurfaces) -> AsyncGenerator[None, None]:
-        """Answer probes and tell a registry of the app, where it has something that a mesh would look for."""
-        if not self._speaks_mesh:
-            yield
-            return
-        from a2a_runtime.heartbeat.loop import run_heartbeat  # noqa: PLC0415 - most apps talk to nobody, and what this stands on takes long to load
-
-        membership = MeshConfig.from_environment(os.environ) if self._mesh is None else self._mesh
-        probes = HealthRoutes(membership)
-        probes.register(app)
-        async with run_heartbeat(membership, presence) as heart:
-            probes.heartbeat, probes.is_ready = heart, True
-            try:
-                yield
-            finally:
-                probes.is_ready = False
-
-
-def _published(keys: bytes) -> HTTPRouteHandler:
-    """Publish public keys: they are for everybody."""
-
-    @get(JWKS_PATH, include_in_schema=False)
-    async def public_keys() -> Response[bytes]:
-        return Response(keys, media_type="application/jwk-set+json", headers={"cache-control": "public, max-age=300"})
-
-    return public_keys

@@ -1,10 +1,17 @@
-"""What runs behind the surfaces of one process, put together: a store, an engine, the service, and webhooks where an agent has them.
+"""Composition root of one process: a store, an engine, the service, webhooks where an agent has them, and the keys of the operator.
 
-    async with Assembly(surfaces, "sqlite:///tasks.db"):
-        …                       tasks that were left behind are taken up, new ones are taken
-                                running tasks get their time, the rest is handed over, the store is closed
+    async with AgentRuntime(surfaces, "sqlite:///tasks.db"):
+        …                       enter: orphaned tasks are claimed, new tasks are accepted
+                                exit: running tasks get their grace time, the others are released, the store is closed
 
-One store, one engine and one service for all surfaces: each task belongs to the surface on which it was created, and all of them to one truth.
+All surfaces share one store, one engine and one service; each task belongs to the surface on which it was created.
+
+The operator's keys:
+
+    A2A_SIGNING_KEYS=/run/secrets/card.pem          sign cards and webhooks; of several, the first one signs webhooks, all of them sign cards
+    A2A_ENCRYPTION_KEYS=…                           encrypt the secrets of webhooks in the store; the first one encrypts, all of them decrypt
+
+The public keys are published at ``/.well-known/jwks.json``.
 """
 
 from __future__ import annotations
@@ -13,6 +20,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -36,50 +44,41 @@ from a2a_runtime.surface import Surface, collect_skills
 
 if TYPE_CHECKING:
     from a2a_runtime.crypto.keys import SigningKey
-    from a2a_runtime.push.sender import Signer
-
-if TYPE_CHECKING:
     from a2a_runtime.net.client import GuardedHttpClient
-    from a2a_runtime.push.sender import PushSender
+    from a2a_runtime.push.sender import PushSender, Signer
 
-# What this process signs and seals with, as the operator has set it.
-#
-#     A2A_SIGNING_KEYS=/run/secrets/card.pem          signs cards and webhooks; several, with commas: the first one signs webhooks, all sign cards
-#     A2A_ENCRYPTION_KEYS=…                                seals the secrets of webhooks in the store; the first one seals, all of them open
-#
-# The public halves are published at ``/.well-known/jwks.json``.
-#
+log = logging.getLogger(__name__)
 
 JWKS_PATH = "/.well-known/jwks.json"
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessKeys:
-    """The keys of a process."""
+    """Keys of a process. Without signing keys nothing of the ``auth`` extra is imported."""
 
     signing_keys: Sequence[SigningKey]
     secret_cipher: SecretCipher
     issuer: str
-    """Who the agent says that it is when it signs webhooks."""
+    """Issuer of signed webhooks: the agent's URL, or its name."""
 
     @classmethod
     def from_settings(cls, settings: Settings, surfaces: Sequence[Surface]) -> ProcessKeys:
-        """Read the keys."""
+        """Read the keys that the settings name."""
         first = surfaces[0]
-        address = (first.agent.url or first.public_url or "").rstrip("/")
-        return cls(_signing(settings, address), _vault(settings), address or first.agent.name)
+        url = (first.agent.url or first.public_url or "").rstrip("/")
+        return cls(_read_signing_keys(settings, url), _build_cipher(settings), url or first.agent.name)
 
     def attach_signer(self, surfaces: Sequence[Surface]) -> Sequence[Surface]:
-        """Let surfaces sign their cards, if they do not do so already."""
+        """Give a card signer to the surfaces that have none."""
         if not self.signing_keys:
             return surfaces
-        from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - an extra: only where something is signed
+        from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - an extra: imported only to sign
 
         signer = CardSigner(self.signing_keys)
         return tuple(surface if surface.signer else replace(surface, signer=signer) for surface in surfaces)
 
     def build_webhook_signer(self) -> Signer | None:
-        """Make what signs webhooks."""
+        """Build the signer of webhooks, if there are keys."""
         if not self.signing_keys:
             return None
         from a2a_runtime.crypto.webhook_signatures import WebhookSigner  # noqa: PLC0415 - as above
@@ -87,7 +86,7 @@ class ProcessKeys:
         return WebhookSigner(self.signing_keys[0], self.issuer)
 
     def to_jwks(self) -> bytes | None:
-        """Write the document of the public keys, if there are any."""
+        """Serialize the public keys as a key set, if there are any."""
         if not self.signing_keys:
             return None
         from a2a_runtime.crypto.keys import build_jwks  # noqa: PLC0415 - as above
@@ -95,30 +94,27 @@ class ProcessKeys:
         return build_jwks(self.signing_keys)
 
 
-def _signing(settings: Settings, address: str) -> Sequence[SigningKey]:
+def _read_signing_keys(settings: Settings, url: str) -> Sequence[SigningKey]:
     if not settings.signing_keys:
         return ()
     from a2a_runtime.crypto.keys import SigningKey  # noqa: PLC0415 - as above
 
-    jku = address + JWKS_PATH if address.startswith("https://") else None
-    keys = tuple(SigningKey.from_file(Path(path.strip()), jku=jku) for path in settings.signing_keys.split(","))
+    jku = url + JWKS_PATH if url.startswith("https://") else None
+    keys = tuple(SigningKey.from_file(Path(path), jku=jku) for path in settings.signing_keys)
     audit("signing-keys", keys=" ".join(key.key_id for key in keys))
     return keys
 
 
-def _vault(settings: Settings) -> SecretCipher:
+def _build_cipher(settings: Settings) -> SecretCipher:
     if not settings.encryption_keys:
         return PlaintextCipher()
     from a2a_runtime.crypto.secret_box import SecretBox  # noqa: PLC0415 - as above
 
-    return SecretBox.from_text(settings.encryption_keys)
-
-
-log = logging.getLogger(__name__)
+    return SecretBox.from_text(",".join(settings.encryption_keys))
 
 
 class AgentRuntime:
-    """The parts of one process."""
+    """Store, engine, services and push sender of one process."""
 
     def __init__(
         self,
@@ -133,82 +129,72 @@ class AgentRuntime:
         keys = keys or ProcessKeys.from_settings(settings, surfaces)
         store = settings.store if store is None else store
         self.store = create_store(store, StoreOptions(lease_seconds=settings.lease_duration)) if isinstance(store, str) else validate_store(store)
-        self._dialler = LazyHttpClient(settings)
-        bell = self.store.notifier()
-        self._deliverer: PushSender | None = None
+        self._http_client = LazyHttpClient(settings)
+        notifier = self.store.notifier()
+        self._push_sender: PushSender | None = None
         if any(surface.agent.capabilities.push_notifications for surface in surfaces):
-            rooms = frozenset(surface.storage_key for surface in surfaces)
-            self._deliverer = _deliverer(self.store, self._dialler, settings, rooms, clock=clock, keyring=keys)
-            bell = TeeNotifier(self._deliverer, bell)
-        self.engine = Engine(self.store, collect_skills(surfaces), EngineOptions(settings, clock, bell, self._dialler))
-        means = ServiceDependencies(self.engine, self.store, self._dialler.check_url, clock, keys.secret_cipher)
-        self.service = Service(means)
-        self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(means)}
-        """The services of dialects that have rules of their own."""
-        self._opened = AsyncExitStack()
+            from a2a_runtime.push.sender import PushSender, SenderOptions, skip_signing  # noqa: PLC0415 - imported only where there are webhooks
+
+            self._push_sender = PushSender(
+                self.store,
+                self._http_client.client,
+                SenderOptions.from_settings(settings, frozenset(surface.storage_key for surface in surfaces)),
+                clock=clock,
+                sign=keys.build_webhook_signer() or skip_signing,
+                cipher=keys.secret_cipher,
+            )
+            notifier = TeeNotifier(self._push_sender, notifier)
+        self.engine = Engine(self.store, collect_skills(surfaces), EngineOptions(settings, clock, notifier, self._http_client))
+        dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher)
+        self.service = Service(dependencies)
+        self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(dependencies)}
+        """Services of the dialects with rules of their own."""
+        self._exit_stack = AsyncExitStack()
 
     def build_services(self, surface: Surface) -> tuple[AgentService[CallContext], Mapping[str, AgentService[CallContext]]]:
-        """Give the service of a surface, and those of dialects with rules of their own, behind its policy and what its skills require."""
+        """Build the service of a surface and those of dialects with rules of their own, with authorization where the surface has some."""
         if surface.policy is None and not any(skill.security_requirements for skill in surface.skills.values()):
             return self.service, self.dialect_services
-        others = {name: AuthorizingService(each, self.store, has_client_task_ids=True) for name, each in self.dialect_services.items()}
-        return AuthorizingService(self.service, self.store), others
+        dialect_services = {name: AuthorizingService(each, self.store, has_client_task_ids=True) for name, each in self.dialect_services.items()}
+        return AuthorizingService(self.service, self.store), dialect_services
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._dialler)
+            stack.push_async_callback(self._http_client.close)
             await stack.enter_async_context(self.engine)
-            if self._deliverer is not None:
-                await stack.enter_async_context(self._deliverer)
+            if self._push_sender is not None:
+                await stack.enter_async_context(self._push_sender)
             if not self.store.is_durable:
-                log.info("tasks are kept in memory, and gone when this process ends; a store keeps them: %sSTORE, or store in a2a.toml", PREFIX)
-            self._opened = stack.pop_all()
+                log.info("store: tasks are kept in memory and are lost when this process ends; set %sSTORE, or store in a2a.toml", PREFIX)
+            self._exit_stack = stack.pop_all()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._opened.aclose()
+        await self._exit_stack.aclose()
 
 
 class LazyHttpClient:
-    """The guarded dialler, made when it is first needed: most agents call nobody, and what it stands on takes long to load."""
+    """Guarded HTTP client that is built on first use: most agents send no requests, and httpx takes long to import."""
 
     def __init__(self, settings: Settings) -> None:
         self._policy, self._settings = OutboundPolicy.from_settings(settings), settings
-        self._made: GuardedHttpClient | None = None
 
-    @property
+    @cached_property
     def client(self) -> GuardedHttpClient:
-        """The dialler itself."""
-        if self._made is None:
-            from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits  # noqa: PLC0415 - see above
+        """The HTTP client."""
+        from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits  # noqa: PLC0415 - see above
 
-            self._made = GuardedHttpClient(self._policy, OutboundLimits.from_settings(self._settings))
-        return self._made
+        return GuardedHttpClient(self._policy, OutboundLimits.from_settings(self._settings))
 
     def check_url(self, url: str) -> None:
-        """Refuse a URL that can never be called."""
+        """Refuse a URL that the policy excludes."""
         self.client.check_url(url)
 
     async def fetch(self, url: str) -> bytes:
-        """Get the content behind a URL, or raise what speaks against it."""
+        """Get the content of a URL."""
         return await self.client.fetch(url)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._made is not None:
-            await self._made.__aexit__(kind, error, trace)
-
-
-def _deliverer(store: Store, dialler: LazyHttpClient, settings: Settings, rooms: frozenset[str], *, clock: Clock, keyring: ProcessKeys) -> PushSender:
-    from a2a_runtime.push.sender import PushSender, SenderOptions, skip_signing  # noqa: PLC0415 - loaded only where there are webhooks
-
-    return PushSender(
-        store,
-        dialler.client,
-        SenderOptions.from_settings(settings, rooms),
-        clock=clock,
-        sign=keyring.build_webhook_signer() or skip_signing,
-        cipher=keyring.secret_cipher,
-    )
+    async def close(self) -> None:
+        """Close the connections, if there were any."""
+        if "client" in vars(self):
+            await self.client.close()

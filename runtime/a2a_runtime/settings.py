@@ -1,179 +1,211 @@
-"""What an operator may set, with the defaults; times are in seconds.
+"""Operator settings and their validation; times are in seconds.
 
-Every setting can be given in the environment, by its name in capitals after ``A2A_``: ``A2A_STORE=postgresql://…``, ``A2A_SHUTDOWN_GRACE=60``.
+Every setting can be given in the environment, as its name in capitals after ``A2A_``: ``A2A_STORE=postgresql://…``, ``A2A_SHUTDOWN_GRACE=60``. A list
+is separated by commas: ``A2A_OUTBOUND_PORTS=443,8443``.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_network
 from math import isfinite
-from typing import TypeVar, get_type_hints
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, get_type_hints
 
-# What a number may be that somebody sets: finite and not negative, and more than nothing where nothing would stop the work or make it spin.
-
-
-def invalid_numbers(said: Mapping[str, object], positive: Collection[str], prefix: str = "") -> Iterator[str]:
-    """Say of each number that cannot work what it would have to be; what is no number is nobody's business here."""
-    for name, number in said.items():
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            continue
-        if not isfinite(number) or number < 0 or (number == 0 and name in positive):
-            yield f"{prefix}{name} is {number}, and must be a finite number {'above 0' if name in positive else 'of at least 0'}"
-
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 log = logging.getLogger(__name__)
 
 PREFIX = "A2A_"
 
+Value: TypeAlias = str | int | float | tuple[str, ...] | tuple[int, ...]
 T = TypeVar("T")
 
-_BEATS = 3
-"""How many beats a lease lasts at least: two may be late."""
-
-_POSITIVE = frozenset(
+_POSITIVE = "positive"
+_MIN_RENEWALS = 3
+"""Renewals per lease at least: two may be late."""
+_SIMILARITY = 0.8
+"""``difflib`` ratio from which an unknown name is a misspelled setting."""
+_MAX_PORT = (1 << 16) - 1
+_OTHER_VARIABLES = frozenset(
     (
-        *("beat", "lease", "sweep", "retention_sweep", "tick", "job_poll", "stream_window", "dial_timeout", "fetch_limit"),
-        *("push_first_delay", "push_longest_delay", "push_tries", "push_concurrency", "push_poll"),
+        *("REGISTRY_URL", "AGENT_ID", "AGENT_NAME", "NAMESPACE", "HTTP_HOST", "HTTP_PORT", "HEALTH_INTERVAL", "STANDALONE"),  # MeshConfig
+        "CARD_KEY",  # a2a-gen card
     )
 )
-_ALIKE = 0.8
-"""How much a name must be like one of ours to be taken for a slip of the pen."""
 
-_PORTS = range(1, 1 << 16)
 
-_TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False, "": False}
+def positive(default: T) -> T:
+    """Declare a field whose number is above 0."""
+    return field(default=default, metadata={_POSITIVE: True})
+
+
+def invalid_numbers(values: DataclassInstance) -> Iterator[tuple[str, str]]:
+    """List the numbers of a dataclass that are negative or not finite, or 0 in a ``positive`` field, each with its problem."""
+    for each in fields(values):
+        number, is_positive = getattr(values, each.name), each.metadata.get(_POSITIVE, False)
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            continue
+        if not isfinite(number) or number < 0 or (number == 0 and is_positive):
+            yield each.name, f"{number} is not a finite number {'above 0' if is_positive else 'of at least 0'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the runtime behaves on this machine."""
+    """Settings of one process."""
 
-    store: str = field(default="memory", repr=False)  # its address may hold a password
+    store: str = field(default="memory", repr=False)  # its URL may hold a password
     """``memory``, ``sqlite:///file`` or ``postgresql://…``"""
     shutdown_grace: float = 30.0
-    """How long running tasks may go on after the process was told to stop."""
+    """Time that running tasks have to end when the process shuts down."""
     cancel_grace: float = 5.0
-    """How long a handler may go on after it was told to stop; then its task ends without it."""
+    """Time that a canceled handler has to stop; then its task ends without it."""
     cancel_timeout: float = 5.0
-    """How long a cancel request waits for the handler to stop before it answers with the task as it is."""
-    lease_renew_interval: float = 1.0
-    """How often the process renews its lease and looks for requested cancellations."""
-    lease_duration: float = 15.0
-    """After how long without a beat a process is taken for dead, and others go on with its tasks; at least three beats."""
-    orphan_scan_interval: float = 2.0
-    """How often the process looks for tasks whose process is gone."""
-    cleanup_interval: float = 60.0
-    """How often expired tasks are deleted."""
-    deadline_check_interval: float = 0.25
-    """How often time limits are looked at."""
+    """Time that a cancel request waits for the handler; then it returns the task as it is."""
+    lease_renew_interval: float = positive(1.0)
+    """Interval at which the process renews its lease and reads cancel requests."""
+    lease_duration: float = positive(15.0)
+    """Time without a renewal after which other processes take over the tasks of a process; at least three renewal intervals."""
+    orphan_scan_interval: float = positive(2.0)
+    """Interval at which the process looks for orphans: tasks without a live process."""
+    cleanup_interval: float = positive(60.0)
+    """Interval at which expired tasks are deleted."""
+    deadline_check_interval: float = positive(0.25)
+    """Interval at which time limits of handlers are checked."""
     working_delay: float = 0.02
-    """How long a handler may run before the task is said to be working, if it has written nothing until then."""
+    """Time after which a handler that has written nothing is shown as working."""
     store_retry_timeout: float = 30.0
-    """How long a write of a handler, and a reader, wait for a store that is away."""
-    job_poll_interval: float = 1.0
-    """How often the progress of a background job is looked at."""
-    stream_buffer_events: int = 512
-    """How many of the newest events of a followed task are kept in memory."""
+    """Time for which writes and streams are retried while the store is unavailable."""
+    job_poll_interval: float = positive(1.0)
+    """Interval at which the progress of background jobs is read."""
+    stream_buffer_events: int = positive(512)
+    """Number of latest events that are kept in memory for each followed task."""
     tune_gc: bool = True
-    """Whether Python's garbage collector leaves alone what was there at start, and looks less often at the rest; for apps of ``create_app``."""
-    outbound_hosts: str = ""
-    """The only hosts that webhooks and files may be on, separated by commas, ``*.example.com`` for all below it; empty: every public one."""
-    outbound_networks: str = ""
-    """Networks of your own that webhooks and files may be in although they are not public, separated by commas: ``10.1.0.0/16``."""
-    outbound_ports: str = "443,8443"
-    """The ports that webhooks and files may be on, separated by commas."""
+    """Freeze Python's garbage collector at start and run it less often; for apps of ``create_app``."""
+    outbound_hosts: tuple[str, ...] = ()
+    """The only hosts for webhooks and files, ``*.example.com`` for all below it; empty: every public host."""
+    outbound_networks: tuple[str, ...] = ()
+    """Private networks in which webhooks and files are allowed: ``10.1.0.0/16``."""
+    outbound_ports: tuple[int, ...] = (443, 8443)
+    """Allowed ports of webhooks and files."""
     outbound_allow_loopback: bool = False
-    """For development only: webhooks and files may be on this machine, there also without https and on every port."""
-    outbound_timeout: float = 15.0
-    """How long one call of a webhook, or fetching a file, may take."""
-    outbound_max_bytes: int = 10_000_000
-    """How many bytes a fetched file may have."""
-    push_initial_delay: float = 1.0
-    """After which time a webhook call that failed is tried again; each time after twice the time before."""
-    push_max_delay: float = 900.0
-    """The longest time between two tries of a webhook call."""
-    push_max_attempts: int = 20
-    """After how many tries a webhook has failed and is called no more."""
-    push_concurrency: int = 64
-    """How many webhooks are called at the same time."""
-    push_poll_interval: float = 1.0
-    """How often the process looks for webhook calls that other processes have left."""
+    """For development only: allow webhooks and files on this machine, there also over plain HTTP and on every port."""
+    outbound_timeout: float = positive(15.0)
+    """Timeout of one webhook request, or of fetching one file."""
+    outbound_max_bytes: int = positive(10_000_000)
+    """Largest file that is fetched."""
+    push_initial_delay: float = positive(1.0)
+    """Delay before a failed webhook request is retried; it doubles with each retry."""
+    push_max_delay: float = positive(900.0)
+    """Longest delay between two attempts of a webhook request."""
+    push_max_attempts: int = positive(20)
+    """Attempts after which a webhook has failed and gets no more requests."""
+    push_concurrency: int = positive(64)
+    """Number of concurrent webhook requests."""
+    push_poll_interval: float = positive(1.0)
+    """Interval at which the process looks for webhook requests that other processes have left."""
 
-    signing_keys: str = field(default="", repr=False)
-    """Files with private keys (PEM), separated by commas, with which cards and webhooks are signed."""
-    cors_origins: str = ""
-    """The origins, separated by commas, whose pages may call the agent from a browser; empty: none but its own."""
+    signing_keys: tuple[str, ...] = field(default=(), repr=False)
+    """Files of private keys (PEM) that sign cards and webhooks."""
+    cors_origins: tuple[str, ...] = ()
+    """Origins whose pages may call the agent from a browser; empty: only its own."""
     hsts_seconds: int = 0
-    """For how many seconds browsers are told to come over TLS only; 0: they are told nothing."""
-    encryption_keys: str = field(default="", repr=False)
-    """Keys, separated by commas, with which the secrets of webhooks are sealed in the store: 32 bytes each, as base64."""
+    """Time for which browsers use TLS only (``Strict-Transport-Security``); 0: no header."""
+    encryption_keys: tuple[str, ...] = field(default=(), repr=False)
+    """Keys that encrypt the secrets of webhooks in the store: 32 bytes each, as base64. The first one encrypts, all of them decrypt."""
 
     def __post_init__(self) -> None:
-        if wrong := [*self._wrong()]:
-            raise ValueError("; ".join(wrong))
+        if problems := [*self._problems()]:
+            raise ValueError("; ".join(problems))
 
-    def _wrong(self) -> Iterator[str]:
-        yield from invalid_numbers({name.upper(): value for name, value in asdict(self).items()}, {name.upper() for name in _POSITIVE}, PREFIX)
-        if self.lease_renew_interval * _BEATS > self.lease_duration > 0:
+    def _problems(self) -> Iterator[str]:
+        yield from (f"{_variable(name)}: {problem}" for name, problem in invalid_numbers(self))
+        shortest = _MIN_RENEWALS * self.lease_renew_interval
+        if shortest > self.lease_duration > 0:
+            lease, interval = _variable("lease_duration"), _variable("lease_renew_interval")
             yield (
-                f"a lease of {self.lease_duration:g} s is too short for a beat every {self.lease_renew_interval:g} s: one that is late would cost a living process its tasks; "
-                f"set {PREFIX}LEASE to at least {_BEATS * self.lease_renew_interval:g}, or {PREFIX}BEAT to less"
+                f"{lease}: {self.lease_duration:g} s is less than {_MIN_RENEWALS} renewals: a late one would cost a live process its tasks; "
+                f"set {lease} to at least {shortest:g}, or lower {interval}"
             )
-        for name, text, read in (("dial_networks", self.outbound_networks, ip_network), ("dial_ports", self.outbound_ports, parse_port)):
+        for network in self.outbound_networks:
             try:
-                parse_list(text, read)
+                ip_network(network)
             except ValueError as error:
-                yield f"{PREFIX}{name.upper()}: {error}"
+                yield f"{_variable('outbound_networks')}: {error}"
+        for port in self.outbound_ports:
+            if not 0 < port <= _MAX_PORT:
+                yield f"{_variable('outbound_ports')}: {port} is not a port number (1 to {_MAX_PORT})"
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Read the settings that the environment gives, and say which of them cannot be read, or cannot work."""
+        """Read the settings in an environment; one error lists all that cannot be read and all that cannot work."""
         hints = get_type_hints(cls)
-        given: dict[str, str | int | float] = {}
-        wrong: list[str] = []
-        for setting in fields(cls):
-            name = PREFIX + setting.name.upper()
-            if name in environment:
-                kind: Callable[[str], str | int | float] = _truth if hints[setting.name] is bool else hints[setting.name]
-                try:
-                    given[setting.name] = kind(environment[name])
-                except ValueError:
-                    wrong.append(f"{name}={environment[name]!r} is no {hints[setting.name].__name__}")
-        _warn_of_slips(environment, [PREFIX + name.upper() for name in hints])
+        values: dict[str, Value] = {}
+        problems = [*_check_names(environment, hints)]
+        for name, kind in hints.items():
+            if (text := environment.get(_variable(name))) is None:
+                continue
+            parse, noun = _PARSERS[kind]
+            try:
+                values[name] = parse(text)
+            except ValueError:
+                problems.append(f"{_variable(name)}: {text!r} is not {noun}")
         try:
-            settings = cls(**given)  # type: ignore[arg-type]  # each value was made by its own field's type
+            settings = cls(**values)  # type: ignore[arg-type]  # each value comes from the parser of its field's type
         except ValueError as error:
-            raise ValueError("; ".join((*wrong, str(error)))) from error
-        if wrong:
-            raise ValueError("; ".join(wrong))
+            raise ValueError("; ".join((*problems, str(error)))) from error
+        if problems:
+            raise ValueError("; ".join(problems))
         return settings
 
 
-def parse_list(text: str, read: Callable[[str], T]) -> list[T]:
-    """Read a list whose items are separated by commas."""
-    return [read(part.strip()) for part in text.split(",") if part.strip()]
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
 
 
-def parse_port(text: str) -> int:
-    """Read the number of a port."""
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    if number not in _PORTS:
-        raise ValueError(f"{text!r} is no port, a number from {_PORTS.start} to {_PORTS.stop - 1}")
-    return number
+def _check_names(environment: Mapping[str, str], names: Mapping[str, object]) -> Iterator[str]:
+    """List misspelled settings; log the other unknown variables once, since an orchestrator may inject some (``A2A_SERVICE_HOST``)."""
+    known = [name.upper() for name in names]
+    given = (name.removeprefix(PREFIX) for name in sorted(environment) if name.startswith(PREFIX))
+    unknown: list[str] = []
+    for name in given:
+        if name in known or name in _OTHER_VARIABLES:
+            continue
+        if similar := get_close_matches(name, known, 1, _SIMILARITY):
+            yield f"{PREFIX}{name}: unknown setting; did you mean {PREFIX}{similar[0]}?"
+        else:
+            unknown.append(PREFIX + name)
+    if unknown:
+        log.warning("settings: unknown variables ignored: %s", ", ".join(unknown))
 
 
-def _warn_of_slips(environment: Mapping[str, str], known: list[str]) -> None:
-    """Tell of variables that are no setting but look like one: others may have their own with this prefix, so it is no error."""
-    for name in sorted(environment.keys() - set(known)):
-        if name.startswith(PREFIX) and (alike := get_close_matches(name, known, 1, _ALIKE)):
-            log.warning("%s is no setting, and is not read; did you mean %s?", name, alike[0])
+def _parse_bool(text: str) -> bool:
+    if (value := _BOOLEANS.get(text.lower())) is None:
+        raise ValueError(text)
+    return value
 
 
-def _truth(text: str) -> bool:
-    if text.lower() not in _TRUTH:
-        raise ValueError(f"{text!r} is neither true nor false")
-    return _TRUTH[text.lower()]
+def _parse_list(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _parse_ports(text: str) -> tuple[int, ...]:
+    parts = _parse_list(text)
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise ValueError(text)
+    return tuple(map(int, parts))
+
+
+_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False, "": False}
+_PARSERS: Mapping[object, tuple[Callable[[str], Value], str]] = {
+    str: (str, "text"),
+    int: (int, "an integer"),
+    float: (float, "a number"),
+    bool: (_parse_bool, "a boolean"),
+    tuple[str, ...]: (_parse_list, "a list"),
+    tuple[int, ...]: (_parse_ports, "a list of port numbers"),
+}
+"""Parser of each type of field, and its noun in an error."""

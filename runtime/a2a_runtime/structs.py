@@ -1,8 +1,7 @@
-"""Frozen values that cost no more to make than others.
+"""Frozen dataclasses that are as cheap to construct as mutable ones.
 
-A frozen dataclass sets each of its fields by a detour, so that nobody else can set one, and takes three times as long to be made: for the dozen small
-values of a message that was more than for writing its task. A ``value`` is frozen for type checkers, which see every assignment in this project and
-in those that use it, and at run time nobody pays for it.
+A frozen dataclass sets its fields through ``object.__setattr__``, which makes construction three times as slow: for the dozen small values of a
+message that cost more than writing its task. A ``struct`` is frozen for type checkers only, which check this project and those that use it.
 """
 
 from __future__ import annotations
@@ -15,5 +14,5 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def struct(cls: type[T]) -> type[T]:
-    """Make a dataclass that is frozen by agreement."""
+    """Make a dataclass that type checkers treat as frozen."""
     return dataclass(slots=True, unsafe_hash=True)(cls)

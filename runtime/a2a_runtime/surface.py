@@ -1,14 +1,15 @@
-"""Where an agent is mounted, for whom, and how it speaks there.
+"""A surface: an agent at a path, with its dialects, gate, policy and limits.
 
-One agent may have several surfaces: one for everybody with some of its skills, one for known callers with all of them, one that speaks another
-dialect. A task belongs to the surface on which it was created and does not exist on any other.
+One agent may have several surfaces: an open one with some of its skills, a protected one with all of them, one in another dialect. A task belongs to
+the surface on which it was created and does not exist on any other.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
@@ -16,66 +17,61 @@ from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityS
 from a2a_runtime.agent import Agent, SkillDefinition, SkillOverride
 from a2a_runtime.auth.gate import DescribableGate, Gate
 from a2a_runtime.auth.rate_limit import RateLimiter
-from a2a_runtime.caller import Caller
+from a2a_runtime.caller import Caller, SurfaceKey
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.settings import invalid_numbers
+from a2a_runtime.settings import invalid_numbers, positive
 
 COMBINED = "combined"
 """The card that clients of several dialects can read."""
 
-_UNSAID = (
-    "its cards are signed, and nobody has said where it is, so that a signature would prove the address that whoever asks has written as Host; "
-    "say it with Agent(url=…), with url under [agent] in a2a.toml, or with Surface(public_url=…)"
-)
-_POSITIVE = frozenset(("body", "body_seconds", "parts", "part_bytes", "depth", "webhooks", "keep_alive"))
 _PATH = re.compile(r"(/[^/\s{}?#%\\]+)*")
-_OWN = frozenset(dialect.name for dialect in DIALECTS.values() if dialect.form_of is None)
+_MOUNTABLE = frozenset(dialect.name for dialect in DIALECTS.values() if dialect.form_of is None)
 
 
 AuthorizationPolicy: TypeAlias = Callable[[Caller, str, Task | None], bool | Awaitable[bool]]
-"""Whether a caller may do something (the name of an operation) with a task of theirs, or with none."""
+"""Decides whether a caller may run an operation (its name) on one of their tasks, or on none."""
 
 
 class SignsCards(Protocol):
-    """Makes signatures of cards, as ``signing.cards.CardSigner`` does."""
+    """Signer of cards, as ``crypto.card_signatures.CardSigner``."""
 
     def sign(self, card: Mapping[str, object], dialect: str) -> list[AgentCardSignature]:
-        """Sign a card as it is in a dialect."""
+        """Sign a card in a dialect."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a surface takes, and how long it keeps silent."""
+    """Limits of a surface: sizes, counts and times."""
 
-    body_bytes: int = 10 * 1024 * 1024
-    """Bytes of a request."""
-    body_seconds: float | None = 30.0
-    """Seconds that a request has to arrive in, or a quarter more; ``None`` for as long as it takes."""
-    parts: int = 1000
+    body_bytes: int = positive(10 * 1024 * 1024)
+    """Size of a request body."""
+    body_seconds: float | None = positive(30.0)
+    """Time for a request body to arrive, exceeded by at most a quarter; ``None``: unlimited."""
+    parts: int = positive(1000)
     """Parts of a message."""
-    part_bytes: int | None = None
-    """Bytes of one part as JSON; ``None`` for as many as a request has."""
-    depth: int | None = None
-    """Levels of nesting in data and metadata; ``None`` for as many as can be kept at all."""
+    part_bytes: int | None = positive(None)
+    """Size of one part as JSON; ``None``: limited by ``body_bytes`` only."""
+    depth: int | None = positive(None)
+    """Levels of nesting in data and metadata; ``None``: as many as a store can keep."""
     history: int | None = None
-    """The most messages of a task's history in one answer; ``None`` for all."""
-    webhooks: int = 20
+    """Messages of a task's history in one response; ``None``: all."""
+    webhooks: int = positive(20)
     """Webhooks of a task: each of its events is sent to all of them."""
     concurrency: int | None = None
-    """Requests that are served at the same time, streams included; ``None`` for any number."""
-    keep_alive_interval: float = 15.0
-    """Seconds between the comments that keep a silent stream open."""
+    """Concurrent requests, streams included; ``None``: unlimited."""
+    keep_alive_interval: float = positive(15.0)
+    """Seconds between the comments that keep an idle stream open."""
     card_max_age: int = 300
-    """Seconds for which a card may be kept by whoever has read it."""
+    """Seconds for which clients may cache a card."""
 
     def __post_init__(self) -> None:
-        if wrong := [*invalid_numbers(asdict(self), _POSITIVE, "Limits: ")]:
-            raise ValueError("; ".join(wrong))
+        if problems := [f"Limits.{name}: {problem}" for name, problem in invalid_numbers(self)]:
+            raise ValueError("; ".join(problems))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)  # without slots, which leave no place for cached properties
 class Surface:
     """An agent at a path."""
 
@@ -83,94 +79,101 @@ class Surface:
     path: str = ""
     """Begins with a slash and does not end with one; empty for the root."""
     dialects: frozenset[str] = frozenset((V1_0.name, V0_3.name))
-    """The dialects that are spoken here, each with the dialects that are only a form of it."""
+    """Dialects of this surface; each brings its other forms along."""
     gate: Gate | None = None
-    """Who may come in; ``None`` for everybody."""
+    """Authenticates callers; ``None``: every caller is anonymous."""
     policy: AuthorizationPolicy | None = None
-    """What else each caller may do, asked as ``service.policed`` says; ``None`` for everything with what is theirs."""
+    """Authorizes operations, see ``service.authorization``; ``None``: callers may do everything with their own tasks."""
     limits: Limits = Limits()
     rate_limiter: RateLimiter | None = None
-    """How often each caller may ask; ``None`` for as often as they like."""
+    """Limits the requests of each caller; ``None``: unlimited."""
     only: frozenset[str] | None = None
-    """The ids of the skills that are offered here; ``None`` for all."""
+    """Ids of the skills of this surface; ``None``: all skills of the agent."""
     override: SkillOverride | None = None
-    """How the only skill of the surface is shown here."""
+    """Replaces what the card says of the only skill of the surface."""
     cancel_on_disconnect: bool = False
-    """Whether the task is canceled of a caller that goes away while it waits for it."""
+    """Cancel the task of a blocking request whose client disconnects."""
     deduplicate_messages: bool = False
-    """Whether a message whose id was seen before is the same message again, as if its id were an ``Idempotency-Key``."""
+    """Treat a message id like an ``Idempotency-Key``: a repeated id is the same message."""
     shared_card: str = COMBINED
-    """What the shared path of cards gives to whoever names no version: a dialect's card, or the combined one."""
+    """Card at the path that dialects share, for clients that name no version: that of a dialect, or the combined one."""
     default_v0_3_form: str = V0_3_PROTO.name
-    """Which form of 0.3 a request over HTTP+JSON means that has no body to show one: the one that the official SDK reads, or the documented."""
+    """Form of 0.3 for HTTP+JSON requests without a body to tell it by: that of the official SDK, or the documented one."""
     signer: SignsCards | None = None
-    """Signs the cards; ``None`` when they are not signed."""
+    """Signs the cards; ``None``: cards are not signed."""
     public_url: str | None = None
-    """Where clients reach this surface, with its path; ``None`` when it follows from the agent's URL or from the request."""
-    storage_key: str = field(init=False)
-    """Names the surface in the store: agents that share one do not share their tasks, also where they are at the same path."""
-    skills: Mapping[str, SkillDefinition] = field(init=False)
-    """The skills that are offered here. The first one is meant by a request that names none."""
-    required_extensions: frozenset[str] = field(init=False)
-    """The extensions that a client must ask for when it sends a message."""
+    """URL of this surface, with its path; ``None``: derived from the agent's URL or from the request."""
 
     def __post_init__(self) -> None:
-        name = f"the surface of agent {self.agent.name!r} at {self.path or '/'!r}"
         if not _PATH.fullmatch(self.path):
-            raise ValueError(f"{name}: a path begins with a slash, does not end with one, and has no blanks, no parameters and none of ?#%\\")
-        if not self.dialects or not self.dialects <= _OWN:
-            raise ValueError(f"{name}: the dialects are some of {', '.join(sorted(_OWN))}, not {', '.join(sorted(self.dialects)) or 'none'}")
+            raise ValueError(f"{self}: the path begins with a slash, does not end with one, and has no blanks, no parameters and none of ?#%\\")
+        if not self.dialects or not self.dialects <= _MOUNTABLE:
+            unknown = ", ".join(sorted(self.dialects - _MOUNTABLE)) or "none"
+            raise ValueError(f"{self}: dialects: got {unknown}; choose from {', '.join(sorted(_MOUNTABLE))}")
         if self.shared_card not in {COMBINED, *self.dialects}:
-            raise ValueError(f"{name}: the card is {COMBINED!r} or one of the dialects spoken there, not {self.shared_card!r}")
+            raise ValueError(f"{self}: shared_card: got {self.shared_card!r}; choose {COMBINED!r} or one of the surface's dialects")
         if self.signer is not None and self.dialects != frozenset((MESH.name,)) and self.configured_url is None:
-            raise ValueError(f"{name}: {_UNSAID}")
-        unknown = (self.only or frozenset()) - self.agent.skills.keys()
-        if unknown:
-            raise ValueError(f"{name}: the agent has no skill {', '.join(sorted(unknown))}; add its skills before mounting it")
+            raise ValueError(
+                f"{self}: its cards are signed but it has no URL, so that a signature would vouch for the Host header of a request; "
+                "set Agent(url=…), url under [agent] in a2a.toml, or Surface(public_url=…)"
+            )
+        if unknown := ", ".join(sorted((self.only or frozenset()) - self.agent.skills.keys())):
+            raise ValueError(f"{self}: the agent has no skill {unknown}; add skills before mounting the agent")
+        if not self.skills:
+            raise ValueError(f"{self}: there is no skill; add skills before mounting the agent")
+        if self.override is not None and len(self.skills) != 1:
+            raise ValueError(f"{self}: override: there are {len(self.skills)} skills and it is for one; choose one with only=")
+
+    def __str__(self) -> str:
+        return f"surface {self.path or '/'!r} of agent {self.agent.name!r}"
+
+    @cached_property
+    def skills(self) -> Mapping[str, SkillDefinition]:
+        """Skills of this surface. The first one handles requests that name none."""
         offered = {key: skill for key, skill in self.agent.skills.items() if self.only is None or key in self.only}
-        if not offered:
-            raise ValueError(f"{name}: there is no skill; add its skills before mounting it")
-        if self.override is not None:
-            if len(offered) != 1:
-                raise ValueError(f"{name}: shown_as is for a surface with one skill, and this has {len(offered)}; choose one with only=")
-            offered = {key: self.override.apply(skill) for key, skill in offered.items()}
-        required = frozenset(each.uri for each in self.agent.capabilities.extensions if each.uri and each.required)
-        object.__setattr__(self, "skills", offered)  # frozen for everyone else
-        object.__setattr__(self, "storage_key", f"{self.path or '/'} {self.agent.name}")
-        object.__setattr__(self, "required_extensions", required)
+        return offered if self.override is None else {key: self.override.apply(skill) for key, skill in offered.items()}
+
+    @cached_property
+    def storage_key(self) -> str:
+        """Key of the surface in stored tasks."""
+        return SurfaceKey(self.path or "/", self.agent.name).to_text()
+
+    @cached_property
+    def required_extensions(self) -> frozenset[str]:
+        """Extensions that a client has to activate when it sends a message."""
+        return frozenset(each.uri for each in self.agent.capabilities.extensions if each.uri and each.required)
 
     @property
     def configured_url(self) -> str | None:
-        """Where clients reach the surface, if that was said; whatever else there is to go by was written by who sends a request."""
+        """URL of the surface, if the operator has configured one; any other URL comes from the headers of a request."""
         if self.public_url:
             return self.public_url.rstrip("/")
         return self.agent.url.rstrip("/") + self.path if self.agent.url else None
 
     @property
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """The ways to prove who one is: the gate's, or what the agent says of a gate that cannot say it."""
+        """Security schemes of the gate, or those that the agent declares for a gate that cannot describe itself."""
         return self.gate.security_schemes() if isinstance(self.gate, DescribableGate) else self.agent.security_schemes
 
     @property
     def security_requirements(self) -> Sequence[SecurityRequirement]:
-        """What is required to come in, any one of which is enough."""
+        """Alternatives of what a caller has to present."""
         return self.gate.security_requirements() if isinstance(self.gate, DescribableGate) else self.agent.security_requirements
 
     def check_protection(self) -> None:
-        """Refuse to be served with a card that promises what nobody keeps."""
-        name = f"the surface of agent {self.agent.name!r} at {self.path or '/'!r}"
+        """Refuse a card whose security requirements are not enforced."""
         if self.gate is None and self.security_requirements:
-            raise ValueError(f"{name}: the card says that callers prove who they are, and nobody looks; give the surface a gate")
+            raise ValueError(f"{self}: the agent declares security_requirements, and there is no gate to enforce them; set Surface(gate=…)")
         if isinstance(self.gate, DescribableGate) and self.agent.security_requirements:
-            raise ValueError(f"{name}: the gate says what callers prove, and so does the agent; take security_requirements away from the agent")
+            raise ValueError(f"{self}: both the gate and the agent declare security requirements; remove Agent(security_requirements=…)")
         known = self.security_schemes.keys()
         for skill in self.skills.values():
-            unknown = {scheme for each in skill.security_requirements for scheme in each.schemes or ()} - known
-            if unknown:
-                raise ValueError(f"{name}: skill {skill.id!r} needs {', '.join(sorted(unknown))}; there is {', '.join(known) or 'no scheme'}")
+            if unknown := {scheme for each in skill.security_requirements for scheme in each.schemes or ()} - known:
+                names = ", ".join(sorted(unknown))
+                raise ValueError(f"{self}: skill {skill.id!r}: unknown security scheme {names}; known: {', '.join(known) or 'none'}")
 
     def activate_extensions(self, extensions: Sequence[str]) -> tuple[str, ...]:
-        """Choose, of the extensions that a client asks for, those that the agent has; the answer names them to the client."""
+        """Select the requested extensions that the agent has; the response names them."""
         if not extensions:
             return ()
         declared = {extension.uri for extension in self.agent.capabilities.extensions}
@@ -178,15 +181,15 @@ class Surface:
 
 
 def collect_skills(surfaces: Iterable[Surface]) -> Skills:
-    """Collect what an engine needs to run the skills of some surfaces."""
+    """Collect the runnable skills of surfaces for an engine."""
     skills = Skills()
     for surface in surfaces:
-        skills.add(surface.storage_key, *(_run_of(surface, skill.skill) for skill in surface.skills.values()))
+        skills.add(surface.storage_key, *(_adapt_to_dialects(surface, skill.skill) for skill in surface.skills.values()))
     return skills
 
 
-def _run_of(surface: Surface, skill: Skill) -> Skill:
-    """Have consumers of mesh read what went wrong, and a text of whatever was returned; where they are alone, nobody can answer a question."""
+def _adapt_to_dialects(surface: Surface, skill: Skill) -> Skill:
+    """Show mesh consumers errors and any returned value as text; with mesh as the only dialect no client can answer a question."""
     if MESH.name not in surface.dialects:
         return skill
     return replace(skill, expose_errors=True, can_ask=len(surface.dialects) > 1)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from contract.differences import MISSING, DocumentComparison, Difference
+from contract.differences import MISSING, Difference, DocumentComparison
 from contract.strategies import Documents
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json

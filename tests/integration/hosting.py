@@ -1,4 +1,4 @@
-"""Apps of a host with agents in them."""
+"""An app of a host with agents in it."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ MESSAGE = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text
 
 @get("/books")
 async def books() -> list[str]:
-    """List the host's books."""
+    """List books of the host."""
     return ["Momo"]
 
 
 def plugin(*mounted: Surface | Agent) -> A2APlugin:
-    """Mount agents with quick settings."""
+    """Build a plugin with fast settings."""
     return A2APlugin(*mounted, settings=FAST_SETTINGS)
 
 
 def texts(client: TestClient[Litestar], path: str) -> str:
-    """Ask the agent at a path, and read what its result says."""
+    """Send a message to the agent at a path, and return the text of its result."""
     task = client.post(f"{path}/message:send", json=MESSAGE).json()["task"]
     return "".join(part["text"] for artifact in task["artifacts"] for part in artifact["parts"])
 
 
 def saying(words: str) -> Agent:
-    """Make an agent that says one thing."""
+    """Build an agent that replies with its own name."""
     agent = Agent(words)
 
     @agent.skill("say")

@@ -185,7 +185,9 @@ async def record_guards(recorder: Recorder) -> None:
 @asynccontextmanager
 async def browser_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve an agent that pages of one origin may call, over TLS only."""
-    yield create_app(Surface(build_test_agent(), gate=PresenceGate()), store="memory", settings=replace(settings, cors_origins=PAGE, hsts_seconds=60))
+    yield create_app(
+        Surface(build_test_agent(), gate=PresenceGate()), store="memory", settings=replace(settings, cors_origins=(PAGE,), hsts_seconds=60)
+    )
 
 
 async def record_browsers(recorder: Recorder) -> None:

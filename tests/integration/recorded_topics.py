@@ -46,7 +46,7 @@ async def signing(settings: Settings) -> AsyncGenerator[Settings, None]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "key.pem"
         path.write_text(KEY, encoding="ascii")
-        yield replace(settings, signing_keys=str(path))
+        yield replace(settings, signing_keys=(str(path),))
 
 
 async def say(ctx: TaskContext) -> str:

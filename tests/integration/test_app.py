@@ -1,4 +1,4 @@
-"""Whole apps: of agents, of an a2a.toml, and on a port; and the commands that serve them."""
+"""Whole apps: of agents, of a project, and served on a port."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_an_agent_is_an_app() -> None:
-    """One line makes an app of an agent; its tasks live in the store that is named."""
+    """One call builds an app of an agent, with its tasks in memory."""
     with TestClient(build_test_app(Surface(build_test_agent()))) as client:
         assert DialectClient(client, NEW).task("hi").status.state == TaskState.COMPLETED
 
 
 def test_tasks_outlive_the_app(tmp_path: Path) -> None:
-    """With a store that is a file, the next start knows them."""
+    """Tasks in a SQLite file are there after the next start."""
     store = f"sqlite:///{tmp_path}/tasks.db"
     with TestClient(build_test_app(store=store)) as client:
         task = DialectClient(client, NEW).task("hi")
@@ -92,7 +92,7 @@ def test_tasks_outlive_the_app(tmp_path: Path) -> None:
 
 
 def test_a_project_is_read(folder: Path) -> None:
-    """The file says what the agent is and where it answers; it is found from folders below, and the environment goes before it."""
+    """The project file describes the agent and its surfaces; it is found from folders below, and the environment overrides it."""
     (folder / "deep" / "down").mkdir(parents=True)
     project = load_project(folder / "deep" / "down", {"A2A_DEADLINE_CHECK_INTERVAL": "0.5"})
     first, second = project.surfaces
@@ -105,7 +105,7 @@ def test_a_project_is_read(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "error"),
     [
         ('name = "shouter"\n', "", r"a2a.toml:\d+: agent.name: this must be there"),
         ("[agent]", "[agent", "a2a.toml: "),
@@ -127,26 +127,26 @@ def test_a_project_is_read(folder: Path) -> None:
     ],
     ids=lambda value: value[:20],
 )
-def test_a_project_that_cannot_be_used_says_why(folder: Path, old: str, new: str, said: str) -> None:
-    """Each mistake is named with its place."""
+def test_mistakes_in_a_project_file_are_reported(folder: Path, old: str, new: str, error: str) -> None:
+    """Each mistake is reported with its line and path."""
     (folder / "a2a.toml").write_text(PROJECT.replace(old, new))
-    with pytest.raises(ProjectConfigError, match=said):
+    with pytest.raises(ProjectConfigError, match=error):
         load_project(folder, {})
 
 
-def test_a_project_says_how_much_and_how_often(folder: Path) -> None:
-    """Sizes, room and rates, for all of its surfaces."""
-    said = "[limits]\nparts = 2\npart_bytes = 30\ndepth = 4\nhistory = 5\nconcurrency = 6\n"
+def test_a_project_sets_limits_and_rates(folder: Path) -> None:
+    """Sizes, concurrency and rates hold for all of its surfaces."""
+    limits = "[limits]\nparts = 2\npart_bytes = 30\ndepth = 4\nhistory = 5\nconcurrency = 6\n"
     rates = '[rates]\nshared = true\noperations = {"*" = {requests = 7, seconds = 60}}\n'
-    (folder / "a2a.toml").write_text(PROJECT.replace("[limits]\n", said).replace("[outputs]", f"{rates}[outputs]"))
+    (folder / "a2a.toml").write_text(PROJECT.replace("[limits]\n", limits).replace("[outputs]", f"{rates}[outputs]"))
     for surface in load_project(folder, {}).surfaces:
         assert surface.limits == Limits(body_bytes=1000, parts=2, part_bytes=30, depth=4, history=5, concurrency=6)
         assert surface.rate_limiter is not None
         assert surface.rate_limiter.shared
 
 
-def test_a_project_says_who_may_come_in(folder: Path) -> None:
-    """One entry is what the gate does, what the card says, and what the OpenAPI document says."""
+def test_a_project_configures_gates(folder: Path) -> None:
+    """One table configures the gate, the card and the OpenAPI document."""
     entry = f'[auth.people]\nkind = "basic"\nusers = {{ada = "{hash_password("s3cret-word")}"}}\n'
     (folder / "a2a.toml").write_text(PROJECT.replace('auth = "bearer"', 'auth = "people"').replace("[outputs]", f"{entry}[outputs]"))
     with TestClient(create_app(*load_project(folder, {}).surfaces, store="memory")) as client:
@@ -160,16 +160,16 @@ def test_a_project_says_who_may_come_in(folder: Path) -> None:
         assert document["paths"]["/a/tasks"]["get"]["security"] == [{"a-people": []}]
 
 
-def test_a_project_says_who_may_use_a_skill(folder: Path) -> None:
-    """A skill can ask for more than its surface, and be told of only to those who have it."""
+def test_a_project_protects_a_skill(folder: Path) -> None:
+    """A skill can require more than its surface, and be hidden from callers without it."""
     key = "k" * 40
     entries = (
         f'[auth.jobs]\nkind = "api-keys"\nkeys = {{ {digest_key(key)} = "night" }}\nscopes = ["shout"]\n'
         f'[auth.people]\nkind = "basic"\nusers = {{ ada = "{hash_password("s3cret-word")}" }}\n'
-        '[auth.everybody]\nany_of = ["jobs", "people"]\n'
+        '[auth.all]\nany_of = ["jobs", "people"]\n'
     )
     skill = 'require = [{ jobs = ["shout"] }]\nonly_extended = true\ntags = ["loud"]'
-    text = PROJECT.replace('auth = "bearer"', 'auth = "everybody"').replace('tags = ["loud"]', skill).replace("[outputs]", f"{entries}[outputs]")
+    text = PROJECT.replace('auth = "bearer"', 'auth = "all"').replace('tags = ["loud"]', skill).replace("[outputs]", f"{entries}[outputs]")
     (folder / "a2a.toml").write_text(text.partition('[[surfaces]]\npath = "/b"')[0] + text[text.index("[limits]") :])
     with TestClient(create_app(*load_project(folder, {}).surfaces, store="memory")) as client:
         assert client.get("/a/.well-known/agent-card.json").json()["skills"] == []
@@ -179,21 +179,21 @@ def test_a_project_says_who_may_use_a_skill(folder: Path) -> None:
         assert client.post("/a/message:send", json=body, auth=("ada", "s3cret-word")).is_client_error
 
 
-def test_a_folder_without_a_project_says_so(tmp_path: Path) -> None:
-    """With both ways to go on."""
+def test_a_folder_without_a_project_is_an_error(tmp_path: Path) -> None:
+    """The error names both ways to go on."""
     with pytest.raises(ProjectConfigError, match=r"no a2a.toml [\s\S]*create_app"):
         load_project(tmp_path, {})
 
 
-def test_nothing_is_read_before_somebody_asks_for_the_app(tmp_path: Path) -> None:
-    """Importing the module of the app needs no project."""
+def test_importing_the_module_of_the_app_reads_nothing(tmp_path: Path) -> None:
+    """The app of the project is built on first access."""
     code = "import a2a_runtime.app as app; app.create_app; print('fine')"
     found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
     assert found.stdout == "fine\n", found.stderr
 
 
-def test_an_app_is_set_up_by_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What the environment says holds for apps made in Python too, unless they are given settings."""
+def test_the_environment_configures_an_app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Apps built in Python read the environment too, unless they are given settings."""
     monkeypatch.setenv("A2A_HSTS_SECONDS", "60")
     monkeypatch.setenv("A2A_STORE", f"sqlite:///{tmp_path}/tasks.db")
     for app, seen in ((create_app(build_test_agent()), "max-age=60; includeSubDomains"), (create_app(build_test_agent(), settings=Settings()), None)):
@@ -204,12 +204,12 @@ def test_an_app_is_set_up_by_the_environment(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def environment() -> dict[str, str]:
-    """Let a process of its own find the packages that this one has."""
+    """Let a subprocess find the packages of this process."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "A2A_CANCEL_GRACE": "0.2"}
 
 
 def free_port() -> int:
-    """Find a port that nobody listens on."""
+    """Find an unused port."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

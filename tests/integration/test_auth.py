@@ -156,14 +156,14 @@ def test_the_card_the_gate_and_the_errors_say_the_same(client: httpx.Client) -> 
 
 
 PROMISES: dict[str, tuple[dict[str, object], str]] = {
-    "no gate": ({"security_requirements": needs()}, "nobody looks; give the surface a gate"),
+    "no gate": ({"security_requirements": needs()}, "there is no gate to enforce them; set Surface"),
     "said twice": (
         {"security_requirements": needs(), "gate": AuthGate(ApiKeyAuthenticator({}))},
-        "the gate says what callers prove, and so does the agent",
+        "both the gate and the agent declare security requirements",
     ),
     "skill of another scheme": (
         {"skill": [{"bearer": ["a"]}], "gate": AuthGate(ApiKeyAuthenticator({}))},
-        "skill 'one' needs bearer; there is apiKey",
+        "skill 'one': unknown security scheme bearer; known: apiKey",
     ),
 }
 

@@ -83,7 +83,7 @@ def test_whoever_asks_does_not_choose_what_is_signed(tmp_path: Path) -> None:
         Surface(build_test_agent(), signer=CardSigner([KEY]))
     (tmp_path / "key.pem").write_text(KEY.to_pem())
     with pytest.raises(ValueError, match="nobody has said where it is"):
-        create_app(Surface(build_test_agent()), store="memory", settings=replace(FAST_SETTINGS, signing_keys=str(tmp_path / "key.pem")))
+        create_app(Surface(build_test_agent()), store="memory", settings=replace(FAST_SETTINGS, signing_keys=(str(tmp_path / "key.pem"),)))
 
 
 async def test_a_signed_address_is_the_one_that_was_said() -> None:

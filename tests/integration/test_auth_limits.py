@@ -165,7 +165,7 @@ PAGE = "https://app.example"
 
 def test_pages_of_others_may_not_call_unless_named(caplog: pytest.LogCaptureFixture) -> None:
     """By default nobody's; then those who are named; everybody's only with a warning."""
-    for origins, allowed in (("", {}), (PAGE, {PAGE: PAGE}), ("*", {PAGE: "*", "https://evil.example": "*"})):
+    for origins, allowed in (((), {}), ((PAGE,), {PAGE: PAGE}), (("*",), {PAGE: "*", "https://evil.example": "*"})):
         caplog.clear()
         app = create_app(Surface(guarded_agent(), gate=build_gate()), store="memory", settings=replace(FAST_SETTINGS, cors_origins=origins))
         with TestClient(app) as client:

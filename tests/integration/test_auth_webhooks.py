@@ -34,7 +34,9 @@ pytestmark = pytest.mark.anyio
 def settings(tmp_path: Path) -> Settings:
     """What an operator sets: a key to sign with, one to seal with, and webhooks on this machine."""
     (tmp_path / "key.pem").write_text(SigningKey.generate().to_pem())
-    return replace(FAST_SETTINGS, signing_keys=str(tmp_path / "key.pem"), encryption_keys=SecretBox.generate_key(), outbound_allow_loopback=True)
+    return replace(
+        FAST_SETTINGS, signing_keys=(str(tmp_path / "key.pem"),), encryption_keys=(SecretBox.generate_key(),), outbound_allow_loopback=True
+    )
 
 
 async def keys_of(client: AsyncTestClient[object]) -> KeySet:

@@ -1,4 +1,4 @@
-"""The generated controllers on Litestar: every row of the table of operations, over every binding of every dialect that has it."""
+"""The generated controllers on Litestar: every operation, over every binding of every dialect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def load(file: Path) -> Object:
 
 @dataclass(frozen=True)
 class Row:
-    """One way to ask for one operation, as the tables of the contract say it."""
+    """One operation over one binding of one dialect, as in the tables of the contract."""
 
     operation: str
     dialect: str
@@ -71,30 +71,30 @@ ROWS = tuple(rows())
 every_row = pytest.mark.parametrize("row", ROWS, ids=str)
 
 
-def binding_of(row: Row) -> AnyBinding:
+def find_binding(row: Row) -> AnyBinding:
     """Find the binding of a row by its name."""
     binding = getattr(import_module(f"a2a_contract.bindings.{row.dialect}"), OPERATIONS[row.operation].service_method.upper())
     assert binding.operation is OPERATIONS[row.operation]
     return binding  # type: ignore[no-any-return]  # a module's members have no type
 
 
-def example_of(row: Row) -> Object:
-    """Take an example of the request, the one with everything if there is one; an operation without a request is asked nothing."""
+def find_example(row: Row) -> Object:
+    """Find an example of the request, the one with all members if there is one."""
     if row.request is None:
         return {}
     examples = sorted((EXAMPLES / row.dialect / row.request).glob("*.json"), key=lambda file: (file.stem == "with-everything", file.stat().st_size))
     return load(examples[-1])
 
 
-def fits(dialect: str, name: str | None, document: object) -> bool:
-    """Say whether a document is of a type, by the schemas that travel in the package."""
+def is_valid(dialect: str, name: str | None, document: object) -> bool:
+    """Check a document against a type, by the schemas in the package."""
     bundle = json.loads(files("a2a_contract").joinpath("schemas", f"{dialect}.json").read_bytes())
     schema = {"type": "null"} if name is None else {"$ref": f"#/$defs/{name}", "$defs": bundle["$defs"]}
     return jsonschema_rs.validator_for(schema).is_valid(document)
 
 
-def ask(client: TestClient[Litestar], row: Row, request: Object) -> tuple[list[object], Object]:
-    """Send a request as a row says, and give what came back with the request as the row can carry it."""
+def send(client: TestClient[Litestar], row: Row, request: Object) -> tuple[list[object], Object]:
+    """Send a request as in a row; return the results, and the request as far as the row can carry it."""
     if row.method is not None:
         body = {"jsonrpc": "2.0", "id": "r-1", "method": row.method, **({"params": request} if row.request else {})}
         answers = frames(client.post("/", json=body).text, streams=row.streams)
@@ -114,14 +114,14 @@ def ask(client: TestClient[Litestar], row: Row, request: Object) -> tuple[list[o
 
 
 def fill(template: str, request: Object) -> tuple[str, Object, set[str]]:
-    """Put members of a request into a path; a tenant is made up where the request has none."""
+    """Put members of a request into a path, with a default tenant."""
     in_path = set(re.findall(r"\{(\w+)[=}]", template))
     carried = {"tenant": TENANT, **request} if "tenant" in in_path else dict(request)
     return re.sub(r"\{(\w+)[^}]*\}", lambda found: str(carried[found[1]]), template), carried, in_path
 
 
 def frames(text: str, *, streams: bool) -> list[Object]:
-    """Read an answer: one document, or the data of every event."""
+    """Parse a response: one document, or the data of every event."""
     if not streams:
         return [json.loads(text)]
     events = [dict(line.split(": ", 1) for line in event.splitlines()) for event in text.split("\n\n") if event]
@@ -130,34 +130,34 @@ def frames(text: str, *, streams: bool) -> list[Object]:
 
 
 @every_row
-def test_a_row_is_asked_and_answered(row: Row) -> None:
-    """The service is asked the operation of the row with the request as the client meant it, and the answer is of the dialect's type."""
-    service, binding = RecordingService(ANSWERS, EVENTS), binding_of(row)
+def test_every_row_reaches_its_operation(row: Row) -> None:
+    """The service gets the operation of the row with the request of the client, and the result has the dialect's type."""
+    service, binding = RecordingService(ANSWERS, EVENTS), find_binding(row)
     with TestClient(app_of(service, row.dialect)) as client:
-        answers, carried = ask(client, row, example_of(row))
-    meant = binding.parse(binding.request.model_validate_json(json.dumps(carried)))
-    ((asked, request),) = service.calls
-    assert asked == OPERATIONS[row.operation].service_method
-    assert without_fresh_ids(request) == without_fresh_ids(meant)
+        answers, carried = send(client, row, find_example(row))
+    expected = binding.parse(binding.request.model_validate_json(json.dumps(carried)))
+    ((operation, request),) = service.calls
+    assert operation == OPERATIONS[row.operation].service_method
+    assert without_fresh_ids(request) == without_fresh_ids(expected)
     assert len(answers) == (len(EVENTS) if row.streams else 1)
-    assert all(fits(row.dialect, row.result, each) for each in answers), answers
+    assert all(is_valid(row.dialect, row.result, each) for each in answers), answers
 
 
 def without_fresh_ids(request: WireModel) -> Object:
-    """Leave out the identifier that is made up for a message where a dialect has none."""
+    """Remove the generated identifier of a message in a dialect without one."""
     members = request.to_dict()
     message = members.get("message")
     return {**members, "message": {**message, "messageId": ""}} if isinstance(message, dict) else members
 
 
 class Idle(AgentService[None]):
-    """A service that has no operation at all."""
+    """A service without operations."""
 
 
 @every_row
-def test_a_service_refuses_what_it_has_not(row: Row) -> None:
-    """An operation that a service leaves out is unsupported, in every form of the protocol."""
-    example = example_of(row)
+def test_missing_operations_are_unsupported(row: Row) -> None:
+    """An operation that a service does not implement is unsupported, in every dialect."""
+    example = find_example(row)
     with TestClient(app_of(Idle(), row.dialect)) as client:
         if row.method is not None:
             error = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": row.method, "params": example}).json()["error"]

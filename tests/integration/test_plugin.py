@@ -1,4 +1,4 @@
-"""Agents beside what a host's app has: routes, handlers of exceptions, guards, and what is refused at start."""
+"""Agents in an app of a host: its routes, exception handlers and guards, conflicts at start, and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from a2a_runtime.surface import Surface
 
 @get("/books/{book:str}")
 async def book(book: FromPath[str]) -> str:
-    """Find none of them."""
+    """Find no book."""
     raise NotFoundException(f"no {book}")
 
 
-def test_several_agents_stand_beside_the_routes_of_a_host() -> None:
-    """Each answers at its own path, and tasks of one do not exist for the other."""
+def test_an_app_has_several_agents_beside_its_routes() -> None:
+    """Each agent has its own path, and tasks of one do not exist on the other."""
     app = Litestar([books], plugins=[plugin(Surface(saying("one"), "/agents/one"), Surface(saying("two"), "/agents/two"))])
     with TestClient(app) as client:
         assert client.get("/books").json() == ["Momo"]
@@ -42,7 +42,7 @@ def test_several_agents_stand_beside_the_routes_of_a_host() -> None:
 
 
 def test_one_agent_has_several_surfaces() -> None:
-    """With other skills, and in other dialects."""
+    """Surfaces of an agent differ in skills and dialects."""
     agent = build_test_agent()
     surfaces = (Surface(agent, "/all"), Surface(agent, "/old", dialects=frozenset((V0_3.name,)), shared_card=V0_3.name, only=frozenset(("echo",))))
     with TestClient(Litestar(plugins=[plugin(*surfaces)])) as client:
@@ -52,7 +52,7 @@ def test_one_agent_has_several_surfaces() -> None:
 
 
 def test_an_app_can_be_started_again() -> None:
-    """What is behind the routes is made anew each time; before the first time and in between nobody is served."""
+    """Each start builds a new runtime; there is none between two starts."""
     app = Litestar(plugins=[plugin(Surface(saying("one"), "/one"))])
     for _ in range(2):
         with TestClient(app) as client:
@@ -61,7 +61,7 @@ def test_an_app_can_be_started_again() -> None:
 
 
 def page(_request: Request[Any, Any, Any], error: Exception) -> Response[str]:
-    """Answer an error with a page of the host's."""
+    """Answer an error with a page of the host."""
     return Response(f"<h1>{type(error).__name__}</h1>", media_type="text/html", status_code=getattr(error, "status_code", 418))
 
 
@@ -69,8 +69,8 @@ def page(_request: Request[Any, Any, Any], error: Exception) -> Response[str]:
     "handlers", [{404: page}, {NotFoundException: page}, {HTTPException: page}, {Exception: page}], ids=lambda each: str(list(each))
 )
 @pytest.mark.parametrize("layer", ["app", "router"])
-def test_a_host_s_errors_stay_its_own(handlers: Any, layer: str) -> None:  # noqa: ANN401 - keys of several kinds
-    """Whatever a host's handlers of exceptions are made for, and on whichever layer; below an agent's path, errors are the protocol's."""
+def test_exception_handlers_of_a_host_keep_their_errors(handlers: Any, layer: str) -> None:  # noqa: ANN401 - keys of several kinds
+    """Handlers by status or class, on any layer; below an agent's path, errors are those of the protocol."""
     router = Router("/", route_handlers=[books, book], exception_handlers=handlers if layer == "router" else None)
     app = Litestar([router], plugins=[plugin(Surface(saying("one"), "/one"))], exception_handlers=handlers if layer == "app" else None)
     with TestClient(app) as client:
@@ -81,42 +81,42 @@ def test_a_host_s_errors_stay_its_own(handlers: Any, layer: str) -> None:  # noq
         assert client.get("/oneself").text == nowhere.text
 
 
-def test_at_the_root_a_host_that_has_a_page_for_strangers_shows_it() -> None:
-    """Who mounts an agent at the root and has a word for what is not found keeps it."""
+def test_at_the_root_the_host_s_handler_of_unknown_paths_takes_precedence() -> None:
+    """A host with an agent at the root and a handler of 404 keeps its page."""
     with TestClient(Litestar([books], plugins=[plugin(saying("one"))], exception_handlers={404: page})) as client:
         assert client.get("/nowhere/at/all").text == "<h1>NotFoundException</h1>"
         assert texts(client, "") == "one"
 
 
 async def only_ada(connection: ASGIConnection[Any, Any, Any, Any], _handler: BaseRouteHandler) -> None:
-    """Let in who has the token."""
+    """Admit requests with the token."""
     if connection.headers.get("authorization") != "Bearer ada":
         raise NotAuthorizedException("who are you?", headers={"WWW-Authenticate": "Bearer"})
 
 
 def only_ada_in_a_thread(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """Look into a database, perhaps."""
+    """Stand for a blocking guard."""
 
 
 def test_a_guard_of_the_host_guards_agents_too() -> None:
-    """Its refusal has the shape of the dialect and of the binding, with its challenge."""
+    """Its error is rendered in the dialect and binding of the request, with its challenge."""
     with TestClient(Litestar(plugins=[plugin(Surface(saying("one"), "/one"))], guards=[only_ada])) as client:
         for path, body in (("/one/message:send", MESSAGE), ("/one", {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": MESSAGE})):
-            refused = client.post(path, json=body)
-            assert refused.status_code == 401
-            assert refused.headers["www-authenticate"] == "Bearer"
-            assert refused.json()["error"]["message"] == "who are you?"
+            response = client.post(path, json=body)
+            assert response.status_code == 401
+            assert response.headers["www-authenticate"] == "Bearer"
+            assert response.json()["error"]["message"] == "who are you?"
             assert client.post(path, json=body, headers={"Authorization": "Bearer ada"}).status_code == 200
 
 
 def test_a_guard_that_would_cost_a_thread_is_refused() -> None:
-    """With its name, and what to do about it."""
-    with pytest.raises(ImproperlyConfiguredException, match=r"only_ada_in_a_thread .* no async function.*async def.*gate="):
+    """The error names the guard and the fixes."""
+    with pytest.raises(ImproperlyConfiguredException, match=r"guard only_ada_in_a_thread: not an async function.*async def.*gate="):
         Litestar([books], plugins=[plugin(saying("one"))], guards=[only_ada_in_a_thread])
 
 
-def test_guards_of_the_host_s_own_routes_may_be_what_they_like() -> None:
-    """Only what stands before an agent is looked at."""
+def test_guards_of_other_routes_may_be_sync_functions() -> None:
+    """Only guards that run for agents are checked."""
     app = Litestar(
         [Router("/books", route_handlers=[get("/x")(books.fn)], guards=[only_ada_in_a_thread])], plugins=[plugin(Surface(saying("one"), "/one"))]
     )
@@ -126,27 +126,27 @@ def test_guards_of_the_host_s_own_routes_may_be_what_they_like() -> None:
 
 @asgi("/one", copy_scope=False)
 async def mounted(scope: Scope, receive: Receive, send: Send) -> None:
-    """Stand where an agent stands."""
+    """Take the path of an agent."""
 
 
 @post("/one/{user:int}/message:send")
 async def with_parameter() -> None:
-    """Stand where a tenant stands."""
+    """Take the path of a tenant."""
 
 
 class Users(Controller):
-    """Stands where the endpoint of an agent stands."""
+    """Takes the path of an agent's endpoint."""
 
     path = "/one"
 
     @get("/")
     async def users(self) -> list[str]:
-        """List them."""
+        """List no users."""
         return []
 
 
 @pytest.mark.parametrize(
-    ("hosts", "place"),
+    ("host_routes", "path"),
     [
         ([mounted], "/one"),
         ([with_parameter], "/one/{}/message:send"),
@@ -155,28 +155,28 @@ class Users(Controller):
     ],
     ids=["asgi", "parameter", "controller", "router"],
 )
-def test_a_route_of_the_host_in_an_agent_s_way_is_refused(hosts: Sequence[ControllerRouterHandler], place: str) -> None:
-    """With both names, the place, and what to do about it."""
-    with pytest.raises(
-        ImproperlyConfiguredException, match=rf"agent 'one' \(a surface at /one\) answers at {re.escape(place)}, where .* stands already; move"
-    ):
-        Litestar(list(hosts), plugins=[plugin(Surface(saying("one"), "/one"))])
+def test_conflicting_routes_of_the_host_are_refused(host_routes: Sequence[ControllerRouterHandler], path: str) -> None:
+    """The error names the surface, the route, its handler and the fix."""
+    with pytest.raises(ImproperlyConfiguredException, match=rf"surface '/one' of agent 'one': its route {re.escape(path)} is taken by .*; move"):
+        Litestar(list(host_routes), plugins=[plugin(Surface(saying("one"), "/one"))])
 
 
 def test_two_surfaces_at_one_path_are_refused() -> None:
-    """With both names."""
-    with pytest.raises(ImproperlyConfiguredException, match=r"'two' .* and agent 'one' .* at one path; give one of them another path="):
+    """The error names both surfaces."""
+    with pytest.raises(
+        ImproperlyConfiguredException, match=r"surface '/x' of agent 'two': surface '/x' of agent 'one' has the same path; set another path="
+    ):
         Litestar(plugins=[plugin(Surface(saying("one"), "/x"), Surface(saying("two"), "/x"))])
 
 
 def test_a_plugin_without_an_agent_is_refused() -> None:
-    """There is nothing to mount."""
-    with pytest.raises(ImproperlyConfiguredException, match="no agent"):
+    """The error shows the call that works."""
+    with pytest.raises(ImproperlyConfiguredException, match=r"A2APlugin: no agent given; pass at least one, e\.g\. A2APlugin\(agent\)"):
         A2APlugin()
 
 
 def test_the_document_of_the_app_has_every_path() -> None:
-    """Colon paths, the endpoint and the cards of every surface, beside those of the host, and every reference in it leads somewhere."""
+    """Colon paths, endpoint and cards of every surface are there beside the host's paths, and every reference can be resolved."""
     app = Litestar(
         [books], plugins=[plugin(Surface(build_test_agent(), "/one"), Surface(build_test_agent(), "/new", dialects=frozenset((V1_0.name,))))]
     )
@@ -195,26 +195,26 @@ def test_the_document_of_the_app_has_every_path() -> None:
 
 
 def test_the_document_has_headers_and_errors() -> None:
-    """The headers are those that each operation heeds; errors have the shape of their dialect, and are as they say."""
+    """Each operation has the headers that it reads; responses with an error match the error schema of their dialect."""
     with TestClient(Litestar(plugins=[plugin(Surface(saying("one"), "/one"))])) as client:
         document = client.get("/schema/openapi.json").json()
-        refusals = {"/one/tasks/{id}": client.get("/one/tasks/x"), "/one/v1/tasks/{id}": client.get("/one/v1/tasks/x")}
+        errors = {"/one/tasks/{id}": client.get("/one/tasks/x"), "/one/v1/tasks/{id}": client.get("/one/v1/tasks/x")}
         call = client.post("/one", json={})
     paths, types = document["paths"], document["components"]["schemas"]
-    heeded = {
+    headers = {
         path: {each["name"] for each in paths[path]["post"]["parameters"]} - {"A2A-Version", "A2A-Extensions", "id"}
         for path in ("/one", "/one/message:send", "/one/v1/message:stream", "/one/tasks/{id}:subscribe", "/one/tasks/{id}:cancel")
     }
-    assert list(heeded.values()) == [{"Idempotency-Key", "Last-Event-ID"}, {"Idempotency-Key"}, {"Idempotency-Key"}, {"Last-Event-ID"}, set()]
-    for path, refused in refusals.items():
-        told = paths[path]["get"]["responses"]["default"]["content"][refused.headers["content-type"]]["schema"]
-        jsonschema_rs.validate(types[told["$ref"].rpartition("/")[2]], refused.json())
-    told = paths["/one"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
-    answer = {**told, "components": document["components"]}
+    assert list(headers.values()) == [{"Idempotency-Key", "Last-Event-ID"}, {"Idempotency-Key"}, {"Idempotency-Key"}, {"Last-Event-ID"}, set()]
+    for path, response in errors.items():
+        schema = paths[path]["get"]["responses"]["default"]["content"][response.headers["content-type"]]["schema"]
+        jsonschema_rs.validate(types[schema["$ref"].rpartition("/")[2]], response.json())
+    schema = paths["/one"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
+    answer = {**schema, "components": document["components"]}
     assert [jsonschema_rs.is_valid(answer, each) for each in (call.json(), {"error": {"code": "x"}})] == [True, False]
 
 
 def test_an_app_without_a_document_stays_without() -> None:
-    """Nothing is added to what is not there."""
+    """No document is added to an app without one."""
     with TestClient(Litestar(plugins=[plugin(saying("one"))], openapi_config=None)) as client:
         assert texts(client, "") == "one"

@@ -1,4 +1,4 @@
-"""The time, as a number and as text."""
+"""Clocks, and conversions of points in time."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from a2a_runtime.testing.clock import FakeClock
 
 
 @pytest.mark.parametrize("millis", [0, 1, 999, 1000, 1_793_872_800_007, 4_102_444_800_999])
-def test_a_moment_is_the_same_as_number_datetime_and_text(millis: int) -> None:
-    """Nothing is lost between the three, and the text is the one that models write."""
+def test_conversions_are_lossless(millis: int) -> None:
+    """Number, datetime and text are the same time, and the text is that of the models."""
     assert to_millis(to_datetime(millis)) == millis
     assert to_rfc3339(millis) == timestamp_text(to_datetime(millis))
     assert timestamp_from_text(to_rfc3339(millis)) == to_datetime(millis)
 
 
-def test_a_moment_of_another_zone_is_the_same_moment() -> None:
-    """An offset does not matter, and what is finer than a millisecond is cut off."""
+def test_time_zones_do_not_matter() -> None:
+    """An offset is converted, and the time is rounded down to a millisecond."""
     there = datetime(2026, 11, 5, 12, 0, 0, 1999, tzinfo=timezone(timedelta(hours=2)))
     assert to_datetime(to_millis(there)) == datetime(2026, 11, 5, 10, 0, 0, 1000, tzinfo=UTC)
 
 
-def test_the_system_clock_is_the_systems() -> None:
-    """It says what the machine says, in milliseconds."""
+def test_the_system_clock_reads_the_machine() -> None:
+    """Its time is that of the machine, in milliseconds."""
     clock = SystemClock()
     assert abs(clock.millis() - time.time() * 1000) < 1000
     before = clock.monotonic()
@@ -37,7 +37,7 @@ def test_the_system_clock_is_the_systems() -> None:
 
 
 def test_a_fake_clock_moves_only_by_hand() -> None:
-    """Sleepers wake in the order of their times, when the clock has passed them; one that has given up is left out."""
+    """Sleepers wake in order when the clock passes their times; a canceled one does not."""
     clock = FakeClock(1000)
     woken: list[str] = []
 
@@ -46,7 +46,7 @@ def test_a_fake_clock_moves_only_by_hand() -> None:
         woken.append(name)
 
     async def scene() -> None:
-        tasks = [asyncio.create_task(sleeper(name, seconds)) for name, seconds in (("late", 2), ("soon", 1), ("never", 1.5), ("now", 0))]
+        tasks = [asyncio.create_task(sleeper(name, seconds)) for name, seconds in (("late", 2), ("soon", 1), ("canceled", 1.5), ("now", 0))]
         await asyncio.sleep(0.01)
         assert woken == ["now"]
         tasks[2].cancel()

@@ -1,4 +1,4 @@
-"""The runtime's own errors: every one can be shown, and none tells a caller what is for the log."""
+"""Errors of the runtime: each can be rendered, and none shows a client what is for the log."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def _below(error: type[A2AError]) -> Iterator[type[A2AError]]:
 
 
 @pytest.mark.parametrize("error", OURS, ids=lambda error: error.__name__)
-def test_every_error_is_shown_as_one_of_the_contract(error: type[A2AError]) -> None:
-    """Its nearest ancestor in the table says how, and its docstring says when it happens and what to do."""
+def test_every_error_is_one_of_the_contract(error: type[A2AError]) -> None:
+    """Its nearest base class in the table says how it is rendered, and its docstring when it happens."""
     assert next(parent for parent in error.__mro__ if parent in ERRORS) is not A2AError
     assert error.__doc__ is not None
     assert error().message
 
 
-def test_the_drawing_shows_every_error() -> None:
-    """The hierarchy in the head of the module is that of the classes."""
+def test_the_tree_has_every_error() -> None:
+    """The tree in the docstring of the module is that of the classes."""
     drawn = [line.replace("│", " ").replace("├─", "  ").replace("└─", "  ") for line in (errors.__doc__ or "").splitlines() if "─" in line]
     below: dict[str, str] = {}
     path: list[tuple[int, str]] = []
@@ -40,15 +40,15 @@ def test_the_drawing_shows_every_error() -> None:
 
 
 @pytest.mark.parametrize("error", [StoreUnavailableError, *_below(StoreUnavailableError), UnsupportedStoreError], ids=lambda error: error.__name__)
-def test_what_a_store_says_of_itself_is_for_the_log(error: type[StoreUnavailableError]) -> None:
-    """A path or an address in the reason never reaches a caller."""
+def test_reasons_of_a_store_are_for_the_log(error: type[StoreUnavailableError]) -> None:
+    """A path or URL in the reason never reaches a client."""
     raised = error("/var/lib/agent/tasks.db: disk full")
     assert "tasks.db" in str(raised)
     assert "tasks.db" not in raised.message
     assert str(error()) == raised.message
 
 
-def test_an_error_says_where() -> None:
-    """In a log or a traceback, the places are there too; the message on the wire is without them."""
+def test_the_text_of_an_error_has_its_fields() -> None:
+    """A log or traceback shows field errors; the message on the wire does not."""
     error = InvalidParamsError("Wrong", fields=(("a.b", "too small"), ("c", "missing")))
     assert (str(error), error.message) == ("Wrong; a.b: too small; c: missing", "Wrong")

@@ -9,7 +9,7 @@ from a2a_runtime.testing.clock import FakeClock
 
 
 def test_ids_are_uuids_of_version_seven() -> None:
-    """They have the time in front and are written as everybody writes UUIDs."""
+    """They begin with the time and have the usual form of UUIDs."""
     clock = FakeClock()
     text = IdGenerator(clock).new()
     uuid = UUID(text)
@@ -20,12 +20,12 @@ def test_ids_are_uuids_of_version_seven() -> None:
 def test_ids_grow_within_one_millisecond() -> None:
     """Also beyond what fits into a millisecond, each is greater than the one before."""
     ids = IdGenerator(FakeClock())
-    made = [ids.new() for _ in range(10_000)]
-    assert made == sorted(set(made))
+    generated = [ids.new() for _ in range(10_000)]
+    assert generated == sorted(set(generated))
 
 
 def test_ids_grow_when_the_clock_steps_back() -> None:
-    """A clock that somebody has set back does not make old ids."""
+    """After the clock is set back, ids still increase."""
     clock = FakeClock()
     ids = IdGenerator(clock)
     before = ids.new()
@@ -36,6 +36,6 @@ def test_ids_grow_when_the_clock_steps_back() -> None:
 
 
 def test_ids_cannot_be_guessed_from_one_another() -> None:
-    """Two makers at one moment make different ids."""
+    """Two generators produce different ids at the same moment."""
     clock = FakeClock()
     assert IdGenerator(clock).new() != IdGenerator(clock).new()

@@ -1,4 +1,4 @@
-"""The rules of a task's life, over the table of the contract."""
+"""Rules of the task lifecycle, over the table of the contract."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_every_state_is_of_one_kind() -> None:
 
 
 def test_nothing_follows_a_terminal_state() -> None:
-    """What has ended has ended: no transition, no message, no cancellation."""
+    """A terminal state allows no transition, no message and no cancellation."""
     for state in lifecycle.TERMINAL:
         assert not any(lifecycle.can_follow(after, state) for after in State)
         assert not lifecycle.accepts_messages(state)
@@ -26,21 +26,21 @@ def test_nothing_follows_a_terminal_state() -> None:
         assert lifecycle.is_terminal(state)
 
 
-def test_every_living_task_can_end_in_every_way() -> None:
-    """From each state that is not terminal, each terminal one can be reached at once."""
+def test_every_other_state_can_end_in_every_way() -> None:
+    """Each terminal state directly follows each state that is not terminal."""
     for before in lifecycle.ACTIVE | lifecycle.INTERRUPTED:
         assert all(lifecycle.can_follow(end, before) for end in lifecycle.TERMINAL)
         assert not lifecycle.is_terminal(before)
 
 
 @pytest.mark.parametrize("state", State)
-def test_predecessors_are_the_other_side_of_may_follow(state: State) -> None:
-    """Both ways of asking give one answer."""
+def test_predecessors_are_the_inverse_of_can_follow(state: State) -> None:
+    """Both functions read the same transitions."""
     assert lifecycle.predecessors(state) == {before for before in State if lifecycle.can_follow(state, before)}
 
 
-def test_a_parked_task_is_nobodys_work() -> None:
-    """Only active tasks need a process; a parked one goes on when it becomes active."""
+def test_a_suspended_task_needs_no_process() -> None:
+    """Only active tasks need a process; a suspended one continues when it becomes active."""
     for state in lifecycle.INTERRUPTED:
         assert not lifecycle.is_active(state)
         assert any(lifecycle.can_follow(active, state) for active in lifecycle.ACTIVE)

@@ -14,7 +14,7 @@ import click
 
 from a2a_contract.errors import A2AError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.caller import SurfaceKey, TaskScope
 from a2a_runtime.clock import to_millis, to_rfc3339
 from a2a_runtime.commands import CommandError
 from a2a_runtime.project.loader import ProjectConfigError, read_store_setting
@@ -57,8 +57,11 @@ class StoreSelection:
             await store.close()
 
     def _matches(self, scope: TaskScope) -> bool:
-        path, _, agent = scope.surface.partition(" ")
-        filters = ((self.surface, (scope.surface, path, agent)), (self.tenant, (scope.tenant,)), (self.owner, (scope.owner,)))
+        filters = (
+            (self.surface, (scope.surface, *SurfaceKey.from_text(scope.surface))),
+            (self.tenant, (scope.tenant,)),
+            (self.owner, (scope.owner,)),
+        )
         return all(value is None or value in found for value, found in filters)
 
     def run(self, work: Callable[[Store, TaskScope], Awaitable[T | None]]) -> list[T]:

@@ -1,7 +1,14 @@
-"""From whatever is raised while a request is answered to the error of the contract that the caller is told.
+"""Errors of a request: from an exception to an error of the contract, to a response.
 
-What the protocol has no name for is an internal error: its text is fixed, and what happened stands in the log. The same goes for errors of the
-runtime's own that speak to an operator (a store that is away says where it is).
+An exception that the protocol has no error for is an internal error: its text is fixed, and the exception is logged. So are errors of the runtime
+that are written for the operator (a store that is unavailable names its address).
+
+``error_body`` of a dialect decides how an error looks:
+
+    error_body   JSON-RPC                                               HTTP+JSON
+    status       {"code", "message", "data": [google.protobuf.Any]}     {"error": {"code", "status", "message", "details": [Any]}}
+    jsonrpc      {"code", "message", "data": {reason, details, fields}} the same, without an envelope
+    bare         {"code", "message", "data": {fields}}                  the same, without an envelope; no data if the request is not a call
 """
 
 from __future__ import annotations
@@ -42,9 +49,17 @@ from a2a_runtime.service.tasks import parse_task_query
 
 log = logging.getLogger(__name__)
 
-_NOT_JSON = "json_invalid"  # Pydantic's name for it
+Fields: TypeAlias = tuple[tuple[str, str], ...]
+"""Field errors: the path of a field, and a text."""
+
+_NOT_JSON = "json_invalid"  # an error type of Pydantic
 _METHOD = "method"
-_FAULTS: dict[CallProblem, type[A2AError]] = {
+_TYPE_PREFIX = "type.googleapis.com/google.rpc."
+_MAX_FIELDS = 100
+"""Field errors in a response: a request can have millions."""
+_MAX_TEXT_CHARS = 1000
+"""Length of a path or text in a field error: it can hold names that the client chose."""
+_CALL_ERRORS: dict[CallProblem, type[A2AError]] = {
     CallProblem.NOT_JSON: ParseError,
     CallProblem.NOT_AN_OBJECT: NotACallError,
     CallProblem.NOT_A_CALL: InvalidRequestError,
@@ -54,65 +69,50 @@ _FAULTS: dict[CallProblem, type[A2AError]] = {
 
 
 def to_protocol_error(error: Exception) -> A2AError:
-    """Say what the caller is told about an error; what only the operator may know goes to the log."""
+    """Convert an exception to the error that the client sees; details for the operator are logged."""
     match error:
         case A2AError():
-            return _without_secrets(error)
+            return _hide_details(error)
         case InvalidCallError():
-            return _FAULTS[error.problem](fields=error.fields, details=_call_details(error))
+            return _CALL_ERRORS[error.problem](fields=error.fields, details=_call_details(error))
         case ValidationError():
             return to_validation_error(error)
         case _:
-            log.error("a request failed", exc_info=error)
+            log.error("request failed", exc_info=error)
             return InternalError()
 
 
 def _call_details(error: InvalidCallError) -> dict[str, str]:
-    """Name what dialects with words of their own for it name: a method that nobody has, or the one member that is missing."""
+    """Name the unknown method or the first missing member: the mesh dialect has texts of its own for them."""
     if error.problem is CallProblem.UNKNOWN_METHOD and error.method is not None:
         return {_METHOD: error.method}
     if error.problem is CallProblem.NOT_A_CALL and error.method is None:
         return {"member": _METHOD}
-    members = [place for place, _ in error.fields if place.isidentifier()]
+    members = [path for path, _ in error.fields if path.isidentifier()]
     return {_METHOD: error.method, "member": members[0]} if members and error.method is not None else {}
 
 
 def find_row_class(error: type[A2AError]) -> type[A2AError]:
-    """Find which row of the table of errors is meant by a class of errors that may be narrower."""
+    """Find the class in the error table that an error class is, or is derived from."""
     return next(each for each in error.__mro__ if each in ERRORS)
 
 
-def _without_secrets(error: A2AError) -> A2AError:
+def _hide_details(error: A2AError) -> A2AError:
     kind = find_row_class(type(error))
     if not issubclass(kind, InternalError | UnavailableError):
         return error
-    log.error("a request failed", exc_info=error)
+    log.error("request failed", exc_info=error)
     return error if type(error) is kind else kind()
 
 
 def to_validation_error(error: ValidationError, request: type[WireModel] | None = None) -> A2AError:
-    """Say what is wrong with a request that is not what its type wants."""
+    """Convert validation errors to field errors, or to a parse error."""
     if error.error_count() > MAX_FIELD_ERRORS:
         return InvalidParamsError(fields=field_paths(error))
     found = error.errors(include_url=False, include_context=False, include_input=False)
     if found and found[0]["type"] == _NOT_JSON:
         return ParseError(fields=field_paths(error))
     return InvalidParamsError(fields=field_paths(error, of=request))
-
-
-# How an error looks on the wire: one function from an error, a dialect and a binding to a status, headers and a body.
-#
-# error_body   JSON-RPC                                               HTTP+JSON
-# status       {"code", "message", "data": [google.protobuf.Any]}     {"error": {"code", "status", "message", "details": [Any]}}
-# jsonrpc      {"code", "message", "data": {reason, details, fields}} the same, without an envelope
-# bare         {"code", "message", "data": {fields}}                   the same, without an envelope; what is no call has no data
-#
-
-_ANY = "type.googleapis.com/google.rpc."
-_FIELDS = 100
-"""How many wrong places an answer names at most: a request can have millions."""
-_LENGTH = 1000
-"""How long one text about them may be: it can hold names that the client chose."""
 
 
 class ErrorResponse(NamedTuple):
@@ -124,96 +124,89 @@ class ErrorResponse(NamedTuple):
 
 
 def render_error(error: A2AError, dialect: str, binding: ProtocolBinding, call_id: CallId = NO_ID) -> ErrorResponse:
-    """Write an error as a dialect shows it over a binding."""
+    """Render an error as in a dialect, over a binding."""
     row = ERRORS[find_row_class(type(error))].in_dialect(dialect)
     if binding is ProtocolBinding.JSONRPC:
-        shown = b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(_jsonrpc(error, row, dialect)))
-        return ErrorResponse(row.jsonrpc_status, shown, tuple(_headers(error)))
-    body = _status(error, row) if _is_status(dialect) else _jsonrpc(error, row, dialect)
-    return ErrorResponse(row.http, to_json(body), tuple(_headers(error)))
+        body = b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(_error_object(error, row, dialect)))
+        return ErrorResponse(row.jsonrpc_status, body, _headers(error))
+    if _is_status(dialect):
+        status = {"code": row.http, "status": row.grpc, "message": row.text(error), "details": _status_details(error, row)}
+        return ErrorResponse(row.http, to_json({"error": status}), _headers(error))
+    return ErrorResponse(row.http, to_json(_error_object(error, row, dialect)), _headers(error))
 
 
-def _headers(error: A2AError) -> list[tuple[bytes, bytes]]:
-    if isinstance(error, ChallengeError | InsufficientScopeError):
-        return [(b"www-authenticate", error.challenge.encode("latin-1", "replace"))]
-    if isinstance(error, TooManyRequestsError):
-        return [(b"retry-after", str(error.retry_after_seconds).encode())]
-    if isinstance(error, MethodNotAllowedError):
-        return [(b"allow", error.details.get("allow", "").encode("latin-1", "replace"))]
-    return []
+def _headers(error: A2AError) -> tuple[tuple[bytes, bytes], ...]:
+    match error:
+        case ChallengeError() | InsufficientScopeError():
+            return ((b"www-authenticate", error.challenge.encode("latin-1", "replace")),)
+        case TooManyRequestsError():
+            return ((b"retry-after", str(error.retry_after_seconds).encode()),)
+        case MethodNotAllowedError():
+            return ((b"allow", error.details.get("allow", "").encode("latin-1", "replace")),)
+        case _:
+            return ()
 
 
 def _is_status(dialect: str) -> bool:
     return DIALECTS[dialect].error_body == "status"
 
 
-def _status(error: A2AError, row: ErrorRow) -> Mapping[str, object]:
-    return {"error": {"code": row.http, "status": row.grpc, "message": row.text(error), "details": _any(error, row)}}
+def _error_object(error: A2AError, row: ErrorRow, dialect: str) -> Mapping[str, object]:
+    data: object = _status_details(error, row) if _is_status(dialect) else _plain_data(error, row, is_bare=DIALECTS[dialect].error_body == "bare")
+    return {"code": row.code, "message": row.text(error), **({"data": data} if data else {})}
 
 
-def _jsonrpc(error: A2AError, row: ErrorRow, dialect: str) -> Mapping[str, object]:
-    data: object = _any(error, row) if _is_status(dialect) else _plain(error, row, is_bare=DIALECTS[dialect].error_body == "bare")
-    shown: dict[str, object] = {"code": row.code, "message": row.text(error)}
-    return {**shown, "data": data} if data else shown
-
-
-def _any(error: A2AError, row: ErrorRow) -> list[Mapping[str, object]]:
+def _status_details(error: A2AError, row: ErrorRow) -> list[Mapping[str, object]]:
     details: list[Mapping[str, object]] = []
     if row.reason is not None:
         metadata = {"metadata": _details(error)} if error.details else {}
-        details.append({"@type": _ANY + "ErrorInfo", "reason": row.reason, "domain": DOMAIN, **metadata})
+        details.append({"@type": _TYPE_PREFIX + "ErrorInfo", "reason": row.reason, "domain": DOMAIN, **metadata})
     if error.fields:
-        details.append({"@type": _ANY + "BadRequest", "fieldViolations": _violations(error)})
+        details.append({"@type": _TYPE_PREFIX + "BadRequest", "fieldViolations": _field_errors(error)})
     return details
 
 
-def _plain(error: A2AError, row: ErrorRow, *, is_bare: bool) -> Mapping[str, object]:
-    reason: dict[str, object] = {} if row.reason is None else {"reason": row.reason}
-    fields: dict[str, object] = {"fields": _violations(error)} if error.fields else {}
+def _plain_data(error: A2AError, row: ErrorRow, *, is_bare: bool) -> Mapping[str, object]:
+    fields: dict[str, object] = {"fields": _field_errors(error)} if error.fields else {}
     if is_bare:
         return {} if isinstance(error, EnvelopeError) else fields
-    return {**reason, **_details(error), **fields}
+    return {**({} if row.reason is None else {"reason": row.reason}), **_details(error), **fields}
 
 
 def _details(error: A2AError) -> dict[str, str]:
-    return {to_camel(name): text[:_LENGTH] for name, text in error.details.items()}
+    return {to_camel(name): text[:_MAX_TEXT_CHARS] for name, text in error.details.items()}
 
 
-def _violations(error: A2AError) -> list[Mapping[str, str]]:
-    return [{"field": place[:_LENGTH], "description": text[:_LENGTH]} for place, text in error.fields[:_FIELDS]]
+def _field_errors(error: A2AError) -> list[Mapping[str, str]]:
+    return [{"field": path[:_MAX_TEXT_CHARS], "description": text[:_MAX_TEXT_CHARS]} for path, text in error.fields[:_MAX_FIELDS]]
 
 
-# Everything that is wrong with a request, in one answer.
-#
-# What its type refuses, what it lacks, and what its members say of one another can each be asked only when the one before is content. So a request
-# that
-# is refused is read again without the members that were named, until nothing new is found. Only who is refused pays for that.
-#
-
-Fields: TypeAlias = tuple[tuple[str, str], ...]
-
-_LAST_LOOK: Mapping[str, Callable[[Any, Collection[str]], object]] = {LIST_TASKS.name: parse_task_query}
-"""What refuses canonical requests whose members do not go together, by operation; it is told which were left out."""
+_CROSS_FIELD_CHECKS: Mapping[str, Callable[[Any, Collection[str]], object]] = {LIST_TASKS.name: parse_task_query}
+"""Checks of members against each other in canonical requests, by operation; the second argument names the members that were left out."""
 
 
-def collect_field_errors(binding: AnyBinding, said: Mapping[str, object], found: Fields) -> Fields:
-    """List what was found wrong with a request, and whatever else is."""
+def collect_field_errors(binding: AnyBinding, members: Mapping[str, object], found: Fields) -> Fields:
+    """Collect all field errors of a request, beginning with those that were found.
+
+    Wrong types, missing members and checks between members each hide the next kind. So the request is parsed again without the members that are
+    wrong, until no new error is found. Only invalid requests pay for it.
+    """
     left_out: frozenset[str] = frozenset()
     new = found
     while new and len(found) <= MAX_FIELD_ERRORS:
-        left_out |= _spellings(binding.request, {_member(place) for place, _ in new})
-        rest = {name: value for name, value in said.items() if name not in left_out}
-        # A member that was left out is missing now, which is nobody's fault.
-        new = tuple((place, text) for place, text in _faults(binding, rest, left_out) if _member(place) not in left_out)
+        left_out |= _all_names(binding.request, {_top_member(path) for path, _ in new})
+        rest = {name: value for name, value in members.items() if name not in left_out}
+        # A member that was left out is missing now, which is no error of the request.
+        new = tuple((path, text) for path, text in _find_field_errors(binding, rest, left_out) if _top_member(path) not in left_out)
         found += new
     return found
 
 
-def _faults(binding: AnyBinding, said: Mapping[str, object], left_out: Collection[str]) -> Fields:
+def _find_field_errors(binding: AnyBinding, members: Mapping[str, object], left_out: Collection[str]) -> Fields:
     try:
-        request = binding.parse(binding.request.model_validate_json(to_json(said)))
-        if (look := _LAST_LOOK.get(binding.operation.name)) is not None:
-            look(request, left_out)
+        request = binding.parse(binding.request.model_validate_json(to_json(members)))
+        if (check := _CROSS_FIELD_CHECKS.get(binding.operation.name)) is not None:
+            check(request, left_out)
     except ValidationError as error:
         return field_paths(error, of=binding.request)
     except InvalidParamsError as error:
@@ -221,12 +214,12 @@ def _faults(binding: AnyBinding, said: Mapping[str, object], left_out: Collectio
     return ()
 
 
-def _member(place: str) -> str:
-    return place.partition(".")[0].partition("[")[0]
+def _top_member(path: str) -> str:
+    return path.partition(".")[0].partition("[")[0]
 
 
-def _spellings(request: type[WireModel], members: set[str]) -> frozenset[str]:
-    """List every name under which a reader takes some members: what is left out under one must not come back under another."""
+def _all_names(request: type[WireModel], members: set[str]) -> frozenset[str]:
+    """Add the aliases of members: a member that is left out under one name must not come back under another."""
     names = frozenset(members)
     for name, field in request.model_fields.items():
         others = field.validation_alias.choices if isinstance(field.validation_alias, AliasChoices) else [field.validation_alias]

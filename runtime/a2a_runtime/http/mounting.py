@@ -1,4 +1,8 @@
-"""Where a surface stands in an app of Litestar: its routes, and what must not stand in their way."""
+"""Surfaces in a Litestar app: controllers, checks for conflicts with other routes, and errors of the router.
+
+Below the path of a surface every response is one of the protocol, also to paths and methods that do not exist and to requests that a guard refuses.
+Everywhere else the host's exception handlers decide.
+"""
 
 from __future__ import annotations
 
@@ -37,52 +41,112 @@ from a2a_runtime.http.skills import SkillController
 from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.surface import Surface
 
-# Errors that Litestar raises itself, in the shape of the dialect that was spoken to: a path or method that is not there, a guard that refuses.
-#
-# Below the path of a surface every answer is the protocol's. Everywhere else a host's handlers of exceptions decide as if nothing of this was there.
-#
-
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUnknownLambdaType=false
 # Litestar's own types leave the parameters of its requests, responses and guards open.
 
+AnyRequest: TypeAlias = "Request[Any, Any, Any]"  # users and tokens are the host's
 
-AnyRequest: TypeAlias = "Request[Any, Any, Any]"  # users and tokens are the host's matter
+log = logging.getLogger(__name__)
 
-_BY_STATUS: Mapping[int, type[A2AError]] = {
+_PARAMETER = re.compile(r"\{[^}]*\}")
+_REST_CONTROLLERS: Mapping[str, type[AgentController]] = {V1_0.name: HttpV10Controller, V0_3.name: HttpV03Controller}
+_ERRORS_BY_STATUS: Mapping[int, type[A2AError]] = {
     **{row.http: error for error, row in reversed(tuple(ERRORS.items()))},
     HTTPStatus.BAD_REQUEST: InvalidRequestError,
     HTTPStatus.NOT_FOUND: MethodNotFoundError,
 }
 
 
-def protocol_response(counter: Dispatcher, request: AnyRequest, error: Exception) -> Response[bytes]:
-    """Answer in the shape of a surface."""
+def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]]:
+    """Build the controllers of a surface."""
+    dispatcher = endpoints.dispatcher
+    surface = dispatcher.surface
+    kinds: list[type[AgentController]] = [
+        JsonRpcController,
+        CardController,
+        *(each for name, each in _REST_CONTROLLERS.items() if name in surface.dialects),
+        *([SkillController] if any(skill.contract for skill in surface.skills.values()) else []),
+    ]
+    controllers = [kind.at(surface.path or "/", endpoints) for kind in kinds]
+    for controller in controllers:
+        controller.exception_handlers = {Exception: lambda request, error: protocol_response(dispatcher, request, error)}
+    return controllers
+
+
+def check_paths(endpoints: Sequence[SurfaceEndpoints], host_handlers: Iterable[ControllerRouterHandler]) -> None:
+    """Refuse two surfaces at one path, and a surface whose routes conflict with those of the host or of another surface."""
+    taken = dict(_list_routes(host_handlers))
+    by_path: dict[str, Surface] = {}
+    for each in endpoints:
+        surface = each.dispatcher.surface
+        other = by_path.setdefault(surface.path, surface)
+        if other is not surface:
+            raise ImproperlyConfiguredException(f"{surface}: {other} has the same path; set another path=")
+        routes = [route for route, _ in _list_routes(build_controllers(each))]
+        for route in routes:
+            if route in taken:
+                raise ImproperlyConfiguredException(f"{surface}: its route {route} is taken by {taken[route]}; move that route, or set another path=")
+        taken.update(dict.fromkeys(routes, str(surface)))
+    for path, surface in by_path.items():
+        if (above := by_path.get(path.rpartition("/")[0])) is not None and path:
+            log.info("%s: hides tenant %r of %s", surface, path.rpartition("/")[2], above)
+
+
+def check_guards(guards: Iterable[Guard]) -> None:
+    """Refuse guards of an app that are not async functions: they would run for agents too, and each request would cost a thread."""
+    for guard in guards:
+        if not is_async_callable(guard):
+            name = getattr(guard, "__qualname__", type(guard).__qualname__)
+            raise ImproperlyConfiguredException(
+                f"guard {name}: not an async function, and each request to an agent would cost a thread; "
+                f"write it as `async def`, put it on your own routes only, or give the surface a gate="
+            )
+
+
+def _list_routes(handlers: Iterable[ControllerRouterHandler], prefix: str = "/") -> Iterator[tuple[str, str]]:
+    """List the paths of handlers, with blank parameters, and the names of the handlers."""
+    for each in handlers:
+        if isinstance(each, Router):
+            yield from ((_blank_parameters(prefix, route.path), ", ".join(route.handler_names)) for route in each.routes)
+        elif isinstance(each, type) and issubclass(each, Controller):
+            members = (getattr(each, name) for name in dir(each))
+            own = [member for member in members if isinstance(member, BaseRouteHandler)]
+            path: object = getattr(each, "path", None)  # without a path of its own: the slot of the attribute
+            yield from ((route, f"{each.__name__}: {name}") for route, name in _list_routes(own, path if isinstance(path, str) else "/"))
+        elif isinstance(each, BaseRouteHandler):
+            yield from ((_blank_parameters(prefix, path), str(each)) for path in each.paths)
+
+
+def _blank_parameters(*parts: str) -> str:
+    pieces = [piece for part in parts for piece in part.split("/") if piece]
+    return "/" + "/".join(_PARAMETER.sub("{}", piece) for piece in pieces)
+
+
+def protocol_response(dispatcher: Dispatcher, request: AnyRequest, error: Exception) -> Response[bytes]:
+    """Build an error response in the dialect of a surface."""
     scope = request.scope
-    path = path_within(scope, counter.surface.path)
+    path = path_within(scope, dispatcher.surface.path)
     binding = ProtocolBinding.HTTP if path else ProtocolBinding.JSONRPC
-    question = HttpRequest(scope, request.receive, request.send, binding, counter.supported_dialects)
-    if isinstance(error, NotFoundException):  # there may be something of the name in another version
-        error = _wrong_version(counter, question, path) or error
-    status, body, headers = counter.render_error(question, _translated(error, counter.surface, path or ""))
-    sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
-    return Response(body, status_code=status, headers=sent, media_type=question.response_media_type().decode())
-
-
-def _wrong_version(counter: Dispatcher, question: HttpRequest, path: str | None) -> A2AError | None:
-    """Find out whether a version was meant that is not spoken here."""
+    http_request = HttpRequest(scope, request.receive, request.send, binding, dispatcher.supported_dialects)
     try:
-        counter.supported_dialects.check_path(question.version, path or "")
-    except VersionNotSupportedError as error:
-        return error
-    return None
+        if isinstance(error, NotFoundException):  # the path may exist in a version that is not supported
+            dispatcher.supported_dialects.check_path(http_request.version, path or "")
+        error = _translate_error(error, dispatcher.surface, path or "")
+    except VersionNotSupportedError as unsupported:
+        error = unsupported
+    status, body, headers = dispatcher.render_error(http_request, error)
+    text_headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+    return Response(body, status_code=status, headers=text_headers, media_type=http_request.response_media_type().decode())
 
 
-def _translated(error: Exception, surface: Surface, path: str) -> Exception:
-    """Say what an error of the framework is in the protocol; a guard's words to the client stay."""
+def _translate_error(error: Exception, surface: Surface, path: str) -> Exception:
+    """Translate an exception of Litestar to an error of the contract; the text of a guard is kept."""
     if not isinstance(error, HTTPException):
         return error
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
-    kind = _BY_STATUS.get(error.status_code, InvalidRequestError if error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else InternalError)
+    default = InvalidRequestError if error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else InternalError
+    kind = _ERRORS_BY_STATUS.get(error.status_code, default)
     if issubclass(kind, UnauthenticatedError):
         return ChallengeError(headers.get("www-authenticate", ""), error.detail)
     if issubclass(kind, MethodNotAllowedError):
@@ -91,120 +155,34 @@ def _translated(error: Exception, surface: Surface, path: str) -> Exception:
 
 
 class UnroutedRequestHandler:
-    """Answers requests that the router could not place, or whose ``Host`` is none."""
+    """Exception handler of the app for requests without a route, and for requests with an invalid ``Host``."""
 
     STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 
-    def __init__(self, counters: Sequence[Dispatcher], host: ExceptionHandlersMap) -> None:
-        self._counters = sorted(counters, key=lambda each: len(each.surface.path), reverse=True)
-        self._host = dict(host)
+    def __init__(self, dispatchers: Sequence[Dispatcher], host_handlers: ExceptionHandlersMap) -> None:
+        self._dispatchers = sorted(dispatchers, key=lambda each: len(each.surface.path), reverse=True)
+        self._host_handlers = dict(host_handlers)
 
     def __call__(self, request: AnyRequest, error: Exception) -> Response[Any]:
-        """Answer for the surface below whose path the request is, or leave it to the host."""
-        is_placed = "route_handler" in request.scope
-        layers = request.scope["route_handler"].resolve_exception_handlers() if is_placed else {}
-        handler = _handler_of(error, {**self._host, **{key: each for key, each in layers.items() if each is not self}})
-        counter = None if is_placed else self._surface_of(request.scope, error)
-        if counter is not None and (counter.surface.path or handler is None):  # at the root, a host that has a word for strangers goes first
-            return protocol_response(counter, request, error)
+        """Respond as the surface whose path the request is below, or leave it to the host."""
+        is_routed = "route_handler" in request.scope
+        layers = request.scope["route_handler"].resolve_exception_handlers() if is_routed else {}
+        handler = _select_handler(error, {**self._host_handlers, **{key: each for key, each in layers.items() if each is not self}})
+        dispatcher = None if is_routed else self._find_dispatcher(request.scope, error)
+        if dispatcher is not None and (dispatcher.surface.path or handler is None):  # at the root, a handler of the host takes precedence
+            return protocol_response(dispatcher, request, error)
         return create_exception_response(request, error) if handler is None else handler(request, error)
 
-    def _surface_of(self, scope: HTTPScope, error: Exception) -> Dispatcher | None:
-        """Find the surface of a path; of one that is there, with other methods, only if it is the surface's own."""
-        found = ((each, path_within(scope, each.surface.path)) for each in self._counters)
-        counter, path = next(((each, path) for each, path in found if path is not None), (None, ""))
-        is_there = isinstance(error, MethodNotAllowedException)
-        return None if counter is not None and is_there and not allowed_methods_at(counter.surface, path) else counter
+    def _find_dispatcher(self, scope: HTTPScope, error: Exception) -> Dispatcher | None:
+        """Find the surface of a path; for a method that is not allowed, only if the path is one of the surface's own."""
+        for dispatcher in self._dispatchers:
+            if (path := path_within(scope, dispatcher.surface.path)) is not None:
+                is_own = not isinstance(error, MethodNotAllowedException) or allowed_methods_at(dispatcher.surface, path)
+                return dispatcher if is_own else None
+        return None
 
 
-def _handler_of(error: Exception, handlers: ExceptionHandlersMap) -> Callable[[AnyRequest, Any], Response[Any]] | None:
-    """Find the handler that Litestar would take: by status before by class."""
+def _select_handler(error: Exception, handlers: ExceptionHandlersMap) -> Callable[[AnyRequest, Any], Response[Any]] | None:
+    """Select the handler that Litestar would: by status before by class."""
     by_status = handlers.get(error.status_code) if isinstance(error, HTTPException) else None
     return by_status or next((handlers[kind] for kind in type(error).__mro__ if kind in handlers), None)
-
-
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
-# pyright: reportUnknownLambdaType=false
-# Litestar's own types leave the parameters of its requests, responses and guards open.
-
-
-log = logging.getLogger(__name__)
-
-_PARAMETER = re.compile(r"\{[^}]*\}")
-_BY_DIALECT: Mapping[str, type[AgentController]] = {V1_0.name: HttpV10Controller, V0_3.name: HttpV03Controller}
-
-
-def build_controllers(exchange: SurfaceEndpoints) -> list[type[AgentController]]:
-    """Make the controllers of a surface."""
-    counter = exchange.dispatcher
-    surface = counter.surface
-    kinds: list[type[AgentController]] = [
-        JsonRpcController,
-        CardController,
-        *(each for name, each in _BY_DIALECT.items() if name in surface.dialects),
-        *([SkillController] if any(skill.contract for skill in surface.skills.values()) else []),
-    ]
-    controllers = [kind.at(surface.path or "/", exchange) for kind in kinds]
-    for controller in controllers:
-        controller.exception_handlers = {Exception: lambda request, error: protocol_response(counter, request, error)}
-    return controllers
-
-
-def check_paths(exchanges: Sequence[SurfaceEndpoints], hosts: Iterable[ControllerRouterHandler]) -> None:
-    """Refuse two surfaces at one path, and routes of the host or of another surface that stand in a surface's way."""
-    theirs = dict(_places_of(hosts))
-    taken: dict[str, Surface] = {}
-    for exchange in exchanges:
-        surface = exchange.dispatcher.surface
-        other = taken.setdefault(surface.path, surface)
-        if other is not surface:
-            raise ImproperlyConfiguredException(f"{_name(surface)} and {_name(other)} are at one path; give one of them another path=")
-        shapes = [shape for shape, _ in _places_of(build_controllers(exchange))]
-        for shape in shapes:
-            if shape in theirs:
-                raise ImproperlyConfiguredException(
-                    f"{_name(surface)} answers at {shape}, where {theirs[shape]} stands already; move that route, or give the surface another path="
-                )
-        theirs.update(dict.fromkeys(shapes, _name(surface)))
-    for path, surface in taken.items():
-        if (above := taken.get(path.rpartition("/")[0])) is not None and path:
-            log.info("%s stands where a tenant %r of %s would", _name(surface), path.rpartition("/")[2], _name(above))
-
-
-def check_guards(guards: Iterable[Guard]) -> None:
-    """Refuse guards of an app that are no async functions: they would stand before agents too, and cost each request a thread."""
-    for guard in guards:
-        if not is_async_callable(guard):
-            name = getattr(guard, "__qualname__", type(guard).__qualname__)
-            raise ImproperlyConfiguredException(
-                f"{name} guards every route of this app and is no async function, so that each request to an agent would cost a thread; "
-                f"write it as `async def`, put it on your own routes only, or give the surface a gate="
-            )
-
-
-def _name(surface: Surface) -> str:
-    return f"agent {surface.agent.name!r} (a surface at {surface.path or '/'})"
-
-
-def _places_of(handlers: Iterable[ControllerRouterHandler], below: str = "/") -> Iterator[tuple[str, str]]:
-    """List the paths of handlers, parameters blanked, and who stands there."""
-    for each in handlers:
-        if isinstance(each, Router):
-            yield from ((_blanked(below, route.path), ", ".join(route.handler_names)) for route in each.routes)
-        elif isinstance(each, type) and issubclass(each, Controller):
-            members = (getattr(each, name) for name in dir(each))
-            own = [member for member in members if isinstance(member, BaseRouteHandler)]
-            yield from ((path, f"{each.__name__}: {name}") for path, name in _places_of(own, _prefix_of(each)))
-        elif isinstance(each, BaseRouteHandler):
-            yield from ((_blanked(below, path), str(each)) for path in each.paths)
-
-
-def _prefix_of(controller: type[Controller]) -> str:
-    """Find the path of a controller, which is there as text only if it was given one: else it is the slot of an attribute."""
-    prefix: object = getattr(controller, "path", None)
-    return prefix if isinstance(prefix, str) else "/"
-
-
-def _blanked(*parts: str) -> str:
-    pieces = [piece for part in parts for piece in part.split("/") if piece]
-    return "/" + "/".join(_PARAMETER.sub("{}", piece) for piece in pieces)

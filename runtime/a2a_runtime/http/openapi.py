@@ -1,6 +1,7 @@
-"""The paths of surfaces for an OpenAPI 3.1 document, colon paths included: from the tables and the schemas of the contract.
+"""OpenAPI 3.1 of the surfaces of an app, colon paths included.
 
-Litestar knows the handlers, but not what they take and give: they see bytes. What is true of them stands in the contract and is copied from there.
+Litestar knows the handlers but not their types: they receive bytes. Paths, parameters and error schemas come from the contract, one document per
+dialect. Here the documents of a surface are merged, prefixed and tagged, and get the headers and the security of the runtime.
 """
 
 from __future__ import annotations
@@ -15,208 +16,111 @@ from litestar import Litestar
 from pydantic_core import from_json
 
 import a2a_contract
-from a2a_contract.binding import AnyBinding, HttpCall
-from a2a_contract.dialects import CANONICAL, EXTENSIONS, VERSION, Dialect, Parameter
-from a2a_contract.methods import METHODS
+from a2a_contract.dialects import Dialect, Parameter
+from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
-from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
-from a2a_contract.translate.v0_3 import write_security_scheme  # the schemes of 0.3 are those of OpenAPI
-from a2a_runtime.agent import SkillDefinition
+from a2a_contract.translate.v0_3 import write_security_scheme  # the security schemes of 0.3 are those of OpenAPI
 from a2a_runtime.http.asgi import IDEMPOTENCY_KEY, LAST_EVENT_ID
-from a2a_runtime.http.negotiation import SupportedDialects
-from a2a_runtime.http.openapi_components import Json, error_response, error_schemas, header_parameter, skill_operation
+from a2a_runtime.http.negotiation import expand_dialects
+from a2a_runtime.http.openapi_components import Json, header_parameter, skill_operation
 from a2a_runtime.http.rest import SKILLS
-from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.surface import Surface
 
-# What an OpenAPI document says of the protection of a surface: the same as the card, since OpenAPI has the same schemes.
-
-_UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def security_schemes(surfaces: Sequence[Surface]) -> Json:
-    """List the schemes of all surfaces."""
-    return {_name(surface, name): write_security_scheme(scheme) for surface in surfaces for name, scheme in surface.security_schemes.items()}
-
-
-def with_security(surface: Surface, paths: Iterator[tuple[str, Json]]) -> Iterator[tuple[str, Json]]:
-    """Say of each operation what it needs; cards need nothing."""
-    open_paths = {surface.path + route.path for route in CARDS}
-    needed = [_needed(surface, each.schemes or {}) for each in surface.security_requirements]
-    for path, item in paths:
-        security: list[Json] = [] if path in open_paths else needed
-        yield path, {method: {**operation, "security": security} for method, operation in item.items()} if needed else item
-
-
-def _needed(surface: Surface, schemes: Mapping[str, Any]) -> Json:
-    return {_name(surface, name): scopes.list_ or [] for name, scopes in schemes.items()}
-
-
-def _name(surface: Surface, scheme: str) -> str:
-    """Name a scheme apart from those of other surfaces."""
-    return _UNNAMEABLE.sub("-", f"{surface.path}-{scheme}").strip("-")
-
-
-_REFERENCE = "#/$defs/"
-_SERVICE = (VERSION, EXTENSIONS)
-_SENDING = (SEND_MESSAGE.name, SEND_STREAMING_MESSAGE.name)
-_BESIDE: Mapping[str, tuple[Parameter, ...]] = {**dict.fromkeys(_SENDING, (IDEMPOTENCY_KEY,)), SUBSCRIBE_TO_TASK.name: (LAST_EVENT_ID,)}
-"""What else is heeded of what stands in the headers of an operation."""
-_MEMBER = re.compile(r"\{(\w+)(?:=([^}]*))?\}")
+_HEADERS: Mapping[str, tuple[Parameter, ...]] = {
+    "JSON-RPC": (IDEMPOTENCY_KEY, LAST_EVENT_ID),
+    SEND_MESSAGE.name: (IDEMPOTENCY_KEY,),
+    SEND_STREAMING_MESSAGE.name: (IDEMPOTENCY_KEY,),
+    SUBSCRIBE_TO_TASK.name: (LAST_EVENT_ID,),
+}
+"""Headers of the runtime, by the tag of an operation in the contract."""
+_LOCATIONS = ("path", "header", "query")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def extend_openapi(app: Litestar, surfaces: Sequence[Surface]) -> None:
-    """Add the paths of surfaces, and the types that they speak of, to the document of an app that has one."""
+    """Add the paths and types of surfaces to the OpenAPI document of an app, if it has one."""
     if app.openapi_config is None:
         return
-    document: Any = app.openapi_schema  # its classes know no paths that are plain JSON, but write them as they are
-    ours = {_joined(app.path, path): item for surface in surfaces for path, item in with_security(surface, build_paths(surface))}
-    document.paths = {**(document.paths or {}), **ours}
+    document: Any = app.openapi_schema  # its classes know no paths that are plain JSON, but serialize them unchanged
+    prefix = app.path.rstrip("/")
+    paths = {(prefix + path).rstrip("/") or "/": item for surface in surfaces for path, item in build_paths(surface)}
+    document.paths = {**(document.paths or {}), **paths}
     document.components.schemas = {**document.components.schemas, **build_schemas(surfaces)}
     if schemes := security_schemes(surfaces):
         document.components.security_schemes = {**(document.components.security_schemes or {}), **schemes}
 
 
-def _joined(app_path: str, path: str) -> str:
-    return (app_path.rstrip("/") + path).rstrip("/") or "/"
+def security_schemes(surfaces: Sequence[Surface]) -> Json:
+    """Collect the security schemes of surfaces."""
+    return {_scheme_name(surface, name): write_security_scheme(scheme) for surface in surfaces for name, scheme in surface.security_schemes.items()}
 
 
 def build_schemas(surfaces: Sequence[Surface]) -> Json:
-    """List the types of all dialects that surfaces speak; the name of a type begins with that of its dialect."""
-    spoken = {dialect.name for surface in surfaces for dialect in SupportedDialects(surface.dialects).dialects}
-    types = {f"{dialect}.{name}": schema for dialect in sorted(spoken) for name, schema in _types(dialect).items()}
-    return types | {name: schema for dialect in sorted(spoken) for name, schema in error_schemas(dialect).items()}
+    """Collect the types and errors of all dialects of surfaces; each name begins with that of its dialect."""
+    names = {name for surface in surfaces for name in surface.dialects}
+    dialects = sorted(expand_dialects(names), key=lambda each: each.name)
+    types = {f"{dialect.name}.{name}": schema for dialect in dialects for name, schema in _read_types(dialect).items()}
+    return types | {name: schema for dialect in dialects for name, schema in _read_document(dialect)["components"]["schemas"].items()}
 
 
 def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
-    """List the paths of a surface, and what each of them takes and gives."""
-    dialects = SupportedDialects(surface.dialects).dialects
-    yield surface.path or "/", {"post": _endpoint(surface, [each for each in dialects if each.name in METHODS])}
-    for route in CARDS:
-        yield surface.path + route.path, {"get": _card(surface)}
-    items: dict[str, Json] = {}
+    """Build the path items of a surface: those of its dialects, and the calls of its skills."""
+    dialects = expand_dialects(surface.dialects)
+    paths: Json = {}
     for dialect in dialects:
-        if dialect.form_of is None:
-            for call, binding in _calls(dialect):
-                path = surface.path + _MEMBER.sub(_plain, call.path)
-                items.setdefault(path, {})[call.method.lower()] = _operation(surface, dialect, call, binding)
-    yield from items.items()
+        paths = _merge(paths, _read_document(dialect)["paths"])
+    callers = [each for each in dialects if "/" in _read_document(each)["paths"]]
+    paths["/"] = {"post": {**paths["/"]["post"], "summary": "JSON-RPC: " + ", ".join(each.title for each in callers)}}
     for skill in surface.skills.values():
         if skill.contract is not None and not skill.only_extended:
-            yield f"{surface.path}{SKILLS}/{skill.id}", {"post": _skill(surface, skill, skill.contract)}
+            ids: Json = {"tags": [], "operationId": "_".join(re.findall(r"\w+", f"call {skill.id}"))}
+            paths[f"{SKILLS}/{skill.id}"] = {"post": ids | skill_operation(skill, skill.contract, dialects[0])}
+    public_paths = {card.path for card in CARDS}
+    for path, item in paths.items():
+        yield (
+            surface.path + path if path != "/" else surface.path or "/",
+            {method: _adapt_operation(surface, operation, is_public=path in public_paths) for method, operation in item.items()},
+        )
 
 
-def _skill(surface: Surface, skill: SkillDefinition, contract: AnyContract) -> Json:
-    """Describe the plain call of a skill."""
-    named = {"tags": [surface.agent.name], "operationId": _identifier(surface, HttpCall("call", skill.id))}
-    return named | skill_operation(skill, contract, SupportedDialects(surface.dialects).fallback(None))
+def _merge(one: object, other: object) -> Any:  # noqa: ANN401 - any JSON
+    """Merge two JSON values: objects member by member, lists without duplicates; else the first value wins."""
+    if is_json_object(one) and is_json_object(other):
+        return {**one, **other, **{name: _merge(one[name], other[name]) for name in one.keys() & other.keys()}}
+    if is_json_array(one) and is_json_array(other):
+        return [*one, *(each for each in other if each not in one)]
+    return one
 
 
-def _calls(dialect: Dialect) -> Iterator[tuple[HttpCall, AnyBinding]]:
-    for route in PATHS.get(dialect.name, ()):
-        for (method, verb), choices in route.bindings.items():
-            path = route.path.replace(":str}", "}") + (f":{verb}" if verb else "")
-            yield HttpCall(method, path), choices[0].binding
+def _adapt_operation(surface: Surface, operation: Json, *, is_public: bool) -> Json:
+    """Tag an operation with its agent, make its id unique among surfaces, and add the headers and security of the runtime."""
+    headers = [header_parameter(each) for tag in operation["tags"] for each in _HEADERS.get(tag, ())]
+    adapted = {**operation, "tags": [surface.agent.name]}
+    if headers:
+        adapted["parameters"] = sorted([*operation["parameters"], *headers], key=lambda each: _LOCATIONS.index(each["in"]))
+    if "operationId" in operation:
+        adapted["operationId"] = "_".join([*re.findall(r"\w+", surface.path), operation["operationId"]])
+    if requirements := surface.security_requirements:
+        needed = [{_scheme_name(surface, name): scopes.list_ or [] for name, scopes in (each.schemes or {}).items()} for each in requirements]
+        adapted["security"] = [] if is_public else needed
+    return adapted
 
 
-def _operation(surface: Surface, dialect: Dialect, call: HttpCall, binding: AnyBinding) -> Json:
-    in_path = [found[1] for found in _MEMBER.finditer(call.path)]
-    said: Json = {
-        "tags": [surface.agent.name],
-        "summary": f"{binding.operation.name} ({dialect.title})",
-        "operationId": _identifier(surface, call),
-        "parameters": [*_in_path(in_path), *map(header_parameter, (*_SERVICE, *_BESIDE.get(binding.operation.name, ())))],
-        "responses": _responses(dialect, binding),
-    }
-    if call.method == "POST":
-        content: Json = {"schema": _ref(dialect.name, binding.request.__name__)} if _is_type(dialect.name, binding.request.__name__) else {}
-        return {**said, "requestBody": {"content": dict.fromkeys(dialect.media_types, content)}}
-    members = [(name, schema) for name, schema in _members(dialect.name, binding.request.__name__) if name not in in_path]
-    query = [{"name": name, "in": "query", "schema": schema} for name, schema in members]
-    return {**said, "parameters": [*said["parameters"], *query]}
-
-
-def _responses(dialect: Dialect, binding: AnyBinding) -> Json:
-    hearing = binding.response
-    name = "" if hearing is None else str(getattr(hearing.result, "__name__", ""))
-    content: Json = {"schema": _ref(dialect.name, name)} if _is_type(dialect.name, name) else {}
-    media_types = ("text/event-stream",) if binding.operation.streams else dialect.media_types
-    return {
-        "200": {"description": "The answer.", "content": dict.fromkeys(media_types, content)},
-        "default": error_response(dialect.name),
-    }
-
-
-def _endpoint(surface: Surface, dialects: Sequence[Dialect]) -> Json:
-    methods = list(dict.fromkeys(method for dialect in dialects for method in METHODS[dialect.name]))
-    call = {
-        "type": "object",
-        "properties": {
-            "jsonrpc": {"const": "2.0"},
-            "id": {"type": ["string", "integer", "null"]},
-            "method": {"enum": methods},
-            "params": {"type": "object"},
-        },
-        "required": ["jsonrpc", "method"],
-    }
-    error = {"anyOf": [_ref(dialect.name, "CallError") for dialect in dialects]}
-    answer = {"type": "object", "properties": {"jsonrpc": {"const": "2.0"}, "id": True, "result": True, "error": error}}
-    return {
-        "tags": [surface.agent.name],
-        "summary": "JSON-RPC: " + ", ".join(dialect.title for dialect in dialects),
-        "operationId": _identifier(surface, HttpCall("call", "")),
-        "parameters": list(map(header_parameter, (*_SERVICE, IDEMPOTENCY_KEY, LAST_EVENT_ID))),
-        "requestBody": {"required": True, "content": {"application/json": {"schema": call}}},
-        "responses": {
-            "200": {
-                "description": "The answer to the call, or to a call that streams each of its answers.",
-                "content": {"application/json": {"schema": answer}, "text/event-stream": {"schema": answer}},
-            }
-        },
-    }
-
-
-def _card(surface: Surface) -> Json:
-    dialect = CANONICAL.name if CANONICAL.name in surface.dialects else SupportedDialects(surface.dialects).dialects[0].name
-    content: Json = {"schema": _ref(dialect, "AgentCard")} if _is_type(dialect, "AgentCard") else {}
-    return {
-        "tags": [surface.agent.name],
-        "summary": "The card of the agent",
-        "parameters": [header_parameter(VERSION)],
-        "responses": {"200": {"description": "The card.", "content": {"application/json": content}}, "304": {"description": "It has not changed."}},
-    }
-
-
-def _in_path(names: Sequence[str]) -> list[Json]:
-    return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
-
-
-def _plain(found: re.Match[str]) -> str:
-    return "{" + found[1] + "}"
-
-
-def _identifier(surface: Surface, call: HttpCall) -> str:
-    words = re.findall(r"\w+", f"{surface.path} {call.method} {call.path}")
-    return "_".join(words)
-
-
-def _ref(dialect: str, name: str) -> Json:
-    return {"$ref": f"#/components/schemas/{dialect}.{name}"}
-
-
-def _is_type(dialect: str, name: str) -> bool:
-    return name in _types(dialect)
-
-
-def _members(dialect: str, name: str) -> Iterator[tuple[str, Json]]:
-    members: Mapping[str, Json] = _types(dialect).get(name, {}).get("properties", {})
-    yield from members.items()
+def _scheme_name(surface: Surface, scheme: str) -> str:
+    """Build a name that differs from those of other surfaces."""
+    return _NOT_IN_NAMES.sub("-", f"{surface.path}-{scheme}").strip("-")
 
 
 @cache
-def _types(dialect: str) -> Json:
-    """Read the types of a dialect, with references that hold in a document of OpenAPI."""
-    text = files(a2a_contract).joinpath("schemas", f"{dialect}.json").read_text(encoding="utf-8")
-    types: Json = from_json(text.replace(_REFERENCE, f"#/components/schemas/{dialect}."))["$defs"]
+def _read_document(dialect: Dialect) -> Json:
+    document: Json = from_json(files(a2a_contract).joinpath("openapi", f"{dialect.name}.json").read_bytes())
+    return document
+
+
+@cache
+def _read_types(dialect: Dialect) -> Json:
+    """Read the types of a dialect, with references as in an OpenAPI document."""
+    text = files(a2a_contract).joinpath("schemas", f"{dialect.name}.json").read_text(encoding="utf-8")
+    types: Json = from_json(text.replace("#/$defs/", f"#/components/schemas/{dialect.name}."))["$defs"]
     return types

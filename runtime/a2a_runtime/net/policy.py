@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 
-from a2a_runtime.settings import PREFIX, Settings, parse_list, parse_port
+from a2a_runtime.settings import PREFIX, Settings
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -99,10 +99,9 @@ class OutboundPolicy:
     @classmethod
     def from_settings(cls, settings: Settings) -> OutboundPolicy:
         """Read the policy from the settings."""
-        hosts = parse_list(settings.outbound_hosts, lambda host: host.rstrip(".").lower())
-        networks = parse_list(settings.outbound_networks, ip_network)
-        ports = parse_list(settings.outbound_ports, parse_port)
-        return cls(frozenset(hosts), tuple(networks), frozenset(ports), settings.outbound_allow_loopback)
+        hosts = frozenset(host.rstrip(".").lower() for host in settings.outbound_hosts)
+        networks = tuple(map(ip_network, settings.outbound_networks))
+        return cls(hosts, networks, frozenset(settings.outbound_ports), settings.outbound_allow_loopback)
 
     def allows_host(self, host: str) -> bool:
         """Tell whether a host is allowed."""

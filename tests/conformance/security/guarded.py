@@ -115,7 +115,7 @@ def _with_keys() -> Litestar:
         file.write(SigningKey.generate().to_pem())
         file.flush()
         surface = Surface(guarded_agent(), gate=build_gate(), public_url="https://guarded.example")
-        return create_app(surface, store="memory", settings=replace(FAST_SETTINGS, signing_keys=file.name))
+        return create_app(surface, store="memory", settings=replace(FAST_SETTINGS, signing_keys=(file.name,)))
 
 
 APPS: Mapping[str, Callable[[], Litestar]] = {
@@ -139,7 +139,7 @@ APPS: Mapping[str, Callable[[], Litestar]] = {
     "for browsers": lambda: create_app(
         Surface(guarded_agent(), gate=build_gate()),
         store="memory",
-        settings=replace(FAST_SETTINGS, cors_origins="https://app.example", hsts_seconds=60),
+        settings=replace(FAST_SETTINGS, cors_origins=("https://app.example",), hsts_seconds=60),
     ),
     "with several proofs, rates, room and a policy": lambda: create_app(
         Surface(

@@ -101,7 +101,7 @@ def test_no_setting_opens_what_is_never_called(address: IPv4Address | IPv6Addres
 
 def test_the_operator_can_permit_a_network() -> None:
     """Their own network is called when they say so; what is beside it is not, and metadata services never."""
-    policy = OutboundPolicy.from_settings(Settings(outbound_networks="10.1.0.0/16, fd12::/16,169.254.0.0/16"))
+    policy = OutboundPolicy.from_settings(Settings(outbound_networks=("10.1.0.0/16", "fd12::/16", "169.254.0.0/16")))
     assert check_address(ip_address("10.1.2.3"), policy) is None
     assert check_address(ip_address("::ffff:10.1.2.3"), policy) is None
     assert check_address(ip_address("fd12::1"), policy) is None
@@ -136,7 +136,7 @@ def test_a_network_does_not_permit_loopback() -> None:
 )
 def test_only_listed_hosts_are_called(host: str, *, is_called: bool) -> None:
     """A list of hosts is a list of all hosts; a star stands for all below a name, not for the name."""
-    assert OutboundPolicy.from_settings(Settings(outbound_hosts="example.com, *.Example.org")).allows_host(host) is is_called
+    assert OutboundPolicy.from_settings(Settings(outbound_hosts=("example.com", "*.Example.org"))).allows_host(host) is is_called
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1", "10.0.0.1"])

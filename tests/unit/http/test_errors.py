@@ -1,4 +1,4 @@
-"""Rendering of errors: every error of the contract in every dialect and binding."""
+"""Rendering of errors: every error of the contract in every dialect over every binding."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ DETAILS = {"task_id": "t-1", "method": "x"}
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
-def test_every_error_is_rendered_from_its_row(kind: type[A2AError], dialect: str) -> None:
-    """Code, status, reason and text are those of the dialect's row; the call id is echoed."""
+def test_every_error_is_rendered_by_its_row(kind: type[A2AError], dialect: str) -> None:
+    """Code, status, reason and text come from the row of the dialect; the id of the call comes back."""
     row = ERRORS[kind].in_dialect(dialect)
     error = kind(details=DETAILS)
     status, body, _ = render_error(error, dialect, ProtocolBinding.JSONRPC, b'"r-1"')
-    rendered = json.loads(body)
-    assert (status, rendered["jsonrpc"], rendered["id"]) == (row.jsonrpc_status, "2.0", "r-1")
-    assert (rendered["error"]["code"], rendered["error"]["message"]) == (row.code, row.text(error))
+    body_json = json.loads(body)
+    assert (status, body_json["jsonrpc"], body_json["id"]) == (row.jsonrpc_status, "2.0", "r-1")
+    assert (body_json["error"]["code"], body_json["error"]["message"]) == (row.code, row.text(error))
 
     status, body, _ = render_error(error, dialect, ProtocolBinding.HTTP)
-    rendered = json.loads(body)
+    body_json = json.loads(body)
     assert status == row.http
     if DIALECTS[dialect].error_body == "status":
-        assert (rendered["error"]["code"], rendered["error"]["status"], rendered["error"]["message"]) == (row.http, row.grpc, row.text(error))
+        assert (body_json["error"]["code"], body_json["error"]["status"], body_json["error"]["message"]) == (row.http, row.grpc, row.text(error))
     else:
-        assert (rendered["code"], rendered["message"]) == (row.code, row.text(error))
+        assert (body_json["code"], body_json["message"]) == (row.code, row.text(error))
 
 
 def test_an_error_of_1_0_carries_its_reason() -> None:
-    """An ErrorInfo has reason, domain and details, with member names as on the wire."""
+    """An ErrorInfo says reason, domain and details, with names in the spelling of the wire."""
     info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "TASK_NOT_FOUND", "domain": DOMAIN, "metadata": {"taskId": "t-1"}}
     error = TaskNotFoundError(details={"task_id": "t-1"})
     assert json.loads(render_error(error, "v1_0", ProtocolBinding.JSONRPC, b"1").body)["error"]["data"] == [info]
@@ -55,8 +55,8 @@ def test_an_error_of_1_0_carries_its_reason() -> None:
     assert json.loads(render_error(error, "v0_3", ProtocolBinding.HTTP).body)["data"] == {"reason": "TASK_NOT_FOUND", "taskId": "t-1"}
 
 
-def test_field_errors_are_limited() -> None:
-    """Each field error is a field violation, up to 100."""
+def test_field_errors_are_listed() -> None:
+    """Each field error is a field violation, up to a limit."""
     error = InvalidParamsError(fields=tuple((f"parts[{number}]", "wrong") for number in range(5000)))
     (found,) = json.loads(render_error(error, "v1_0", ProtocolBinding.HTTP).body)["error"]["details"]
     assert found["@type"] == "type.googleapis.com/google.rpc.BadRequest"
@@ -65,7 +65,7 @@ def test_field_errors_are_limited() -> None:
 
 
 def test_some_errors_have_headers() -> None:
-    """A challenge has ``WWW-Authenticate``, a method error has ``Allow``."""
+    """A challenge names the authentication scheme, and a method that is not allowed comes with those that are."""
     assert render_error(ChallengeError("Bearer"), "v1_0", ProtocolBinding.HTTP).headers == ((b"www-authenticate", b"Bearer"),)
     assert render_error(MethodNotAllowedError(details={"allow": "GET"}), "v1_0", ProtocolBinding.HTTP).headers == ((b"allow", b"GET"),)
 
@@ -77,18 +77,18 @@ def test_some_errors_have_headers() -> None:
         (StoreUnavailableError("cannot reach db.internal:5432"), UnavailableError),
         (UnsupportedStoreError("MyStore lacks due"), InternalError),
     ],
-    ids=["unknown", "store away", "wrong store"],
+    ids=["unknown", "store unavailable", "unsupported store"],
 )
-def test_internal_details_go_to_the_log(error: Exception, kind: type[A2AError], caplog: pytest.LogCaptureFixture) -> None:
-    """The response has a fixed text."""
+def test_details_for_the_operator_are_logged_only(error: Exception, kind: type[A2AError], caplog: pytest.LogCaptureFixture) -> None:
+    """The client gets a fixed text, the log has everything."""
     with caplog.at_level(logging.ERROR):
-        error_for_client = to_protocol_error(error)
-    assert type(error_for_client) is kind
-    assert error_for_client.message == kind.default_message
+        converted = to_protocol_error(error)
+    assert type(converted) is kind
+    assert converted.message == kind.default_message
     assert str(error) in caplog.text
 
 
-def test_a_subclass_of_a_row_keeps_its_text() -> None:
-    """Errors for the caller keep their text, whichever class of the runtime they are."""
-    error_for_client = to_protocol_error(TaskTerminalError("The task has ended (COMPLETED)"))
-    assert json.loads(render_error(error_for_client, "v1_0", ProtocolBinding.HTTP).body)["error"]["message"] == "The task has ended (COMPLETED)"
+def test_subclasses_of_an_error_keep_their_message() -> None:
+    """An error of the runtime is rendered by the row of its base class, with its own text."""
+    converted = to_protocol_error(TaskTerminalError("The task has ended (COMPLETED)"))
+    assert json.loads(render_error(converted, "v1_0", ProtocolBinding.HTTP).body)["error"]["message"] == "The task has ended (COMPLETED)"

@@ -1,4 +1,4 @@
-"""What runs behind the surfaces of a process, put together from settings."""
+"""The runtime of one process, composed from settings."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.anyio
 DAY = 86_400
 
 
-async def test_a_process_has_the_lease_that_is_set(tmp_path: Path) -> None:
-    """The store that is named by its address takes the process for alive as long as the settings say."""
+async def test_a_process_has_the_lease_of_the_settings(tmp_path: Path) -> None:
+    """A store that is created from its URL keeps a process alive for the lease duration of the settings."""
     file = tmp_path / "tasks.db"
     async with AgentRuntime([Surface(build_test_agent())], f"sqlite:///{file}", replace(FAST_SETTINGS, lease_duration=2 * DAY)):
         with closing(sqlite3.connect(file)) as db:
@@ -38,25 +38,25 @@ async def test_a_process_has_the_lease_that_is_set(tmp_path: Path) -> None:
     assert until > SystemClock().millis() + DAY * 1000
 
 
-async def waits(_ctx: TaskContext) -> None:
-    """Take long."""
+async def run_long(_ctx: TaskContext) -> None:
+    """Run until it is canceled."""
     await asyncio.sleep(1000)
 
 
-async def tells(ctx: TaskContext) -> str:
-    """Say how often this was tried."""
+async def count_attempts(ctx: TaskContext) -> str:
+    """Return the attempt number."""
     return f"attempt {ctx.attempt}"
 
 
-def surface_of(name: str, handler: Callable[[TaskContext], object]) -> Surface:
-    """Mount an agent at the root; the skill of every agent here has the same id."""
+def build_surface(name: str, handler: Callable[[TaskContext], object]) -> Surface:
+    """Mount an agent at the root; skills of all agents have the same id."""
     agent = Agent(name)
     agent.add("work", handler)
     return Surface(agent)
 
 
-async def left_behind(surface: Surface, url: str) -> StoredTask:
-    """Have an app take a task and go away while it is at it."""
+async def create_orphan(surface: Surface, url: str) -> StoredTask:
+    """Start a task in an app and stop the app while the task runs."""
     async with AgentRuntime([surface], url, FAST_SETTINGS) as one:
         request = SendMessageRequest(message=build_user_message("go"), configuration=SendMessageConfiguration(return_immediately=True))
         call = CallContext(surface, Caller())
@@ -65,29 +65,29 @@ async def left_behind(surface: Surface, url: str) -> StoredTask:
         return await one.engine.load(call.task_scope(), task.id)
 
 
-async def ended(one: AgentRuntime, stored: StoredTask) -> StoredTask:
-    """Wait for the end of a task."""
+async def wait_ended(one: AgentRuntime, stored: StoredTask) -> StoredTask:
+    """Wait until a task has completed."""
     await one.engine.wait(stored.key, stored.last_seq, frozenset({State.COMPLETED}))
     return await one.engine.load(stored.scope, stored.wire_id)
 
 
 async def test_an_app_leaves_the_orphans_of_other_agents_alone(postgres_url: str) -> None:
-    """Two apps on one database, at the same path, with skills of the same id: neither runs, nor so much as claims, what the other has left."""
-    theirs = await left_behind(surface_of("one", waits), postgres_url)
-    mine = await left_behind(surface_of("other", waits), postgres_url)
+    """Two apps on one database, at the same path, with skills of the same id: neither claims tasks of the other."""
+    theirs = await create_orphan(build_surface("one", run_long), postgres_url)
+    mine = await create_orphan(build_surface("other", run_long), postgres_url)
     async with asyncio.timeout(20):
-        async with AgentRuntime([surface_of("other", tells)], postgres_url, FAST_SETTINGS) as other:
-            assert artifact_texts((await ended(other, mine)).task.model) == {"result": ["attempt 2"]}
+        async with AgentRuntime([build_surface("other", count_attempts)], postgres_url, FAST_SETTINGS) as other:
+            assert artifact_texts((await wait_ended(other, mine)).task.model) == {"result": ["attempt 2"]}
             untouched = await other.engine.load(theirs.scope, theirs.wire_id)
             assert (untouched.epoch, untouched.process) == (theirs.epoch, None)
-        async with AgentRuntime([surface_of("one", tells)], postgres_url, FAST_SETTINGS) as one:
-            assert artifact_texts((await ended(one, theirs)).task.model) == {"result": ["attempt 2"]}
+        async with AgentRuntime([build_surface("one", count_attempts)], postgres_url, FAST_SETTINGS) as one:
+            assert artifact_texts((await wait_ended(one, theirs)).task.model) == {"result": ["attempt 2"]}
 
 
-@pytest.mark.parametrize(("store", "is_told"), [("memory", True), ("sqlite:///{}/tasks.db", False)], ids=["memory", "file"])
-async def test_tasks_that_will_be_gone_are_told_of(store: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_told: bool) -> None:
-    """Whoever starts a process without a store reads in its log that tasks end with it, and what keeps them."""
+@pytest.mark.parametrize(("store", "is_logged"), [("memory", True), ("sqlite:///{}/tasks.db", False)], ids=["memory", "file"])
+async def test_a_store_in_memory_is_logged(store: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_logged: bool) -> None:
+    """The log says that tasks are lost with the process, and names the setting that keeps them."""
     caplog.set_level("INFO", "a2a_runtime")
     async with AgentRuntime([Surface(build_test_agent())], store.format(tmp_path), FAST_SETTINGS):
-        assert ("kept in memory" in caplog.text) is is_told
-        assert ("A2A_STORE" in caplog.text) is is_told
+        assert ("kept in memory" in caplog.text) is is_logged
+        assert ("A2A_STORE" in caplog.text) is is_logged

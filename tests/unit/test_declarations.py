@@ -1,4 +1,4 @@
-"""Declaring agents and mounting them."""
+"""Agents, their skills, and surfaces."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from a2a_contract.dialects import MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_runtime.agent import Agent
+from a2a_runtime.caller import SurfaceKey
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.skill import ReplyKind, Skill
 from a2a_runtime.surface import Surface, collect_skills
@@ -24,8 +25,8 @@ def two_skills() -> Agent:
     return agent
 
 
-def test_a_skill_has_its_options_and_the_defaults_of_its_function() -> None:
-    """The function is unchanged, and may be registered as several skills."""
+def test_defaults_of_a_skill_come_from_its_handler() -> None:
+    """The function is unchanged, and may be the handler of several skills."""
     agent = two_skills()
     first, second = agent.skills.values()
     assert (first.id, first.name, first.description) == ("first", "first", "Do the first thing.")
@@ -38,21 +39,21 @@ def test_a_skill_has_its_options_and_the_defaults_of_its_function() -> None:
     )
 
 
-def test_a_duplicate_skill_id_raises() -> None:
-    """The error contains the id and the cure."""
+def test_two_skills_of_one_id_are_refused() -> None:
+    """The error names the id and the fix."""
     agent = two_skills()
-    with pytest.raises(ValueError, match="two skills are called 'first'; give one of them another id"):
+    with pytest.raises(ValueError, match="there are two skills 'first'; give one of them another id"):
         agent.add("first", len)
 
 
-def test_unknown_options_of_a_skill_raise() -> None:
-    """The error lists all of them, and the known options."""
-    with pytest.raises(TypeError, match=r"of restartible, tagz of a skill \('x'\); there are answers, .* restartable, tags, timeout"):
+def test_unknown_options_of_a_skill_are_refused() -> None:
+    """The error lists all of them, and the known ones."""
+    with pytest.raises(TypeError, match=r"skill 'x': unknown options restartible, tagz; known: answers, .* restartable, tags, timeout"):
         two_skills().skill("x", restartible=False, tagz=["a"])(len)  # type: ignore[call-arg]  # the mistake that is meant
 
 
 @pytest.mark.parametrize(
-    ("facts", "text"),
+    ("options", "text"),
     [
         ({"path": "x"}, "begins with a slash"),
         ({"path": "/{x:str}"}, "no parameters"),
@@ -61,25 +62,25 @@ def test_unknown_options_of_a_skill_raise() -> None:
         ({"path": "/x/"}, "does not end with one"),
         ({"path": "/"}, "does not end with one"),
         ({"path": "/a b"}, "has no blanks"),
-        ({"dialects": frozenset()}, "not none"),
-        ({"dialects": frozenset({"v9"})}, "not v9"),
-        ({"dialects": frozenset({V1_0.name, V0_3_PROTO.name})}, "the dialects are some of"),
-        ({"shared_card": MESH.name}, "the card is 'combined' or one of the dialects"),
+        ({"dialects": frozenset()}, "dialects: got none; choose from mesh, v0_3, v1_0"),
+        ({"dialects": frozenset({"v9"})}, "dialects: got v9; choose from mesh"),
+        ({"dialects": frozenset({V1_0.name, V0_3_PROTO.name})}, "dialects: got v0_3_proto; choose"),
+        ({"shared_card": MESH.name}, "shared_card: got 'mesh'; choose 'combined' or one of the surface's dialects"),
         ({"only": frozenset({"first", "third"})}, "the agent has no skill third"),
         ({"only": frozenset()}, "there is no skill"),
-        ({"agent": Agent("empty")}, "add its skills before mounting it"),
+        ({"agent": Agent("empty")}, "add skills before mounting the agent"),
     ],
     ids=str,
 )
-def test_an_invalid_surface_raises(facts: dict[str, object], text: str) -> None:
-    """Every error contains the agent, the option and the cure."""
+def test_an_invalid_surface_is_refused(options: dict[str, object], text: str) -> None:
+    """Every error names the agent, the path and the fix."""
     with pytest.raises(ValueError, match=text) as raised:
-        Surface(**{"agent": two_skills(), **facts})  # type: ignore[arg-type]  # as the table says
-    assert str(raised.value).startswith("the surface of agent ")
+        Surface(**{"agent": two_skills(), **options})  # type: ignore[arg-type]  # as the table says
+    assert str(raised.value).startswith("surface ")
 
 
 def test_a_surface_may_offer_some_of_the_skills() -> None:
-    """The registry has the skills of each surface."""
+    """An engine finds the skills of each surface under its storage key."""
     agent = two_skills()
     some, every = Surface(agent, "/some", only=frozenset({"second"})), Surface(agent, dialects=frozenset({V0_3.name}))
     assert list(some.skills) == ["second"]
@@ -87,3 +88,13 @@ def test_a_surface_may_offer_some_of_the_skills() -> None:
     assert isinstance(skills.find(some.storage_key, "second"), Skill)
     assert skills.find(some.storage_key, "first") is None
     assert skills.find(every.storage_key, "first") is agent.skills["first"].skill
+
+
+@pytest.mark.parametrize(("path", "text"), [("", "/ my agent"), ("/some", "/some my agent")])
+def test_a_storage_key_is_path_and_agent(path: str, text: str) -> None:
+    """The key is stored with tasks, so its text must not change; it is parsed by the type that builds it."""
+    agent = Agent("my agent")
+    agent.add("first", len)
+    key = Surface(agent, path).storage_key
+    assert key == text
+    assert SurfaceKey.from_text(key) == (path or "/", "my agent")

@@ -1,0 +1,100 @@
+"""The garbage collector while an app runs, and after it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+from integration.serving import build_test_agent
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from a2a_runtime.app import create_app
+from a2a_runtime.plugin import A2APlugin, GcTuningPlugin
+from a2a_runtime.settings import Settings
+
+USUAL = 700, 10, 10
+
+
+class Ring:
+    """A cycle, which only the collector frees."""
+
+    def __init__(self) -> None:
+        self.self = self
+
+
+@pytest.fixture(autouse=True)
+def _usual_collector() -> Iterator[None]:
+    """Begin and end with an untuned collector, whatever apps of other tests are running."""
+    before = gc.get_threshold()
+    gc.unfreeze()
+    gc.set_threshold(*USUAL)
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+def build_app(settings: Settings | None = None) -> Litestar:
+    """Build an app as a project does."""
+    return create_app(build_test_agent(), settings=settings)
+
+
+def build_host_app(*plugins: GcTuningPlugin) -> Litestar:
+    """Build an app of a host with an agent in it."""
+    return Litestar(plugins=[A2APlugin(build_test_agent()), *plugins])
+
+
+@pytest.mark.parametrize(
+    ("app", "is_tuned"),
+    [
+        pytest.param(build_app(), True, id="of create_app"),
+        pytest.param(build_app(Settings(tune_gc=False)), False, id="of create_app, switched off"),
+        pytest.param(build_host_app(), False, id="of a host"),
+        pytest.param(build_host_app(GcTuningPlugin()), True, id="of a host, with the plugin"),
+    ],
+)
+def test_the_collector_is_tuned_while_an_app_of_create_app_runs(app: Litestar, is_tuned: bool) -> None:  # noqa: FBT001 - a row of a table
+    """Objects that are there at start are frozen; after the app the collector is as before."""
+    with TestClient(app):
+        assert (gc.get_freeze_count() > 0) is is_tuned
+        assert (gc.get_threshold() != USUAL) is is_tuned
+    assert (gc.get_freeze_count(), gc.get_threshold()) == (0, USUAL)
+
+
+def test_apps_that_come_and_go_leave_no_garbage_behind() -> None:
+    """Frozen objects that became garbage while an app ran are collected after it."""
+    gc.collect()
+    gc.disable()
+    try:
+        ring = Ring()
+        gone = weakref.ref(ring)
+        with TestClient(build_app()):
+            del ring
+            gc.collect()
+            assert gone() is not None
+        gc.collect()
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_new_cycles_are_collected_while_an_app_runs() -> None:
+    """Garbage of handlers is found, since it was not frozen."""
+    with TestClient(build_app()):
+        gone = weakref.ref(Ring())
+        gc.collect()
+        assert gone() is None
+
+
+def test_a_collector_that_is_tuned_already_is_left_alone() -> None:
+    """A second app in the process, or one in a process that has tuned it, changes nothing, not even when it stops."""
+    gc.freeze()
+    gc.set_threshold(5000, 5, 5)
+    frozen = gc.get_freeze_count()
+    with TestClient(build_app()):
+        assert 0 < gc.get_freeze_count() <= frozen  # a frozen object is still freed with its last reference
+        assert gc.get_threshold() == (5000, 5, 5)
+    assert 0 < gc.get_freeze_count() <= frozen
+    assert gc.get_threshold() == (5000, 5, 5)

@@ -1,0 +1,76 @@
+"""Requests that pages of other origins make a browser send, with the cookies of its user."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from conformance.security.guarded import guarded_agent
+from litestar.testing import TestClient
+
+from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.jsonrpc import serialize_call
+from a2a_contract.methods import METHODS
+from a2a_contract.operations import SEND_MESSAGE
+from a2a_contract.v1_0 import SendMessageRequest
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.authentication import Identity
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, KeyLocation, digest_key
+from a2a_runtime.auth.gate import AuthGate
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
+
+OWN, NAMED = "https://agent.example", "https://app.example"
+MESSAGE = SendMessageRequest(message=build_user_message("x"))
+
+
+def serialize_send(dialect: str) -> bytes:
+    """Serialize a message as a JSON-RPC call."""
+    name, binding = next((name, each) for name, each in METHODS[dialect].items() if each.operation is SEND_MESSAGE)
+    return serialize_call(name, "r-1", binding.encode_request(MESSAGE))
+
+
+WRITES = {
+    "1.0 JSON-RPC": ("/", serialize_send(V1_0.name)),
+    "0.3 JSON-RPC": ("/", serialize_send(V0_3.name)),
+    "HTTP+JSON": ("/message:send", MESSAGE.to_json()),
+    "without a body": ("/tasks/nope:cancel", b""),
+    "a skill": ("/skills/shout", b'"x"'),
+}
+ORIGINS = {
+    "not a browser": ({}, True),
+    "same origin": ({"sec-fetch-site": "same-origin", "origin": "https://inside.example"}, True),
+    "typed by the user": ({"sec-fetch-site": "none"}, True),
+    "same origin, old browser": ({"origin": "http://testserver.local"}, True),
+    "same origin, behind a proxy": ({"origin": OWN}, True),
+    "allowed origin": ({"origin": NAMED, "sec-fetch-site": "cross-site"}, True),
+    "cross-site": ({"sec-fetch-site": "cross-site"}, False),
+    "same site": ({"sec-fetch-site": "same-site", "origin": "https://other.agent.example"}, False),
+    "cross-site, old browser": ({"origin": "https://evil.example"}, False),
+    "another port": ({"origin": "http://testserver.local:81"}, False),
+    "hidden": ({"origin": "null"}, False),
+    "empty": ({"origin": ""}, False),
+    "similar origin": ({"origin": f"{OWN}.evil.example"}, False),
+}
+
+
+@pytest.mark.parametrize(("origin_headers", "is_allowed"), ORIGINS.values(), ids=ORIGINS.keys())
+@pytest.mark.parametrize(("path", "body"), WRITES.values(), ids=WRITES.keys())
+def test_writes_from_pages_of_other_origins_are_refused(path: str, body: bytes, origin_headers: dict[str, str], is_allowed: bool) -> None:  # noqa: FBT001 - a table
+    """A browser sends a body without a media type, or no body, without preflight. Reads are served: no foreign page can read the response."""
+    gate = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}, name="sid", location=KeyLocation.COOKIE))
+    surface = Surface(guarded_agent(), gate=gate, public_url=OWN)
+    with TestClient(create_app(surface, store="memory", settings=replace(FAST_SETTINGS, cors_origins=(NAMED,)))) as client:
+        headers = {"cookie": "sid=k", "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else "", **origin_headers}
+        response = client.post(path, content=body, headers=headers)
+        assert (response.status_code == 403) is not is_allowed
+        assert ("Pages of other origins" in response.text) is not is_allowed
+        assert client.get("/tasks", headers=headers).status_code == 200
+
+
+def test_a_wildcard_allows_every_origin() -> None:
+    """The operator is warned in the log."""
+    with TestClient(create_app(guarded_agent(), store="memory", settings=replace(FAST_SETTINGS, cors_origins=("*",)))) as client:
+        assert client.post(
+            "/", content=serialize_send(V1_0.name), headers={"origin": "https://any.example", "sec-fetch-site": "cross-site"}
+        ).is_success

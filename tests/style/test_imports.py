@@ -1,0 +1,44 @@
+"""Imports: what a package loads, and the names of the package root."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import a2a_runtime
+
+HEAVY = frozenset(("asyncpg", "cryptography", "httpx", "jinja2", "jwt", "litestar"))
+"""Packages that are loaded only where they are used: optional, or slow to import."""
+
+IMPORTS = {
+    "a2a_runtime": (1, frozenset[str]()),
+    "a2a_runtime.client": (14, frozenset({"httpx"})),
+    "a2a_runtime.plugin": (94, frozenset({"litestar"})),
+    "a2a_runtime.surface": (52, frozenset[str]()),
+}
+"""By module: the most modules of the runtime that importing it may load, and the heavy packages that it may load."""
+
+
+@pytest.mark.parametrize("module", IMPORTS)
+def test_importing_a_module_loads_little(module: str) -> None:
+    """Importing a module loads no more modules of the runtime than it does today, and no heavy package without need."""
+    most, allowed = IMPORTS[module]
+    code = f"import sys, {module}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert {name for name in loaded if name in HEAVY} == allowed
+    assert len([name for name in loaded if name.partition(".")[0] == "a2a_runtime"]) <= most
+
+
+def test_names_of_the_package_root_are_loaded_on_use() -> None:
+    """Every name is there, is listed, and is the same object as in its module; importing the package alone loads none of them."""
+    assert {name: getattr(a2a_runtime, name).__name__ for name in a2a_runtime.__all__} == {name: name for name in a2a_runtime.__all__}
+    assert set(a2a_runtime.__all__) <= set(dir(a2a_runtime))
+    assert a2a_runtime.__all__ == sorted(a2a_runtime.__all__)
+
+
+def test_unknown_names_of_the_package_root_are_attribute_errors() -> None:
+    """A misspelled import fails like that of any module."""
+    with pytest.raises(AttributeError, match="has no attribute 'Agnet'"):
+        a2a_runtime.Agnet  # type: ignore[attr-defined]  # noqa: B018 - reading it is the test
