@@ -241,7 +241,7 @@ def test_keys_are_read_over_http_and_rotated() -> None:
 
 WRONG = {
     **WRONG_TOKENS,
-    "a key that nobody has": (lambda: TRUSTED.issue_token(header={"kid": "made-up"}), "The token is signed with a key that is not known"),
+    "a key that nobody has": (lambda: TRUSTED.issue_token(header={"kid": "made-up"}), "The signing key is unknown"),
 }
 
 

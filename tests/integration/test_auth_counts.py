@@ -69,7 +69,7 @@ def test_shared_rates_are_counted_where_the_tasks_are(tmp_path: Path) -> None:
 
 def test_rates_are_counted_in_one_place() -> None:
     """A place of its own and the store at once would be two truths; what is not shared stays where it is."""
-    with pytest.raises(ValueError, match="leave out counts, or shared=True"):
+    with pytest.raises(ValueError, match="leave out counter or shared=True"):
         RateLimiter({}, LocalCounter(), shared=True)
     rates, store = RateLimiter({}), create_store("memory")
     assert rates.with_store(store) is rates

@@ -31,7 +31,7 @@ class TokenGate:
 
     def admit(self, credentials: Credentials) -> Awaitable[Caller]:
         """Look the token up."""
-        return self._look_up(credentials.get_header("authorization"))
+        return self._look_up(credentials.get("authorization"))
 
     async def _look_up(self, proof: str | None) -> Caller:
         if proof != "Bearer ada":

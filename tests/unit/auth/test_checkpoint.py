@@ -57,9 +57,9 @@ REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], str, str]] = {
         "The token is not valid",
         'Bearer error="invalid_token", error_description="The token is not valid", ApiKey in="header", name="X-API-Key"',
     ),
-    "wrong key": ((("X-API-Key", "nope"),), "The key is not known", "Bearer error="),
-    "key twice": ((KEY, KEY), "The header X-API-Key comes more than once", "Bearer error="),
-    "key too long": ((("X-API-Key", "k" * 1001),), "The key is not known", "Bearer error="),
+    "wrong key": ((("X-API-Key", "nope"),), "The API key is unknown", "Bearer error="),
+    "key twice": ((KEY, KEY), "The header X-API-Key occurs more than once", "Bearer error="),
+    "key too long": ((("X-API-Key", "k" * 1001),), "The API key is unknown", "Bearer error="),
     "another scheme": ((("Authorization", "Digest x"),), "Authentication required", "Bearer"),
 }
 
@@ -132,11 +132,11 @@ async def test_an_authenticator_may_take_its_time() -> None:
 
 
 WRONG: dict[str, tuple[tuple[object, ...], list[SchemeRequirement] | None, str]] = {
-    "nobody": ((), None, "name an authenticator"),
-    "no authenticator": ((object(),), None, "no method authenticate"),
-    "two of one name": ((KEYS, KEYS), None, "two authenticators are called 'apiKey'"),
-    "unknown scheme": ((KEYS,), [{"bearer": []}], "there is no scheme bearer; there are apiKey"),
-    "presence beside a real one": ((KEYS, PresenceGate()), None, "no method authenticate"),
+    "nobody": ((), None, "no authenticator given"),
+    "no authenticator": ((object(),), None, "it has no method authenticate"),
+    "two of one name": ((KEYS, KEYS), None, "two authenticators have the scheme 'apiKey'"),
+    "unknown scheme": ((KEYS,), [{"bearer": []}], "no scheme bearer; the schemes are apiKey"),
+    "presence beside a real one": ((KEYS, PresenceGate()), None, "it has no method authenticate"),
 }
 
 

@@ -73,7 +73,7 @@ async def test_no_proxy_tells_us_what_is_on_this_machine(host: DocumentServer, p
 async def test_nothing_is_unpacked(host: DocumentServer, packing: str) -> None:
     """A small answer may be a large one; we ask for none of that kind, and take none."""
     host.body, host.packing = gzip.compress(b"0" * 5_000_000), packing
-    with pytest.raises(DocumentFetchError, match="packed"):
+    with pytest.raises(DocumentFetchError, match="compressed"):
         await fetch_document(host.url)
     assert host.asked[0][1]["accept-encoding"] == "identity"
 

@@ -80,7 +80,7 @@ async def test_made_up_keys_cost_the_issuer_nothing(setting: KeySetup) -> None:
     await setting.check(setting.issuer.issue_token())
     setting.clock.advance(11)
     for number in range(50):
-        with pytest.raises(InvalidCredentialsError, match="not known"):
+        with pytest.raises(InvalidCredentialsError, match="signing key is unknown"):
             await setting.check(TokenIssuer().issue_token(header={"kid": f"made-up-{number}"}))
     assert len(setting.library.read) == 2
 
@@ -92,7 +92,7 @@ async def test_a_key_that_was_taken_back_is_good_no_longer_than_it_is_fresh(sett
     setting.issuer.rotate(should_forget=True)
     assert await setting.check(old)
     setting.clock.advance(301)
-    with pytest.raises(InvalidCredentialsError, match="not known"):
+    with pytest.raises(InvalidCredentialsError, match="signing key is unknown"):
         await setting.check(old)
 
 
@@ -178,7 +178,7 @@ async def test_an_openid_provider_says_where_its_keys_are(setting: KeySetup, doc
 @pytest.mark.parametrize("url", ["http://id.example/keys", "ftp://id.example", "keys", "http://localhost.evil.example/"])
 def test_keys_in_the_open_are_refused_at_start(url: str) -> None:
     """Somebody in between could put keys of their own."""
-    with pytest.raises(ValueError, match="over https"):
+    with pytest.raises(ValueError, match="keys need https|not a URL"):
         JwksKeys(url)
 
 
@@ -201,5 +201,5 @@ async def test_an_empty_list_takes_all_away(setting: KeySetup) -> None:
     await setting.check(token)
     setting.library.documents[URL] = lambda: b'{"keys": []}'
     setting.clock.advance(301)
-    with pytest.raises(InvalidCredentialsError, match="not known"):
+    with pytest.raises(InvalidCredentialsError, match="signing key is unknown"):
         await setting.check(token)
