@@ -178,7 +178,7 @@ async def test_an_openid_provider_says_where_its_keys_are(setting: KeySetup, doc
 @pytest.mark.parametrize("url", ["http://id.example/keys", "ftp://id.example", "keys", "http://localhost.evil.example/"])
 def test_keys_in_the_open_are_refused_at_start(url: str) -> None:
     """Somebody in between could put keys of their own."""
-    with pytest.raises(ValueError, match="keys need https|not a URL"):
+    with pytest.raises(ValueError, match=r"keys need https|not a URL"):
         JwksKeys(url)
 
 

@@ -33,7 +33,7 @@ def test_keys_are_changed_one_after_the_other() -> None:
     old, new = SecretBox.generate_key(), SecretBox.generate_key()
     kept = encrypt_config(CONFIG, SecretBox.from_text(old), SCOPE)
     assert decrypt_config(kept, SecretBox.from_text(f"{new},{old}"), SCOPE, "t") == CONFIG
-    with pytest.raises(DecryptionError, match="give them again"):
+    with pytest.raises(DecryptionError, match="register it again"):
         decrypt_config(kept, SecretBox.from_text(new), SCOPE, "t")
 
 
@@ -75,5 +75,5 @@ def test_damage_is_noticed(damaged: str) -> None:
 @pytest.mark.parametrize("keys", ["", "short", "a,b", "!" * 43])
 def test_a_key_is_32_bytes(keys: str) -> None:
     """Anything else stops the start."""
-    with pytest.raises(ValueError, match="32 bytes"):
+    with pytest.raises(ValueError, match=r"32 bytes|not base64"):
         SecretBox.from_text(keys)

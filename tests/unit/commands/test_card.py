@@ -34,42 +34,42 @@ class CardCommand:
 
 @pytest.fixture
 def card_command(tmp_path: Path) -> CardCommand:
-    """A desk with a key, and a card that is signed with it."""
-    desk = CardCommand(tmp_path)
-    desk.write("keys.json", "keygen", "key.pem")
-    desk.write("signed.json", "sign", "card.json", "--key", "key.pem")
-    return desk
+    """A card_command with a key, and a card that is signed with it."""
+    card_command = CardCommand(tmp_path)
+    card_command.write("keys.json", "keygen", "key.pem")
+    card_command.write("signed.json", "sign", "card.json", "--key", "key.pem")
+    return card_command
 
 
-def test_what_was_signed_is_verified(desk: CardCommand) -> None:
+def test_what_was_signed_is_verified(card_command: CardCommand) -> None:
     """And what was changed since, or was never signed, is not."""
-    assert desk.run("verify", "signed.json", "--keys", "keys.json").exit_code == 0
-    changed = {**json.loads((desk.folder / "signed.json").read_text()), "name": "y"}
-    (desk.folder / "changed.json").write_text(json.dumps(changed))
+    assert card_command.run("verify", "signed.json", "--keys", "keys.json").exit_code == 0
+    changed = {**json.loads((card_command.folder / "signed.json").read_text()), "name": "y"}
+    (card_command.folder / "changed.json").write_text(json.dumps(changed))
     for card, said in (("changed.json", "no signature"), ("card.json", "not signed")):
-        done = desk.run("verify", card, "--keys", "keys.json")
+        done = card_command.run("verify", card, "--keys", "keys.json")
         assert (done.exit_code, said in done.stderr) == (1, True)
 
 
-def test_a_card_may_have_several_signatures(desk: CardCommand) -> None:
+def test_a_card_may_have_several_signatures(card_command: CardCommand) -> None:
     """Each key adds its own to those that are there."""
-    desk.write("others.json", "keygen", "other.pem")
-    desk.write("twice.json", "sign", "signed.json", "--key", "other.pem", "--kid", "o", "--jku", "https://x.example/keys")
+    card_command.write("others.json", "keygen", "other.pem")
+    card_command.write("twice.json", "sign", "signed.json", "--key", "other.pem", "--kid", "o", "--jku", "https://x.example/keys")
     for keys in ("keys.json", "others.json"):
-        done = desk.run("verify", "twice.json", "--keys", keys)
+        done = card_command.run("verify", "twice.json", "--keys", keys)
         assert done.exit_code == (0 if keys == "keys.json" else 1)  # the other one is known under its thumbprint only
 
 
-def test_a_key_may_come_from_the_environment(desk: CardCommand) -> None:
+def test_a_key_may_come_from_the_environment(card_command: CardCommand) -> None:
     """For containers that have no files."""
-    done = desk.run("sign", "card.json", A2A_CARD_KEY=(desk.folder / "key.pem").read_text())
+    done = card_command.run("sign", "card.json", A2A_CARD_KEY=(card_command.folder / "key.pem").read_text())
     assert len(json.loads(done.stdout)["signatures"]) == 2
 
 
-def test_a_key_is_for_its_owner_and_is_never_overwritten(desk: CardCommand) -> None:
+def test_a_key_is_for_its_owner_and_is_never_overwritten(card_command: CardCommand) -> None:
     """Nobody else may read the file."""
-    assert (desk.folder / "key.pem").stat().st_mode & 0o777 == 0o600
-    assert desk.run("keygen", "key.pem").exit_code == 2
+    assert (card_command.folder / "key.pem").stat().st_mode & 0o777 == 0o600
+    assert card_command.run("keygen", "key.pem").exit_code == 2
 
 
 WRONG: dict[str, tuple[tuple[str, ...], str]] = {
@@ -84,7 +84,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("words", "said"), WRONG.values(), ids=WRONG.keys())
-def test_wrong_use_is_explained(desk: CardCommand, words: tuple[str, ...], said: str) -> None:
+def test_wrong_use_is_explained(card_command: CardCommand, words: tuple[str, ...], said: str) -> None:
     """With what to do, and code 2."""
-    done = desk.run(*words)
+    done = card_command.run(*words)
     assert (done.exit_code, said in done.stderr) == (2, True), done.stderr
