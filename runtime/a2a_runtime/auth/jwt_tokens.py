@@ -34,6 +34,7 @@ from a2a_runtime.auth.authentication import Identity, InvalidCredentialsError, p
 from a2a_runtime.auth.gate import BEARER
 from a2a_runtime.auth.keys import PUBLIC_ALGORITHMS, SECRET_ALGORITHMS, KeyResolver
 
+DEFAULT_ALGORITHMS = ("RS256", "ES256", "EdDSA")
 _MAX_TOKEN_CHARS = 16 * 1024
 _TOKEN_TYPES = frozenset((None, "jwt", "at+jwt", "application/at+jwt"))
 _MAX_TIMESTAMP = 2**53
@@ -53,7 +54,7 @@ class JwtValidation:
 
     issuer: str
     audience: str | Iterable[str]
-    algorithms: Iterable[str] = ("RS256", "ES256", "EdDSA")
+    algorithms: Iterable[str] = DEFAULT_ALGORITHMS
     leeway: float = 0.0
     """Seconds by which the clocks of issuer and agent may differ."""
 

@@ -119,7 +119,7 @@ def parse_jwks(text: bytes) -> KeySet:
     document: object = from_json(text)
     listed = document.get("keys") if is_json_object(document) else None
     if not is_json_array(listed):
-        raise ValueError("no list of keys")
+        raise ValueError("not a key set: it has no list of keys")
     return keys_from_jwks(listed)
 
 

@@ -48,7 +48,7 @@ scopes = ["reports"]
 kind = "basic"
 users = {{ ada = "{HASH}" }}
 scopes = ["reports"]
-guesses = {{ of_name = 2, seconds = 60 }}
+failed_attempts = {{ per_name = 2, seconds = 60 }}
 
 [machines]
 kind = "mutual-tls"
@@ -58,7 +58,7 @@ scopes = ["reports"]
 
 [everybody]
 any_of = ["staff", "jobs"]
-strangers = true
+anonymous = true
 
 [both]
 any_of = [["machines", "people"], "jobs"]
@@ -123,8 +123,8 @@ async def test_guessing_is_limited_as_the_entry_says(gates: dict[str, Describabl
 
 
 def test_guessing_is_free_where_the_entry_says_so() -> None:
-    """With ``guesses = false`` nobody waits."""
-    keys = tomllib.loads(f'[k]\nkind = "api-keys"\nkeys = {{ {digest_key("k")} = "job" }}\nguesses = false')
+    """With ``failed_attempts = false`` nobody waits."""
+    keys = tomllib.loads(f'[k]\nkind = "api-keys"\nkeys = {{ {digest_key("k")} = "job" }}\nfailed_attempts = false')
     gate = build_gates(keys, Path(), {})["k"]
     for number in range(60):
         with pytest.raises(ChallengeError):
@@ -142,36 +142,39 @@ JWT = 'kind = "jwt"\nissuer = "i"\naudience = "a"\n'
 WRONG: dict[str, tuple[str, str]] = {
     "no keys": (f"[a]\n{JWT}", "one of discover, keys, public_key, secret_env"),
     "two sources": (f'[a]\n{JWT}discover = true\nkeys = "https://x.example"', "one of discover"),
-    "no secret": (f'[a]\n{JWT}secret_env = "NOPE"', "there is no NOPE in the environment"),
+    "no secret": (f'[a]\n{JWT}secret_env = "NOPE"', "the environment variable NOPE is not set"),
     "keys in the open": (f'[a]\n{JWT}keys = "http://x.example"', "keys need https"),
-    "setting that is not there": (f'[a]\n{JWT}discover = true\nissuer2 = "x"', "auth.a.issuer2: there is no such setting; there is scopes, kind"),
-    "setting that is missing": ('[a]\nkind = "jwt"', "auth.a.issuer: this must be there; write it"),
-    "no kind": ("[a]", "auth.a.kind: has no kind; write one of jwt, api-keys, basic, mutual-tls"),
+    "setting that is not there": (f'[a]\n{JWT}discover = true\nissuer2 = "x"', "auth.a.issuer2: unknown setting; the settings here are scopes, kind"),
+    "setting that is missing": ('[a]\nkind = "jwt"', "auth.a.issuer: missing; add it"),
+    "no kind": ("[a]", "auth.a.kind: missing; use one of jwt, api-keys, basic, mutual-tls"),
     "password in the open": (
         '[a]\nkind = "basic"\nusers = { ada = "hunter2" }',
         "auth.a: BasicAuthenticator: the password of ada is not a scrypt hash",
     ),
     "proxy that is no address": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = ["proxy"]', "auth.a: 'proxy' does not appear to be"),
     "no proxy": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = []', "auth.a.trusted_proxies: "),
-    "scopes of nobody": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = ["::1"]\nscopes = ["x"]', "auth.a: a certificate says nothing of scopes"),
-    "caller without a name": ('[a]\nkind = "basic"\nusers = { "team:x" = "y" }', "auth.a: 'team:x' cannot be the name of a caller"),
-    "no guess at all": ('[a]\nkind = "api-keys"\nkeys = {}\nguesses = { of_name = 0 }', "auth.a.guesses"),
-    "guesses that are no table": ('[a]\nkind = "api-keys"\nkeys = {}\nguesses = true', "^auth.a.guesses: this must be a table$"),
+    "scopes of nobody": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = ["::1"]\nscopes = ["x"]', "auth.a: a certificate has no scopes"),
+    "caller without a name": ('[a]\nkind = "basic"\nusers = { "team:x" = "y" }', "auth.a: 'team:x' is not a valid caller"),
+    "no guess at all": ('[a]\nkind = "api-keys"\nkeys = {}\nfailed_attempts = { per_name = 0 }', "auth.a.failed_attempts"),
+    "guesses that are no table": (
+        '[a]\nkind = "api-keys"\nkeys = {}\nfailed_attempts = true',
+        "^auth.a.failed_attempts: not a table; write it as a table$",
+    ),
     "setting of guesses that is not there": (
-        '[a]\nkind = "api-keys"\nkeys = {}\nguesses = { often = 1 }',
-        "^auth.a.guesses.often: there is no such setting; there is of_name, of_address, seconds$",
+        '[a]\nkind = "api-keys"\nkeys = {}\nfailed_attempts = { often = 1 }',
+        "^auth.a.failed_attempts.often: unknown setting; the settings here are per_name, per_address, seconds$",
     ),
     "part that is no name": (
         "[a]\nany_of = [5]",
         r"^auth.a.any_of\[0\]: Input should be a valid string\nauth.a.any_of\[0\]: Input should be a valid list$",
     ),
     "audience that is no text": ('[a]\nkind = "jwt"\nissuer = "i"\naudience = 5\ndiscover = true', "^auth.a.audience: Input"),
-    "everything at once": ('[a]\nkind = "magic"\n[b]\nany_of = []', r"auth.a.kind: .*\nauth.b.any_of: nothing is no kind of proof"),
+    "everything at once": ('[a]\nkind = "magic"\n[b]\nany_of = []', r"auth.a.kind: .*\nauth.b.any_of: an empty list is not an entry"),
     "key that is none": ('[a]\nkind = "api-keys"\nkeys = { k = "x" }', "is not a digest"),
-    "unknown kind": ('[a]\nkind = "magic"', "auth.a.kind: kind 'magic' is not known; write one of jwt, api-keys, basic"),
+    "unknown kind": ('[a]\nkind = "magic"', "auth.a.kind: unknown kind 'magic'; use one of jwt, api-keys, basic"),
     "no file": (f'[a]\n{JWT}public_key = "nope.pem"', "nope.pem: No such file"),
-    "unknown part": ('[a]\nany_of = ["b"]', "b is no kind of proof"),
-    "no part": ("[a]\nany_of = []", "nothing is no kind of proof"),
+    "unknown part": ('[a]\nany_of = ["b"]', "b is not an entry with a kind"),
+    "no part": ("[a]\nany_of = []", "an empty list is not an entry with a kind"),
 }
 
 

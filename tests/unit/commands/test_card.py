@@ -73,12 +73,12 @@ def test_a_key_is_for_its_owner_and_is_never_overwritten(card_command: CardComma
 
 
 WRONG: dict[str, tuple[tuple[str, ...], str]] = {
-    "no key": (("sign", "card.json"), "name a key"),
-    "not a key": (("sign", "card.json", "--key", "card.json"), "no private key"),
-    "not a card": (("sign", "key.pem", "--key", "key.pem"), "the card is not JSON"),
-    "one id for two keys": (("sign", "card.json", "--key", "key.pem", "--key", "key.pem", "--kid", "a"), "--kid names one key"),
-    "no keys": (("verify", "signed.json", "--keys", "card.json"), "no set of keys"),
-    "keys in the open": (("verify", "signed.json", "--keys", "http://x.example/keys"), "over https"),
+    "no key": (("sign", "card.json"), "no key given"),
+    "not a key": (("sign", "card.json", "--key", "card.json"), "not a private key"),
+    "not a card": (("sign", "key.pem", "--key", "key.pem"), "the card: not JSON"),
+    "one id for two keys": (("sign", "card.json", "--key", "key.pem", "--key", "key.pem", "--kid", "a"), "--kid: names one key"),
+    "no keys": (("verify", "signed.json", "--keys", "card.json"), "not a key set"),
+    "keys in the open": (("verify", "signed.json", "--keys", "http://x.example/keys"), "keys need https"),
     "no file": (("verify", "nothing.json", "--keys", "keys.json"), "cannot be read"),
 }
 
