@@ -34,6 +34,11 @@ Examples:
 Exit codes: 0 success, 1 the card is not signed by a trusted key, 2 usage error."""
 
 
+_version_option = click.option(
+    "--version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Protocol version of the card."
+)
+
+
 @click.group(epilog=_EXAMPLES)
 def command() -> None:
     """Sign cards and verify signatures."""
@@ -62,9 +67,7 @@ def keygen(file: Path) -> None:
 @click.option("--key-pem", envvar="A2A_CARD_KEY", show_envvar=True, help="The private key itself, as PEM.")
 @click.option("--kid", help="Id of the key. [default: its thumbprint]")
 @click.option("--jku", help="URL of the published public keys.")
-@click.option(
-    "--version", "version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Protocol version of the card."
-)
+@_version_option
 def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> None:
     """Add signatures to CARD (a file, or - for standard input), and print it."""
     from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - as above
@@ -72,9 +75,8 @@ def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> Non
 
     document = _parse_object(card.read(), "the card")  # type: ignore[attr-defined]  # click passes an open file
     try:
-        signatures = CardSigner(_load_keys(keys, options["key_pem"], options["kid"], options["jku"])).sign(
-            document, _VERSIONS[options["version"] or ""]
-        )
+        signer = CardSigner(_load_keys(keys, options["key_pem"], options["kid"], options["jku"]))
+        signatures = signer.sign(document, _VERSIONS[options["version"] or ""])
     except (CanonicalizationError, ValueError) as error:
         raise click.UsageError(str(error)) from error
     former = document.get("signatures")
@@ -85,9 +87,7 @@ def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> Non
 @command.command()
 @click.argument("card")
 @click.option("--keys", "keys", required=True, help="Key set with the trusted keys: a file or an https URL.")
-@click.option(
-    "--version", "version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Protocol version of the card."
-)
+@_version_option
 @click.pass_context
 def verify(context: click.Context, card: str, keys: str, version: str) -> None:
     """Check that CARD (a file or a URL) is signed by a trusted key."""
