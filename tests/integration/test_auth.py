@@ -36,8 +36,8 @@ from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.issuer import TokenIssuer
 from a2a_runtime.testing.receiver import WebhookReceiver, WebhookRequest, WebhookResponse
+from a2a_runtime.testing.token_issuer import TokenIssuer
 
 ISSUER = TokenIssuer()
 ABLE = Capabilities(extended_agent_card=True)
@@ -190,7 +190,7 @@ class KeyServer:
     """Publishes an issuer's keys on a real socket of this machine, as long as it wants to."""
 
     def __init__(self, issuer: TokenIssuer) -> None:
-        self.issuer, self.is_open, self.asked = issuer, True, 0
+        self.issuer, self.is_available, self.request_count = issuer, True, 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
 
@@ -208,8 +208,8 @@ class KeyServer:
         self._loop.close()
 
     def _answer(self, _call: WebhookRequest) -> WebhookResponse:
-        self.asked += 1
-        return WebhookResponse(200, body=self.issuer.jwks()) if self.is_open else WebhookResponse(503)
+        self.request_count += 1
+        return WebhookResponse(200, body=self.issuer.jwks()) if self.is_available else WebhookResponse(503)
 
 
 def test_keys_are_read_over_http_and_rotated() -> None:
@@ -227,15 +227,15 @@ def test_keys_are_read_over_http_and_rotated() -> None:
 
             first = issuer.issue_token()
             assert [status(first) for _ in range(3)] == [200, 200, 200]
-            assert publisher.asked == 1
+            assert publisher.request_count == 1
             issuer.rotate()
             assert [status(issuer.issue_token()), status(first)] == [200, 200]
-            assert publisher.asked == 2
-            publisher.is_open = False
+            assert publisher.request_count == 2
+            publisher.is_available = False
             assert status(first) == 200
             unknown = TokenIssuer().issue_token()
             assert status(unknown) == 503
-            publisher.is_open = True
+            publisher.is_available = True
             assert status(unknown) == 401
 
 
@@ -270,7 +270,7 @@ def test_wrong_tokens_are_refused_by_the_keys_that_an_issuer_publishes(voice: Di
                 assert 'error="invalid_token"' in refused.headers["www-authenticate"]
             twice = answer(TRUSTED.issue_token(), TRUSTED.issue_token())
             assert (twice.status_code, "more than once" in twice.text) == (401, True)
-        assert publisher.asked == 1
+        assert publisher.request_count == 1
 
 
 def test_an_answer_for_one_caller_is_kept_by_no_cache(client: httpx.Client) -> None:

@@ -29,7 +29,7 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 pytestmark = pytest.mark.anyio
 
 KEY, OTHER = SigningKey.generate(), SigningKey.generate()
-TRUST, MISTRUST = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (KEY, OTHER))
+TRUST, OTHER_TRUST = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (KEY, OTHER))
 BASE = "http://testserver.local"
 
 
@@ -39,7 +39,7 @@ def app() -> Litestar:
     return Litestar(plugins=[A2APlugin(surface, store="memory", settings=FAST_SETTINGS)], logging_config=None)
 
 
-async def task_of(trust: TrustStore, *, required: bool = True, dialect: str = V1_0.name, spoil: bool = False) -> object:
+async def send_task(trust: TrustStore, *, required: bool = True, dialect: str = V1_0.name, spoil: bool = False) -> object:
     """Send something to the agent of a card that is checked; perhaps somebody in between has changed it."""
     async with AsyncTestClient(app()) as server:
 
@@ -60,20 +60,20 @@ async def task_of(trust: TrustStore, *, required: bool = True, dialect: str = V1
 @pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
 async def test_a_card_of_a_trusted_key_is_used(dialect: str) -> None:
     """The combined card, by the signature over what each dialect reads of it."""
-    assert isinstance(await task_of(TRUST, dialect=dialect), Task)
+    assert isinstance(await send_task(TRUST, dialect=dialect), Task)
 
 
 @pytest.mark.parametrize("spoil", [False, True], ids=["of somebody else", "changed"])
 async def test_another_card_is_an_error(spoil: bool) -> None:  # noqa: FBT001 - a table
     """Before anything is sent to where it points."""
     with pytest.raises(CardNotTrustedError, match="no signature"):
-        await task_of(TRUST if spoil else MISTRUST, spoil=spoil)
+        await send_task(TRUST if spoil else OTHER_TRUST, spoil=spoil)
 
 
 async def test_or_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     """For those who only want to know."""
     caplog.set_level(logging.WARNING)
-    assert isinstance(await task_of(MISTRUST, required=False), Task)
+    assert isinstance(await send_task(OTHER_TRUST, required=False), Task)
     assert "used all the same" in caplog.text
 
 

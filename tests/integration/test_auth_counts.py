@@ -23,7 +23,7 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 
 pytestmark = pytest.mark.anyio
 
-ASKED, ALLOWED = 400, 150
+SENT, ALLOWED = 400, 150
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -55,7 +55,7 @@ async def test_of_many_at_once_exactly_as_many_come_in_as_may(pair: list[RateLim
             return False
         return True
 
-    assert sum(await asyncio.gather(*map(is_let_in, range(ASKED)))) == ALLOWED
+    assert sum(await asyncio.gather(*map(is_let_in, range(SENT)))) == ALLOWED
 
 
 def test_shared_rates_are_counted_where_the_tasks_are(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.token_issuer import TokenIssuer
 
 RPC = DialectBinding(V1_0.name, is_jsonrpc=True)
 READS = {"get", "subscribe", "read a webhook", "list webhooks"}

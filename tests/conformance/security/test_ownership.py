@@ -48,7 +48,7 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
 
 HOOK = "https://hooks.example.org/a2a"
-ADA = ISSUER.issue_token("ada", org="acme")
+ADA_TOKEN = ISSUER.issue_token("ada", org="acme")
 INTRUDERS = {
     "another user": ISSUER.issue_token("eve", org="acme"),
     "another tenant": ISSUER.issue_token("ada", org="umbrella"),
@@ -57,7 +57,7 @@ INTRUDERS = {
 }
 SENDS = (SEND_MESSAGE, SEND_STREAMING_MESSAGE)
 MESH_VOICE = DialectBinding(MESH.name, is_jsonrpc=True)
-EVERYBODY = pytest.mark.parametrize("token", INTRUDERS.values(), ids=INTRUDERS.keys())
+EVERY_INTRUDER = pytest.mark.parametrize("token", INTRUDERS.values(), ids=INTRUDERS.keys())
 EVERY_VOICE = pytest.mark.parametrize("voice", [*DIALECT_BINDINGS, MESH_VOICE], ids=str)
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)")
 
@@ -70,7 +70,7 @@ def app(store: Store | str, settings: Settings = FAST_SETTINGS, policy: Authoriz
     return create_app(surface, documented, mesh, store=store, settings=settings)
 
 
-def path_of(voice: DialectBinding) -> str:
+def surface_path(voice: DialectBinding) -> str:
     """Say where a voice is understood."""
     if voice is MESH_VOICE:
         return "/mesh"
@@ -107,7 +107,7 @@ class VictimTask:
     @classmethod
     def at(cls, client: httpx.Client, path: str) -> VictimTask:
         """Let Ada do some things."""
-        ada = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=True), path, ADA)
+        ada = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=True), path, ADA_TOKEN)
         done = {"recall": {}, "ask": {}, "wait": {"return_immediately": True}}
         tasks = tuple(ada.task(text, skill="act", configuration=said or None) for text, said in done.items())
         while ada.get(tasks[-1].id).status.message is None:  # it is at it soon
@@ -150,14 +150,14 @@ def attempt(intruder: AuthenticatedTalker, operation: Operation, request: WireMo
     return answer.status_code, TIMES.sub("…", answer.text.replace(task_id, "…"))
 
 
-@EVERYBODY
+@EVERY_INTRUDER
 @EVERY_VOICE
 def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, voice: DialectBinding, token: str) -> None:
     """In every state, every operation answers as for an id that nobody has, and leaves everything as it was.
 
     In the mesh dialect clients choose the ids of new tasks: there a message for a foreign task begins one of the same name.
     """
-    path = path_of(voice)
+    path = surface_path(voice)
     intruder = AuthenticatedTalker(client, voice, path, token)
     victim = VictimTask.at(client, path)
     before = victim.seen()
@@ -179,12 +179,12 @@ def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, voice: 
     assert victim.seen() == before
 
 
-@EVERYBODY
+@EVERY_INTRUDER
 @EVERY_VOICE
 def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, voice: DialectBinding, token: str) -> None:
     """Who names the conversation of somebody else begins one of their own, and reads nothing of the other one, not even by reference."""
-    victim = VictimTask.at(client, path_of(voice))
-    intruder = AuthenticatedTalker(client, voice, path_of(voice), token)
+    victim = VictimTask.at(client, surface_path(voice))
+    intruder = AuthenticatedTalker(client, voice, surface_path(voice), token)
     first = victim.tasks[0]
     before = victim.seen()
     task_id = f"mine-{first.id}" if voice is MESH_VOICE else None
@@ -198,12 +198,12 @@ def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, voice: Dia
     assert victim.seen() == before
 
 
-@EVERYBODY
+@EVERY_INTRUDER
 @pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
 def test_an_idempotency_key_is_good_for_its_owner_only(client: httpx.Client, voice: DialectBinding, token: str) -> None:
     """The same key and the same request of somebody else make another task."""
-    path, request = path_of(voice), build_send_request("secret", skill="echo", message_id="m-1")
-    answers = [AuthenticatedTalker(client, voice, path, who).call_raw(SEND_MESSAGE, request, idempotency_key="k") for who in (ADA, token)]
+    path, request = surface_path(voice), build_send_request("secret", skill="echo", message_id="m-1")
+    answers = [AuthenticatedTalker(client, voice, path, who).call_raw(SEND_MESSAGE, request, idempotency_key="k") for who in (ADA_TOKEN, token)]
     assert [each.status_code for each in answers] == [200, 200]
     assert answers[0].text != answers[1].text
 

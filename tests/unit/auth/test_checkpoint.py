@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from unit.auth.conftest import bearer, credentials
+from unit.auth.conftest import build_bearer, build_credentials
 
 from a2a_contract.errors import PermissionDeniedError
 from a2a_runtime.auth.authentication import Credentials, Identity, InvalidCredentialsError
@@ -13,7 +13,7 @@ from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, KeyLocation, Mt
 from a2a_runtime.auth.gate import ANONYMOUS, AuthGate, ChallengeError, InsufficientScopeError, PresenceGate, SchemeRequirement
 from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator
 from a2a_runtime.caller import Caller
-from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.token_issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio
 
@@ -25,21 +25,21 @@ KEY = ("X-API-Key", "k-ada")
 CERTIFICATE = (("X-SSL-Client-Verify", "SUCCESS"), ("X-SSL-Client-S-DN", "CN=box"))
 
 
-def token(**claims: object) -> tuple[str, str]:
+def build_token_header(**claims: object) -> tuple[str, str]:
     """Make the header of a good token."""
     return "Authorization", f"Bearer {ISSUER.issue_token('ada', **claims)}"
 
 
 async def admit(gate: AuthGate, *headers: tuple[str, str]) -> Caller:
     """Ask a gate."""
-    answer = gate.admit(credentials(*headers))
+    answer = gate.admit(build_credentials(*headers))
     return answer if isinstance(answer, Caller) else await answer
 
 
 async def test_any_proof_will_do_unless_something_is_required() -> None:
     """And people of the same name are told apart by how they prove it."""
     gate = AuthGate(TOKENS, KEYS)
-    assert (await admit(gate, token())).subject == "bearer:ada"
+    assert (await admit(gate, build_token_header())).subject == "bearer:ada"
     by_key = await admit(gate, KEY)
     assert (by_key.subject, by_key.tenant, by_key.schemes) == ("apiKey:ada", "acme", {"apiKey": {"read"}})
 
@@ -76,9 +76,9 @@ async def test_who_proves_nothing_learns_what_would(headers: tuple[tuple[str, st
 async def test_a_missing_scope_is_named() -> None:
     """A known caller is denied, and told what to ask for; a role counts like a scope."""
     gate = AuthGate(TOKENS, require=[{"bearer": ["tasks", "boss"]}])
-    assert (await admit(gate, token(scope="tasks", roles=["boss"]))).roles == {"boss"}
+    assert (await admit(gate, build_token_header(scope="tasks", roles=["boss"]))).roles == {"boss"}
     with pytest.raises(InsufficientScopeError, match="boss") as raised:
-        await admit(gate, token(scope="tasks"))
+        await admit(gate, build_token_header(scope="tasks"))
     assert isinstance(raised.value, PermissionDeniedError)
     assert raised.value.details == {"missing_scopes": "boss"}
     assert raised.value.challenge == 'Bearer error="insufficient_scope", scope="boss"'
@@ -87,9 +87,9 @@ async def test_a_missing_scope_is_named() -> None:
 async def test_all_proofs_of_a_requirement_are_needed_at_once() -> None:
     """The first one says who it is, the others add what they know."""
     gate = AuthGate(TOKENS, PROXY, require=[{"bearer": [], "mtls": []}])
-    both = await admit(gate, token(scope="a"), *CERTIFICATE)
+    both = await admit(gate, build_token_header(scope="a"), *CERTIFICATE)
     assert (both.subject, both.schemes) == ("ada", {"bearer": {"a"}, "mtls": frozenset()})
-    for some in ((token(),), CERTIFICATE):
+    for some in ((build_token_header(),), CERTIFICATE):
         with pytest.raises(ChallengeError):
             await admit(gate, *some)
 
@@ -98,20 +98,20 @@ async def test_proofs_of_two_tenants_prove_nothing() -> None:
     """Nobody is of two tenants at once."""
     tenants = JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(tenant="org"))
     gate = AuthGate(tenants, KEYS, require=[{"bearer": [], "apiKey": []}])
-    assert (await admit(gate, token(org="acme"), KEY)).tenant == "acme"
+    assert (await admit(gate, build_token_header(org="acme"), KEY)).tenant == "acme"
     with pytest.raises(ChallengeError, match="different tenants"):
-        await admit(gate, token(org="umbrella"), KEY)
+        await admit(gate, build_token_header(org="umbrella"), KEY)
 
 
 async def test_strangers_may_be_welcome_liars_never() -> None:
     """A wrong proof is not taken for none."""
     gate = AuthGate(TOKENS, require=[{"bearer": ["a"]}, {}])
     assert await admit(gate) is ANONYMOUS
-    assert (await admit(gate, token(scope="a"))).subject == "ada"
+    assert (await admit(gate, build_token_header(scope="a"))).subject == "ada"
     with pytest.raises(ChallengeError):
         await admit(gate, ("Authorization", "Bearer x"))
     with pytest.raises(InsufficientScopeError):
-        await admit(gate, token())
+        await admit(gate, build_token_header())
 
 
 async def test_an_authenticator_may_take_its_time() -> None:
@@ -165,10 +165,10 @@ def test_the_card_says_what_is_required() -> None:
 @pytest.mark.parametrize(
     ("place", "request_", "is_there"),
     [
-        (KeyLocation.QUERY, credentials(query="key=k-ada"), True),
-        (KeyLocation.COOKIE, credentials(("Cookie", 'a=b; key="k-ada"')), True),
-        (KeyLocation.QUERY, credentials(("key", "k-ada")), False),
-        (KeyLocation.COOKIE, credentials(query="key=k-ada"), False),
+        (KeyLocation.QUERY, build_credentials(query="key=k-ada"), True),
+        (KeyLocation.COOKIE, build_credentials(("Cookie", 'a=b; key="k-ada"')), True),
+        (KeyLocation.QUERY, build_credentials(("key", "k-ada")), False),
+        (KeyLocation.COOKIE, build_credentials(query="key=k-ada"), False),
     ],
     ids=["query", "cookie", "header for query", "query for cookie"],
 )
@@ -180,7 +180,7 @@ def test_a_key_counts_in_its_place_only(place: KeyLocation, request_: Credential
 
 @pytest.mark.parametrize(
     ("place", "twice"),
-    [(KeyLocation.QUERY, credentials(query="key=a&key=b")), (KeyLocation.COOKIE, credentials(("Cookie", "key=a"), ("Cookie", "key=b")))],
+    [(KeyLocation.QUERY, build_credentials(query="key=a&key=b")), (KeyLocation.COOKIE, build_credentials(("Cookie", "key=a"), ("Cookie", "key=b")))],
     ids=["query", "cookie"],
 )
 def test_a_key_that_comes_twice_is_refused(place: KeyLocation, twice: Credentials) -> None:
@@ -211,21 +211,21 @@ CERTIFICATES: dict[str, tuple[tuple[tuple[str, str], ...], str, str | None]] = {
 def test_certificates_are_believed_from_the_proxy_only(headers: tuple[tuple[str, str], ...], client: str, subject: str | None) -> None:
     """Anybody else could send the same headers."""
     if subject is not None:
-        assert PROXY.authenticate(credentials(*headers, client=client)) == Identity(subject)
+        assert PROXY.authenticate(build_credentials(*headers, client=client)) == Identity(subject)
         return
     with pytest.raises(InvalidCredentialsError):
-        PROXY.authenticate(credentials(*headers, client=client))
+        PROXY.authenticate(build_credentials(*headers, client=client))
 
 
 @pytest.mark.parametrize("said", ["Bearer", "Bearer  ", "Basic x", "", "bearer"], ids=repr)
 def test_a_presence_gate_wants_a_token(said: str) -> None:
     """Some token, whatever it is."""
-    assert PresenceGate().admit(bearer("anything")).is_authenticated
+    assert PresenceGate().admit(build_bearer("anything")).is_authenticated
     with pytest.raises(ChallengeError):
-        PresenceGate().admit(credentials(("Authorization", said)))
+        PresenceGate().admit(build_credentials(("Authorization", said)))
 
 
 def test_credentials_say_nothing_about_themselves() -> None:
     """What is in them belongs in no log."""
-    assert "hunter2" not in repr(bearer("hunter2"))
-    assert "hunter2" not in f"{bearer('hunter2')}"
+    assert "hunter2" not in repr(build_bearer("hunter2"))
+    assert "hunter2" not in f"{build_bearer('hunter2')}"

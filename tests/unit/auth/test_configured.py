@@ -10,8 +10,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from unit.auth.conftest import bearer, credentials
-from unit.auth.test_passwords import basic
+from unit.auth.conftest import build_bearer, build_credentials
+from unit.auth.test_passwords import build_basic_header
 
 from a2a_runtime.auth.authenticators import digest_key, hash_password
 from a2a_runtime.auth.gate import ANONYMOUS, ChallengeError, DescribableGate, InsufficientScopeError
@@ -63,7 +63,7 @@ anonymous = true
 [both]
 any_of = [["machines", "people"], "jobs"]
 """
-SAID = {"sub": "ada", "iss": "https://id.example", "aud": "reports", "exp": int(time.time()) + 86_400, "org": "acme"}
+CLAIMS = {"sub": "ada", "iss": "https://id.example", "aud": "reports", "exp": int(time.time()) + 86_400, "org": "acme"}
 PRIVATE = generate_private_key(SECP256R1())
 
 
@@ -77,18 +77,18 @@ def gates(tmp_path: Path) -> dict[str, DescribableGate]:
 
 def test_a_gate_does_what_its_entry_says(gates: dict[str, DescribableGate]) -> None:
     """Tokens by a secret or a public key, API keys by their digests, and several of them at once."""
-    token = bearer(jwt.encode({**SAID, "scope": "reports"}, SECRET, "HS256"))
+    token = build_bearer(jwt.encode({**CLAIMS, "scope": "reports"}, SECRET, "HS256"))
     caller = gates["staff"].admit(token)
     assert isinstance(caller, Caller)
     assert (caller.subject, caller.tenant) == ("ada", "acme")
     with pytest.raises(InsufficientScopeError):
-        gates["staff"].admit(bearer(jwt.encode(SAID, SECRET, "HS256")))
-    assert isinstance(gates["pinned"].admit(bearer(jwt.encode(SAID, PRIVATE, "ES256"))), Caller)
-    key = credentials(("x-api-key", "k"))
+        gates["staff"].admit(build_bearer(jwt.encode(CLAIMS, SECRET, "HS256")))
+    assert isinstance(gates["pinned"].admit(build_bearer(jwt.encode(CLAIMS, PRIVATE, "ES256"))), Caller)
+    key = build_credentials(("x-api-key", "k"))
     assert isinstance(gates["jobs"].admit(key), Caller)
     with pytest.raises(ChallengeError):
         gates["jobs"].admit(token)
-    subjects = [found.subject for each in (token, key, credentials()) if isinstance(found := gates["everybody"].admit(each), Caller)]
+    subjects = [found.subject for each in (token, key, build_credentials()) if isinstance(found := gates["everybody"].admit(each), Caller)]
     assert subjects == ["staff:ada", "jobs:nightly", ANONYMOUS.subject]
     assert list(gates["everybody"].security_schemes()) == ["staff", "jobs"]
 
@@ -98,14 +98,14 @@ BOX = (("x-ssl-client-verify", "SUCCESS"), ("x-ssl-client-s-dn", "CN=box,O=Acme"
 
 async def test_names_with_passwords_and_certificates_are_kinds_too(gates: dict[str, DescribableGate]) -> None:
     """Callers whom the file names have what it requires; a list within the choice means all of it at once."""
-    caller = await admit(gates["people"], basic("ada:correct horse"))
+    caller = await admit(gates["people"], build_basic_header("ada:correct horse"))
     assert (caller.subject, caller.satisfies({"people": ["reports"]})) == ("ada", True)
     assert (await admit(gates["machines"], *BOX)).subject == "box"
     with pytest.raises(ChallengeError, match="The subject of the certificate is unknown"):
         await admit(gates["machines"], BOX[0], ("x-ssl-client-s-dn", "CN=eve,O=Acme"))
     with pytest.raises(ChallengeError, match="not reported by a trusted proxy"):
-        gates["machines"].admit(credentials(*BOX, client="198.51.100.1"))
-    assert (await admit(gates["both"], *BOX, basic("ada:correct horse"))).subject == "machines:box"
+        gates["machines"].admit(build_credentials(*BOX, client="198.51.100.1"))
+    assert (await admit(gates["both"], *BOX, build_basic_header("ada:correct horse"))).subject == "machines:box"
     with pytest.raises(ChallengeError):
         await admit(gates["both"], *BOX)
     schemes = {name: scheme.to_dict() for name, scheme in gates["both"].security_schemes().items()}
@@ -117,9 +117,9 @@ async def test_guessing_is_limited_as_the_entry_says(gates: dict[str, Describabl
     """Two wrong passwords for a name, and nobody looks at a third one."""
     for number in range(2):
         with pytest.raises(ChallengeError):
-            await admit(gates["people"], basic(f"ada:{number}"))
+            await admit(gates["people"], build_basic_header(f"ada:{number}"))
     with pytest.raises(TooManyRequestsError):
-        await admit(gates["people"], basic("ada:correct horse"))
+        await admit(gates["people"], build_basic_header("ada:correct horse"))
 
 
 def test_guessing_is_free_where_the_entry_says_so() -> None:
@@ -128,13 +128,13 @@ def test_guessing_is_free_where_the_entry_says_so() -> None:
     gate = build_gates(keys, Path(), {})["k"]
     for number in range(60):
         with pytest.raises(ChallengeError):
-            gate.admit(credentials(("x-api-key", f"wrong {number}")))
-    assert isinstance(gate.admit(credentials(("x-api-key", "k"))), Caller)
+            gate.admit(build_credentials(("x-api-key", f"wrong {number}")))
+    assert isinstance(gate.admit(build_credentials(("x-api-key", "k"))), Caller)
 
 
 async def admit(gate: DescribableGate, *headers: tuple[str, str]) -> Caller:
     """Ask a gate."""
-    answer = gate.admit(credentials(*headers))
+    answer = gate.admit(build_credentials(*headers))
     return answer if isinstance(answer, Caller) else await answer
 
 

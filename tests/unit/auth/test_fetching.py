@@ -19,8 +19,8 @@ class DocumentServer(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.body, self.packing = b'{"keys": []}', ""
-        self.asked: list[tuple[str, dict[str, str]]] = []
+        self.body, self.encoding = b'{"keys": []}', ""
+        self.requests: list[tuple[str, dict[str, str]]] = []
 
     @property
     def url(self) -> str:
@@ -33,11 +33,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer."""
-        self.server.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+        self.server.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
         self.send_response(200)
         self.send_header("content-length", str(len(self.server.body)))
-        if self.server.packing:
-            self.send_header("content-encoding", self.server.packing)
+        if self.server.encoding:
+            self.send_header("content-encoding", self.server.encoding)
         self.end_headers()
         self.wfile.write(self.server.body)
 
@@ -66,16 +66,16 @@ async def test_no_proxy_tells_us_what_is_on_this_machine(host: DocumentServer, p
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     assert await fetch_document(host.url) == host.body
-    assert proxy.asked == []
+    assert proxy.requests == []
 
 
 @pytest.mark.parametrize("packing", ["gzip", "br", "x"])
 async def test_nothing_is_unpacked(host: DocumentServer, packing: str) -> None:
     """A small answer may be a large one; we ask for none of that kind, and take none."""
-    host.body, host.packing = gzip.compress(b"0" * 5_000_000), packing
+    host.body, host.encoding = gzip.compress(b"0" * 5_000_000), packing
     with pytest.raises(DocumentFetchError, match="compressed"):
         await fetch_document(host.url)
-    assert host.asked[0][1]["accept-encoding"] == "identity"
+    assert host.requests[0][1]["accept-encoding"] == "identity"
 
 
 async def test_too_much_is_not_read(host: DocumentServer) -> None:
@@ -94,4 +94,4 @@ async def test_files_of_passwords_are_not_read(
     monkeypatch.setenv("NETRC", str(netrc))
     monkeypatch.setenv("HOME", str(netrc.parent))
     await fetch_document(host.url)
-    assert "authorization" not in host.asked[0][1]
+    assert "authorization" not in host.requests[0][1]

@@ -12,7 +12,7 @@ from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, KeyLocation, Mt
 from a2a_runtime.auth.gate import AuthGate, Gate, PresenceGate
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.caller import Caller
-from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.token_issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from unit.auth.conftest import credentials
-from unit.auth.test_passwords import basic
+from unit.auth.conftest import build_credentials
+from unit.auth.test_passwords import build_basic_header
 
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User, digest_key, hash_password
@@ -16,7 +16,7 @@ from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.auth.rate_limit import FailedAttemptLimiter, RateLimit, TooManyRequestsError
 from a2a_runtime.caller import Caller
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.token_issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio
 
@@ -28,9 +28,9 @@ ISSUER = TokenIssuer()
 class AttemptSetup:
     """A gate that takes keys, passwords and tokens, and a clock."""
 
-    def __init__(self, of_name: int | None = 3, of_address: int | None = 5) -> None:
+    def __init__(self, per_name: int | None = 3, per_address: int | None = 5) -> None:
         self.clock = FakeClock()
-        name, address = (None if each is None else RateLimit(each, 60) for each in (of_name, of_address))
+        name, address = (None if each is None else RateLimit(each, 60) for each in (per_name, per_address))
         keys = ApiKeyAuthenticator(
             {digest_key("good"): Identity("box"), digest_key("other"): Identity("jar")},
             failed_attempts=FailedAttemptLimiter(name, address, self.clock),
@@ -38,73 +38,73 @@ class AttemptSetup:
         users = BasicAuthenticator({"ada": ADA, "eve": EVE}, failed_attempts=FailedAttemptLimiter(name, address, self.clock), clock=self.clock)
         self.gate = AuthGate(keys, users, JwtAuthenticator(ISSUER.keys(), ISSUER.validation()))
 
-    async def says(self, *headers: tuple[str, str], client: str = HERE) -> str | int:
+    async def attempt(self, *headers: tuple[str, str], client: str = HERE) -> str | int:
         """Say as whom somebody is let in, or by which status they are refused."""
         try:
-            answer = self.gate.admit(credentials(*headers, client=client))
+            answer = self.gate.admit(build_credentials(*headers, client=client))
             return (answer if isinstance(answer, Caller) else await answer).subject
         except ChallengeError:
             return 401
         except TooManyRequestsError as error:
             return 429 if 1 <= error.retry_after_seconds <= 61 else "never again"
 
-    async def keys(self, *keys: str, client: str = HERE) -> Sequence[str | int]:
+    async def attempt_keys(self, *keys: str, client: str = HERE) -> Sequence[str | int]:
         """Try one key after the other."""
-        return [await self.says(("x-api-key", key), client=client) for key in keys]
+        return [await self.attempt(("x-api-key", key), client=client) for key in keys]
 
-    async def passwords(self, *words: str, client: str = HERE) -> Sequence[str | int]:
+    async def attempt_passwords(self, *words: str, client: str = HERE) -> Sequence[str | int]:
         """Try one name with a password after the other."""
-        return [await self.says(basic(word), client=client) for word in words]
+        return [await self.attempt(build_basic_header(word), client=client) for word in words]
 
 
 async def test_guessed_keys_are_looked_at_so_often_and_no_oftener() -> None:
     """Then not even the right one is, until time has passed; from elsewhere it is at any time."""
     setting = AttemptSetup()
-    assert await setting.keys("a", "b", "c", "d", "good") == [401, 401, 401, 429, 429]
-    assert await setting.keys("good", client=ELSEWHERE) == ["apiKey:box"]
+    assert await setting.attempt_keys("a", "b", "c", "d", "good") == [401, 401, 401, 429, 429]
+    assert await setting.attempt_keys("good", client=ELSEWHERE) == ["apiKey:box"]
     setting.clock.advance(61)
-    assert await setting.keys("good", "a") == ["apiKey:box", 401]
+    assert await setting.attempt_keys("good", "a") == ["apiKey:box", 401]
 
 
 async def test_guessed_passwords_are_counted_by_name_and_by_address() -> None:
     """Three for one name; five for all names together, whether they are anybody's or not."""
     setting = AttemptSetup()
-    assert await setting.passwords("ada:1", "ada:2", "ada:3", "ada:4", "ada:ada's") == [401, 401, 401, 429, 429]
-    assert await setting.passwords("eve:eve's", "nobody:1", "eve:1", "eve:2") == ["basic:eve", 401, 401, 429]
-    assert await setting.passwords("ada:ada's", client=ELSEWHERE) == ["basic:ada"]
+    assert await setting.attempt_passwords("ada:1", "ada:2", "ada:3", "ada:4", "ada:ada's") == [401, 401, 401, 429, 429]
+    assert await setting.attempt_passwords("eve:eve's", "nobody:1", "eve:1", "eve:2") == ["basic:eve", 401, 401, 429]
+    assert await setting.attempt_passwords("ada:ada's", client=ELSEWHERE) == ["basic:ada"]
     setting.clock.advance(61)
-    assert await setting.passwords("ada:ada's") == ["basic:ada"]
+    assert await setting.attempt_passwords("ada:ada's") == ["basic:ada"]
 
 
 async def test_guesses_at_once_are_counted_too() -> None:
     """Whoever sends all of them before the first one is answered has guessed no oftener, but for those that were being looked at."""
-    setting = AttemptSetup(of_name=3, of_address=None)
-    found = await asyncio.gather(*(setting.says(basic(f"ada:{number}")) for number in range(20)))
+    setting = AttemptSetup(per_name=3, per_address=None)
+    found = await asyncio.gather(*(setting.attempt(build_basic_header(f"ada:{number}")) for number in range(20)))
     assert found.count(429) >= 20 - 3 - 4
 
 
 async def test_whoever_was_let_in_before_still_is() -> None:
     """Behind one address may be many: the guesses of one are not the fault of the others."""
     setting = AttemptSetup()
-    assert await setting.keys("good", "a", "b", "c", "good", "other") == ["apiKey:box", 401, 401, 401, "apiKey:box", 429]
-    assert await setting.passwords("ada:ada's", "ada:1", "ada:2", "ada:3", "ada:ada's") == ["basic:ada", 401, 401, 401, "basic:ada"]
+    assert await setting.attempt_keys("good", "a", "b", "c", "good", "other") == ["apiKey:box", 401, 401, 401, "apiKey:box", 429]
+    assert await setting.attempt_passwords("ada:ada's", "ada:1", "ada:2", "ada:3", "ada:ada's") == ["basic:ada", 401, 401, 401, "basic:ada"]
     setting.clock.advance(301)  # the password is looked at anew, in spite of guesses that are as new
-    assert await setting.passwords("ada:4", "ada:5", "ada:6", "ada:ada's", "ada:7") == [401, 401, 401, "basic:ada", 429]
+    assert await setting.attempt_passwords("ada:4", "ada:5", "ada:6", "ada:ada's", "ada:7") == [401, 401, 401, "basic:ada", 429]
 
 
 async def test_the_same_wrong_key_again_is_no_new_guess() -> None:
     """A client with an old key that never gives up shuts out nobody who shares its address."""
     setting = AttemptSetup()
-    assert await setting.keys(*["old"] * 20, "good") == [*[401] * 20, "apiKey:box"]
+    assert await setting.attempt_keys(*["old"] * 20, "good") == [*[401] * 20, "apiKey:box"]
 
 
 async def test_a_token_is_no_guess() -> None:
     """Wrong ones are not counted, and right ones are taken from whoever guesses keys, even together with a wrong key."""
     setting = AttemptSetup()
-    assert {await setting.says(("authorization", f"Bearer {number}")) for number in range(20)} == {401}
+    assert {await setting.attempt(("authorization", f"Bearer {number}")) for number in range(20)} == {401}
     token = ("authorization", f"Bearer {ISSUER.issue_token('ada')}")
-    await setting.keys("a", "b", "c")
-    assert [await setting.says(token), await setting.says(token, ("x-api-key", "d"))] == ["bearer:ada"] * 2
+    await setting.attempt_keys("a", "b", "c")
+    assert [await setting.attempt(token), await setting.attempt(token, ("x-api-key", "d"))] == ["bearer:ada"] * 2
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ async def test_a_token_is_no_guess() -> None:
 async def test_a_network_of_version_6_is_one_address(first: str, second: str, are_one: bool) -> None:  # noqa: FBT001 - a table
     """Whoever has one of its addresses has all of them."""
     setting = AttemptSetup()
-    await setting.keys("a", "b", "c", client=first)
-    assert await setting.keys("d", client=second) == [429 if are_one else 401]
+    await setting.attempt_keys("a", "b", "c", client=first)
+    assert await setting.attempt_keys("d", client=second) == [429 if are_one else 401]
 
 
 async def test_guessing_may_be_allowed() -> None:
     """Where something else looks after it."""
     setting = AttemptSetup(None, None)
-    assert set(await setting.keys(*map(str, range(100)))) == {401}
+    assert set(await setting.attempt_keys(*map(str, range(100)))) == {401}
 
 
 async def test_without_settings_guessing_is_limited() -> None:
@@ -135,9 +135,9 @@ async def test_without_settings_guessing_is_limited() -> None:
     gate = AuthGate(ApiKeyAuthenticator({digest_key("good"): Identity("box")}))
     for number in range(10):
         with pytest.raises(ChallengeError):
-            gate.admit(credentials(("x-api-key", str(number))))
+            gate.admit(build_credentials(("x-api-key", str(number))))
     with pytest.raises(TooManyRequestsError):
-        gate.admit(credentials(("x-api-key", "x")))
+        gate.admit(build_credentials(("x-api-key", "x")))
 
 
 async def test_what_is_remembered_of_callers_has_an_end() -> None:
@@ -145,6 +145,6 @@ async def test_what_is_remembered_of_callers_has_an_end() -> None:
     guesses = FailedAttemptLimiter(RateLimit(3, 60), RateLimit(5, 60), FakeClock())
     for number in range(10_100):
         mark = number.to_bytes(4, "big")
-        guesses.record_success(credentials(), mark)
-        guesses.record_failure(credentials(client=f"192.0.{number // 250}.{number % 250}"), "", mark)
+        guesses.record_success(build_credentials(), mark)
+        guesses.record_failure(build_credentials(client=f"192.0.{number // 250}.{number % 250}"), "", mark)
     assert (len(guesses._accepted), len(guesses._rejected)) == (10_000, 10_000)

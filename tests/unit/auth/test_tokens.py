@@ -15,42 +15,42 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.auth.conftest import bearer, credentials
+from unit.auth.conftest import build_bearer, build_credentials
 
 from a2a_runtime.auth.authentication import Authenticator, Identity, InvalidCredentialsError
 from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
 from a2a_runtime.auth.keys import KeySet, keys_from_jwks, keys_from_pem, keys_from_secret
-from a2a_runtime.testing.issuer import AUDIENCE, ISSUER, TokenIssuer
+from a2a_runtime.testing.token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
 TRUSTED = TokenIssuer()
-STRANGER = TokenIssuer()
-KNOWN = JwtAuthenticator(TRUSTED.keys(), TRUSTED.validation())
+UNTRUSTED = TokenIssuer()
+AUTHENTICATOR = JwtAuthenticator(TRUSTED.keys(), TRUSTED.validation())
 NOW, DAY = int(time.time()), 86_400  # a whole run of the tests fits into a day
 SECRET = "s" * 32
 
 
-def part(value: object) -> str:
+def encode_segment(value: object) -> str:
     """Write a part of a token."""
     return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
 
 
-def payload(**changes: object) -> dict[str, object]:
+def build_claims(**changes: object) -> dict[str, object]:
     """Say what a good token says."""
     return {"sub": "ada", "iss": ISSUER, "aud": AUDIENCE, "exp": NOW + DAY, **changes}
 
 
-def confused() -> str:
+def sign_with_public_key() -> str:
     """Sign with the public key as if it were a secret."""
     key = json.dumps(TRUSTED.public_jwks()[0]).encode()
-    signed = f"{part({'alg': 'HS256', 'kid': TRUSTED.key_id})}.{part(payload())}"
+    signed = f"{encode_segment({'alg': 'HS256', 'kid': TRUSTED.key_id})}.{encode_segment(build_claims())}"
     signature = hmac.digest(key, signed.encode(), hashlib.sha256)
     return f"{signed}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
 
 
-def tampered() -> str:
+def tamper() -> str:
     """Change what a token says after it was signed."""
     head, _, signature = TRUSTED.issue_token().split(".")
-    return f"{head}.{part(payload(sub='root'))}.{signature}"
+    return f"{head}.{encode_segment(build_claims(sub='root'))}.{signature}"
 
 
 REFUSED: dict[str, tuple[Callable[[], str], str]] = {
@@ -66,20 +66,20 @@ REFUSED: dict[str, tuple[Callable[[], str], str]] = {
     "empty subject": (lambda: TRUSTED.issue_token(""), "The token has no claim sub"),
     "subject that is no text": (lambda: TRUSTED.issue_token(sub=["ada"]), "The token is not valid"),
     "subject of a team": (lambda: TRUSTED.issue_token("team:all"), "The credentials do not name a valid caller"),
-    "alg none": (lambda: f"{part({'alg': 'none'})}.{part(payload())}.", "The algorithm of the token is not allowed"),
-    "alg NONE": (lambda: f"{part({'alg': 'NONE'})}.{part(payload())}.", "The algorithm of the token is not allowed"),
-    "public key as a secret": (confused, "The algorithm of the token is not allowed"),
-    "key of a stranger": (STRANGER.issue_token, "The signing key is unknown"),
-    "a stranger with our key id": (lambda: STRANGER.issue_token(header={"kid": TRUSTED.key_id}), "The token is not valid"),
-    "a key of its own": (lambda: STRANGER.issue_token(header={"kid": TRUSTED.key_id, "jwk": STRANGER.public_jwks()[0]}), "The token is not valid"),
-    "keys elsewhere": (lambda: STRANGER.issue_token(header={"jku": "https://evil.example"}), "The signing key is unknown"),
-    "changed": (tampered, "The token is not valid"),
+    "alg none": (lambda: f"{encode_segment({'alg': 'none'})}.{encode_segment(build_claims())}.", "The algorithm of the token is not allowed"),
+    "alg NONE": (lambda: f"{encode_segment({'alg': 'NONE'})}.{encode_segment(build_claims())}.", "The algorithm of the token is not allowed"),
+    "public key as a secret": (sign_with_public_key, "The algorithm of the token is not allowed"),
+    "key of a stranger": (UNTRUSTED.issue_token, "The signing key is unknown"),
+    "a stranger with our key id": (lambda: UNTRUSTED.issue_token(header={"kid": TRUSTED.key_id}), "The token is not valid"),
+    "a key of its own": (lambda: UNTRUSTED.issue_token(header={"kid": TRUSTED.key_id, "jwk": UNTRUSTED.public_jwks()[0]}), "The token is not valid"),
+    "keys elsewhere": (lambda: UNTRUSTED.issue_token(header={"jku": "https://evil.example"}), "The signing key is unknown"),
+    "changed": (tamper, "The token is not valid"),
     "cut": (lambda: TRUSTED.issue_token()[:-2], "The token is not valid"),
     "huge": (lambda: TRUSTED.issue_token(more="x" * 20_000), "The token is not valid"),
     "not ASCII": (lambda: "é.é.é", "The token is not valid"),
     "empty": (str, "The token is not valid"),
     "no token": (lambda: "hunter2", "The token is not valid"),
-    "head that is no object": (lambda: f"{part([])}.{part(payload())}.x", "The token is not valid"),
+    "head that is no object": (lambda: f"{encode_segment([])}.{encode_segment(build_claims())}.x", "The token is not valid"),
     "something critical": (lambda: TRUSTED.issue_token(header={"crit": ["b64"], "b64": False}), "The token is not valid"),
     "another kind of token": (lambda: TRUSTED.issue_token(header={"typ": "dpop+jwt"}), "The token is not valid"),
 }
@@ -89,13 +89,13 @@ REFUSED: dict[str, tuple[Callable[[], str], str]] = {
 def test_a_wrong_token_is_refused(token: Callable[[], str], reason: str) -> None:
     """With a reason that says nothing of what is in it."""
     with pytest.raises(InvalidCredentialsError) as refused:
-        KNOWN.authenticate(bearer(token()))
+        AUTHENTICATOR.authenticate(build_bearer(token()))
     assert refused.value.reason == reason
 
 
 def test_a_good_token_says_who_it_is() -> None:
     """Subject, scopes, roles, and everything else that it says."""
-    identity = KNOWN.authenticate(bearer(TRUSTED.issue_token("ada", scope="read write", roles=["boss"], email="ada@example.org")))
+    identity = AUTHENTICATOR.authenticate(build_bearer(TRUSTED.issue_token("ada", scope="read write", roles=["boss"], email="ada@example.org")))
     assert isinstance(identity, Identity)
     assert (identity.subject, identity.tenant) == ("ada", "")
     assert (identity.scopes, identity.roles) == ({"read", "write"}, {"boss"})
@@ -105,50 +105,50 @@ def test_a_good_token_says_who_it_is() -> None:
 @pytest.mark.parametrize("head", [{}, {"typ": "at+jwt"}, {"typ": None}], ids=["JWT", "access token", "none"])
 def test_the_usual_kinds_of_token_are_taken(head: dict[str, object]) -> None:
     """As RFC 9068 and RFC 7519 name them."""
-    assert isinstance(KNOWN.authenticate(bearer(TRUSTED.issue_token(header=head))), Identity)
+    assert isinstance(AUTHENTICATOR.authenticate(build_bearer(TRUSTED.issue_token(header=head))), Identity)
 
 
 def test_other_schemes_are_other_peoples_matter() -> None:
     """A request without a bearer token is not refused, only not known."""
-    assert KNOWN.authenticate(credentials()) is None
-    assert KNOWN.authenticate(credentials(("Authorization", "Basic YTpi"))) is None
+    assert AUTHENTICATOR.authenticate(build_credentials()) is None
+    assert AUTHENTICATOR.authenticate(build_credentials(("Authorization", "Basic YTpi"))) is None
 
 
 def test_two_headers_are_no_proof() -> None:
     """Two values are refused: somebody in between may have looked at the other one."""
     good = TRUSTED.issue_token()
     with pytest.raises(InvalidCredentialsError, match="more than once"):
-        KNOWN.authenticate(credentials(("Authorization", f"Bearer {good}"), ("authorization", f"Bearer {good}")))
+        AUTHENTICATOR.authenticate(build_credentials(("Authorization", f"Bearer {good}"), ("authorization", f"Bearer {good}")))
 
 
 def test_a_plain_mapping_of_headers_will_do() -> None:
     """The port is a mapping; nothing of this runtime is needed."""
-    assert isinstance(KNOWN, Authenticator)
-    assert isinstance(KNOWN.authenticate({"authorization": f"bearer {TRUSTED.issue_token()}"}), Identity)
+    assert isinstance(AUTHENTICATOR, Authenticator)
+    assert isinstance(AUTHENTICATOR.authenticate({"authorization": f"bearer {TRUSTED.issue_token()}"}), Identity)
 
 
 def test_a_tenant_that_is_wanted_must_be_there() -> None:
     """A token without its tenant would be one for every tenant."""
     of_tenants = JwtAuthenticator(TRUSTED.keys(), TRUSTED.validation(), ClaimNames(tenant="org"))
-    identity = of_tenants.authenticate(bearer(TRUSTED.issue_token(org="acme")))
+    identity = of_tenants.authenticate(build_bearer(TRUSTED.issue_token(org="acme")))
     assert isinstance(identity, Identity)
     assert identity.tenant == "acme"
     with pytest.raises(InvalidCredentialsError, match="has no claim org"):
-        of_tenants.authenticate(bearer(TRUSTED.issue_token()))
+        of_tenants.authenticate(build_bearer(TRUSTED.issue_token()))
 
 
 def test_a_clock_may_differ_by_what_was_said() -> None:
     """And by no more."""
     patient = JwtAuthenticator(TRUSTED.keys(), JwtValidation(ISSUER, AUDIENCE, ("ES256",), leeway=60))
-    assert isinstance(patient.authenticate(bearer(TRUSTED.issue_token(exp=int(time.time()) - 5))), Identity)
+    assert isinstance(patient.authenticate(build_bearer(TRUSTED.issue_token(exp=int(time.time()) - 5))), Identity)
 
 
 def test_a_shared_secret_is_a_key_too() -> None:
     """Where the issuer and the agent are one party."""
     shared = JwtAuthenticator(keys_from_secret(SECRET), JwtValidation(ISSUER, AUDIENCE, ("HS256",)))
-    assert isinstance(shared.authenticate(bearer(jwt.encode(payload(), SECRET, "HS256"))), Identity)
+    assert isinstance(shared.authenticate(build_bearer(jwt.encode(build_claims(), SECRET, "HS256"))), Identity)
     with pytest.raises(InvalidCredentialsError):
-        shared.authenticate(bearer(jwt.encode(payload(), "t" * 32, "HS256")))
+        shared.authenticate(build_bearer(jwt.encode(build_claims(), "t" * 32, "HS256")))
 
 
 def test_a_public_key_is_never_a_secret() -> None:
@@ -156,11 +156,11 @@ def test_a_public_key_is_never_a_secret() -> None:
     private = generate_private_key(65537, 2048)
     pem = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     known = JwtAuthenticator(keys_from_pem(pem, "RS256"), JwtValidation(ISSUER, AUDIENCE, ("RS256",)))
-    assert isinstance(known.authenticate(bearer(jwt.encode(payload(), private, "RS256"))), Identity)
-    signed = f"{part({'alg': 'HS256'})}.{part(payload())}"
+    assert isinstance(known.authenticate(build_bearer(jwt.encode(build_claims(), private, "RS256"))), Identity)
+    signed = f"{encode_segment({'alg': 'HS256'})}.{encode_segment(build_claims())}"
     forged = base64.urlsafe_b64encode(hmac.digest(pem, signed.encode(), hashlib.sha256)).rstrip(b"=").decode()
     with pytest.raises(InvalidCredentialsError, match="algorithm"):
-        known.authenticate(bearer(f"{signed}.{forged}"))
+        known.authenticate(build_bearer(f"{signed}.{forged}"))
     with pytest.raises(ValueError, match="private key"):
         keys_from_pem(private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), "RS256")
 
@@ -203,10 +203,10 @@ def test_a_token_that_names_no_key_means_the_only_one() -> None:
     """With two keys it means neither."""
     issuer = TokenIssuer()
     nameless = issuer.issue_token(header={"kid": None})
-    assert isinstance(JwtAuthenticator(issuer.keys(), issuer.validation()).authenticate(bearer(nameless)), Identity)
+    assert isinstance(JwtAuthenticator(issuer.keys(), issuer.validation()).authenticate(build_bearer(nameless)), Identity)
     issuer.rotate()
     with pytest.raises(InvalidCredentialsError, match="signing key is unknown"):
-        JwtAuthenticator(issuer.keys(), issuer.validation()).authenticate(bearer(nameless))
+        JwtAuthenticator(issuer.keys(), issuer.validation()).authenticate(build_bearer(nameless))
     assert len(KeySet() + issuer.keys()) == 2
 
 
@@ -214,7 +214,7 @@ def test_a_token_that_names_no_key_means_the_only_one() -> None:
 def test_whatever_is_said_is_refused_and_never_breaks(said: str) -> None:
     """Nothing but a token is a token."""
     with pytest.raises(InvalidCredentialsError):
-        KNOWN.authenticate({"authorization": f"Bearer {said}"})
+        AUTHENTICATOR.authenticate({"authorization": f"Bearer {said}"})
 
 
 @given(st.integers(min_value=0), st.characters(codec="ascii"))
@@ -225,4 +225,4 @@ def test_a_token_with_another_letter_is_refused(place: int, letter: str) -> None
     changed = token[:place] + letter + token[place + 1 :]
     if changed != token:
         with pytest.raises(InvalidCredentialsError):
-            KNOWN.authenticate({"authorization": f"Bearer {changed}"})
+            AUTHENTICATOR.authenticate({"authorization": f"Bearer {changed}"})

@@ -6,8 +6,8 @@ import re
 
 import pytest
 from click.testing import CliRunner
-from unit.auth.conftest import credentials
-from unit.auth.test_passwords import basic, checked
+from unit.auth.conftest import build_credentials
+from unit.auth.test_passwords import authenticate, build_basic_header
 
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User
@@ -32,7 +32,7 @@ def said(*words: str, typed: str = "") -> str:
 def test_a_new_key_opens_what_its_digest_is_written_into() -> None:
     """The key is for the caller, the digest for the file; and the digest of a key that is there is the same."""
     made, kept = re.findall(r"for the caller:\s+(\S+)\nfor a2a.toml:\s+keys = { (\w+) = ", said("key"))[0]
-    assert ApiKeyAuthenticator({kept: Identity("ada")}).authenticate(credentials(("x-api-key", made))) == Identity("ada")
+    assert ApiKeyAuthenticator({kept: Identity("ada")}).authenticate(build_credentials(("x-api-key", made))) == Identity("ada")
     assert said("digest", typed=f"{made}\n").strip() == kept
 
 
@@ -41,7 +41,7 @@ async def test_a_password_opens_what_its_hash_is_written_into() -> None:
     output = said("password", typed="correct horse\n")
     assert "correct" not in output
     users = BasicAuthenticator({"ada": User(output.strip(), Identity("ada"))})
-    assert await checked(users, basic("ada:correct horse")) == Identity("ada")
+    assert await authenticate(users, build_basic_header("ada:correct horse")) == Identity("ada")
 
 
 def test_a_short_password_is_refused() -> None:

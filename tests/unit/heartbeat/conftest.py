@@ -44,12 +44,12 @@ class MeshSetup:
     clock: FakeClock = field(default_factory=FakeClock)
     surfaces: list[Surface] = field(default_factory=lambda: [surface()])
     registry: FakeRegistry = field(init=False)
-    presence: MeshSurfaces = field(init=False)
-    heart: RegistryHeartbeat = field(init=False)
+    mesh_surfaces: MeshSurfaces = field(init=False)
+    heartbeat: RegistryHeartbeat = field(init=False)
 
     def __post_init__(self) -> None:
         self.registry = FakeRegistry(self.clock, prefix=PREFIX)
-        self.presence = MeshSurfaces(lambda: self.surfaces, "/app")
+        self.mesh_surfaces = MeshSurfaces(lambda: self.surfaces, "/app")
 
     async def advance(self, seconds: float, step: float = 0.5) -> None:
         """Let time pass, and everything happen that happens in it."""
@@ -58,7 +58,7 @@ class MeshSetup:
             self.clock.advance(step)
             await settle()
 
-    def heard(self) -> list[str]:
+    def take_requests(self) -> list[str]:
         """Take what the registry has heard: methods, without the paths."""
         heard, self.registry.requests = self.registry.requests, []
         return [each.partition(" ")[0] for each in heard]
@@ -76,21 +76,21 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-Beating = Callable[..., AbstractAsyncContextManager[MeshSetup]]
+StartHeartbeat = Callable[..., AbstractAsyncContextManager[MeshSetup]]
 
 
 @pytest.fixture
-def beating() -> Beating:
+def start_heartbeat() -> StartHeartbeat:
     """Have a heart beat."""
 
     @asynccontextmanager
-    async def beat(mesh: MeshSetup | None = None, **said: object) -> AsyncGenerator[MeshSetup, None]:
+    async def start(mesh: MeshSetup | None = None, **options: object) -> AsyncGenerator[MeshSetup, None]:
         mesh = mesh or MeshSetup()
-        membership = MeshConfig("http://registry", http_host="10.0.0.42", http_port=8080, **said)  # type: ignore[arg-type]
-        identity = build_identity(mesh.surfaces[0].agent, membership, membership.http_host)
-        registry = RegistryClient(membership.registry_url, mesh.registry.transport())
-        async with RegistryHeartbeat(registry, identity, membership, mesh.presence, mesh.clock) as mesh.heart:
+        config = MeshConfig("http://registry", http_host="10.0.0.42", http_port=8080, **options)  # type: ignore[arg-type]
+        identity = build_identity(mesh.surfaces[0].agent, config, config.http_host)
+        registry = RegistryClient(config.registry_url, mesh.registry.transport())
+        async with RegistryHeartbeat(registry, identity, config, mesh.mesh_surfaces, mesh.clock) as mesh.heartbeat:
             await settle()
             yield mesh
 
-    return beat
+    return start

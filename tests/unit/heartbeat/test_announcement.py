@@ -24,7 +24,7 @@ HOST = "10.0.0.42"
 IDENTITY = build_identity(Agent("Report Agent"), MeshConfig(), HOST)
 
 
-def said(*surfaces: Surface, **more: object) -> dict[str, object]:
+def build(*surfaces: Surface, **more: object) -> dict[str, object]:
     """Announce some surfaces."""
     document: dict[str, object] = json.loads(build_registration(IDENTITY, MeshSurfaces(lambda: surfaces), **more).to_json())  # type: ignore[arg-type]
     return document
@@ -32,7 +32,7 @@ def said(*surfaces: Surface, **more: object) -> dict[str, object]:
 
 def test_an_agent_with_surfaces_is_a_producer() -> None:
     """Every member that the registry reads is there; nothing is sent that it does not read."""
-    assert said(surface("/agents/one"), surface("/agents/two-things", "two-things")) == {
+    assert build(surface("/agents/one"), surface("/agents/two-things", "two-things")) == {
         "agent_id": IDENTITY.agent_id,
         "agent_type": "a2a",
         "name": "report-agent",
@@ -51,7 +51,7 @@ def test_an_agent_with_surfaces_is_a_producer() -> None:
 def test_a_surface_tells_what_is_declared() -> None:
     """What is not declared is left out, never empty."""
     declared = surface(name="One", description="D", input_modes=("text/plain",), output_modes=("application/json",), tags=("a",))
-    assert said(declared)["surfaces"] == [
+    assert build(declared)["surfaces"] == [
         {
             "path": "/agents/one",
             "skill_id": "one",
@@ -66,16 +66,16 @@ def test_a_surface_tells_what_is_declared() -> None:
 
 def test_an_agent_without_surfaces_is_none() -> None:
     """One that never had any says nothing of them; one that had some withdraws them with an empty list, since nothing else does."""
-    bare = said()
+    bare = build()
     assert (bare["agent_type"], bare["a2a_producer"]) == ("mcp_agent", False)
     assert "surfaces" not in bare
-    assert said(had_some=True)["surfaces"] == []
+    assert build(had_surfaces=True)["surfaces"] == []
 
 
 def test_tools_stand_beside_surfaces() -> None:
     """An agent may have both."""
     tool = Tool(function_name="add", capability="adder")
-    document = said(surface(), tools=[tool])
+    document = build(surface(), tools=[tool])
     assert (document["agent_type"], document["tools"]) == ("a2a", [{"function_name": "add", "capability": "adder"}])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
-from unit.heartbeat.conftest import PREFIX, Beating, MeshSetup, surface
+from unit.heartbeat.conftest import PREFIX, MeshSetup, StartHeartbeat, surface
 
 from a2a_runtime.heartbeat.loop import run_heartbeat
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
@@ -13,131 +13,131 @@ from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_heart_registers_and_then_asks(beating: Beating) -> None:
+async def test_a_heart_registers_and_then_asks(start_heartbeat: StartHeartbeat) -> None:
     """The first beat announces, the others only ask whether the agent is known; the last one says goodbye."""
-    async with beating() as mesh:
-        assert mesh.heard() == ["POST"]
-        assert mesh.heart.is_registered
+    async with start_heartbeat() as mesh:
+        assert mesh.take_requests() == ["POST"]
+        assert mesh.heartbeat.is_registered
         await mesh.advance(10)
-        assert mesh.heard() == ["HEAD", "HEAD"]
-    assert mesh.heard() == ["DELETE"]
+        assert mesh.take_requests() == ["HEAD", "HEAD"]
+    assert mesh.take_requests() == ["DELETE"]
     assert not mesh.registry.agents[mesh.agent_id].is_healthy
 
 
-async def test_addresses_come_from_the_registry(beating: Beating) -> None:
+async def test_addresses_come_from_the_registry(start_heartbeat: StartHeartbeat) -> None:
     """What the registry stamps is known by path and skill, without what stands before the app."""
-    async with beating() as mesh:
-        assert mesh.presence.public_urls.get(mesh.surfaces[0]) == f"{PREFIX}/app/agents/one"
-        assert mesh.presence.public_urls.get(surface("/agents/other")) is None
+    async with start_heartbeat() as mesh:
+        assert mesh.mesh_surfaces.public_urls.get(mesh.surfaces[0]) == f"{PREFIX}/app/agents/one"
+        assert mesh.mesh_surfaces.public_urls.get(surface("/agents/other")) is None
         mesh.registry.prefix = ""
         mesh.registry.change_topology()
         await mesh.advance(5)
-        assert mesh.presence.public_urls.get(mesh.surfaces[0]) is None
+        assert mesh.mesh_surfaces.public_urls.get(mesh.surfaces[0]) is None
 
 
-async def test_news_are_fetched_at_once(beating: Beating) -> None:
+async def test_news_are_fetched_at_once(start_heartbeat: StartHeartbeat) -> None:
     """A registry that has changed gets a new announcement without a pause."""
-    async with beating() as mesh:
+    async with start_heartbeat() as mesh:
         mesh.registry.change_topology()
-        mesh.heard()
+        mesh.take_requests()
         await mesh.advance(5)
-        assert mesh.heard() == ["HEAD", "POST"]
+        assert mesh.take_requests() == ["HEAD", "POST"]
         await mesh.advance(5)
-        assert mesh.heard() == ["HEAD"]
+        assert mesh.take_requests() == ["HEAD"]
 
 
-async def test_a_registry_that_forgot_is_told_again(beating: Beating) -> None:
+async def test_a_registry_that_forgot_is_told_again(start_heartbeat: StartHeartbeat) -> None:
     """After a restart of the registry the agent is listed with the next beat, under the same id."""
-    async with beating() as mesh:
+    async with start_heartbeat() as mesh:
         before = mesh.agent_id
         mesh.registry.restart()
-        mesh.heard()
+        mesh.take_requests()
         await mesh.advance(5)
-        assert mesh.heard() == ["HEAD", "POST"]
+        assert mesh.take_requests() == ["HEAD", "POST"]
         assert mesh.agent_id == before
 
 
-async def test_a_lapse_is_made_good(beating: Beating) -> None:
+async def test_a_lapse_is_made_good(start_heartbeat: StartHeartbeat) -> None:
     """An agent that was taken for dead registers when it hears of that."""
-    async with beating() as mesh:
+    async with start_heartbeat() as mesh:
         mesh.registry.agents[mesh.agent_id].is_healthy = False
         await mesh.advance(5)
         assert mesh.registry.agents[mesh.agent_id].is_healthy
 
 
-async def test_a_registry_that_is_away_is_tried_for_ever(beating: Beating, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_registry_that_is_away_is_tried_for_ever(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
     """Pauses grow to half a minute and no further; the log says once that it is away and once that it is back."""
     caplog.set_level(logging.INFO)
     mesh = MeshSetup()
     mesh.registry.is_unreachable = True
-    async with beating(mesh):
+    async with start_heartbeat(mesh):
         await mesh.advance(3600, 5)
-        assert not mesh.heart.is_registered
+        assert not mesh.heartbeat.is_registered
         mesh.registry.is_unreachable = False
         await mesh.advance(35)
-        assert mesh.heart.is_registered
+        assert mesh.heartbeat.is_registered
         assert mesh.agent_id
-    told = [record.getMessage() for record in caplog.records if record.name.startswith("a2a_runtime.heartbeat")]
-    assert len(told) == 2
-    assert "is not there" in told[0]
-    assert "knows this agent" in told[1]
+    messages = [record.getMessage() for record in caplog.records if record.name.startswith("a2a_runtime.heartbeat")]
+    assert len(messages) == 2
+    assert "unavailable" in messages[0]
+    assert "registered as" in messages[1]
 
 
-async def test_an_outage_in_between_loses_nothing(beating: Beating) -> None:
+async def test_an_outage_in_between_loses_nothing(start_heartbeat: StartHeartbeat) -> None:
     """After some failures a heart announces itself again, and asks no more until it was heard."""
-    async with beating() as mesh:
-        mesh.heard()
+    async with start_heartbeat() as mesh:
+        mesh.take_requests()
         mesh.registry.is_unreachable = True
         await mesh.advance(60)
         mesh.registry.restart()
         mesh.registry.is_unreachable = False
         await mesh.advance(35)
-        assert mesh.heard()[0] == "POST"
-        assert mesh.heart.is_registered
+        assert mesh.take_requests()[0] == "POST"
+        assert mesh.heartbeat.is_registered
 
 
-async def test_trouble_is_no_reason_to_register(beating: Beating) -> None:
+async def test_trouble_is_no_reason_to_register(start_heartbeat: StartHeartbeat) -> None:
     """A registry with troubles of its own is left alone for longer and longer."""
-    async with beating() as mesh:
+    async with start_heartbeat() as mesh:
         mesh.registry.is_failing = True
-        mesh.heard()
+        mesh.take_requests()
         await mesh.advance(60)
-        heard = mesh.heard()
+        heard = mesh.take_requests()
         assert heard[:4] == ["HEAD"] * 4
         assert set(heard[4:]) == {"POST"}
         assert len(heard) < 14
 
 
-async def test_a_refusal_is_tried_again(beating: Beating, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_refusal_is_tried_again(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
     """A refusal that comes with HTTP status 200 is one: it is logged once with its reason, and tried again after a pause."""
     mesh = MeshSetup()
     mesh.registry.rejection_reason = "namespace is reserved"
-    async with beating(mesh):
+    async with start_heartbeat(mesh):
         await mesh.advance(20)
-        assert not mesh.heart.is_registered
-        assert 3 < len(mesh.heard()) < 8
+        assert not mesh.heartbeat.is_registered
+        assert 3 < len(mesh.take_requests()) < 8
         mesh.registry.rejection_reason = ""
         await mesh.advance(30)
-        assert mesh.heart.is_registered
-    assert caplog.text.count("refuses this agent: namespace is reserved") == 1
+        assert mesh.heartbeat.is_registered
+    assert caplog.text.count("registration rejected: namespace is reserved") == 1
 
 
-async def test_a_slow_registry_is_waited_for(beating: Beating) -> None:
+async def test_a_slow_registry_is_waited_for(start_heartbeat: StartHeartbeat) -> None:
     """As long as an answer has not come there is no second question."""
-    async with beating() as mesh:
-        mesh.heard()
+    async with start_heartbeat() as mesh:
+        mesh.take_requests()
         mesh.registry.delay_seconds = 12
         await mesh.advance(16.5)
-        assert mesh.heard() == []
+        assert mesh.take_requests() == []
         mesh.registry.delay_seconds = 0
         await mesh.advance(1)
-        assert mesh.heard() == ["HEAD"]
-        assert mesh.heart.is_registered
+        assert mesh.take_requests() == ["HEAD"]
+        assert mesh.heartbeat.is_registered
 
 
-async def test_surfaces_that_come_and_go_are_told(beating: Beating) -> None:
+async def test_surfaces_that_come_and_go_are_told(start_heartbeat: StartHeartbeat) -> None:
     """What is announced is looked at before every beat; the last surface that goes is withdrawn."""
-    async with beating() as mesh:
+    async with start_heartbeat() as mesh:
         mesh.surfaces.append(surface("/agents/two", "two"))
         await mesh.advance(5)
         assert [each["path"] for each in mesh.registry.list_surfaces()["surfaces"]] == ["/app/agents/one", "/app/agents/two"]
@@ -147,7 +147,7 @@ async def test_surfaces_that_come_and_go_are_told(beating: Beating) -> None:
         assert mesh.registry.registrations[-1]["surfaces"] == []
 
 
-async def test_an_agent_that_is_not_well_keeps_silent(beating: Beating) -> None:
+async def test_an_agent_that_is_not_well_keeps_silent(start_heartbeat: StartHeartbeat) -> None:
     """A failing check, of whatever kind, pauses the heart; it beats again when the agent is well."""
     verdicts: list[object] = [True]
 
@@ -157,33 +157,33 @@ async def test_an_agent_that_is_not_well_keeps_silent(beating: Beating) -> None:
             raise verdict
         return bool(verdict)
 
-    async with beating(health=health) as mesh:
+    async with start_heartbeat(health_check=health) as mesh:
         for verdict in (False, RuntimeError("no disk")):
             verdicts[0] = verdict
             await mesh.advance(5)
-            mesh.heard()
+            mesh.take_requests()
             await mesh.advance(30)
-            assert mesh.heard() == []
+            assert mesh.take_requests() == []
         verdicts[0] = True
         await mesh.advance(5)
-        assert mesh.heard() == ["HEAD", "POST"]  # it was taken for dead meanwhile
+        assert mesh.take_requests() == ["HEAD", "POST"]  # it was taken for dead meanwhile
 
 
-async def test_a_heart_that_was_never_heard_says_no_goodbye(beating: Beating) -> None:
+async def test_a_heart_that_was_never_heard_says_no_goodbye(start_heartbeat: StartHeartbeat) -> None:
     """There is nobody to say it to."""
     mesh = MeshSetup()
     mesh.registry.is_unreachable = True
-    async with beating(mesh):
+    async with start_heartbeat(mesh):
         pass
     mesh.registry.is_unreachable = False
-    assert mesh.heard() == []
+    assert mesh.take_requests() == []
 
 
-async def test_a_goodbye_that_fails_is_no_failure(beating: Beating) -> None:
+async def test_a_goodbye_that_fails_is_no_failure(start_heartbeat: StartHeartbeat) -> None:
     """The app ends all the same."""
-    async with beating() as mesh:
+    async with start_heartbeat() as mesh:
         mesh.registry.is_unreachable = True
-    assert mesh.heard() == ["POST"]
+    assert mesh.take_requests() == ["POST"]
 
 
 async def test_whoever_names_no_registry_hears_it_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -194,4 +194,6 @@ async def test_whoever_names_no_registry_hears_it_once(caplog: pytest.LogCapture
             assert heart is None
     async with run_heartbeat(MeshConfig("http://registry"), MeshSurfaces(list)) as heart:
         assert heart is None
-    assert [record.getMessage() for record in caplog.records] == ["no registry is told of this agent; name one with A2A_REGISTRY_URL"] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "registry: none is configured, so the agent is not registered; set A2A_REGISTRY_URL"
+    ] * 2

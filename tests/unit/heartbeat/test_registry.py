@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import aclosing
 
 import httpx
 import pytest
@@ -16,10 +17,10 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (httpx.Response(200, headers={"content-encoding": "gzip"}, content=gzip.compress(b" " * 5_000_000)), "packed"),
+        (httpx.Response(200, headers={"content-encoding": "gzip"}, content=gzip.compress(b" " * 5_000_000)), "compressed"),
         (httpx.Response(200, content=b" " * 2_000_000), "too large"),
     ],
-    ids=["packed", "large"],
+    ids=["compressed", "large"],
 )
 async def test_answers_are_of_moderate_size(answer: httpx.Response, said: str) -> None:
     """Whatever a registry sends is read as it is, up to a megabyte, and is trouble otherwise."""
@@ -29,7 +30,7 @@ async def test_answers_are_of_moderate_size(answer: httpx.Response, said: str) -
         asked.append(request.headers["accept-encoding"])
         return answer
 
-    async with RegistryClient("http://registry", httpx.MockTransport(answered)) as registry:
+    async with aclosing(RegistryClient("http://registry", httpx.MockTransport(answered))) as registry:
         heard = await registry.renew("an-agent")
     assert (heard.result, said in heard.reason) == (HeartbeatResult.UNAVAILABLE, True)
     assert asked == ["identity"]
