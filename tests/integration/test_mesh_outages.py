@@ -1,4 +1,4 @@
-"""A store that is away while consumers of mesh ask: nobody is told that a task is lost."""
+"""A store that is unavailable while consumers of the mesh poll: no task is reported as lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from a2a_runtime.stores.memory import MemoryStore
 
 
 class UnavailableStore(MemoryStore):
-    """A store that cannot be read as long as it is away."""
+    """A store that can be made unreadable."""
 
     is_unavailable = False
 
@@ -38,7 +38,7 @@ class UnavailableStore(MemoryStore):
 
     @contextmanager
     def interrupt(self) -> Iterator[None]:
-        """Be away for a while."""
+        """Make the store unreadable for a while."""
         self.is_unavailable = True
         try:
             yield
@@ -48,19 +48,19 @@ class UnavailableStore(MemoryStore):
 
 @pytest.fixture
 def store() -> UnavailableStore:
-    """A store that can be away."""
+    """A store that can be made unreadable."""
     return UnavailableStore()
 
 
 @pytest.fixture
 def report(store: UnavailableStore) -> Iterator[Consumer]:
-    """Somebody who talks to a surface on that store."""
+    """A consumer of a surface on that store."""
     with serve_on_socket(producer(store)) as client:
         yield Consumer(client, "/agents/report")
 
 
-def test_a_task_that_cannot_be_read_is_working(report: Consumer, store: UnavailableStore) -> None:
-    """A consumer gives a task up at the first error: it reads that the task goes on, and why there is no more to say, but not where the disk is."""
+def test_an_unreadable_task_is_reported_as_working(report: Consumer, store: UnavailableStore) -> None:
+    """A consumer gives up at the first error: it gets a working task with the reason, without internals."""
     task_id = report.task("tasks/send", message=job(end="forever"))["id"]
     with store.interrupt():
         task = report.task("tasks/get", id=task_id)
@@ -71,8 +71,8 @@ def test_a_task_that_cannot_be_read_is_working(report: Consumer, store: Unavaila
     report.task("tasks/cancel", id=task_id)
 
 
-def test_a_task_that_cannot_be_read_was_sent_all_the_same(report: Consumer, store: UnavailableStore) -> None:
-    """What was taken is answered, and can be read when the store is back."""
+def test_an_unreadable_task_is_accepted(report: Consumer, store: UnavailableStore) -> None:
+    """It can be read when the store is back."""
     with store.interrupt():
         task = report.task("tasks/send", id="sent", message=job())
         assert (task["id"], task["status"]["state"]) == ("sent", "working")
@@ -80,7 +80,7 @@ def test_a_task_that_cannot_be_read_was_sent_all_the_same(report: Consumer, stor
 
 
 def test_a_stream_outlives_an_outage(report: Consumer, store: UnavailableStore) -> None:
-    """It waits for the store, and tells the end."""
+    """It waits for the store, and sends the final event."""
     with report.streaming("tasks/sendSubscribe", id="told", message=job((0.5, None), (0.6, None), (0.7, None))) as response:
         lines = (line for line in response.iter_lines() if line.startswith("data: "))
         next(lines)

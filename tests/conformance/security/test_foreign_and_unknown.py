@@ -21,8 +21,8 @@ from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
-# Webhooks are looked for independently of requests.
-NOISE = re.compile(r"BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|outbox")  # what looks for webhooks goes its own way
+# The sender of webhooks queries the store independently of requests.
+NOISE = re.compile(r"BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|outbox")
 QUIET_SETTINGS = replace(
     FAST_SETTINGS, lease_renew_interval=5, lease_duration=180, orphan_scan_interval=60, cleanup_interval=60, push_poll_interval=60
 )

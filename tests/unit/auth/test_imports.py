@@ -1,4 +1,4 @@
-"""An agent that checks no tokens and signs nothing needs neither PyJWT nor cryptography."""
+"""The modules and packages that authentication loads."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ with TestClient(create_app(Surface(agent, gate=AuthGate(ApiKeyAuthenticator({}))
 """
 
 
-def test_the_base_install_is_enough_for_the_rest() -> None:
-    """API keys, passwords, the client and the command line work, and an app starts."""
+def test_the_base_install_needs_no_extra() -> None:
+    """Without PyJWT and cryptography, API keys, passwords, the client and the command line work, and an app starts."""
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.returncode) == ("401 200", 0), done.stderr
 
@@ -39,7 +39,7 @@ print(*sorted(name for name in sys.modules if name.startswith("a2a_runtime") or 
 
 
 def test_a_gate_loads_no_store() -> None:
-    """Authentication stands below the stores: importing the gate loads eight modules of the runtime besides packages, and no database driver."""
+    """Importing the gate loads eight modules of the runtime and no database driver: authentication stands below the stores."""
     loaded = subprocess.run([sys.executable, "-c", FOUNDATION], capture_output=True, text=True, check=True).stdout.split()
     auth = {f"a2a_runtime.auth{name}" for name in ("", ".authentication", ".gate", ".rate_limit")}
     assert set(loaded) == {"a2a_runtime", "a2a_runtime.caller", "a2a_runtime.clock", "a2a_runtime.counters", *auth}

@@ -1,4 +1,4 @@
-"""Tokens that are believed, and those that are not."""
+"""Valid and invalid tokens."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SECRET = "s" * 32
 
 
 def encode_segment(value: object) -> str:
-    """Write a part of a token."""
+    """Encode a segment of a token."""
     return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
 
 
 def build_claims(**changes: object) -> dict[str, object]:
-    """Say what a good token says."""
+    """Build valid claims."""
     return {"sub": "ada", "iss": ISSUER, "aud": AUDIENCE, "exp": NOW + DAY, **changes}
 
 
@@ -48,7 +48,7 @@ def sign_with_public_key() -> str:
 
 
 def tamper() -> str:
-    """Change what a token says after it was signed."""
+    """Change the claims after signing."""
     head, _, signature = TRUSTED.issue_token().split(".")
     return f"{head}.{encode_segment(build_claims(sub='root'))}.{signature}"
 
@@ -86,15 +86,15 @@ REFUSED: dict[str, tuple[Callable[[], str], str]] = {
 
 
 @pytest.mark.parametrize(("token", "reason"), REFUSED.values(), ids=REFUSED.keys())
-def test_a_wrong_token_is_refused(token: Callable[[], str], reason: str) -> None:
-    """With a reason that says nothing of what is in it."""
+def test_an_invalid_token_is_rejected(token: Callable[[], str], reason: str) -> None:
+    """The reason does not repeat the token."""
     with pytest.raises(InvalidCredentialsError) as refused:
         AUTHENTICATOR.authenticate(build_bearer(token()))
     assert refused.value.reason == reason
 
 
-def test_a_good_token_says_who_it_is() -> None:
-    """Subject, scopes, roles, and everything else that it says."""
+def test_a_valid_token_identifies_the_caller() -> None:
+    """Subject, scopes, roles, and all claims."""
     identity = AUTHENTICATOR.authenticate(build_bearer(TRUSTED.issue_token("ada", scope="read write", roles=["boss"], email="ada@example.org")))
     assert isinstance(identity, Identity)
     assert (identity.subject, identity.tenant) == ("ada", "")
@@ -103,32 +103,32 @@ def test_a_good_token_says_who_it_is() -> None:
 
 
 @pytest.mark.parametrize("head", [{}, {"typ": "at+jwt"}, {"typ": None}], ids=["JWT", "access token", "none"])
-def test_the_usual_kinds_of_token_are_taken(head: dict[str, object]) -> None:
-    """As RFC 9068 and RFC 7519 name them."""
+def test_common_token_types_are_accepted(head: dict[str, object]) -> None:
+    """Those of RFC 9068 and RFC 7519."""
     assert isinstance(AUTHENTICATOR.authenticate(build_bearer(TRUSTED.issue_token(header=head))), Identity)
 
 
-def test_other_schemes_are_other_peoples_matter() -> None:
-    """A request without a bearer token is not refused, only not known."""
+def test_other_schemes_are_ignored() -> None:
+    """A request without a bearer token is not rejected."""
     assert AUTHENTICATOR.authenticate(build_credentials()) is None
     assert AUTHENTICATOR.authenticate(build_credentials(("Authorization", "Basic YTpi"))) is None
 
 
-def test_two_headers_are_no_proof() -> None:
-    """Two values are refused: somebody in between may have looked at the other one."""
+def test_duplicate_headers_are_rejected() -> None:
+    """A proxy may have checked the other one."""
     good = TRUSTED.issue_token()
     with pytest.raises(InvalidCredentialsError, match="more than once"):
         AUTHENTICATOR.authenticate(build_credentials(("Authorization", f"Bearer {good}"), ("authorization", f"Bearer {good}")))
 
 
-def test_a_plain_mapping_of_headers_will_do() -> None:
-    """The port is a mapping; nothing of this runtime is needed."""
+def test_a_plain_mapping_of_headers_is_accepted() -> None:
+    """The port needs no class of this runtime."""
     assert isinstance(AUTHENTICATOR, Authenticator)
     assert isinstance(AUTHENTICATOR.authenticate({"authorization": f"bearer {TRUSTED.issue_token()}"}), Identity)
 
 
-def test_a_tenant_that_is_wanted_must_be_there() -> None:
-    """A token without its tenant would be one for every tenant."""
+def test_a_required_tenant_must_be_present() -> None:
+    """A token without its tenant would be valid for every tenant."""
     of_tenants = JwtAuthenticator(TRUSTED.keys(), TRUSTED.validation(), ClaimNames(tenant="org"))
     identity = of_tenants.authenticate(build_bearer(TRUSTED.issue_token(org="acme")))
     assert isinstance(identity, Identity)
@@ -137,14 +137,14 @@ def test_a_tenant_that_is_wanted_must_be_there() -> None:
         of_tenants.authenticate(build_bearer(TRUSTED.issue_token()))
 
 
-def test_a_clock_may_differ_by_what_was_said() -> None:
-    """And by no more."""
+def test_the_leeway_is_applied() -> None:
+    """To a token that has just expired."""
     patient = JwtAuthenticator(TRUSTED.keys(), JwtValidation(ISSUER, AUDIENCE, ("ES256",), leeway=60))
     assert isinstance(patient.authenticate(build_bearer(TRUSTED.issue_token(exp=int(time.time()) - 5))), Identity)
 
 
-def test_a_shared_secret_is_a_key_too() -> None:
-    """Where the issuer and the agent are one party."""
+def test_a_shared_secret_is_a_key() -> None:
+    """Where issuer and agent are one party."""
     shared = JwtAuthenticator(keys_from_secret(SECRET), JwtValidation(ISSUER, AUDIENCE, ("HS256",)))
     assert isinstance(shared.authenticate(build_bearer(jwt.encode(build_claims(), SECRET, "HS256"))), Identity)
     with pytest.raises(InvalidCredentialsError):
@@ -152,7 +152,7 @@ def test_a_shared_secret_is_a_key_too() -> None:
 
 
 def test_a_public_key_is_never_a_secret() -> None:
-    """An RSA key as PEM, used as the secret of HS256, is refused although the token's signature fits."""
+    """An RSA key as PEM, used as the secret of HS256, is rejected although the signature fits."""
     private = generate_private_key(65537, 2048)
     pem = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     known = JwtAuthenticator(keys_from_pem(pem, "RS256"), JwtValidation(ISSUER, AUDIENCE, ("RS256",)))
@@ -178,13 +178,13 @@ WRONG_SETTINGS: dict[str, tuple[Callable[[], object], str]] = {
 
 
 @pytest.mark.parametrize(("make", "said"), WRONG_SETTINGS.values(), ids=WRONG_SETTINGS.keys())
-def test_what_cannot_be_safe_is_refused_at_start(make: Callable[[], object], said: str) -> None:
-    """Before anybody calls."""
+def test_unsafe_settings_are_rejected_at_start(make: Callable[[], object], said: str) -> None:
+    """Before the first request."""
     with pytest.raises(ValueError, match=said):
         make()
 
 
-def test_published_keys_that_prove_nothing_are_passed_over() -> None:
+def test_unusable_published_keys_are_ignored() -> None:
     """Secrets, private keys, keys for other uses, unknown curves and broken ones."""
     (good,) = TRUSTED.public_jwks()
     useless = [
@@ -199,8 +199,8 @@ def test_published_keys_that_prove_nothing_are_passed_over() -> None:
     assert len(keys_from_jwks([*useless, good])) == 1
 
 
-def test_a_token_that_names_no_key_means_the_only_one() -> None:
-    """With two keys it means neither."""
+def test_a_token_without_a_key_id_uses_the_only_key() -> None:
+    """With two keys it is rejected."""
     issuer = TokenIssuer()
     nameless = issuer.issue_token(header={"kid": None})
     assert isinstance(JwtAuthenticator(issuer.keys(), issuer.validation()).authenticate(build_bearer(nameless)), Identity)
@@ -211,15 +211,15 @@ def test_a_token_that_names_no_key_means_the_only_one() -> None:
 
 
 @given(st.one_of(st.text(max_size=200), st.binary(max_size=200).map(lambda raw: raw.decode("latin-1"))))
-def test_whatever_is_said_is_refused_and_never_breaks(said: str) -> None:
-    """Nothing but a token is a token."""
+def test_arbitrary_text_is_rejected(said: str) -> None:
+    """Without any other error."""
     with pytest.raises(InvalidCredentialsError):
         AUTHENTICATOR.authenticate({"authorization": f"Bearer {said}"})
 
 
 @given(st.integers(min_value=0), st.characters(codec="ascii"))
-def test_a_token_with_another_letter_is_refused(place: int, letter: str) -> None:
-    """Wherever it stands."""
+def test_a_token_with_another_letter_is_rejected(place: int, letter: str) -> None:
+    """At any position."""
     token = TRUSTED.issue_token()
     place %= len(token)
     changed = token[:place] + letter + token[place + 1 :]

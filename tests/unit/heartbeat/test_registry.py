@@ -1,4 +1,4 @@
-"""What a registry may answer."""
+"""Responses of a registry."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.anyio
     ],
     ids=["compressed", "large"],
 )
-async def test_answers_are_of_moderate_size(answer: httpx.Response, said: str) -> None:
-    """Whatever a registry sends is read as it is, up to a megabyte, and is trouble otherwise."""
+async def test_large_and_compressed_responses_are_rejected(answer: httpx.Response, said: str) -> None:
+    """A response is read uncompressed up to 1 MiB; any other counts as unavailable."""
     asked = list[str]()
 
     async def answered(request: httpx.Request) -> httpx.Response:

@@ -1,4 +1,4 @@
-"""Gates that an ``a2a.toml`` describes."""
+"""Gates of an ``a2a.toml``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from unit.auth.conftest import build_bearer, build_credentials
-from unit.auth.test_passwords import build_basic_header
+from unit.auth.test_basic import build_basic_header
 
 from a2a_runtime.auth.authenticators import digest_key, hash_password
 from a2a_runtime.auth.gate import ANONYMOUS, ChallengeError, DescribableGate, InsufficientScopeError
@@ -75,8 +75,8 @@ def gates(tmp_path: Path) -> dict[str, DescribableGate]:
     return {name: gate for name, gate in made.items() if isinstance(gate, DescribableGate)}
 
 
-def test_a_gate_does_what_its_entry_says(gates: dict[str, DescribableGate]) -> None:
-    """Tokens by a secret or a public key, API keys by their digests, and several of them at once."""
+def test_a_gate_is_built_from_its_table(gates: dict[str, DescribableGate]) -> None:
+    """Tokens by a secret or a public key, API keys by their digests, and several schemes at once."""
     token = build_bearer(jwt.encode({**CLAIMS, "scope": "reports"}, SECRET, "HS256"))
     caller = gates["staff"].admit(token)
     assert isinstance(caller, Caller)
@@ -96,8 +96,8 @@ def test_a_gate_does_what_its_entry_says(gates: dict[str, DescribableGate]) -> N
 BOX = (("x-ssl-client-verify", "SUCCESS"), ("x-ssl-client-s-dn", "CN=box,O=Acme"))
 
 
-async def test_names_with_passwords_and_certificates_are_kinds_too(gates: dict[str, DescribableGate]) -> None:
-    """Callers whom the file names have what it requires; a list within the choice means all of it at once."""
+async def test_passwords_and_certificates_are_kinds(gates: dict[str, DescribableGate]) -> None:
+    """Callers that the file names have the required scopes; a nested list means all of its entries."""
     caller = await admit(gates["people"], build_basic_header("ada:correct horse"))
     assert (caller.subject, caller.satisfies({"people": ["reports"]})) == ("ada", True)
     assert (await admit(gates["machines"], *BOX)).subject == "box"
@@ -113,8 +113,8 @@ async def test_names_with_passwords_and_certificates_are_kinds_too(gates: dict[s
     assert "mtlsSecurityScheme" in schemes["machines"]
 
 
-async def test_guessing_is_limited_as_the_entry_says(gates: dict[str, DescribableGate]) -> None:
-    """Two wrong passwords for a name, and nobody looks at a third one."""
+async def test_failed_attempts_are_limited_by_the_table(gates: dict[str, DescribableGate]) -> None:
+    """After two wrong passwords for a name, a third one is not checked."""
     for number in range(2):
         with pytest.raises(ChallengeError):
             await admit(gates["people"], build_basic_header(f"ada:{number}"))
@@ -122,8 +122,8 @@ async def test_guessing_is_limited_as_the_entry_says(gates: dict[str, Describabl
         await admit(gates["people"], build_basic_header("ada:correct horse"))
 
 
-def test_guessing_is_free_where_the_entry_says_so() -> None:
-    """With ``failed_attempts = false`` nobody waits."""
+def test_failed_attempts_may_be_unlimited() -> None:
+    """With ``failed_attempts = false``."""
     keys = tomllib.loads(f'[k]\nkind = "api-keys"\nkeys = {{ {digest_key("k")} = "job" }}\nfailed_attempts = false')
     gate = build_gates(keys, Path(), {})["k"]
     for number in range(60):
@@ -133,7 +133,7 @@ def test_guessing_is_free_where_the_entry_says_so() -> None:
 
 
 async def admit(gate: DescribableGate, *headers: tuple[str, str]) -> Caller:
-    """Ask a gate."""
+    """Pass a request through a gate."""
     answer = gate.admit(build_credentials(*headers))
     return answer if isinstance(answer, Caller) else await answer
 
@@ -179,7 +179,7 @@ WRONG: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG.keys())
-def test_what_cannot_be_made_is_said(text: str, said: str, tmp_path: Path) -> None:
-    """With the place."""
+def test_problems_name_their_setting(text: str, said: str, tmp_path: Path) -> None:
+    """By its path."""
     with pytest.raises(ValueError, match=said):
         build_gates(tomllib.loads(text), tmp_path, {})

@@ -1,4 +1,4 @@
-"""Who guesses waits, and nobody else."""
+"""Limits on failed attempts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from unit.auth.conftest import build_credentials
-from unit.auth.test_passwords import build_basic_header
+from unit.auth.test_basic import build_basic_header
 
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User, digest_key, hash_password
@@ -26,7 +26,7 @@ ISSUER = TokenIssuer()
 
 
 class AttemptSetup:
-    """A gate that takes keys, passwords and tokens, and a clock."""
+    """A gate for keys, passwords and tokens, and a clock."""
 
     def __init__(self, per_name: int | None = 3, per_address: int | None = 5) -> None:
         self.clock = FakeClock()
@@ -39,7 +39,7 @@ class AttemptSetup:
         self.gate = AuthGate(keys, users, JwtAuthenticator(ISSUER.keys(), ISSUER.validation()))
 
     async def attempt(self, *headers: tuple[str, str], client: str = HERE) -> str | int:
-        """Say as whom somebody is let in, or by which status they are refused."""
+        """Return the subject, or the status of the rejection."""
         try:
             answer = self.gate.admit(build_credentials(*headers, client=client))
             return (answer if isinstance(answer, Caller) else await answer).subject
@@ -49,16 +49,16 @@ class AttemptSetup:
             return 429 if 1 <= error.retry_after_seconds <= 61 else "never again"
 
     async def attempt_keys(self, *keys: str, client: str = HERE) -> Sequence[str | int]:
-        """Try one key after the other."""
+        """Try keys one after the other."""
         return [await self.attempt(("x-api-key", key), client=client) for key in keys]
 
     async def attempt_passwords(self, *words: str, client: str = HERE) -> Sequence[str | int]:
-        """Try one name with a password after the other."""
+        """Try names with passwords one after the other."""
         return [await self.attempt(build_basic_header(word), client=client) for word in words]
 
 
-async def test_guessed_keys_are_looked_at_so_often_and_no_oftener() -> None:
-    """Then not even the right one is, until time has passed; from elsewhere it is at any time."""
+async def test_failed_keys_block_an_address() -> None:
+    """Even for the valid key, until the window has passed; another address is not blocked."""
     setting = AttemptSetup()
     assert await setting.attempt_keys("a", "b", "c", "d", "good") == [401, 401, 401, 429, 429]
     assert await setting.attempt_keys("good", client=ELSEWHERE) == ["apiKey:box"]
@@ -66,8 +66,8 @@ async def test_guessed_keys_are_looked_at_so_often_and_no_oftener() -> None:
     assert await setting.attempt_keys("good", "a") == ["apiKey:box", 401]
 
 
-async def test_guessed_passwords_are_counted_by_name_and_by_address() -> None:
-    """Three for one name; five for all names together, whether they are anybody's or not."""
+async def test_failed_passwords_are_counted_by_name_and_by_address() -> None:
+    """Three for one name; five for all names, existing or not."""
     setting = AttemptSetup()
     assert await setting.attempt_passwords("ada:1", "ada:2", "ada:3", "ada:4", "ada:ada's") == [401, 401, 401, 429, 429]
     assert await setting.attempt_passwords("eve:eve's", "nobody:1", "eve:1", "eve:2") == ["basic:eve", 401, 401, 429]
@@ -76,15 +76,15 @@ async def test_guessed_passwords_are_counted_by_name_and_by_address() -> None:
     assert await setting.attempt_passwords("ada:ada's") == ["basic:ada"]
 
 
-async def test_guesses_at_once_are_counted_too() -> None:
-    """Whoever sends all of them before the first one is answered has guessed no oftener, but for those that were being looked at."""
+async def test_concurrent_attempts_are_counted() -> None:
+    """Only the attempts that are being checked already pass the limit."""
     setting = AttemptSetup(per_name=3, per_address=None)
     found = await asyncio.gather(*(setting.attempt(build_basic_header(f"ada:{number}")) for number in range(20)))
     assert found.count(429) >= 20 - 3 - 4
 
 
-async def test_whoever_was_let_in_before_still_is() -> None:
-    """Behind one address may be many: the guesses of one are not the fault of the others."""
+async def test_accepted_credentials_stay_accepted() -> None:
+    """Callers behind one address do not lock out each other."""
     setting = AttemptSetup()
     assert await setting.attempt_keys("good", "a", "b", "c", "good", "other") == ["apiKey:box", 401, 401, 401, "apiKey:box", 429]
     assert await setting.attempt_passwords("ada:ada's", "ada:1", "ada:2", "ada:3", "ada:ada's") == ["basic:ada", 401, 401, 401, "basic:ada"]
@@ -92,14 +92,14 @@ async def test_whoever_was_let_in_before_still_is() -> None:
     assert await setting.attempt_passwords("ada:4", "ada:5", "ada:6", "ada:ada's", "ada:7") == [401, 401, 401, "basic:ada", 429]
 
 
-async def test_the_same_wrong_key_again_is_no_new_guess() -> None:
-    """A client with an old key that never gives up shuts out nobody who shares its address."""
+async def test_a_repeated_wrong_key_counts_once() -> None:
+    """A client with an outdated key does not lock out others at its address."""
     setting = AttemptSetup()
     assert await setting.attempt_keys(*["old"] * 20, "good") == [*[401] * 20, "apiKey:box"]
 
 
-async def test_a_token_is_no_guess() -> None:
-    """Wrong ones are not counted, and right ones are taken from whoever guesses keys, even together with a wrong key."""
+async def test_tokens_are_not_counted() -> None:
+    """Valid ones are accepted from a blocked address, even together with a wrong key."""
     setting = AttemptSetup()
     assert {await setting.attempt(("authorization", f"Bearer {number}")) for number in range(20)} == {401}
     token = ("authorization", f"Bearer {ISSUER.issue_token('ada')}")
@@ -117,21 +117,21 @@ async def test_a_token_is_no_guess() -> None:
         ("unix:", "", False),
     ],
 )
-async def test_a_network_of_version_6_is_one_address(first: str, second: str, are_one: bool) -> None:  # noqa: FBT001 - a table
-    """Whoever has one of its addresses has all of them."""
+async def test_an_ipv6_network_is_one_address(first: str, second: str, are_one: bool) -> None:  # noqa: FBT001 - a table
+    """Its owner has all addresses of it."""
     setting = AttemptSetup()
     await setting.attempt_keys("a", "b", "c", client=first)
     assert await setting.attempt_keys("d", client=second) == [429 if are_one else 401]
 
 
-async def test_guessing_may_be_allowed() -> None:
-    """Where something else looks after it."""
+async def test_attempts_may_be_unlimited() -> None:
+    """Where another system limits them."""
     setting = AttemptSetup(None, None)
     assert set(await setting.attempt_keys(*map(str, range(100)))) == {401}
 
 
-async def test_without_settings_guessing_is_limited() -> None:
-    """By numbers that no honest caller reaches."""
+async def test_attempts_are_limited_by_default() -> None:
+    """By numbers that no honest client reaches."""
     gate = AuthGate(ApiKeyAuthenticator({digest_key("good"): Identity("box")}))
     for number in range(10):
         with pytest.raises(ChallengeError):
@@ -140,8 +140,8 @@ async def test_without_settings_guessing_is_limited() -> None:
         gate.admit(build_credentials(("x-api-key", "x")))
 
 
-async def test_what_is_remembered_of_callers_has_an_end() -> None:
-    """However many keys are shown, from however many addresses."""
+async def test_remembered_credentials_are_bounded() -> None:
+    """Whatever the number of keys and addresses."""
     guesses = FailedAttemptLimiter(RateLimit(3, 60), RateLimit(5, 60), FakeClock())
     for number in range(10_100):
         mark = number.to_bytes(4, "big")

@@ -1,4 +1,4 @@
-"""A heart through the life of its registry: restarts, lapses, refusals, outages and goodbyes."""
+"""A heartbeat through restarts, lapses, rejections and outages of its registry."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_heart_registers_and_then_asks(start_heartbeat: StartHeartbeat) -> None:
-    """The first beat announces, the others only ask whether the agent is known; the last one says goodbye."""
+async def test_a_heartbeat_registers_then_renews_then_deregisters(start_heartbeat: StartHeartbeat) -> None:
+    """The first request registers, the following ones renew, the last one deregisters."""
     async with start_heartbeat() as mesh:
         assert mesh.take_requests() == ["POST"]
         assert mesh.heartbeat.is_registered
@@ -24,8 +24,8 @@ async def test_a_heart_registers_and_then_asks(start_heartbeat: StartHeartbeat) 
     assert not mesh.registry.agents[mesh.agent_id].is_healthy
 
 
-async def test_addresses_come_from_the_registry(start_heartbeat: StartHeartbeat) -> None:
-    """What the registry stamps is known by path and skill, without what stands before the app."""
+async def test_public_urls_come_from_the_registry(start_heartbeat: StartHeartbeat) -> None:
+    """By path and skill, without the prefix of the app."""
     async with start_heartbeat() as mesh:
         assert mesh.mesh_surfaces.public_urls.get(mesh.surfaces[0]) == f"{PREFIX}/app/agents/one"
         assert mesh.mesh_surfaces.public_urls.get(surface("/agents/other")) is None
@@ -35,8 +35,8 @@ async def test_addresses_come_from_the_registry(start_heartbeat: StartHeartbeat)
         assert mesh.mesh_surfaces.public_urls.get(mesh.surfaces[0]) is None
 
 
-async def test_news_are_fetched_at_once(start_heartbeat: StartHeartbeat) -> None:
-    """A registry that has changed gets a new announcement without a pause."""
+async def test_a_changed_topology_is_fetched_at_once(start_heartbeat: StartHeartbeat) -> None:
+    """A new registration follows without a delay."""
     async with start_heartbeat() as mesh:
         mesh.registry.change_topology()
         mesh.take_requests()
@@ -46,8 +46,8 @@ async def test_news_are_fetched_at_once(start_heartbeat: StartHeartbeat) -> None
         assert mesh.take_requests() == ["HEAD"]
 
 
-async def test_a_registry_that_forgot_is_told_again(start_heartbeat: StartHeartbeat) -> None:
-    """After a restart of the registry the agent is listed with the next beat, under the same id."""
+async def test_a_restarted_registry_gets_a_new_registration(start_heartbeat: StartHeartbeat) -> None:
+    """With the next heartbeat, under the same id."""
     async with start_heartbeat() as mesh:
         before = mesh.agent_id
         mesh.registry.restart()
@@ -57,16 +57,16 @@ async def test_a_registry_that_forgot_is_told_again(start_heartbeat: StartHeartb
         assert mesh.agent_id == before
 
 
-async def test_a_lapse_is_made_good(start_heartbeat: StartHeartbeat) -> None:
-    """An agent that was taken for dead registers when it hears of that."""
+async def test_an_expired_agent_registers_again(start_heartbeat: StartHeartbeat) -> None:
+    """As soon as a renewal reports that it is unknown."""
     async with start_heartbeat() as mesh:
         mesh.registry.agents[mesh.agent_id].is_healthy = False
         await mesh.advance(5)
         assert mesh.registry.agents[mesh.agent_id].is_healthy
 
 
-async def test_a_registry_that_is_away_is_tried_for_ever(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
-    """Pauses grow to half a minute and no further; the log says once that it is away and once that it is back."""
+async def test_an_unreachable_registry_is_retried_without_end(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
+    """Delays grow to 30 s; the log has one record for the outage and one for its end."""
     caplog.set_level(logging.INFO)
     mesh = MeshSetup()
     mesh.registry.is_unreachable = True
@@ -83,8 +83,8 @@ async def test_a_registry_that_is_away_is_tried_for_ever(start_heartbeat: StartH
     assert "registered as" in messages[1]
 
 
-async def test_an_outage_in_between_loses_nothing(start_heartbeat: StartHeartbeat) -> None:
-    """After some failures a heart announces itself again, and asks no more until it was heard."""
+async def test_an_outage_is_followed_by_a_registration(start_heartbeat: StartHeartbeat) -> None:
+    """After some failures the heartbeat registers instead of renewing."""
     async with start_heartbeat() as mesh:
         mesh.take_requests()
         mesh.registry.is_unreachable = True
@@ -96,8 +96,8 @@ async def test_an_outage_in_between_loses_nothing(start_heartbeat: StartHeartbea
         assert mesh.heartbeat.is_registered
 
 
-async def test_trouble_is_no_reason_to_register(start_heartbeat: StartHeartbeat) -> None:
-    """A registry with troubles of its own is left alone for longer and longer."""
+async def test_a_failing_registry_is_retried_with_growing_delays(start_heartbeat: StartHeartbeat) -> None:
+    """It renews first, and registers only after some failures."""
     async with start_heartbeat() as mesh:
         mesh.registry.is_failing = True
         mesh.take_requests()
@@ -108,8 +108,8 @@ async def test_trouble_is_no_reason_to_register(start_heartbeat: StartHeartbeat)
         assert len(heard) < 14
 
 
-async def test_a_refusal_is_tried_again(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
-    """A refusal that comes with HTTP status 200 is one: it is logged once with its reason, and tried again after a pause."""
+async def test_a_rejection_is_retried(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
+    """Also one with HTTP status 200: it is logged once with its reason."""
     mesh = MeshSetup()
     mesh.registry.rejection_reason = "namespace is reserved"
     async with start_heartbeat(mesh):
@@ -122,8 +122,8 @@ async def test_a_refusal_is_tried_again(start_heartbeat: StartHeartbeat, caplog:
     assert caplog.text.count("registration rejected: namespace is reserved") == 1
 
 
-async def test_a_slow_registry_is_waited_for(start_heartbeat: StartHeartbeat) -> None:
-    """As long as an answer has not come there is no second question."""
+async def test_a_slow_registry_gets_no_second_request(start_heartbeat: StartHeartbeat) -> None:
+    """Until the first one is answered."""
     async with start_heartbeat() as mesh:
         mesh.take_requests()
         mesh.registry.delay_seconds = 12
@@ -135,8 +135,8 @@ async def test_a_slow_registry_is_waited_for(start_heartbeat: StartHeartbeat) ->
         assert mesh.heartbeat.is_registered
 
 
-async def test_surfaces_that_come_and_go_are_told(start_heartbeat: StartHeartbeat) -> None:
-    """What is announced is looked at before every beat; the last surface that goes is withdrawn."""
+async def test_changed_surfaces_are_registered(start_heartbeat: StartHeartbeat) -> None:
+    """Surfaces are compared before each heartbeat; an empty list withdraws the last one."""
     async with start_heartbeat() as mesh:
         mesh.surfaces.append(surface("/agents/two", "two"))
         await mesh.advance(5)
@@ -147,8 +147,8 @@ async def test_surfaces_that_come_and_go_are_told(start_heartbeat: StartHeartbea
         assert mesh.registry.registrations[-1]["surfaces"] == []
 
 
-async def test_an_agent_that_is_not_well_keeps_silent(start_heartbeat: StartHeartbeat) -> None:
-    """A failing check, of whatever kind, pauses the heart; it beats again when the agent is well."""
+async def test_an_unhealthy_agent_sends_no_heartbeat(start_heartbeat: StartHeartbeat) -> None:
+    """Whatever way the health check fails; heartbeats continue when it succeeds."""
     verdicts: list[object] = [True]
 
     async def health() -> bool:
@@ -169,8 +169,8 @@ async def test_an_agent_that_is_not_well_keeps_silent(start_heartbeat: StartHear
         assert mesh.take_requests() == ["HEAD", "POST"]  # it was taken for dead meanwhile
 
 
-async def test_a_heart_that_was_never_heard_says_no_goodbye(start_heartbeat: StartHeartbeat) -> None:
-    """There is nobody to say it to."""
+async def test_an_unregistered_agent_does_not_deregister(start_heartbeat: StartHeartbeat) -> None:
+    """No request is sent."""
     mesh = MeshSetup()
     mesh.registry.is_unreachable = True
     async with start_heartbeat(mesh):
@@ -179,15 +179,15 @@ async def test_a_heart_that_was_never_heard_says_no_goodbye(start_heartbeat: Sta
     assert mesh.take_requests() == []
 
 
-async def test_a_goodbye_that_fails_is_no_failure(start_heartbeat: StartHeartbeat) -> None:
-    """The app ends all the same."""
+async def test_a_failed_deregistration_is_ignored(start_heartbeat: StartHeartbeat) -> None:
+    """The app stops without an error."""
     async with start_heartbeat() as mesh:
         mesh.registry.is_unreachable = True
     assert mesh.take_requests() == ["POST"]
 
 
-async def test_whoever_names_no_registry_hears_it_once(caplog: pytest.LogCaptureFixture) -> None:
-    """The app serves without one, and the log says what to do."""
+async def test_a_missing_registry_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The app serves without one, and the log names the setting."""
     caplog.set_level(logging.INFO)
     for membership in (MeshConfig(), MeshConfig("http://registry", standalone=True)):
         async with run_heartbeat(membership, MeshSurfaces(lambda: [surface()])) as heart:

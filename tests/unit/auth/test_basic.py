@@ -1,4 +1,4 @@
-"""Names and passwords."""
+"""User names and passwords."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ ADA = User(hash_password("pässword:with colon"), Identity("ada"))
 
 
 def build_basic_header(text: str) -> tuple[str, str]:
-    """Make the header."""
+    """Build the header."""
     return "Authorization", f"Basic {b64encode(text.encode()).decode()}"
 
 
 async def authenticate(users: BasicAuthenticator, *headers: tuple[str, str]) -> Identity | None:
-    """Check a request."""
+    """Authenticate a request."""
     answer = users.authenticate(build_credentials(*headers))
     return answer if isinstance(answer, Identity) or answer is None else await answer
 
 
-async def test_a_right_password_is_taken_and_known_again_for_a_while() -> None:
-    """The slow check happens once in five minutes."""
+async def test_a_correct_password_is_accepted_and_remembered() -> None:
+    """The slow check runs once in five minutes."""
     clock = FakeClock()
     users = BasicAuthenticator({"ada": ADA}, clock=clock)
     header = build_basic_header("ada:pässword:with colon")
@@ -51,14 +51,14 @@ async def test_a_right_password_is_taken_and_known_again_for_a_while() -> None:
         build_basic_header(f"ada:{'x' * 1001}"),
     ],
 )
-async def test_a_wrong_one_is_refused(header: tuple[str, str]) -> None:
-    """Nobody learns whether there is somebody of that name."""
+async def test_a_wrong_password_is_rejected(header: tuple[str, str]) -> None:
+    """The error does not reveal which users exist."""
     with pytest.raises(InvalidCredentialsError, match="name"):
         await authenticate(BasicAuthenticator({"ada": ADA}), header)
 
 
-async def test_no_password_is_nobodys() -> None:
-    """Who sends none is not refused here; what is kept must be a hash."""
+async def test_a_request_without_a_password_is_not_rejected() -> None:
+    """The stored text must be a hash."""
     assert await authenticate(BasicAuthenticator({"ada": ADA})) is None
     with pytest.raises(ValueError, match="a2a-gen auth password"):
         BasicAuthenticator({"ada": User("hunter2", Identity("ada"))})
