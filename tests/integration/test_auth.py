@@ -11,7 +11,7 @@ from typing import Self
 
 import httpx
 import pytest
-from conformance.security.guarded import AuthenticatedTalker
+from conformance.security.guarded import AuthenticatedClient
 from integration.serving import build_test_agent, serve_on_socket
 from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
 from litestar.testing import TestClient
@@ -79,9 +79,9 @@ def voice(request: pytest.FixtureRequest) -> DialectBinding:
     return voice
 
 
-def person(client: httpx.Client, voice: DialectBinding, scope: str = "tasks") -> AuthenticatedTalker:
+def person(client: httpx.Client, voice: DialectBinding, scope: str = "tasks") -> AuthenticatedClient:
     """Build a caller with some scopes."""
-    return AuthenticatedTalker(client, voice, token=ISSUER.issue_token("ada", scope=scope, email="ada@example.org"))
+    return AuthenticatedClient(client, voice, token=ISSUER.issue_token("ada", scope=scope, email="ada@example.org"))
 
 
 def test_a_handler_gets_the_caller(client: httpx.Client, voice: DialectBinding) -> None:
@@ -94,7 +94,7 @@ def test_rejected_requests_get_a_challenge(client: httpx.Client, voice: DialectB
     """With a status and an error of the dialect; never the rejected credentials."""
     wrong = ISSUER.issue_token(exp=1)
     for token, said in (("", "Authentication required"), (wrong, "The token has expired")):
-        answer = AuthenticatedTalker(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
+        answer = AuthenticatedClient(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
         assert answer.status_code == 401
         assert said in answer.text
         assert answer.headers["www-authenticate"].startswith("Bearer")
@@ -182,7 +182,7 @@ def test_no_token_is_in_a_log(client: httpx.Client, voice: DialectBinding, caplo
     caplog.set_level(logging.DEBUG)
     good, bad = ISSUER.issue_token("ada", scope="tasks"), ISSUER.issue_token(exp=1)
     for token in (good, bad, "not-even-a-token"):
-        AuthenticatedTalker(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
+        AuthenticatedClient(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
     assert not [record for record in caplog.records if any(token in record.getMessage() for token in (good, bad, "not-even-a-token"))]
 
 
@@ -223,7 +223,7 @@ def test_keys_are_fetched_over_http_and_rotated() -> None:
             voice = DialectBinding(V1_0.name, is_jsonrpc=True)
 
             def status(token: str) -> int:
-                return AuthenticatedTalker(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x")).status_code
+                return AuthenticatedClient(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x")).status_code
 
             first = issuer.issue_token()
             assert [status(first) for _ in range(3)] == [200, 200, 200]

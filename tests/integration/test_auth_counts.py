@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate, guarded_agent
+from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate, guarded_agent
 from integration.talking import DialectBinding
 from litestar.testing import TestClient
 
@@ -63,7 +63,7 @@ def test_shared_limits_are_counted_in_the_store(tmp_path: Path) -> None:
     for expected in ([404, 404, 429], [429]):
         surface = Surface(guarded_agent(), gate=build_gate(), rate_limiter=RateLimiter({ANY_OPERATION: RateLimit(2, 3600)}, shared=True))
         with TestClient(create_app(surface, store=f"sqlite:///{tmp_path}/tasks.db", settings=FAST_SETTINGS)) as client:
-            ada = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=False), token=ISSUER.issue_token("ada", org="acme"))
+            ada = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=False), token=ISSUER.issue_token("ada", org="acme"))
             assert [ada.call_raw(GET_TASK, GetTaskRequest(id="nope")).status_code for _ in expected] == expected
 
 

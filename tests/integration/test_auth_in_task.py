@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate
+from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate
 from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding
 from litestar import Litestar, get
 from litestar.exceptions import NotFoundException
@@ -82,7 +82,7 @@ def voice(request: pytest.FixtureRequest) -> DialectBinding:
 
 def test_a_message_grants_the_permission(client: httpx.Client, voice: DialectBinding) -> None:
     """Only of the caller that owns the task."""
-    ada, eve = (AuthenticatedTalker(client, voice, "/bank", token) for token in (ADA, EVE))
+    ada, eve = (AuthenticatedClient(client, voice, "/bank", token) for token in (ADA, EVE))
     task = ada.task("100")
     assert task.status.state == TaskState.AUTH_REQUIRED
     assert task.status.message is not None
@@ -93,11 +93,11 @@ def test_a_message_grants_the_permission(client: httpx.Client, voice: DialectBin
 
 def test_a_callback_grants_the_permission(client: httpx.Client, bank: TokenBank, voice: DialectBinding) -> None:
     """The task continues without another message, and only once."""
-    ada = AuthenticatedTalker(client, voice, "/bank", ADA)
+    ada = AuthenticatedClient(client, voice, "/bank", ADA)
     task = ada.task("100")
     (ticket,) = bank.waiting
     assert client.get("/permitted", params={"ticket": "guessed"}).status_code == 404
     assert client.get("/permitted", params={"ticket": ticket}).status_code == 200
-    reader = AuthenticatedTalker(client, DIALECT_BINDINGS[0], "/bank", ADA)
+    reader = AuthenticatedClient(client, DIALECT_BINDINGS[0], "/bank", ADA)
     done = next(each for _ in range(100) if (each := reader.get(task.id)).status.state == TaskState.COMPLETED)
     assert artifact_texts(done) == {"result": ["paid with a permission from elsewhere"]}

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate, guarded_agent
+from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate, guarded_agent
 from integration.talking import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
 from litestar.testing import TestClient
 
@@ -35,9 +35,9 @@ ADA, EVE = ISSUER.issue_token("ada", org="acme"), ISSUER.issue_token("eve", org=
 
 
 @contextmanager
-def surface(**said: object) -> Iterator[TestClient[object]]:
+def surface(**options: object) -> Iterator[TestClient[object]]:
     """Serve a surface with some limits."""
-    with TestClient(create_app(Surface(guarded_agent(), gate=build_gate(), **said), store="memory", settings=FAST_SETTINGS)) as client:  # type: ignore[arg-type]  # whatever a test says
+    with TestClient(create_app(Surface(guarded_agent(), gate=build_gate(), **options), store="memory", settings=FAST_SETTINGS)) as client:  # type: ignore[arg-type]  # whatever a test says
         yield client  # type: ignore[misc]  # an app of Litestar
 
 
@@ -47,8 +47,8 @@ def test_requests_are_limited_per_caller_and_operation(voice: DialectBinding, is
     """The rejection says when to retry."""
     clock = FakeClock()
     counts: WindowCounter = SharedCounter(MemoryStore(StoreOptions(clock))) if is_shared else LocalCounter(clock)
-    with surface(rates=RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, counts)) as client:
-        ada, eve = (AuthenticatedTalker(client, voice, token=token) for token in (ADA, EVE))
+    with surface(rate_limiter=RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, counts)) as client:
+        ada, eve = (AuthenticatedClient(client, voice, token=token) for token in (ADA, EVE))
         assert [ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code for _ in range(3)] == [200, 200, 429]
         refused = ada.call_raw(SEND_MESSAGE, build_send_request("x"))
         assert 1 <= int(refused.headers["retry-after"]) <= 61
@@ -85,10 +85,10 @@ def test_failed_attempts_are_limited(voice: DialectBinding, caplog: pytest.LogCa
 def test_concurrent_requests_are_limited() -> None:
     """A request beyond the limit is told to retry."""
     with surface(limits=Limits(concurrency=0)) as client:
-        assert "temporarily unavailable" in AuthenticatedTalker(client, RPC, token=ADA).call_raw(SEND_MESSAGE, build_send_request("x")).text
+        assert "temporarily unavailable" in AuthenticatedClient(client, RPC, token=ADA).call_raw(SEND_MESSAGE, build_send_request("x")).text
         assert client.get("/.well-known/agent-card.json").status_code == 200
     with surface(limits=Limits(concurrency=1)) as client:
-        ada = AuthenticatedTalker(client, RPC, token=ADA)
+        ada = AuthenticatedClient(client, RPC, token=ADA)
         assert [ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code for _ in range(3)] == [200] * 3
 
 
@@ -107,7 +107,7 @@ def test_messages_are_limited(voice: DialectBinding, values: list[object], said:
         pytest.skip("mesh has no data, only texts")
     only = {"dialects": frozenset((V1_0.name, V0_3.name, MESH.name)), "only": frozenset(("echo",))} if voice is MESH_VOICE else {}
     with surface(limits=Limits(parts=3, part_bytes=1000, depth=3), **only) as client:
-        ada = AuthenticatedTalker(client, voice, token=ADA)
+        ada = AuthenticatedClient(client, voice, token=ADA)
         answer = ada.call_raw(SEND_MESSAGE, build_send_request(*values, skill="echo", task_id="t-1" if only else None))
         assert said in answer.text
         assert "message.parts" in answer.text
@@ -117,7 +117,7 @@ def test_messages_are_limited(voice: DialectBinding, values: list[object], said:
 def test_history_is_limited() -> None:
     """Whatever the client requests."""
     with surface(limits=Limits(history=1)) as client:
-        ada = AuthenticatedTalker(client, RPC, token=ADA)
+        ada = AuthenticatedClient(client, RPC, token=ADA)
         task = ada.task("x", skill="ask")
         ada.task("y", task_id=task.id)
         assert len(ada.get(task.id, history_length=100).history or ()) == 1
@@ -128,9 +128,9 @@ def test_rejections_denials_and_cancels_are_audited(caplog: pytest.LogCaptureFix
     """One line of JSON each, with caller and reason, without credentials."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
     with surface() as client:
-        AuthenticatedTalker(client, RPC, token="wrong").call_raw(SEND_MESSAGE, build_send_request("x"))  # noqa: S106 - of this test
-        AuthenticatedTalker(client, RPC, token=ADA).call_raw(SEND_MESSAGE, build_send_request("x", tenant="umbrella"))
-        AuthenticatedTalker(client, RPC, token=ADA).call_raw(CANCEL_TASK, CancelTaskRequest(id="x" * 5000))
+        AuthenticatedClient(client, RPC, token="wrong").call_raw(SEND_MESSAGE, build_send_request("x"))  # noqa: S106 - of this test
+        AuthenticatedClient(client, RPC, token=ADA).call_raw(SEND_MESSAGE, build_send_request("x", tenant="umbrella"))
+        AuthenticatedClient(client, RPC, token=ADA).call_raw(CANCEL_TASK, CancelTaskRequest(id="x" * 5000))
     audit("test", said="evil\n\x1b[31m", caller="")
     lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
     assert [(each["event"], each["caller"]) for each in lines] == [("refused", ""), ("denied", "ada"), ("cancel", "ada"), ("test", "")]

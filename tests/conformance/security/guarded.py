@@ -160,13 +160,13 @@ APPS: Mapping[str, Callable[[], Litestar]] = {
 
 
 @dataclass(frozen=True)
-class AuthenticatedTalker(DialectClient):
-    """Somebody with a token who talks in one dialect over one binding."""
+class AuthenticatedClient(DialectClient):
+    """A client with a token, for one dialect and binding."""
 
     token: str = ""
 
-    def question(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
-        """Say how an operation is asked for, with the token."""
+    def build_request(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
+        """Build a request with the token."""
         method, url, options = super().build_request(operation, request, **headers)
         if self.token:
             options["headers"]["authorization"] = f"Bearer {self.token}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.security.guarded import AuthenticatedTalker
+from conformance.security.guarded import AuthenticatedClient
 from conformance.security.test_ownership import ADA_TOKEN, ATTACKS, INTRUDERS, MESH_VOICE, SENDS, app, surface_path
 from integration.talking import DIALECT_BINDINGS, DialectBinding
 from litestar import Litestar
@@ -84,8 +84,8 @@ def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(watched: tuple[
     served, asked = watched
     with TestClient(served) as client:
         for voice in (*DIALECT_BINDINGS, MESH_VOICE):
-            task = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=True), surface_path(voice), ADA_TOKEN).task("ask", skill="act")
-            intruder = AuthenticatedTalker(client, voice, surface_path(voice), INTRUDERS["another user"])
+            task = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=True), surface_path(voice), ADA_TOKEN).task("ask", skill="act")
+            intruder = AuthenticatedClient(client, voice, surface_path(voice), INTRUDERS["another user"])
             for attempt, (operation, request) in ATTACKS.items():
                 if not voice.has(operation) or (voice is MESH_VOICE and operation in SENDS):
                     continue
