@@ -115,7 +115,10 @@ class Credentials(Mapping[str, str]):
     @property
     def client_host(self) -> str:
         """The address of the client, as the server reports it; empty if it reports none."""
-        client = self._scope.get("client")  # servers may leave it out
+        try:
+            client = self._scope["client"]
+        except KeyError:  # servers may leave it out
+            return ""
         return client[0] if client else ""
 
     @property

@@ -5,7 +5,7 @@ a2a.toml:14: auth.staff.keys: …
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -41,7 +41,7 @@ class ProjectConfigError(ValueError):
 
 
 @contextmanager
-def locate_problems(path: Path) -> Iterator[None]:
+def locate_problems(path: Path) -> Generator[None, None, None]:
     """Replace a ``ConfigError`` by a ``ProjectConfigError`` with the lines of a file."""
     try:
         yield
@@ -51,7 +51,7 @@ def locate_problems(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def report_at(path: tuple[str, ...], *kinds: type[Exception]) -> Iterator[None]:
+def report_at(path: tuple[str, ...], *kinds: type[Exception]) -> Generator[None, None, None]:
     """Replace errors of some kinds by a ``ConfigError`` of one setting."""
     try:
         yield

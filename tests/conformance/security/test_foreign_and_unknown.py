@@ -35,7 +35,7 @@ class StatementTrace:
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever a store has
         found = super().__getattribute__(name)
-        if not name.startswith("_") and name != "due" and iscoroutinefunction(found):
+        if not name.startswith("_") and name != "claim_due" and iscoroutinefunction(found):
             self.statements.append(name)
         return found
 
