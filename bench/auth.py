@@ -26,7 +26,7 @@ from a2a_runtime.cards.cache import CardCache
 from a2a_runtime.crypto.card_signatures import CardSigner
 from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.issuer import AUDIENCE, ISSUER, TokenIssuer
+from a2a_runtime.testing.token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
 ROUNDS, CALLS = 60, 100
 RATIO, KEY_MICROSECONDS = 1.5, 10.0

@@ -31,7 +31,7 @@ class NameGate:
 
     def admit(self, credentials: Credentials) -> Caller:
         """Take the token for the name."""
-        kind, _, name = (credentials.get_header("authorization") or "").partition(" ")
+        kind, _, name = (credentials.get("authorization") or "").partition(" ")
         if kind != "Bearer" or name not in {"ada", "bob", "eve"}:
             raise ChallengeError("Bearer", "Bring a token")
         if name == "eve":

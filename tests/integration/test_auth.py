@@ -1,4 +1,4 @@
-"""A guarded agent over HTTP: tokens of a real issuer, what the refused are told, and who sees which skill."""
+"""A guarded agent over HTTP: tokens of a real issuer, rejections, and visible skills."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Self
 
 import httpx
 import pytest
-from conformance.security.guarded import AuthenticatedTalker
+from conformance.security.guarded import AuthenticatedClient
 from integration.serving import build_test_agent, serve_on_socket
 from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
 from litestar.testing import TestClient
@@ -36,7 +36,7 @@ from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.token_issuer import TokenIssuer
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
 ISSUER = TokenIssuer()
@@ -44,7 +44,7 @@ ABLE = Capabilities(extended_agent_card=True)
 
 
 async def who(ctx: TaskContext) -> str:
-    """Say who is calling."""
+    """Return the caller."""
     return f"{ctx.caller.subject} {sorted(ctx.caller.scopes)} {ctx.caller.claims.get('email')}"
 
 
@@ -54,7 +54,7 @@ def needs(*scopes: str) -> tuple[SecurityRequirement, ...]:
 
 
 def guarded() -> Surface:
-    """Guard an agent with a skill for everybody, one that needs a scope, and one that nobody else may know of."""
+    """Build an agent with a public skill, one that needs a scope, and a hidden one."""
     agent = Agent("guarded", capabilities=ABLE)
     agent.add("who", who)
     agent.add("pay", who, require=[{"bearer": ["pay"]}])
@@ -79,29 +79,29 @@ def voice(request: pytest.FixtureRequest) -> DialectBinding:
     return voice
 
 
-def person(client: httpx.Client, voice: DialectBinding, scope: str = "tasks") -> AuthenticatedTalker:
-    """Make somebody with some scopes."""
-    return AuthenticatedTalker(client, voice, token=ISSUER.issue_token("ada", scope=scope, email="ada@example.org"))
+def person(client: httpx.Client, voice: DialectBinding, scope: str = "tasks") -> AuthenticatedClient:
+    """Build a caller with some scopes."""
+    return AuthenticatedClient(client, voice, token=ISSUER.issue_token("ada", scope=scope, email="ada@example.org"))
 
 
-def test_a_handler_knows_who_is_calling(client: httpx.Client, voice: DialectBinding) -> None:
+def test_a_handler_gets_the_caller(client: httpx.Client, voice: DialectBinding) -> None:
     """Subject, scopes and claims, in every dialect."""
     task = person(client, voice).task("x", skill="who")
     assert [part.text for each in task.artifacts or () for part in each.parts] == ["bearer:ada ['tasks'] ada@example.org"]
 
 
-def test_the_unknown_are_told_what_would_help(client: httpx.Client, voice: DialectBinding) -> None:
-    """A status, a challenge and an error of the dialect; never what was sent."""
+def test_rejected_requests_get_a_challenge(client: httpx.Client, voice: DialectBinding) -> None:
+    """With a status and an error of the dialect; never the rejected credentials."""
     wrong = ISSUER.issue_token(exp=1)
     for token, said in (("", "Authentication required"), (wrong, "The token has expired")):
-        answer = AuthenticatedTalker(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
+        answer = AuthenticatedClient(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
         assert answer.status_code == 401
         assert said in answer.text
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert not token or token not in answer.text + str(answer.headers)
 
 
-def test_a_missing_scope_is_told(client: httpx.Client, voice: DialectBinding) -> None:
+def test_a_missing_scope_is_reported(client: httpx.Client, voice: DialectBinding) -> None:
     """On the surface, and on the skill."""
     for scope, skill, missing in (("", "who", "tasks"), ("tasks", "pay", "pay")):
         answer = person(client, voice, scope).call_raw(SEND_MESSAGE, build_send_request("x", skill=skill))
@@ -110,8 +110,8 @@ def test_a_missing_scope_is_told(client: httpx.Client, voice: DialectBinding) ->
     assert person(client, voice, "tasks pay").task("x", skill="pay").status.state == TaskState.COMPLETED
 
 
-def test_a_hidden_skill_is_not_there_for_others(client: httpx.Client, voice: DialectBinding) -> None:
-    """Whoever may not use it gets the answer that a made-up name gets, and it stands on no card of theirs."""
+def test_a_hidden_skill_does_not_exist_for_others(client: httpx.Client, voice: DialectBinding) -> None:
+    """It answers like an unknown name, and is on no card."""
     outsider, auditor = person(client, voice), person(client, voice, "tasks audit")
     refused = [outsider.call_raw(SEND_MESSAGE, build_send_request("x", skill=name, message_id="m")) for name in ("audit", "nope!")]
     assert refused[0].text.replace("audit", "…") == refused[1].text.replace("nope!", "…")
@@ -120,8 +120,8 @@ def test_a_hidden_skill_is_not_there_for_others(client: httpx.Client, voice: Dia
     assert [[name in card for name in ("who", "pay", "audit")] for card in cards] == [[True, True, False], [True, True, True]]
 
 
-def test_a_follow_up_needs_what_its_skill_needs(client: httpx.Client) -> None:
-    """A caller who has lost a scope since cannot go on."""
+def test_a_follow_up_needs_the_scopes_of_its_skill(client: httpx.Client) -> None:
+    """A caller that lost a scope cannot continue."""
     agent = build_test_agent()
     asked = Agent("asking")
     asked.add("ask", agent.skills["ask"].skill.handler, require=[{"bearer": ["pay"]}])
@@ -136,8 +136,8 @@ def test_a_follow_up_needs_what_its_skill_needs(client: httpx.Client) -> None:
     assert client is not other
 
 
-def test_the_card_the_gate_and_the_errors_say_the_same(client: httpx.Client) -> None:
-    """One declaration: what the card asks for is what opens the gate."""
+def test_card_gate_and_errors_agree(client: httpx.Client) -> None:
+    """The requirements of the card open the gate."""
     card = client.get("/.well-known/agent-card.json", headers={"a2a-version": "1.0"}).json()
     assert set(card["securitySchemes"]) == {"bearer", "apiKey"}
     assert card["securityRequirements"] == [{"schemes": {"bearer": {"list": ["tasks"]}}}, {"schemes": {"apiKey": {}}}]
@@ -169,8 +169,8 @@ PROMISES: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize(("said", "complaint"), PROMISES.values(), ids=PROMISES.keys())
-def test_a_promise_that_nobody_keeps_stops_the_start(said: dict[str, object], complaint: str) -> None:
-    """A card never says more than the gate does."""
+def test_an_unenforced_requirement_stops_the_start(said: dict[str, object], complaint: str) -> None:
+    """A card never requires more than the gate checks."""
     agent = Agent("x", security_requirements=said.get("security_requirements", ()))  # type: ignore[arg-type]  # as the table has it
     agent.add("one", who, require=said.get("skill", ()))  # type: ignore[typeddict-item]  # as above
     with pytest.raises(ValueError, match=complaint):
@@ -178,19 +178,19 @@ def test_a_promise_that_nobody_keeps_stops_the_start(said: dict[str, object], co
 
 
 def test_no_token_is_in_a_log(client: httpx.Client, voice: DialectBinding, caplog: pytest.LogCaptureFixture) -> None:
-    """Whatever goes wrong, at any level."""
+    """For any error, at any level."""
     caplog.set_level(logging.DEBUG)
     good, bad = ISSUER.issue_token("ada", scope="tasks"), ISSUER.issue_token(exp=1)
     for token in (good, bad, "not-even-a-token"):
-        AuthenticatedTalker(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
+        AuthenticatedClient(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
     assert not [record for record in caplog.records if any(token in record.getMessage() for token in (good, bad, "not-even-a-token"))]
 
 
 class KeyServer:
-    """Publishes an issuer's keys on a real socket of this machine, as long as it wants to."""
+    """Publishes an issuer's keys on a real socket, while it is available."""
 
     def __init__(self, issuer: TokenIssuer) -> None:
-        self.issuer, self.is_open, self.asked = issuer, True, 0
+        self.issuer, self.is_available, self.request_count = issuer, True, 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
 
@@ -208,12 +208,12 @@ class KeyServer:
         self._loop.close()
 
     def _answer(self, _call: WebhookRequest) -> WebhookResponse:
-        self.asked += 1
-        return WebhookResponse(200, body=self.issuer.jwks()) if self.is_open else WebhookResponse(503)
+        self.request_count += 1
+        return WebhookResponse(200, body=self.issuer.jwks()) if self.is_available else WebhookResponse(503)
 
 
-def test_keys_are_read_over_http_and_rotated() -> None:
-    """An issuer with a JWKS document: read once, again for a new key, missed by nobody while it is away."""
+def test_keys_are_fetched_over_http_and_rotated() -> None:
+    """Fetched once, again for a new key, and cached during an outage."""
     issuer = TokenIssuer()
     with KeyServer(issuer) as publisher:
         agent = Agent("known")
@@ -223,31 +223,31 @@ def test_keys_are_read_over_http_and_rotated() -> None:
             voice = DialectBinding(V1_0.name, is_jsonrpc=True)
 
             def status(token: str) -> int:
-                return AuthenticatedTalker(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x")).status_code
+                return AuthenticatedClient(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x")).status_code
 
             first = issuer.issue_token()
             assert [status(first) for _ in range(3)] == [200, 200, 200]
-            assert publisher.asked == 1
+            assert publisher.request_count == 1
             issuer.rotate()
             assert [status(issuer.issue_token()), status(first)] == [200, 200]
-            assert publisher.asked == 2
-            publisher.is_open = False
+            assert publisher.request_count == 2
+            publisher.is_available = False
             assert status(first) == 200
             unknown = TokenIssuer().issue_token()
             assert status(unknown) == 503
-            publisher.is_open = True
+            publisher.is_available = True
             assert status(unknown) == 401
 
 
 WRONG = {
     **WRONG_TOKENS,
-    "a key that nobody has": (lambda: TRUSTED.issue_token(header={"kid": "made-up"}), "The token is signed with a key that is not known"),
+    "a key that nobody has": (lambda: TRUSTED.issue_token(header={"kid": "made-up"}), "The signing key is unknown"),
 }
 
 
 @pytest.mark.parametrize("voice", [DialectBinding(V1_0.name, is_jsonrpc=True), DialectBinding(V0_3.name, is_jsonrpc=False)], ids=str)
-def test_wrong_tokens_are_refused_by_the_keys_that_an_issuer_publishes(voice: DialectBinding) -> None:
-    """Every kind of them, over real sockets: with the reason, without the token, and the issuer is asked once for all of them."""
+def test_invalid_tokens_are_rejected_by_published_keys(voice: DialectBinding) -> None:
+    """All kinds, over real sockets: with the reason, without the token, and with one fetch."""
     with KeyServer(TRUSTED) as publisher:
         agent = Agent("known")
         agent.add("who", who)
@@ -270,19 +270,19 @@ def test_wrong_tokens_are_refused_by_the_keys_that_an_issuer_publishes(voice: Di
                 assert 'error="invalid_token"' in refused.headers["www-authenticate"]
             twice = answer(TRUSTED.issue_token(), TRUSTED.issue_token())
             assert (twice.status_code, "more than once" in twice.text) == (401, True)
-        assert publisher.asked == 1
+        assert publisher.request_count == 1
 
 
-def test_an_answer_for_one_caller_is_kept_by_no_cache(client: httpx.Client) -> None:
-    """A cache in between knows nothing of keys in headers of our own."""
+def test_responses_to_callers_are_not_cached(client: httpx.Client) -> None:
+    """A shared cache does not know custom headers with keys."""
     key = {"X-API-Key": "k"}
     for path in ("/tasks", "/extendedAgentCard", "/v1/card"):
         answer = client.get(path, headers=key)
         assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
 
 
-def test_talkers_without_a_token_are_still_talkers(client: httpx.Client) -> None:
-    """The public card needs no token, also on a guarded surface."""
+def test_the_public_card_needs_no_token(client: httpx.Client) -> None:
+    """Also on a guarded surface."""
     assert client.get("/.well-known/agent-card.json").status_code == 200
     assert json.loads(client.get("/.well-known/agent.json").content)["name"] == "guarded"
     assert isinstance(person(client, DIALECT_BINDINGS[0]), DialectClient)

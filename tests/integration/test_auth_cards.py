@@ -1,4 +1,4 @@
-"""A client that wants to know whose card it is."""
+"""Clients that verify cards."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 pytestmark = pytest.mark.anyio
 
 KEY, OTHER = SigningKey.generate(), SigningKey.generate()
-TRUST, MISTRUST = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (KEY, OTHER))
+TRUST, OTHER_TRUST = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (KEY, OTHER))
 BASE = "http://testserver.local"
 
 
@@ -39,8 +39,8 @@ def app() -> Litestar:
     return Litestar(plugins=[A2APlugin(surface, store="memory", settings=FAST_SETTINGS)], logging_config=None)
 
 
-async def task_of(trust: TrustStore, *, required: bool = True, dialect: str = V1_0.name, spoil: bool = False) -> object:
-    """Send something to the agent of a card that is checked; perhaps somebody in between has changed it."""
+async def send_task(trust: TrustStore, *, required: bool = True, dialect: str = V1_0.name, spoil: bool = False) -> object:
+    """Send a message by a verified card, which a relay may have changed."""
     async with AsyncTestClient(app()) as server:
 
         async def answer(request: httpx.Request) -> httpx.Response:
@@ -59,26 +59,26 @@ async def task_of(trust: TrustStore, *, required: bool = True, dialect: str = V1
 
 @pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
 async def test_a_card_of_a_trusted_key_is_used(dialect: str) -> None:
-    """The combined card, by the signature over what each dialect reads of it."""
-    assert isinstance(await task_of(TRUST, dialect=dialect), Task)
+    """The combined card, by the signature over the members of each dialect."""
+    assert isinstance(await send_task(TRUST, dialect=dialect), Task)
 
 
 @pytest.mark.parametrize("spoil", [False, True], ids=["of somebody else", "changed"])
-async def test_another_card_is_an_error(spoil: bool) -> None:  # noqa: FBT001 - a table
-    """Before anything is sent to where it points."""
+async def test_an_untrusted_card_is_an_error(spoil: bool) -> None:  # noqa: FBT001 - a table
+    """Before a message is sent to its URL."""
     with pytest.raises(CardNotTrustedError, match="no signature"):
-        await task_of(TRUST if spoil else MISTRUST, spoil=spoil)
+        await send_task(TRUST if spoil else OTHER_TRUST, spoil=spoil)
 
 
-async def test_or_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    """For those who only want to know."""
+async def test_an_untrusted_card_may_be_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """If the signature is not required."""
     caplog.set_level(logging.WARNING)
-    assert isinstance(await task_of(MISTRUST, required=False), Task)
+    assert isinstance(await send_task(OTHER_TRUST, required=False), Task)
     assert "used all the same" in caplog.text
 
 
-def test_whoever_asks_does_not_choose_what_is_signed(tmp_path: Path) -> None:
-    """Without an address that was said, a card has that of the request's Host; nothing of that kind is signed, and the cure is told at start."""
+def test_the_host_header_is_never_signed(tmp_path: Path) -> None:
+    """A signed card needs a configured URL; without one the start fails with the fix."""
     with pytest.raises(ValueError, match=r"nobody has said where it is.*Agent\(url=…\)"):
         Surface(build_test_agent(), signer=CardSigner([KEY]))
     (tmp_path / "key.pem").write_text(KEY.to_pem())
@@ -86,8 +86,8 @@ def test_whoever_asks_does_not_choose_what_is_signed(tmp_path: Path) -> None:
         create_app(Surface(build_test_agent()), store="memory", settings=replace(FAST_SETTINGS, signing_keys=(str(tmp_path / "key.pem"),)))
 
 
-async def test_a_signed_address_is_the_one_that_was_said() -> None:
-    """Whatever Host a request names."""
+async def test_a_signed_url_is_the_configured_one() -> None:
+    """Whatever the Host header says."""
     async with AsyncTestClient(app()) as client:
         for header in ("host", "x-forwarded-host"):
             answer = await client.get("/.well-known/agent-card.json", headers={header: "evil.example"})
@@ -96,8 +96,8 @@ async def test_a_signed_address_is_the_one_that_was_said() -> None:
             assert "evil" not in known
 
 
-def test_surfaces_whose_cards_are_not_signed_need_no_address() -> None:
-    """Those of mesh: their format has no member for signatures."""
+def test_unsigned_surfaces_need_no_url() -> None:
+    """The card of the mesh has no member for signatures."""
     agent = Agent("mesh")
     agent.add("echo", lambda ctx: ctx.text)
     assert Surface(agent, dialects=frozenset((MESH.name,)), signer=CardSigner([KEY])).configured_url is None

@@ -1,4 +1,4 @@
-"""Rates that several processes count together: nobody's request is counted as somebody else's."""
+"""Rate limits that several processes count together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate, guarded_agent
+from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate, guarded_agent
 from integration.talking import DialectBinding
 from litestar.testing import TestClient
 
@@ -23,7 +23,7 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 
 pytestmark = pytest.mark.anyio
 
-ASKED, ALLOWED = 400, 150
+SENT, ALLOWED = 400, 150
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -34,7 +34,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 async def pair(database: str) -> AsyncIterator[list[RateLimiter]]:
-    """The rates of one agent as two processes have them, on one database."""
+    """The rate limiters of two processes on one database."""
     async with AsyncExitStack() as stack:
         found = []
         for visits in (False, True):
@@ -45,8 +45,8 @@ async def pair(database: str) -> AsyncIterator[list[RateLimiter]]:
         yield found
 
 
-async def test_of_many_at_once_exactly_as_many_come_in_as_may(pair: list[RateLimiter]) -> None:
-    """However they are spread over processes: not one more, and not one less."""
+async def test_concurrent_requests_are_counted_exactly(pair: list[RateLimiter]) -> None:
+    """However they are spread over processes."""
 
     async def is_let_in(number: int) -> bool:
         try:
@@ -55,21 +55,21 @@ async def test_of_many_at_once_exactly_as_many_come_in_as_may(pair: list[RateLim
             return False
         return True
 
-    assert sum(await asyncio.gather(*map(is_let_in, range(ASKED)))) == ALLOWED
+    assert sum(await asyncio.gather(*map(is_let_in, range(SENT)))) == ALLOWED
 
 
-def test_shared_rates_are_counted_where_the_tasks_are(tmp_path: Path) -> None:
-    """One agent after the other on the same file: what was spent at the first is spent."""
+def test_shared_limits_are_counted_in_the_store(tmp_path: Path) -> None:
+    """An agent continues the count of the one before on the same file."""
     for expected in ([404, 404, 429], [429]):
         surface = Surface(guarded_agent(), gate=build_gate(), rate_limiter=RateLimiter({ANY_OPERATION: RateLimit(2, 3600)}, shared=True))
         with TestClient(create_app(surface, store=f"sqlite:///{tmp_path}/tasks.db", settings=FAST_SETTINGS)) as client:
-            ada = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=False), token=ISSUER.issue_token("ada", org="acme"))
+            ada = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=False), token=ISSUER.issue_token("ada", org="acme"))
             assert [ada.call_raw(GET_TASK, GetTaskRequest(id="nope")).status_code for _ in expected] == expected
 
 
-def test_rates_are_counted_in_one_place() -> None:
-    """A place of its own and the store at once would be two truths; what is not shared stays where it is."""
-    with pytest.raises(ValueError, match="leave out counts, or shared=True"):
+def test_a_limiter_has_one_counter() -> None:
+    """A counter of its own and the store exclude each other; a local limiter ignores the store."""
+    with pytest.raises(ValueError, match="leave out counter or shared=True"):
         RateLimiter({}, LocalCounter(), shared=True)
     rates, store = RateLimiter({}), create_store("memory")
     assert rates.with_store(store) is rates

@@ -1,4 +1,4 @@
-"""Authorization in the middle of a task: asked for, given by a message or elsewhere, and given by nobody else."""
+"""Authorization within a task: requested by the agent, granted by a message or elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate
+from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate
 from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding
 from litestar import Litestar, get
 from litestar.exceptions import NotFoundException
@@ -28,12 +28,12 @@ ADA, EVE = ISSUER.issue_token("ada", org="acme"), ISSUER.issue_token("eve", org=
 
 @dataclass
 class TokenBank:
-    """An agent that needs a permission of somebody else's authorization server, and the page to which that one sends people back."""
+    """An agent that needs a permission of another authorization server, and the page that it redirects to."""
 
     waiting: dict[str, tuple[TaskScope, str]] = field(default_factory=dict)
 
     async def pay(self, ctx: TaskContext) -> str:
-        """Ask for permission, and pay."""
+        """Request permission, and pay."""
         ticket = await ctx.once("ticket", self._ticket)
         self.waiting[ticket] = ctx.scope, ctx.task_id
         answer = await ctx.require_auth(f"Please permit it at https://bank.example/permit?ticket={ticket}")
@@ -44,7 +44,7 @@ class TokenBank:
         return secrets.token_urlsafe(16)
 
     def app(self) -> Litestar:
-        """Make the app."""
+        """Build the app."""
         agent = Agent("bank")
         agent.add("pay", self.pay)
         plugin = A2APlugin(Surface(agent, "/bank", gate=build_gate()), store="memory", settings=FAST_SETTINGS)
@@ -80,9 +80,9 @@ def voice(request: pytest.FixtureRequest) -> DialectBinding:
     return voice
 
 
-def test_a_message_gives_the_permission(client: httpx.Client, voice: DialectBinding) -> None:
-    """The caller answers, and nobody else can."""
-    ada, eve = (AuthenticatedTalker(client, voice, "/bank", token) for token in (ADA, EVE))
+def test_a_message_grants_the_permission(client: httpx.Client, voice: DialectBinding) -> None:
+    """Only of the caller that owns the task."""
+    ada, eve = (AuthenticatedClient(client, voice, "/bank", token) for token in (ADA, EVE))
     task = ada.task("100")
     assert task.status.state == TaskState.AUTH_REQUIRED
     assert task.status.message is not None
@@ -91,13 +91,13 @@ def test_a_message_gives_the_permission(client: httpx.Client, voice: DialectBind
     assert artifact_texts(ada.task("a code", task_id=task.id)) == {"result": ["paid with a code"]}
 
 
-def test_the_permission_comes_from_elsewhere(client: httpx.Client, bank: TokenBank, voice: DialectBinding) -> None:
-    """The task goes on without another message, and once only."""
-    ada = AuthenticatedTalker(client, voice, "/bank", ADA)
+def test_a_callback_grants_the_permission(client: httpx.Client, bank: TokenBank, voice: DialectBinding) -> None:
+    """The task continues without another message, and only once."""
+    ada = AuthenticatedClient(client, voice, "/bank", ADA)
     task = ada.task("100")
     (ticket,) = bank.waiting
     assert client.get("/permitted", params={"ticket": "guessed"}).status_code == 404
     assert client.get("/permitted", params={"ticket": ticket}).status_code == 200
-    reader = AuthenticatedTalker(client, DIALECT_BINDINGS[0], "/bank", ADA)
+    reader = AuthenticatedClient(client, DIALECT_BINDINGS[0], "/bank", ADA)
     done = next(each for _ in range(100) if (each := reader.get(task.id)).status.state == TaskState.COMPLETED)
     assert artifact_texts(done) == {"result": ["paid with a permission from elsewhere"]}

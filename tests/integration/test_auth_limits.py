@@ -1,4 +1,4 @@
-"""How much and how often: rates, room, sizes, and what is written about those who are refused."""
+"""Rate limits, concurrency, sizes, and the audit log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate, guarded_agent
+from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate, guarded_agent
 from integration.talking import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
 from litestar.testing import TestClient
 
@@ -35,20 +35,20 @@ ADA, EVE = ISSUER.issue_token("ada", org="acme"), ISSUER.issue_token("eve", org=
 
 
 @contextmanager
-def surface(**said: object) -> Iterator[TestClient[object]]:
+def surface(**options: object) -> Iterator[TestClient[object]]:
     """Serve a surface with some limits."""
-    with TestClient(create_app(Surface(guarded_agent(), gate=build_gate(), **said), store="memory", settings=FAST_SETTINGS)) as client:  # type: ignore[arg-type]  # whatever a test says
+    with TestClient(create_app(Surface(guarded_agent(), gate=build_gate(), **options), store="memory", settings=FAST_SETTINGS)) as client:  # type: ignore[arg-type]  # whatever a test says
         yield client  # type: ignore[misc]  # an app of Litestar
 
 
 @pytest.mark.parametrize("is_shared", [False, True], ids=["this process", "all replicas"])
 @pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
-def test_a_caller_asks_so_often_and_no_oftener(voice: DialectBinding, is_shared: bool) -> None:  # noqa: FBT001 - a table
-    """Each caller and each operation has its own count; the refusal says when to come again."""
+def test_requests_are_limited_per_caller_and_operation(voice: DialectBinding, is_shared: bool) -> None:  # noqa: FBT001 - a table
+    """The rejection says when to retry."""
     clock = FakeClock()
     counts: WindowCounter = SharedCounter(MemoryStore(StoreOptions(clock))) if is_shared else LocalCounter(clock)
-    with surface(rates=RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, counts)) as client:
-        ada, eve = (AuthenticatedTalker(client, voice, token=token) for token in (ADA, EVE))
+    with surface(rate_limiter=RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, counts)) as client:
+        ada, eve = (AuthenticatedClient(client, voice, token=token) for token in (ADA, EVE))
         assert [ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code for _ in range(3)] == [200, 200, 429]
         refused = ada.call_raw(SEND_MESSAGE, build_send_request("x"))
         assert 1 <= int(refused.headers["retry-after"]) <= 61
@@ -61,8 +61,8 @@ def test_a_caller_asks_so_often_and_no_oftener(voice: DialectBinding, is_shared:
 
 
 @pytest.mark.parametrize("voice", [*DIALECT_BINDINGS, MESH_VOICE], ids=str)
-def test_who_guesses_is_told_to_wait(voice: DialectBinding, caplog: pytest.LogCaptureFixture) -> None:
-    """In the words of the dialect, with the time; it is on record, without what was tried."""
+def test_failed_attempts_are_limited(voice: DialectBinding, caplog: pytest.LogCaptureFixture) -> None:
+    """In the form of the dialect, with the time; audited without the credentials."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
     gate = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}, failed_attempts=FailedAttemptLimiter(RateLimit(2, 60), None)))
     mounted = Surface(guarded_agent(), gate=gate, dialects=frozenset((V1_0.name, V0_3.name, MESH.name)), only=frozenset(("echo",)))
@@ -82,13 +82,13 @@ def test_who_guesses_is_told_to_wait(voice: DialectBinding, caplog: pytest.LogCa
     assert "guess-" not in caplog.text
 
 
-def test_an_agent_serves_so_many_at_once() -> None:
-    """A request beyond that is told to come again."""
+def test_concurrent_requests_are_limited() -> None:
+    """A request beyond the limit is told to retry."""
     with surface(limits=Limits(concurrency=0)) as client:
-        assert "temporarily unavailable" in AuthenticatedTalker(client, RPC, token=ADA).call_raw(SEND_MESSAGE, build_send_request("x")).text
+        assert "temporarily unavailable" in AuthenticatedClient(client, RPC, token=ADA).call_raw(SEND_MESSAGE, build_send_request("x")).text
         assert client.get("/.well-known/agent-card.json").status_code == 200
     with surface(limits=Limits(concurrency=1)) as client:
-        ada = AuthenticatedTalker(client, RPC, token=ADA)
+        ada = AuthenticatedClient(client, RPC, token=ADA)
         assert [ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code for _ in range(3)] == [200] * 3
 
 
@@ -101,36 +101,36 @@ SIZES = {
 
 @pytest.mark.parametrize(("values", "said"), SIZES.values(), ids=SIZES.keys())
 @pytest.mark.parametrize("voice", [*DIALECT_BINDINGS, MESH_VOICE], ids=str)
-def test_a_message_is_so_large_and_no_larger(voice: DialectBinding, values: list[object], said: str) -> None:
-    """Parts, bytes and nesting, with the place."""
+def test_messages_are_limited(voice: DialectBinding, values: list[object], said: str) -> None:
+    """Parts, bytes and nesting, with the field path."""
     if voice is MESH_VOICE and "deeper" in said:
         pytest.skip("mesh has no data, only texts")
     only = {"dialects": frozenset((V1_0.name, V0_3.name, MESH.name)), "only": frozenset(("echo",))} if voice is MESH_VOICE else {}
     with surface(limits=Limits(parts=3, part_bytes=1000, depth=3), **only) as client:
-        ada = AuthenticatedTalker(client, voice, token=ADA)
+        ada = AuthenticatedClient(client, voice, token=ADA)
         answer = ada.call_raw(SEND_MESSAGE, build_send_request(*values, skill="echo", task_id="t-1" if only else None))
         assert said in answer.text
         assert "message.parts" in answer.text
         assert ada.task({"a": [1]}, "x", skill="echo", task_id="t-2" if only else None).id
 
 
-def test_an_answer_has_so_much_history_and_no_more() -> None:
-    """Whatever the client asks for."""
+def test_history_is_limited() -> None:
+    """Whatever the client requests."""
     with surface(limits=Limits(history=1)) as client:
-        ada = AuthenticatedTalker(client, RPC, token=ADA)
+        ada = AuthenticatedClient(client, RPC, token=ADA)
         task = ada.task("x", skill="ask")
         ada.task("y", task_id=task.id)
         assert len(ada.get(task.id, history_length=100).history or ()) == 1
         assert [len(each.history or ()) for each in ada.list(history_length=50).tasks] == [1]
 
 
-def test_refusals_denials_and_cancels_are_on_record(caplog: pytest.LogCaptureFixture) -> None:
-    """One line of JSON each, with who and why, and without credentials."""
+def test_rejections_denials_and_cancels_are_audited(caplog: pytest.LogCaptureFixture) -> None:
+    """One line of JSON each, with caller and reason, without credentials."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
     with surface() as client:
-        AuthenticatedTalker(client, RPC, token="wrong").call_raw(SEND_MESSAGE, build_send_request("x"))  # noqa: S106 - of this test
-        AuthenticatedTalker(client, RPC, token=ADA).call_raw(SEND_MESSAGE, build_send_request("x", tenant="umbrella"))
-        AuthenticatedTalker(client, RPC, token=ADA).call_raw(CANCEL_TASK, CancelTaskRequest(id="x" * 5000))
+        AuthenticatedClient(client, RPC, token="wrong").call_raw(SEND_MESSAGE, build_send_request("x"))  # noqa: S106 - of this test
+        AuthenticatedClient(client, RPC, token=ADA).call_raw(SEND_MESSAGE, build_send_request("x", tenant="umbrella"))
+        AuthenticatedClient(client, RPC, token=ADA).call_raw(CANCEL_TASK, CancelTaskRequest(id="x" * 5000))
     audit("test", said="evil\n\x1b[31m", caller="")
     lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
     assert [(each["event"], each["caller"]) for each in lines] == [("refused", ""), ("denied", "ada"), ("cancel", "ada"), ("test", "")]
@@ -140,8 +140,8 @@ def test_refusals_denials_and_cancels_are_on_record(caplog: pytest.LogCaptureFix
     assert not [each for each in caplog.records if "wrong" in each.getMessage() or ADA in each.getMessage()]
 
 
-def test_what_clients_say_controls_no_terminal() -> None:
-    """Cut at a thousand characters, without control characters; line breaks and tabs are kept, as JSON escapes."""
+def test_logged_texts_control_no_terminal() -> None:
+    """Cut at 1,000 characters, without control characters; line breaks and tabs become JSON escapes."""
     assert sanitize("a\x00b\x1b[0m\u202ec\n\td" + "x" * 2000) == "ab[0mc\n\td" + "x" * 988
     audit("test", said="a\nb")  # nobody listens: nothing is written
     try:
@@ -155,7 +155,7 @@ def test_what_clients_say_controls_no_terminal() -> None:
 
 
 def preflight(client: TestClient[object], path: str, origin: str) -> dict[str, str]:
-    """Ask as a browser does before it asks."""
+    """Send a CORS preflight."""
     asked = {"origin": origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
     return dict(client.options(path, headers=asked).headers)
 
@@ -163,8 +163,8 @@ def preflight(client: TestClient[object], path: str, origin: str) -> dict[str, s
 PAGE = "https://app.example"
 
 
-def test_pages_of_others_may_not_call_unless_named(caplog: pytest.LogCaptureFixture) -> None:
-    """By default nobody's; then those who are named; everybody's only with a warning."""
+def test_cross_origin_requests_need_an_allowed_origin(caplog: pytest.LogCaptureFixture) -> None:
+    """By default none; "*" allows every origin with a warning."""
     for origins, allowed in (((), {}), ((PAGE,), {PAGE: PAGE}), (("*",), {PAGE: "*", "https://evil.example": "*"})):
         caplog.clear()
         app = create_app(Surface(guarded_agent(), gate=build_gate()), store="memory", settings=replace(FAST_SETTINGS, cors_origins=origins))
@@ -178,8 +178,8 @@ def test_pages_of_others_may_not_call_unless_named(caplog: pytest.LogCaptureFixt
         assert bool([each for each in caplog.records if "every page" in each.getMessage()]) is (origins == "*")
 
 
-def test_browsers_may_be_told_to_come_over_tls() -> None:
-    """On every answer of the app, refusals and cards included."""
+def test_hsts_is_sent_if_configured() -> None:
+    """On every response of the app, errors and cards included."""
     for seconds, said in ((0, None), (60, "max-age=60; includeSubDomains")):
         app = create_app(Surface(guarded_agent(), gate=build_gate()), store="memory", settings=replace(FAST_SETTINGS, hsts_seconds=seconds))
         with TestClient(app) as client:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedTalker, guarded_agent
+from conformance.security.guarded import ISSUER, AuthenticatedClient, guarded_agent
 from conformance.security.test_ownership import ATTACKS, HOOK
 from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
 from litestar.testing import TestClient
@@ -28,7 +28,7 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.token_issuer import TokenIssuer
 
 RPC = DialectBinding(V1_0.name, is_jsonrpc=True)
 READS = {"get", "subscribe", "read a webhook", "list webhooks"}
@@ -52,9 +52,9 @@ def client() -> Iterator[httpx.Client]:
         yield client
 
 
-def person(client: httpx.Client, name: str, *roles: str, voice: DialectBinding = RPC, team: str | None = "blue") -> AuthenticatedTalker:
+def person(client: httpx.Client, name: str, *roles: str, voice: DialectBinding = RPC, team: str | None = "blue") -> AuthenticatedClient:
     """Make somebody of the team."""
-    return AuthenticatedTalker(client, voice, token=ISSUER.issue_token(name, team=team, roles=list(roles)))
+    return AuthenticatedClient(client, voice, token=ISSUER.issue_token(name, team=team, roles=list(roles)))
 
 
 def waiting_task(client: httpx.Client) -> Task:
@@ -83,7 +83,7 @@ def test_a_team_of_another_issuer_is_another_team(same_people: bool) -> None:  #
     surface = Surface(guarded_agent(), gate=AuthGate(staff, theirs, shared_subjects=same_people))
     with TestClient(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
         task = person(client, "ada").task("x")
-        stranger = AuthenticatedTalker(client, RPC, token=partner.issue_token("ada", team="blue"))
+        stranger = AuthenticatedClient(client, RPC, token=partner.issue_token("ada", team="blue"))
         assert (stranger.call_raw(GET_TASK, GetTaskRequest(id=task.id)).json().get("result") is not None) is same_people
         assert bool(stranger.list().tasks) is same_people
         mate = person(client, "bob")
@@ -106,7 +106,7 @@ def test_a_policy_takes_away(client: httpx.Client, voice: DialectBinding, attemp
     assert person(client, "ada", "boss").get(task.id).status.state == task.status.state
 
 
-def status_of(who: AuthenticatedTalker, operation: Operation, request: WireModel) -> int:
+def status_of(who: AuthenticatedClient, operation: Operation, request: WireModel) -> int:
     """Try something."""
     return who.call_raw(operation, request).status_code
 
@@ -136,7 +136,7 @@ def private(caller: Caller, _action: str, task: Task | None) -> bool:
 
 
 @pytest.fixture
-def shared() -> Iterator[tuple[AuthenticatedTalker, AuthenticatedTalker]]:
+def shared() -> Iterator[tuple[AuthenticatedClient, AuthenticatedClient]]:
     """Two of a team, of whom one has secrets."""
     gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(team="team")))
     surface = Surface(guarded_agent(), gate=gate, policy=private, deduplicate_messages=True)
@@ -144,7 +144,7 @@ def shared() -> Iterator[tuple[AuthenticatedTalker, AuthenticatedTalker]]:
         yield person(client, "ada"), person(client, "bob")
 
 
-def test_a_handler_tells_nobody_what_they_may_not_read(shared: tuple[AuthenticatedTalker, AuthenticatedTalker]) -> None:
+def test_a_handler_tells_nobody_what_they_may_not_read(shared: tuple[AuthenticatedClient, AuthenticatedClient]) -> None:
     """Neither by the conversation that a message goes on with, nor by the tasks that it refers to; what may be read still is."""
     ada, bob = shared
     secret, plain = ada.task("SECRET", skill="act"), ada.task("plain", skill="act", message_id="m-2")
@@ -159,7 +159,7 @@ def test_a_handler_tells_nobody_what_they_may_not_read(shared: tuple[Authenticat
     assert "SECRET" in str(ada.task("y", skill="act", message_id="m-5", context_id=secret.context_id, reference_task_ids=[secret.id]))
 
 
-def test_nobody_is_answered_for_a_colleague(shared: tuple[AuthenticatedTalker, AuthenticatedTalker]) -> None:
+def test_nobody_is_answered_for_a_colleague(shared: tuple[AuthenticatedClient, AuthenticatedClient]) -> None:
     """The same key, or the same id of a message, means another message from somebody else; from the same one it is the same still."""
     ada, bob = shared
     secret = ada.task("SECRET", skill="echo")
@@ -176,7 +176,7 @@ def test_who_may_not_read_any_more_gets_no_old_answer() -> None:
     surface = Surface(guarded_agent(), gate=AuthGate(tokens), policy=lambda caller, _, task: task is None or "boss" in caller.roles)
     with TestClient(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
         answers = [
-            AuthenticatedTalker(client, RPC, token=ISSUER.issue_token(roles=roles)).call_raw(
+            AuthenticatedClient(client, RPC, token=ISSUER.issue_token(roles=roles)).call_raw(
                 SEND_MESSAGE, build_send_request("x"), idempotency_key="k"
             )
             for roles in (["boss"], [])
@@ -218,7 +218,7 @@ def test_a_plain_function_is_a_policy_too() -> None:
         return False
 
     with TestClient(create_app(Surface(guarded_agent(), policy=never), store="memory", settings=FAST_SETTINGS)) as client:
-        talker = AuthenticatedTalker(client, RPC)
+        talker = AuthenticatedClient(client, RPC)
         with pytest.raises(CallError) as refused:
             talker.task("x")
         assert refused.value.status == 403

@@ -39,7 +39,7 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
-async def keys_of(client: AsyncTestClient[object]) -> KeySet:
+async def fetch_keys(client: AsyncTestClient[object]) -> KeySet:
     """Read the keys that an agent publishes."""
     document = (await client.get("/.well-known/jwks.json")).json()
     assert is_json_object(document)
@@ -68,7 +68,7 @@ async def test_an_agent_signs_what_it_sends_and_what_it_says_of_itself(settings:
         }
         answer = await client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params})
         await receiver.wait_for_requests(1)
-        keys = await keys_of(client)
+        keys = await fetch_keys(client)
         card = (await client.get("/.well-known/agent-card.json")).json()
         assert (await verify_card(card, TrustStore(keys), V1_0.name))["name"] == "busy"
         task_id = answer.json()["result"]["task"]["id"]
@@ -81,19 +81,19 @@ async def test_an_agent_signs_what_it_sends_and_what_it_says_of_itself(settings:
     sender = TrustedSender(keys, "https://busy.example", receiver.url)
     proof = await verify(call.headers, call.body, sender)
     assert proof.id == call.headers["webhook-id"]
-    await refused(call, sender)
-    stored = contents(tmp_path)
+    await check_invalid_notifications(call, sender)
+    stored = read_database(tmp_path)
     assert b"sealed:1:" in stored
     assert b"t0ken-secret" not in stored
     assert b"cr3dentials" not in stored
 
 
-def contents(folder: Path) -> bytes:
+def read_database(folder: Path) -> bytes:
     """Read a closed database as somebody does who has stolen it."""
     return b"".join(file.read_bytes() for file in folder.glob("tasks.db*"))
 
 
-async def refused(call: WebhookRequest, sender: TrustedSender) -> None:
+async def check_invalid_notifications(call: WebhookRequest, sender: TrustedSender) -> None:
     """Check everything that could be wrong with a notification."""
     wrong: list[tuple[Mapping[str, str], bytes, TrustedSender]] = [
         (call.headers, call.body + b" ", sender),

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedTalker, guarded_agent
+from conformance.security.guarded import ISSUER, AuthenticatedClient, guarded_agent
 from integration.serving import serve_on_socket
 from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, build_send_request
 
@@ -38,11 +38,11 @@ def client() -> Iterator[httpx.Client]:
 def test_a_stream_ends_when_its_token_expires(client: httpx.Client, binding: DialectBinding) -> None:
     """The last event is an error; a new token resumes the stream after its last event."""
     seen: list[tuple[str | None, str]] = []
-    events = AuthenticatedTalker(client, binding, token=token()).events(SEND_STREAMING_MESSAGE, build_send_request("x", skill="wait"))
+    events = AuthenticatedClient(client, binding, token=token()).events(SEND_STREAMING_MESSAGE, build_send_request("x", skill="wait"))
     with pytest.raises(CallError, match="expired"):
         seen.extend((cursor, str(event.task and event.task.id)) for cursor, event in events)
     (_, task_id), (cursor, _) = seen[0], seen[-1]
-    again = AuthenticatedTalker(client, DIALECT_BINDINGS[0], token=ISSUER.issue_token("ada"))
+    again = AuthenticatedClient(client, DIALECT_BINDINGS[0], token=ISSUER.issue_token("ada"))
     rest = again.subscribe(task_id, last_event_id=cursor or "")
     again.cancel(task_id)
     assert "CANCELED" in str(list(rest)[-1])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate, guarded_agent
+from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate, guarded_agent
 from integration.talking import DialectBinding
 from litestar.testing import TestClient
 
@@ -46,9 +46,9 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[httpx.Cli
         yield client
 
 
-def ada(client: httpx.Client) -> AuthenticatedTalker:
+def ada(client: httpx.Client) -> AuthenticatedClient:
     """Make somebody."""
-    return AuthenticatedTalker(client, RPC, token=ISSUER.issue_token("ada", org="acme"))
+    return AuthenticatedClient(client, RPC, token=ISSUER.issue_token("ada", org="acme"))
 
 
 def changed(token: str, *place: str) -> str:
@@ -91,7 +91,7 @@ def test_an_event_that_no_task_can_have(client: httpx.Client, number: str) -> No
 @pytest.mark.parametrize("claims", [{"subject": "a\ud800", "org": "acme"}, {"subject": "ada", "org": "a\udfff"}], ids=["a subject", "a tenant"])
 def test_a_name_that_can_be_written_nowhere(client: httpx.Client, claims: dict[str, str]) -> None:
     """In a token that is otherwise right."""
-    answer = AuthenticatedTalker(client, RPC, token=ISSUER.issue_token(**claims)).call_raw(LIST_TASKS, ListTasksRequest())
+    answer = AuthenticatedClient(client, RPC, token=ISSUER.issue_token(**claims)).call_raw(LIST_TASKS, ListTasksRequest())
     assert (answer.status_code, "names nobody" in answer.text) == (401, True)
 
 

@@ -16,39 +16,39 @@ from a2a_runtime.stores.memory import MemoryStore
 
 
 class UnavailableStore(MemoryStore):
-    """A store that cannot be read as long as it is away."""
+    """A store that can be made unreadable."""
 
-    is_away = False
+    is_unavailable = False
 
     async def load_task(
         self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
     ) -> StoredTask | None:
         """Read, or fail."""
-        self._be_there()
+        self._check_available()
         return await super().load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
 
     async def read_events(self, key: str, after: int, limit: int = 256) -> tuple[LoggedEvent, ...]:
         """Read, or fail."""
-        self._be_there()
+        self._check_available()
         return tuple(await super().read_events(key, after, limit))
 
-    def _be_there(self) -> None:
-        if self.is_away:
+    def _check_available(self) -> None:
+        if self.is_unavailable:
             raise StoreUnavailableError("the disk is on fire")
 
     @contextmanager
-    def away(self) -> Iterator[None]:
-        """Be away for a while."""
-        self.is_away = True
+    def interrupt(self) -> Iterator[None]:
+        """Make the store unreadable for a while."""
+        self.is_unavailable = True
         try:
             yield
         finally:
-            self.is_away = False
+            self.is_unavailable = False
 
 
 @pytest.fixture
 def store() -> UnavailableStore:
-    """A store that can be away."""
+    """A store that can be made unreadable."""
     return UnavailableStore()
 
 
@@ -59,10 +59,10 @@ def report(store: UnavailableStore) -> Iterator[Consumer]:
         yield Consumer(client, "/agents/report")
 
 
-def test_a_task_that_cannot_be_read_is_working(report: Consumer, store: UnavailableStore) -> None:
-    """A consumer gives a task up at the first error: it reads that the task goes on, and why there is no more to say, but not where the disk is."""
+def test_an_unreadable_task_is_reported_as_working(report: Consumer, store: UnavailableStore) -> None:
+    """A consumer gives up at the first error: it gets a working task with the reason, without internals."""
     task_id = report.task("tasks/send", message=job(end="forever"))["id"]
-    with store.away():
+    with store.interrupt():
         task = report.task("tasks/get", id=task_id)
     assert (task["id"], task["status"]["state"], task["artifacts"]) == (task_id, "working", [])
     text = task["status"]["message"]["parts"][0]["text"]
@@ -71,20 +71,20 @@ def test_a_task_that_cannot_be_read_is_working(report: Consumer, store: Unavaila
     report.task("tasks/cancel", id=task_id)
 
 
-def test_a_task_that_cannot_be_read_was_sent_all_the_same(report: Consumer, store: UnavailableStore) -> None:
-    """What was taken is answered, and can be read when the store is back."""
-    with store.away():
+def test_an_unreadable_task_is_accepted(report: Consumer, store: UnavailableStore) -> None:
+    """It can be read when the store is back."""
+    with store.interrupt():
         task = report.task("tasks/send", id="sent", message=job())
         assert (task["id"], task["status"]["state"]) == ("sent", "working")
     assert report.until("sent", "completed")["artifacts"]
 
 
 def test_a_stream_outlives_an_outage(report: Consumer, store: UnavailableStore) -> None:
-    """It waits for the store, and tells the end."""
+    """It waits for the store, and sends the final event."""
     with report.streaming("tasks/sendSubscribe", id="told", message=job((0.5, None), (0.6, None), (0.7, None))) as response:
         lines = (line for line in response.iter_lines() if line.startswith("data: "))
         next(lines)
-        with store.away():
+        with store.interrupt():
             next(lines)
         assert '"completed"' in list(lines)[-1]
     assert told(report.stream("tasks/resubscribe", id="told")[-1]) == ("completed", None, None, True)

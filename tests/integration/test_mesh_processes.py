@@ -1,4 +1,4 @@
-"""A producer of a mesh as processes see it: a registry on a socket, signals, crashes."""
+"""A mesh producer as a process: a registry on a socket, signals, crashes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PREFIX = "https://agents.example.test/public"
 
 @contextmanager
 def producer(port: int, store: str, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], httpx.Client]]:
-    """Serve in a process, which is killed in the end if it still lives."""
+    """Serve in a process, and kill it in the end."""
     quiet = {name: value for name, value in os.environ.items() if not name.startswith(("A2A_", "MCP_MESH_"))}
     with subprocess.Popen([sys.executable, str(SCRIPT), str(port), store], env={**quiet, **environment}) as process:
         try:
@@ -39,7 +39,7 @@ def producer(port: int, store: str, **environment: str) -> Iterator[tuple[subpro
 
 
 def eventually(holds: Callable[[], object], *excused: type[Exception], seconds: float = 15) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:
@@ -53,7 +53,7 @@ def eventually(holds: Callable[[], object], *excused: type[Exception], seconds: 
 
 @pytest.fixture
 def port() -> int:
-    """A port that is free."""
+    """A free port."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         number: int = taken.getsockname()[1]
@@ -61,8 +61,8 @@ def port() -> int:
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_a_producer_comes_and_goes(port: int, stop: signal.Signals) -> None:
-    """The registry knows it soon, its card then has the public address, and it says goodbye however it is told to stop."""
+def test_a_producer_registers_and_deregisters(port: int, stop: signal.Signals) -> None:
+    """Its card has the public URL, and every signal ends in a deregistration."""
     registry = FakeRegistry(prefix=PREFIX)
     with serve_on_socket(registry) as neighbour:
         environment = {"MCP_MESH_REGISTRY_URL": str(neighbour.base_url), "A2A_HTTP_PORT": str(port), "A2A_HEALTH_INTERVAL": "0.1"}
@@ -89,7 +89,7 @@ def test_a_producer_serves_without_its_registry(port: int) -> None:
 
 
 def test_tasks_outlive_their_producer(port: int, tmp_path: Path) -> None:
-    """After a crash tasks are read and followed as before: finished ones, those that go on, and those whose job is lost."""
+    """After a crash finished and running tasks are read and followed as before; a lost job fails its task."""
     store = f"sqlite:///{tmp_path}/tasks.db"
     with producer(port, store) as (process, client):
         report = Consumer(client, "/agents/report")

@@ -1,4 +1,4 @@
-"""Code of a project that cannot be served, as `a2a-gen serve` tells of it."""
+"""Code of a project that cannot be imported, as `a2a-gen serve` reports it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ description = "Says it louder."
     ids=["import", "syntax", "own error", "own attribute", "not there"],
 )
 def test_code_that_cannot_be_imported_is_shown_where_it_fails(tmp_path: Path, code: str, said: str) -> None:
-    """Of a traceback, what is the user's is shown, and nothing of ours; and no cure that is none."""
+    """The traceback has the frames of the project only, and no misleading fix."""
     (tmp_path / "a2a.toml").write_text(PROJECT)
     (tmp_path / "shouting.py").write_text(f"{code}\n")
     done = subprocess.run([sys.executable, "-m", "a2a_gen", "serve", "--check"], cwd=tmp_path, capture_output=True, text=True, check=False)

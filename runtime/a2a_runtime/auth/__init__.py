@@ -1,15 +1,83 @@
-"""Who is calling: what a request brings along to prove it, and who decides about it.
+"""Authentication of callers, and limits on how often they call.
 
-    gate ──────── lets a request in as somebody, or refuses it: everybody, whoever has a token, or …
-      │
-    checkpoint ── … whoever proves who they are, in one of the ways that the card names
-      │
-    tokens (keys)   api_keys   passwords   certificates ── ways to prove it: authenticators
-                        └── guesses ──┘                    who shows many wrong ones waits
-      │
-    identity ──── what an authenticator proves; the port that your own one fills
-    credentials ─ what a request brings along
+    gate ──────────── Gate.admit: Credentials ──► Caller; open, presence, or by authenticators
+      ├─ rate_limit ─ requests per caller; failed attempts per address
+      └─ authentication ── the Authenticator port, Identity, Credentials
+            ├─ authenticators ── API keys, HTTP Basic, client certificates
+            └─ jwt_tokens ────── bearer tokens; keys and jwks verify them (extra: auth)
 
-A gate, and nothing else, says how a surface is protected: the card and the OpenAPI document are written from it. Nothing in here knows paths, so
-there is none that could be left out.
+The gate of a surface is the only place that protects it: the card and the OpenAPI document are generated from it. Nothing here knows paths, so no
+path can be left out.
+
+Names are loaded on first use: ``jwt_tokens``, ``keys`` and ``jwks`` need PyJWT and httpx, which other agents do not install.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from a2a_runtime.auth.authentication import Authenticator, Credentials, Identity, InvalidCredentialsError
+    from a2a_runtime.auth.authenticators import (
+        ApiKeyAuthenticator,
+        BasicAuthenticator,
+        KeyLocation,
+        MtlsAuthenticator,
+        User,
+        digest_key,
+        generate_key,
+        hash_password,
+    )
+    from a2a_runtime.auth.gate import ANONYMOUS, AuthGate, Gate, OpenGate, PresenceGate
+    from a2a_runtime.auth.jwks import JwksKeys, KeyCachePolicy, OidcKeys
+    from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
+    from a2a_runtime.auth.keys import KeySet, keys_from_jwks, keys_from_pem, keys_from_secret
+    from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, RateLimit, RateLimiter, WindowCounter
+
+__all__ = [
+    "ANONYMOUS",
+    "ANY_OPERATION",
+    "ApiKeyAuthenticator",
+    "AuthGate",
+    "Authenticator",
+    "BasicAuthenticator",
+    "ClaimNames",
+    "Credentials",
+    "FailedAttemptLimiter",
+    "Gate",
+    "Identity",
+    "InvalidCredentialsError",
+    "JwksKeys",
+    "JwtAuthenticator",
+    "JwtValidation",
+    "KeyCachePolicy",
+    "KeyLocation",
+    "KeySet",
+    "MtlsAuthenticator",
+    "OidcKeys",
+    "OpenGate",
+    "PresenceGate",
+    "RateLimit",
+    "RateLimiter",
+    "User",
+    "WindowCounter",
+    "digest_key",
+    "generate_key",
+    "hash_password",
+    "keys_from_jwks",
+    "keys_from_pem",
+    "keys_from_secret",
+]
+
+_MODULES = ("authentication", "authenticators", "gate", "rate_limit", "keys", "jwt_tokens", "jwks")
+"""In the order of what they load: the extras last."""
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        for module in _MODULES:
+            found = getattr(import_module(f"{__name__}.{module}"), name, None)
+            if found is not None:
+                return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,12 +1,12 @@
-"""What an authenticator proves, and what an authenticator is.
+"""Authenticators, the identities that they return, and the credentials that they read.
 
-    class Badges:
+    class BadgeAuthenticator:
         def authenticate(self, headers):
             badge = headers.get("x-badge")
-            return None if badge is None else Identity(owner_of(badge))
+            return None if badge is None else Identity(find_owner(badge))
 
-An authenticator that is asked about a request without its kind of proof says ``None``; one that finds a proof and does not believe it raises
-``RefusedError``. The difference matters where a surface also lets in those who prove nothing: a wrong proof is never taken for none.
+An authenticator returns ``None`` if a request has no credentials of its scheme, and raises ``InvalidCredentialsError`` if it has invalid ones. The
+gate needs the difference on a surface that also admits anonymous callers: invalid credentials never count as none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class InvalidCredentialsError(Exception):
-    """A proof that is not believed; ``reason`` is told to whoever brought it, and must not repeat it."""
+    """Credentials that an authenticator rejects. Clients read ``reason``, so it must not repeat the credentials."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -38,91 +38,83 @@ class InvalidCredentialsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Somebody, as one authenticator has proved it."""
+    """A caller as one authenticator knows it."""
 
     subject: str
-    """Who it is: one text for one owner of tasks, never empty."""
+    """The name of the caller and the owner of its tasks; never empty."""
     tenant: str = ""
-    """The customer for whom they work; empty when that is not known."""
+    """The customer that the caller acts for; empty if unknown."""
     scopes: frozenset[str] = frozenset()
-    """What they were permitted to do."""
     roles: frozenset[str] = frozenset()
-    """What they are."""
     team: str = ""
-    """The team whose tasks they share, in place of having their own."""
+    """The team that owns the caller's tasks instead of the subject; empty without one."""
     claims: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What else is known about them."""
     expires_at: float | None = None
-    """Until when the proof holds, in seconds since 1970; ``None`` for ever."""
+    """Seconds since 1970 at which the credentials expire; ``None`` for never."""
 
     def __post_init__(self) -> None:
         names = f"{self.subject}{self.tenant}{self.team}"
-        # An empty subject would own what belongs to all strangers; halves of characters can be kept nowhere.
+        # An empty subject would own the tasks of all anonymous callers; surrogates cannot be stored as UTF-8.
         if not self.subject or self.subject.startswith(TEAM_PREFIX) or len(names) > _MAX_NAME_CHARS or _SURROGATES.search(names):
-            raise InvalidCredentialsError("The proof names nobody who could be a caller")
+            raise InvalidCredentialsError("The credentials do not name a valid caller")
 
 
 @runtime_checkable
 class Authenticator(Protocol):
-    """Knows one kind of proof."""
+    """Checks the credentials of one scheme."""
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | Awaitable[Identity | None] | None:
-        """Say who sent a request, ``None`` when it has no proof of this kind, or raise why the proof is not believed.
+        """Identify the caller; ``None`` without credentials of this scheme, ``InvalidCredentialsError`` if they are invalid.
 
-        What it is handed is a mapping of headers, and a ``Credentials`` besides, for proofs that are not in headers.
+        The gate passes a ``Credentials``: a mapping of headers that also has the query and the cookies.
         """
         ...
 
 
 @runtime_checkable
 class DescribesSchemes(Protocol):
-    """What a card can say of an authenticator or a gate."""
+    """An authenticator or gate whose schemes a card can list."""
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """Describe the proofs to clients, each under the name that requirements have for it."""
+        """Return the schemes, each under the name that requirements use."""
         ...
 
 
-# What a request brings along to prove who sent it, read from the connection only when somebody asks.
-#
-# Whatever comes twice proves nothing: of two values, a proxy may have looked at the other one.
-#
-
-_AUTHORIZATION = "authorization"
-
-
 class Credentials(Mapping[str, str]):
-    """The headers of a request, by their names in any spelling, and beside them its query and its cookies."""
+    """Headers of a request, with any spelling of their names; query and cookies are parsed on first use.
+
+    A header, parameter or cookie that occurs twice is rejected: a proxy may have checked the other value.
+    """
 
     def __init__(self, scope: HTTPScope) -> None:
         self._scope = scope
 
+    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]  # the default is a text here
+        """Return the value of a header, or the default."""
+        name, found = key.lower().encode("latin-1"), None
+        for each, value in self._scope["headers"]:  # a loop: every request passes here, and a list costs more
+            if each == name:
+                if found is not None:
+                    raise _duplicate_error("header", key)
+                found = value
+        return default if found is None else found.decode("latin-1")
+
     def getlist(self, header: str) -> tuple[str, ...]:
-        """Give every value of a header."""
+        """Return every value of a header."""
         name = header.lower().encode("latin-1")
         return tuple([value.decode("latin-1") for key, value in self._scope["headers"] if key == name])
 
-    def get_header(self, name: str) -> str | None:
-        """Give the value of a header, or refuse one that comes twice."""
-        wanted, found = name.lower().encode("latin-1"), None
-        for key, value in self._scope["headers"]:
-            if key == wanted:
-                if found is not None:
-                    raise _duplicate_error("header", name)
-                found = value
-        return None if found is None else found.decode("latin-1")
-
     def get_query_parameter(self, name: str) -> str | None:
-        """Give the value of a parameter of the query, or refuse one that comes twice."""
-        return _require_single([value for key, value in self._query if key == name], "parameter", name)
+        """Return the value of a query parameter."""
+        return _find_single(self._query, "parameter", name)
 
     def get_cookie(self, name: str) -> str | None:
-        """Give the value of a cookie, or refuse one that comes twice."""
-        return _require_single([value for key, value in self._cookies if key == name], "cookie", name)
+        """Return the value of a cookie."""
+        return _find_single(self._cookies, "cookie", name)
 
     @property
     def client_host(self) -> str:
-        """The address that the request came from, as the server tells it."""
+        """The address of the client, as the server reports it; empty if it reports none."""
         try:
             client = self._scope["client"]
         except KeyError:  # servers may leave it out
@@ -131,7 +123,7 @@ class Credentials(Mapping[str, str]):
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether the request came over TLS, as the server tells it."""
+        """Whether the request came over TLS, as the server reports it."""
         return self._scope["scheme"] == "https"
 
     @cached_property
@@ -143,13 +135,8 @@ class Credentials(Mapping[str, str]):
         pairs = (pair.partition("=") for line in self.getlist("cookie") for pair in line.split(";"))
         return [(name.strip(), value.strip().removeprefix('"').removesuffix('"')) for name, _, value in pairs]
 
-    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]  # a default is a text here
-        """Give the value of a header, as ``header`` does, or something else."""
-        found = self.get_header(key)
-        return default if found is None else found
-
     def __getitem__(self, name: str) -> str:
-        value = self.get_header(name)
+        value = self.get(name)
         if value is None:
             raise KeyError(name)
         return value
@@ -161,20 +148,21 @@ class Credentials(Mapping[str, str]):
         return len({key for key, _ in self._scope["headers"]})
 
     def __repr__(self) -> str:
-        return "Credentials(…)"  # what is in here belongs in no log
+        return "Credentials(…)"  # never logged with its content
 
 
 def parse_authorization(headers: Mapping[str, str], scheme: str) -> str | None:
-    """Give what the ``Authorization`` header says under a scheme (in small letters); ``None`` when it names no scheme or another one."""
-    said, _, proof = headers.get(_AUTHORIZATION, "").partition(" ")
-    return proof.strip() if said.lower() == scheme else None
+    """Return the value of the ``Authorization`` header for a scheme in lower case; ``None`` if it is absent or of another scheme."""
+    found, _, value = headers.get("authorization", "").partition(" ")
+    return value.strip() if found.lower() == scheme else None
 
 
-def _require_single(values: Sequence[str], kind: str, name: str) -> str | None:
+def _find_single(pairs: Sequence[tuple[str, str]], kind: str, name: str) -> str | None:
+    values = [value for key, value in pairs if key == name]
     if len(values) > 1:
         raise _duplicate_error(kind, name)
     return values[0] if values else None
 
 
 def _duplicate_error(kind: str, name: str) -> InvalidCredentialsError:
-    return InvalidCredentialsError(f"The {kind} {name} comes more than once")
+    return InvalidCredentialsError(f"The {kind} {name} occurs more than once")

@@ -1,33 +1,41 @@
-"""The gate of a surface: it lets a request in as somebody, or refuses it, before its body is read.
+"""Gates: the check of a caller's credentials, before the body of a request is read.
 
-    credentials ── Gate.admit ──► Caller
-                               └► UnauthenticatedError, with a challenge, or PermissionDeniedError
+    Credentials ── Gate.admit ──► Caller
+                               ├► ChallengeError (401, with WWW-Authenticate)
+                               └► InsufficientScopeError (403), TooManyRequestsError (429)
 
-Every route of a surface passes it; what a gate need not wait for it answers at once, without an ``await``.
+Every route of a surface passes its gate. A gate answers without ``await`` unless an authenticator has to wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from types import NoneType
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from a2a_contract.errors import PermissionDeniedError, TokenEmptyError, UnauthenticatedError
-from a2a_contract.v1_0 import HTTPAuthSecurityScheme, SecurityRequirement, SecurityScheme, StringList
+from a2a_contract.v1_0 import (
+    APIKeySecurityScheme,
+    HTTPAuthSecurityScheme,
+    MutualTlsSecurityScheme,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
+)
 from a2a_runtime.auth.authentication import Authenticator, Credentials, DescribesSchemes, Identity, InvalidCredentialsError, parse_authorization
 from a2a_runtime.auth.rate_limit import TooManyFailedAttemptsError, TooManyRequestsError
 from a2a_runtime.caller import Caller
 
 ANONYMOUS = Caller()
-"""All callers who have proved nothing: one owner."""
+"""The caller of every request without credentials: all of them are one owner."""
 
 BEARER = "bearer"
 _TOKEN_HOLDER = Caller(schemes={BEARER: frozenset()})
 
 
 class ChallengeError(UnauthenticatedError):
-    """Nobody has proved anything; ``challenge`` says how to (the value of ``WWW-Authenticate``)."""
+    """No valid credentials; ``challenge`` is the value of ``WWW-Authenticate``."""
 
     def __init__(self, challenge: str, message: str = "", *, details: Mapping[str, str] | None = None) -> None:
         super().__init__(message, details=details)
@@ -35,51 +43,51 @@ class ChallengeError(UnauthenticatedError):
 
 
 class EmptyTokenError(ChallengeError, TokenEmptyError):
-    """Somebody has sent an empty bearer token."""
+    """The bearer token is empty."""
 
 
 class InsufficientScopeError(PermissionDeniedError):
-    """The caller is known, and lacks something that they could ask to be given; ``challenge`` says what."""
+    """The caller is authenticated but lacks scopes or roles; ``challenge`` names them, so that a client can request them."""
 
-    def __init__(self, missing: frozenset[str], scheme: str = "Bearer") -> None:
+    def __init__(self, missing: frozenset[str]) -> None:
         scopes = " ".join(sorted(missing))
-        super().__init__(f"This needs a scope or role that the caller does not have: {scopes}", details={"missing_scopes": scopes})
-        self.challenge = f'{scheme} error="insufficient_scope", scope="{scopes}"'
+        super().__init__(f"The caller lacks a required scope or role: {scopes}", details={"missing_scopes": scopes})
+        self.challenge = f'Bearer error="insufficient_scope", scope="{scopes}"'
 
 
 class Gate(Protocol):
-    """Decides who comes in."""
+    """Admits or rejects the requests of a surface."""
 
     def admit(self, credentials: Credentials) -> Caller | Awaitable[Caller]:
-        """Say who is calling, or raise why they may not."""
+        """Return the caller, or raise ``ChallengeError`` or ``PermissionDeniedError``."""
         ...
 
 
 @runtime_checkable
 class DescribableGate(Gate, DescribesSchemes, Protocol):
-    """A gate that cards can describe."""
+    """A gate that cards and the OpenAPI document can describe."""
 
     def security_requirements(self) -> Sequence[SecurityRequirement]:
-        """Say which schemes a client has to satisfy: those of any one requirement, all at once."""
+        """Return the alternatives; a client has to satisfy all schemes of one of them."""
         ...
 
 
 class OpenGate:
-    """Lets everybody in, as one owner."""
+    """Admits every request as the anonymous caller."""
 
-    def admit(self, credentials: Credentials) -> Caller:  # noqa: ARG002 - nobody is asked for anything
-        """Let everybody in."""
+    def admit(self, credentials: Credentials) -> Caller:  # noqa: ARG002 - nothing is checked
+        """Return the anonymous caller."""
         return ANONYMOUS
 
 
 class PresenceGate:
-    """Lets in whoever brings a bearer token, whatever it is. Tokens are not told apart, so that all who bring one are one owner.
+    """Admits every request with a bearer token, without checking the token. All callers are one owner.
 
-    It stands alone: beside somebody who looks at tokens, it would let in whom they refuse.
+    It cannot be combined with an authenticator: it would admit the tokens that the authenticator rejects.
     """
 
     def admit(self, credentials: Credentials) -> Caller:
-        """Look whether there is a token."""
+        """Require a token that is not empty."""
         try:
             token = parse_authorization(credentials, BEARER)
         except InvalidCredentialsError as error:
@@ -91,67 +99,22 @@ class PresenceGate:
         return _TOKEN_HOLDER
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """Describe the token."""
+        """Return the bearer scheme."""
         return {BEARER: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))}
 
     def security_requirements(self) -> Sequence[SecurityRequirement]:
-        """Say that the token is needed."""
+        """Require the bearer scheme."""
         return [SecurityRequirement(schemes={BEARER: StringList()})]
 
 
-# What ``WWW-Authenticate`` says to a caller who was refused: which schemes there are, and what was wrong with the proof.
-
-
-def build_challenge(schemes: Sequence[SecurityScheme]) -> Callable[[InvalidCredentialsError | None], str]:
-    """Make what writes the challenge; the list of schemes does not change, what is wrong with a proof does."""
-    words = list(dict.fromkeys(_auth_scheme(scheme) for scheme in schemes)) or ["Bearer"]
-    plain = ", ".join(words)
-
-    def write(refused: InvalidCredentialsError | None) -> str:
-        if refused is None or words[0] != "Bearer":
-            return plain
-        said = refused.reason.encode("ascii", "replace").decode().replace("\\", "").replace('"', "'")
-        return ", ".join((f'Bearer error="invalid_token", error_description="{said}"', *words[1:]))
-
-    return write
-
-
-def _auth_scheme(scheme: SecurityScheme) -> str:
-    """Name a scheme as HTTP does; proofs that HTTP has no name for are called by where they stand."""
-    if scheme.http_auth_security_scheme is not None:
-        name = scheme.http_auth_security_scheme.scheme.capitalize()
-        return 'Basic realm="agent", charset="UTF-8"' if name == "Basic" else name
-    if scheme.api_key_security_scheme is not None:
-        key = scheme.api_key_security_scheme
-        return f'ApiKey in="{key.location}", name="{key.name}"'
-    return "Mutual" if scheme.mtls_security_scheme is not None else "Bearer"
-
-
-# What callers have to prove: by whom it is asked for, and as cards say it.
-
 SchemeRequirement: TypeAlias = Mapping[str, Sequence[str]]
-"""Names of schemes, each with the scopes or roles that are needed; all of them at once."""
+"""Names of schemes that are required together, each with its required scopes or roles."""
 
 
 def to_security_requirement(requirement: SchemeRequirement) -> SecurityRequirement:
-    """Say a requirement as the card has it."""
+    """Convert a requirement to the model of the card."""
     return SecurityRequirement(schemes={name: StringList(list_=list(scopes) or None) for name, scopes in requirement.items()})
 
-
-# A gate that lets in whoever proves who they are, in one of the ways that the card of the surface names.
-#
-#     Checkpoint(tokens, keys)                                            by a token or by a key
-#     Checkpoint(tokens, require=[{"bearer": ["tasks"]}])                 by a token with a scope (or role) of that name
-#     Checkpoint(tokens, certificates, require=[{"mtls": [], "bearer": []}])   by both at once; the first one says who it is
-#     Checkpoint(tokens, require=[{"bearer": []}, {}])                    by a token, or as a stranger who brings nothing at all
-#
-# The requirements are tried in their order, and the first one that is satisfied lets in. One that asks for nothing is tried last, and only for those
-# who bring no proof: whoever brings a wrong one is refused.
-#
-# Where different schemes prove who somebody is, one name may mean different people, or different teams. Subjects and teams are then told apart by the
-# scheme (``bearer:ada``, ``apiKey:ada``), unless ``same_people`` says that a name means the same everywhere. A tenant keeps its name, since requests
-# name it too; what belongs to it belongs to somebody all the same.
-#
 
 _Outcome: TypeAlias = Identity | InvalidCredentialsError | None
 _OUTCOME_TYPES = (Identity, InvalidCredentialsError, NoneType)
@@ -159,125 +122,148 @@ _NO_SCOPES: frozenset[str] = frozenset()
 
 
 class _RequiredScheme(NamedTuple):
-    """One scheme of a requirement: who checks it, and what it must give."""
-
     position: int
-    scheme: str
+    """The position of the authenticator."""
+    name: str
     scopes: frozenset[str]
 
 
 class AuthGate:
-    """Lets in whoever satisfies one of some requirements; without any, whoever has one proof of any kind."""
+    """Admits callers whose credentials satisfy one of several requirements; by default, any one scheme.
+
+        AuthGate(tokens, keys)                                            a token or a key
+        AuthGate(tokens, require=[{"bearer": ["tasks"]}])                 a token with the scope (or role) tasks
+        AuthGate(tokens, certificates, require=[{"mtls": [], "bearer": []}])   both; the first one names the caller
+        AuthGate(tokens, require=[{"bearer": []}, {}])                    a token, or anonymous
+
+    The first satisfied requirement counts. The empty one is tried last, and only without any credentials: invalid ones are always rejected.
+
+    With several schemes one name may belong to different people or teams. Subjects and teams then get the scheme as a prefix (``bearer:ada``,
+    ``apiKey:ada``), unless ``shared_subjects`` says that a name means the same everywhere. Tenants get no prefix: requests name them too.
+    """
 
     def __init__(self, *authenticators: Authenticator, require: Sequence[SchemeRequirement] | None = None, shared_subjects: bool = False) -> None:
+        if not authenticators:
+            raise ValueError("AuthGate: no authenticator given; pass at least one, or use OpenGate() to admit every request")
         self._authenticators = authenticators
         self._schemes: dict[str, SecurityScheme] = {}
         self._indexes: dict[str, int] = {}
-        for place, each in enumerate(authenticators):
-            self._register(place, each)
-        if not authenticators:
-            raise ValueError("there is nobody who would know any caller; name an authenticator, or use OpenGate() to let everybody in")
-        anything: Sequence[SchemeRequirement] = [{name: ()} for name in self._indexes]
-        self._requirements = anything if require is None else require
-        needs = [self._to_required_schemes(each) for each in self._requirements]
-        self._allows_anonymous = () in needs
-        self._alternatives = [each for each in needs if each]
+        for index, each in enumerate(authenticators):
+            self._register(index, each)
+        self._requirements: Sequence[SchemeRequirement] = [{name: ()} for name in self._indexes] if require is None else require
+        alternatives = [self._resolve(each) for each in self._requirements]
+        self._can_be_anonymous = () in alternatives
+        self._alternatives = [each for each in alternatives if each]
         self._should_qualify_subjects = not shared_subjects and len({each[0].position for each in self._alternatives}) > 1
-        self._challenge = build_challenge(
-            [self._schemes[need.scheme] for each in self._alternatives for need in each if need.scheme in self._schemes]
-        )
+        described = [self._schemes[each.name] for required in self._alternatives for each in required if each.name in self._schemes]
+        self._challenges = list(dict.fromkeys(map(_build_challenge, described))) or ["Bearer"]
 
     def admit(self, credentials: Credentials) -> Caller | Awaitable[Caller]:
-        """Ask every authenticator, and decide at once unless one of them takes time."""
-        found: list[_Outcome] = []
-        for place, each in enumerate(self._authenticators):
-            outcome = _authenticate(each, credentials)
-            if not isinstance(outcome, _OUTCOME_TYPES):
-                return self._decide_async(found, outcome, [_authenticate(other, credentials) for other in self._authenticators[place + 1 :]])
-            found.append(outcome)
-        return self._decide(found)
+        """Run every authenticator; the result is immediate unless one of them has to wait."""
+        outcomes = [_authenticate(each, credentials) for each in self._authenticators]
+        finished = [each for each in outcomes if isinstance(each, _OUTCOME_TYPES)]
+        return self._decide(finished) if len(finished) == len(outcomes) else self._decide_async(outcomes)
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """Describe every kind of proof."""
+        """Return the schemes of all authenticators."""
         return self._schemes
 
     def security_requirements(self) -> Sequence[SecurityRequirement]:
-        """Say what is required, as the card has it; a requirement with a proof that no card can describe is left out."""
-        told = [each for each in self._requirements if self._schemes.keys() >= each.keys()]
-        return list(map(to_security_requirement, told))
+        """Return the requirements as the card lists them, without those that name a scheme that no card can describe."""
+        describable = [each for each in self._requirements if self._schemes.keys() >= each.keys()]
+        return list(map(to_security_requirement, describable))
 
     def _register(self, index: int, authenticator: object) -> None:
         if not isinstance(authenticator, Authenticator):
-            raise TypeError(f"{authenticator!r} is no authenticator: it has no method authenticate(headers)")
-        described: Mapping[str, SecurityScheme] = authenticator.security_schemes() if isinstance(authenticator, DescribesSchemes) else {}
-        for name in described or (type(authenticator).__name__,):
+            raise TypeError(f"AuthGate: {authenticator!r} is not an authenticator; it has no method authenticate(headers)")
+        schemes: Mapping[str, SecurityScheme] = authenticator.security_schemes() if isinstance(authenticator, DescribesSchemes) else {}
+        for name in schemes or (type(authenticator).__name__,):
             if name in self._indexes:
-                raise ValueError(f"two authenticators are called {name!r}; give one of them another name")
+                raise ValueError(f"AuthGate: two authenticators have the scheme {name!r}; give one of them another name")
             self._indexes[name] = index
-        self._schemes.update(described)
+        self._schemes.update(schemes)
 
-    def _to_required_schemes(self, requirement: SchemeRequirement) -> tuple[_RequiredScheme, ...]:
-        unknown = requirement.keys() - self._indexes.keys()
-        if unknown:
-            raise ValueError(f"there is no scheme {', '.join(sorted(unknown))}; there are {', '.join(self._indexes)}")
+    def _resolve(self, requirement: SchemeRequirement) -> tuple[_RequiredScheme, ...]:
+        if unknown := requirement.keys() - self._indexes.keys():
+            raise ValueError(f"AuthGate: no scheme {', '.join(sorted(unknown))}; the schemes are {', '.join(self._indexes)}")
         return tuple(_RequiredScheme(self._indexes[name], name, frozenset(scopes)) for name, scopes in requirement.items())
 
-    async def _decide_async(
-        self, outcomes: Sequence[_Outcome], pending: Awaitable[_Outcome], others: Sequence[_Outcome | Awaitable[_Outcome]]
-    ) -> Caller:
-        rest = [each if isinstance(each, _OUTCOME_TYPES) else await each for each in (pending, *others)]
-        return self._decide([*outcomes, *rest])
+    async def _decide_async(self, outcomes: Sequence[_Outcome | Awaitable[_Outcome]]) -> Caller:
+        return self._decide([each if isinstance(each, _OUTCOME_TYPES) else await each for each in outcomes])
 
     def _decide(self, outcomes: Sequence[_Outcome]) -> Caller:
         missing: frozenset[str] | None = None
-        for needs in self._alternatives:
-            proved = [(need, identity) for need in needs if isinstance(identity := outcomes[need.position], Identity)]
-            if len(proved) < len(needs):
+        for alternative in self._alternatives:
+            satisfied = [(required, identity) for required in alternative if isinstance(identity := outcomes[required.position], Identity)]
+            if len(satisfied) < len(alternative):
                 continue
-            lacking = _NO_SCOPES.union(*(need.scopes - identity.scopes - identity.roles for need, identity in proved))
+            lacking = _NO_SCOPES.union(*(required.scopes - identity.scopes - identity.roles for required, identity in satisfied))
             if not lacking:
-                return self._build_caller(proved)
+                return self._build_caller(satisfied)
             missing = lacking if missing is None else missing
         if missing is not None:
             raise InsufficientScopeError(missing)
-        if guessed := next((each for each in outcomes if isinstance(each, TooManyFailedAttemptsError)), None):
-            raise TooManyRequestsError(guessed.retry_after_seconds)
-        refused = next((each for each in outcomes if isinstance(each, InvalidCredentialsError)), None)
-        if refused is None and self._allows_anonymous and not any(outcomes):
+        if blocked := next((each for each in outcomes if isinstance(each, TooManyFailedAttemptsError)), None):
+            raise TooManyRequestsError(blocked.retry_after_seconds)
+        if invalid := next((each for each in outcomes if isinstance(each, InvalidCredentialsError)), None):
+            raise ChallengeError(self._challenge(invalid.reason), invalid.reason)
+        if self._can_be_anonymous and not any(outcomes):
             return ANONYMOUS
-        raise ChallengeError(self._challenge(refused), "" if refused is None else refused.reason)
+        raise ChallengeError(self._challenge())
 
-    def _build_caller(self, proved: Sequence[tuple[_RequiredScheme, Identity]]) -> Caller:
-        (first, who), *others = proved
-        subject, team = who.subject, who.team
+    def _challenge(self, reason: str | None = None) -> str:
+        """Build the value of ``WWW-Authenticate``; a reason needs the bearer scheme, which alone has a parameter for it (RFC 6750)."""
+        first, *others = self._challenges
+        if reason is not None and first == "Bearer":
+            description = reason.encode("ascii", "replace").decode().replace("\\", "").replace('"', "'")
+            first = f'Bearer error="invalid_token", error_description="{description}"'
+        return ", ".join((first, *others))
+
+    def _build_caller(self, satisfied: Sequence[tuple[_RequiredScheme, Identity]]) -> Caller:
+        (first, identity), *others = satisfied
+        subject, team = identity.subject, identity.team
         if self._should_qualify_subjects:
-            subject, team = f"{first.scheme}:{subject}", team and f"{first.scheme}:{team}"
-        caller = Caller(subject, who.tenant, who.scopes, who.roles, who.claims, team, {first.scheme: who.scopes | who.roles}, who.expires_at)
-        for need, also in others:
-            if also.tenant and caller.tenant not in {"", also.tenant}:
-                raise ChallengeError(self._challenge(None), "The proofs name different tenants")
+            subject, team = f"{first.name}:{subject}", team and f"{first.name}:{team}"
+        granted = {first.name: identity.scopes | identity.roles}
+        caller = Caller(subject, identity.tenant, identity.scopes, identity.roles, identity.claims, team, granted, identity.expires_at)
+        for required, other in others:
+            if other.tenant and caller.tenant not in {"", other.tenant}:
+                raise ChallengeError(self._challenge(), "The credentials name different tenants")
             caller = replace(
                 caller,
-                tenant=caller.tenant or also.tenant,
-                scopes=caller.scopes | also.scopes,
-                roles=caller.roles | also.roles,
-                claims={**also.claims, **caller.claims},
-                schemes={**caller.schemes, need.scheme: also.scopes | also.roles},
-                expires_at=min((each for each in (caller.expires_at, also.expires_at) if each is not None), default=None),
+                tenant=caller.tenant or other.tenant,
+                scopes=caller.scopes | other.scopes,
+                roles=caller.roles | other.roles,
+                claims={**other.claims, **caller.claims},
+                schemes={**caller.schemes, required.name: other.scopes | other.roles},
+                expires_at=min((each for each in (caller.expires_at, other.expires_at) if each is not None), default=None),
             )
         return caller
 
 
 def _authenticate(authenticator: Authenticator, credentials: Credentials) -> _Outcome | Awaitable[_Outcome]:
     try:
-        answer = authenticator.authenticate(credentials)
-    except InvalidCredentialsError as refused:
-        return refused
-    return answer if isinstance(answer, _OUTCOME_TYPES) else _await_outcome(answer)
+        outcome = authenticator.authenticate(credentials)
+    except InvalidCredentialsError as error:
+        return error
+    return outcome if isinstance(outcome, _OUTCOME_TYPES) else _await_outcome(outcome)
 
 
 async def _await_outcome(pending: Awaitable[Identity | None]) -> _Outcome:
     try:
         return await pending
-    except InvalidCredentialsError as refused:
-        return refused
+    except InvalidCredentialsError as error:
+        return error
+
+
+def _build_challenge(scheme: SecurityScheme) -> str:
+    """Name a scheme as ``WWW-Authenticate`` does; API keys have no registered name."""
+    match scheme:
+        case SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme=name)):
+            return 'Basic realm="agent", charset="UTF-8"' if name.lower() == "basic" else name.capitalize()
+        case SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location=location, name=name)):
+            return f'ApiKey in="{location}", name="{name}"'
+        case SecurityScheme(mtls_security_scheme=MutualTlsSecurityScheme()):
+            return "Mutual"
+        case _:
+            return "Bearer"

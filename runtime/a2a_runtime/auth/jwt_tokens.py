@@ -1,10 +1,10 @@
-"""JSON Web Tokens: bearer tokens that an issuer has signed.
+"""JSON Web Tokens: bearer tokens that an issuer signs.
 
-    JwtAuthenticator(PublishedKeys("https://id.example/keys"), Expected("https://id.example", "my-agent", ("RS256",)))
-    JwtAuthenticator(DiscoveredKeys("https://id.example"), Expected("https://id.example", "my-agent"))
-    JwtAuthenticator(secret(os.environ["TOKEN_SECRET"]), Expected("my-issuer", "my-agent", ("HS256",)))
+    JwtAuthenticator(JwksKeys("https://id.example/keys"), JwtValidation("https://id.example", "my-agent", ("RS256",)))
+    JwtAuthenticator(OidcKeys("https://id.example"), JwtValidation("https://id.example", "my-agent"))
+    JwtAuthenticator(keys_from_secret(os.environ["TOKEN_SECRET"]), JwtValidation("my-issuer", "my-agent", ("HS256",)))
 
-A token is looked at anew with each request, and nothing about it is remembered: one that has run out, or whose key was taken back, is refused.
+Every request verifies its token; no result is cached. An expired token, or one whose key was revoked, is rejected.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from a2a_runtime.auth.authentication import Identity, InvalidCredentialsError, p
 from a2a_runtime.auth.gate import BEARER
 from a2a_runtime.auth.keys import PUBLIC_ALGORITHMS, SECRET_ALGORITHMS, KeyResolver
 
+DEFAULT_ALGORITHMS = ("RS256", "ES256", "EdDSA")
 _MAX_TOKEN_CHARS = 16 * 1024
 _TOKEN_TYPES = frozenset((None, "jwt", "at+jwt", "application/at+jwt"))
 _MAX_TIMESTAMP = 2**53
@@ -41,59 +42,57 @@ _INVALID = "The token is not valid"
 _REASONS: Mapping[type[jwt.InvalidTokenError], str] = {
     ExpiredSignatureError: "The token has expired",
     ImmatureSignatureError: "The token is not valid yet",
-    InvalidAudienceError: "The token is meant for somebody else",
+    InvalidAudienceError: "The token has another audience",
     InvalidIssuedAtError: "The token was issued in the future",
-    InvalidIssuerError: "The token is of another issuer",
+    InvalidIssuerError: "The token has another issuer",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class JwtValidation:
-    """What a token must say."""
+    """The requirements that a token has to meet."""
 
     issuer: str
     audience: str | Iterable[str]
-    algorithms: Iterable[str] = ("RS256", "ES256", "EdDSA")
+    algorithms: Iterable[str] = DEFAULT_ALGORITHMS
     leeway: float = 0.0
-    """Seconds by which the clock of the issuer may differ."""
+    """Seconds by which the clocks of issuer and agent may differ."""
 
     def __post_init__(self) -> None:
-        chosen = frozenset(self.algorithms)
-        unknown = chosen - PUBLIC_ALGORITHMS - SECRET_ALGORITHMS
-        if unknown or not chosen:
-            known = ", ".join(sorted(PUBLIC_ALGORITHMS | SECRET_ALGORITHMS))
-            raise ValueError(f"algorithms: {', '.join(sorted(unknown)) or 'none'} cannot be used; there are {known}")
+        chosen, known = frozenset(self.algorithms), PUBLIC_ALGORITHMS | SECRET_ALGORITHMS
+        if not chosen or chosen - known:
+            wrong = ", ".join(sorted(chosen - known)) or "none"
+            raise ValueError(f"algorithms: {wrong} is not supported; choose from {', '.join(sorted(known))}")
         if chosen & SECRET_ALGORITHMS and chosen & PUBLIC_ALGORITHMS:
-            raise ValueError(
-                "algorithms: some have a secret and some a public key, which everybody knows and could take for the secret; choose one kind"
-            )
+            # A client could sign with the public key, which is no secret, and claim that it is one.
+            raise ValueError("algorithms: some use a secret and some a public key; choose one kind")
         if not self.issuer or not self.audience:
-            raise ValueError("a token must say who issued it and for whom; name the issuer and the audience")
+            raise ValueError("JwtValidation: issuer and audience are required; a token without them is valid for any agent")
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimNames:
-    """Where a token says what. A tenant that is to be in the token and is not there is a reason to refuse it."""
+    """The names of claims. A token without the claim ``tenant``, if that is set, is rejected."""
 
     subject: str = "sub"
     tenant: str | None = None
     scopes: Iterable[str] = ("scope", "scp")
     roles: Iterable[str] = ("roles",)
     team: str | None = None
-    """The claim that names the team whose tasks the caller shares; a token without it is that of somebody on their own."""
+    """The claim that names the team that owns the tasks; without it in a token, the subject owns them."""
 
 
 @dataclass(frozen=True, slots=True)
 class JwtAuthenticator:
-    """Knows the tokens of one issuer."""
+    """Bearer tokens of one issuer."""
 
     keys: KeyResolver
     validation: JwtValidation
     claim_names: ClaimNames = ClaimNames()
     scheme: str = BEARER
-    """The name that the card has for it."""
+    """The name of the scheme on the card."""
     open_id_connect_url: str | None = None
-    """Where clients find out how to get a token, if the issuer speaks OpenID Connect."""
+    """The discovery document that tells clients how to get a token, for an OpenID Connect issuer."""
     _algorithms: frozenset[str] = field(init=False, repr=False)
     _options: Options = field(init=False, repr=False)
 
@@ -102,20 +101,20 @@ class JwtAuthenticator:
         object.__setattr__(self, "_options", {"require": ["exp", "iss", "aud", self.claim_names.subject]})
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | Awaitable[Identity] | None:
-        """Check the token of a request, at once if its key is there."""
+        """Verify the token of a request; immediate if its key is cached."""
         token = parse_authorization(headers, BEARER)
         if token is None:
             return None
         if len(token) > _MAX_TOKEN_CHARS or not token.isascii():
             raise InvalidCredentialsError(_INVALID)
-        head = _parse_header(token.partition(".")[0])
-        if head.algorithm not in self._algorithms:
-            raise InvalidCredentialsError("The token is signed by an algorithm that is not taken here")
-        key = self.keys.find(head.key_id, head.algorithm)
+        header = _parse_header(token.partition(".")[0])
+        if header.algorithm not in self._algorithms:
+            raise InvalidCredentialsError("The algorithm of the token is not allowed")
+        key = self.keys.find(header.key_id, header.algorithm)
         return self._verify(token, key) if isinstance(key, PyJWK) else self._verify_async(token, key)
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """Describe the token."""
+        """Return the OpenID Connect or bearer scheme."""
         if self.open_id_connect_url is not None:
             provider = OpenIdConnectSecurityScheme(open_id_connect_url=self.open_id_connect_url)
             return {self.scheme: SecurityScheme(open_id_connect_security_scheme=provider)}
@@ -125,30 +124,29 @@ class JwtAuthenticator:
         return self._verify(token, await key)
 
     def _verify(self, token: str, key: PyJWK) -> Identity:
-        expected = self.validation
+        validation, names = self.validation, self.claim_names
         try:
-            said: Mapping[str, object] = jwt.decode(
+            claims: Mapping[str, object] = jwt.decode(
                 token,
                 key,
-                algorithms=self._algorithms,  # type: ignore[arg-type]  # looked up in, and nothing else
+                algorithms=self._algorithms,  # type: ignore[arg-type]  # only looked up in
                 options=self._options,
-                audience=expected.audience,
-                issuer=expected.issuer,
-                leeway=expected.leeway,
+                audience=validation.audience,
+                issuer=validation.issuer,
+                leeway=validation.leeway,
             )
         except MissingRequiredClaimError as error:
-            raise InvalidCredentialsError(f"The token does not say its {error.claim}") from None
+            raise InvalidCredentialsError(f"The token has no claim {error.claim}") from None
         except jwt.InvalidTokenError as error:
             raise InvalidCredentialsError(_REASONS.get(type(error), _INVALID)) from None
-        names = self.claim_names
         return Identity(
-            _require_text(said, names.subject),
-            "" if names.tenant is None else _require_text(said, names.tenant),
-            _collect_words(said, names.scopes),
-            _collect_words(said, names.roles),
-            "" if names.team is None or names.team not in said else _require_text(said, names.team),
-            said,
-            _parse_expiry(said["exp"]) + expected.leeway,
+            _require_text(claims, names.subject),
+            "" if names.tenant is None else _require_text(claims, names.tenant),
+            _collect_words(claims, names.scopes),
+            _collect_words(claims, names.roles),
+            "" if names.team is None or names.team not in claims else _require_text(claims, names.team),
+            claims,
+            _parse_expiry(claims["exp"]) + validation.leeway,
         )
 
 
@@ -159,15 +157,16 @@ class _TokenHeader(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _parse_header(segment: str) -> _TokenHeader:
-    """Read the first part of a token: the same for all tokens that an issuer signs with one key."""
+    """Parse the header of a token; cached, because all tokens that one key signs have the same."""
     try:
-        head: object = from_json(base64url_decode(segment))
+        header: object = from_json(base64url_decode(segment))
     except ValueError:
         raise InvalidCredentialsError(_INVALID) from None
-    if not is_json_object(head) or "crit" in head or "b64" in head:
+    if not is_json_object(header) or "crit" in header or "b64" in header:
         raise InvalidCredentialsError(_INVALID)
-    algorithm, key_id, kind = head.get("alg"), head.get("kid"), head.get("typ")
-    if not isinstance(algorithm, str) or not isinstance(key_id, str | None) or (kind.lower() if isinstance(kind, str) else kind) not in _TOKEN_TYPES:
+    algorithm, key_id, kind = header.get("alg"), header.get("kid"), header.get("typ")
+    kind = kind.lower() if isinstance(kind, str) else kind
+    if not isinstance(algorithm, str) or not isinstance(key_id, str | None) or kind not in _TOKEN_TYPES:
         raise InvalidCredentialsError(_INVALID)
     return _TokenHeader(algorithm, key_id)
 
@@ -175,17 +174,17 @@ def _parse_header(segment: str) -> _TokenHeader:
 def _require_text(claims: Mapping[str, object], name: str) -> str:
     value = claims.get(name)
     if not isinstance(value, str) or not value:
-        raise InvalidCredentialsError(f"The token does not say its {name}")
+        raise InvalidCredentialsError(f"The token has no claim {name}")
     return value
 
 
 def _parse_expiry(value: object) -> float:
-    """Read when a token ends, in whatever form it was found to be right."""
+    """Convert ``exp`` to seconds; PyJWT has validated it, but accepts numbers as text too."""
     return float(min(int(value), _MAX_TIMESTAMP)) if isinstance(value, int | float | str) else 0.0
 
 
 def _collect_words(claims: Mapping[str, object], names: Iterable[str]) -> frozenset[str]:
-    """Read a list that is written as one text or as several."""
+    """Collect the words of claims that are one text with blanks, or a list of texts."""
     found: list[str] = []
     for name in names:
         value = claims.get(name)

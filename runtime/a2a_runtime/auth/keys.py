@@ -1,7 +1,7 @@
-"""The keys by which tokens are checked.
+"""Keys that verify the signatures of tokens and cards.
 
-A key is bound to its algorithm when it is read: what a token says about itself chooses among the keys, and never what is done with one. Among keys
-that an issuer publishes, secret and private ones are passed over: what everybody can read proves nothing.
+A key is bound to its algorithm when it is parsed: the header of a token selects a key, and never how it is used. Secret and private keys in a
+published key set are ignored: a key that everyone can read proves nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Protocol
 from jwt import PyJWK, PyJWKError
 from jwt.algorithms import get_default_algorithms
 from jwt.exceptions import InvalidKeyError
+from pydantic_core import from_json
 
+from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_runtime.auth.authentication import InvalidCredentialsError
 
 log = logging.getLogger(__name__)
 
 SECRET_ALGORITHMS = frozenset(("HS256", "HS384", "HS512"))
-PUBLIC_ALGORITHMS = frozenset(("ES256", "ES384", "ES512", "EdDSA", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512"))
-
 _ALGORITHMS_BY_KEY_TYPE: Mapping[tuple[object, object], frozenset[str]] = {
     ("RSA", None): frozenset(("PS256", "PS384", "PS512", "RS256", "RS384", "RS512")),
     ("EC", "P-256"): frozenset(("ES256",)),
@@ -29,20 +29,28 @@ _ALGORITHMS_BY_KEY_TYPE: Mapping[tuple[object, object], frozenset[str]] = {
     ("EC", "P-521"): frozenset(("ES512",)),
     ("OKP", "Ed25519"): frozenset(("EdDSA",)),
 }
+PUBLIC_ALGORITHMS = frozenset[str]().union(*_ALGORITHMS_BY_KEY_TYPE.values())
 _MIN_SECRET_BYTES = 32
 _MAX_KEY_ID_CHARS = 200
 
 
+class UnknownKeyError(InvalidCredentialsError):
+    """A token or card is signed with an unknown key."""
+
+    def __init__(self) -> None:
+        super().__init__("The signing key is unknown")
+
+
 class KeyResolver(Protocol):
-    """Knows keys."""
+    """A source of keys."""
 
     def find(self, key_id: str | None, algorithm: str) -> PyJWK | Awaitable[PyJWK]:
-        """Find the key that a token names, or refuse the token; a token that names none means the only key there is."""
+        """Return a key or raise ``UnknownKeyError``; without an id, the only key of the algorithm."""
         ...
 
 
 class KeySet:
-    """Keys that are there, by their ids and algorithms."""
+    """Keys by id and algorithm."""
 
     def __init__(self, keys: Iterable[tuple[str | None, PyJWK]] = ()) -> None:
         self._all = tuple(keys)
@@ -53,19 +61,19 @@ class KeySet:
             self._only_keys[key.algorithm_name] = None if key.algorithm_name in self._only_keys else key
 
     def find(self, key_id: str | None, algorithm: str) -> PyJWK:
-        """Find a key, or refuse."""
+        """Return a key, or raise ``UnknownKeyError``."""
         key = self.get(key_id, algorithm)
         if key is None:
-            raise unknown_key()
+            raise UnknownKeyError
         return key
 
     def get(self, key_id: str | None, algorithm: str) -> PyJWK | None:
-        """Find a key."""
+        """Return a key, or ``None``."""
         return self._only_keys.get(algorithm) if key_id is None else self._keys.get((key_id, algorithm))
 
     @property
     def ids(self) -> frozenset[str]:
-        """The ids of the keys; a key without one has its algorithm's name."""
+        """The ids of the keys; the algorithm's name for a key without an id."""
         return frozenset(key_id or key.algorithm_name for key_id, key in self._all)
 
     def __len__(self) -> int:
@@ -78,36 +86,41 @@ class KeySet:
         return iter(self._all)
 
 
-def unknown_key() -> InvalidCredentialsError:
-    """Refuse a token by a key that nobody knows."""
-    return InvalidCredentialsError("The token is signed with a key that is not known")
-
-
 def keys_from_secret(value: str | bytes, algorithm: str = "HS256", key_id: str | None = None) -> KeySet:
-    """Make a key of a secret that the issuer and this agent share."""
-    raw = value.encode() if isinstance(value, str) else value
+    """Use a secret that the issuer and this agent share."""
+    secret = value.encode() if isinstance(value, str) else value
     if algorithm not in SECRET_ALGORITHMS:
-        raise ValueError(f"{algorithm} takes no secret; {', '.join(sorted(SECRET_ALGORITHMS))} do")
-    if len(raw) < _MIN_SECRET_BYTES:
-        raise ValueError(f"a secret for tokens has at least {_MIN_SECRET_BYTES} bytes, this one has {len(raw)}")
-    shared = {"kty": "oct", "k": urlsafe_b64encode(raw).rstrip(b"=").decode()}
-    return KeySet([(key_id, PyJWK(shared, algorithm))])
-
-
-def keys_from_pem(pem: str | bytes, algorithm: str, key_id: str | None = None) -> KeySet:
-    """Make a key of an issuer's public key, as PEM."""
-    if algorithm not in PUBLIC_ALGORITHMS:
-        raise ValueError(f"{algorithm} has no public keys; {', '.join(sorted(PUBLIC_ALGORITHMS))} have")
-    kind = get_default_algorithms()[algorithm]
-    document = kind.to_jwk(kind.prepare_key(pem), as_dict=True)
-    if "d" in document:
-        raise ValueError("this is a private key, and only the issuer should have it; name the public one")
+        raise ValueError(f"{algorithm}: does not use a secret; the algorithms that do are {', '.join(sorted(SECRET_ALGORITHMS))}")
+    if len(secret) < _MIN_SECRET_BYTES:
+        raise ValueError(f"secret: {len(secret)} bytes are too short; use at least {_MIN_SECRET_BYTES} bytes")
+    document = {"kty": "oct", "k": urlsafe_b64encode(secret).rstrip(b"=").decode()}
     return KeySet([(key_id, PyJWK(document, algorithm))])
 
 
-def keys_from_jwks(documents: Iterable[Mapping[str, object]]) -> KeySet:
-    """Make keys of those that an issuer publishes; what cannot be used is passed over."""
-    return KeySet((_parse_key_id(each), key) for each in documents for name in _list_algorithms(each) if (key := _parse_key(each, name)) is not None)
+def keys_from_pem(pem: str | bytes, algorithm: str, key_id: str | None = None) -> KeySet:
+    """Use the public key of an issuer."""
+    if algorithm not in PUBLIC_ALGORITHMS:
+        raise ValueError(f"{algorithm}: has no public keys; the algorithms that do are {', '.join(sorted(PUBLIC_ALGORITHMS))}")
+    implementation = get_default_algorithms()[algorithm]
+    document = implementation.to_jwk(implementation.prepare_key(pem), as_dict=True)
+    if "d" in document:
+        raise ValueError("public key: this is a private key, which only the issuer should have; use the public key")
+    return KeySet([(key_id, PyJWK(document, algorithm))])
+
+
+def keys_from_jwks(documents: Iterable[object]) -> KeySet:
+    """Parse the members of a key set; those that cannot be used are ignored."""
+    found = (each for each in documents if is_json_object(each))
+    return KeySet((_parse_key_id(each), key) for each in found for name in _list_algorithms(each) if (key := _parse_key(each, name)) is not None)
+
+
+def parse_jwks(text: bytes) -> KeySet:
+    """Parse a key set (RFC 7517); ``ValueError`` if the text is not one."""
+    document: object = from_json(text)
+    listed = document.get("keys") if is_json_object(document) else None
+    if not is_json_array(listed):
+        raise ValueError("not a key set: it has no list of keys")
+    return keys_from_jwks(listed)
 
 
 def _parse_key_id(document: Mapping[str, object]) -> str | None:
@@ -118,18 +131,18 @@ def _parse_key_id(document: Mapping[str, object]) -> str | None:
 def _list_algorithms(document: Mapping[str, object]) -> frozenset[str]:
     if document.get("use", "sig") != "sig" or "d" in document:
         return frozenset()
-    family = _ALGORITHMS_BY_KEY_TYPE.get((document.get("kty"), document.get("crv")), frozenset())
-    named = document.get("alg")
-    return family if named is None else family & {str(named)}
+    algorithms = _ALGORITHMS_BY_KEY_TYPE.get((document.get("kty"), document.get("crv")), frozenset())
+    only = document.get("alg")
+    return algorithms if only is None else algorithms & {str(only)}
 
 
 def _parse_key(document: Mapping[str, object], algorithm: str) -> PyJWK | None:
     try:
         key = PyJWK(dict(document), algorithm)
-        weak = key.Algorithm.check_key_length(key.key)
+        weakness = key.Algorithm.check_key_length(key.key)
     except (PyJWKError, InvalidKeyError, ValueError, TypeError) as error:
-        log.warning("a published key cannot be used: %s", type(error).__name__)
+        log.warning("key ignored: it cannot be parsed (%s)", type(error).__name__)
         return None
-    if weak:
-        log.warning("a published key is too weak to be used")
-    return None if weak else key
+    if weakness:
+        log.warning("key ignored: it is too short")
+    return None if weakness else key

@@ -1,10 +1,6 @@
-"""The documents by which an agent makes itself known, from one declaration.
+"""Agent cards: the documents that describe an agent to its clients.
 
-cards ──────── bytes, with what HTTP caches go by; written once for each address
+cache ──── cards as bytes with ETag and Last-Modified, serialized once per base URL; the public URLs of surfaces
   │
-documents ──── one per dialect, in one table, and the one that clients of all dialects can read
-  │
-declaration ── the canonical card, from what is declared in Python
-mesh ───────── the card of a mesh surface, from the canonical one
-addresses ──── where surfaces are reached from outside, as a registry has told it
+builder ── the canonical card of a surface, and the documents of its dialects
 """

@@ -1,4 +1,12 @@
-"""From what is declared in Python to the canonical card."""
+"""The canonical card of a surface, and the documents that clients of its dialects read.
+
+    Surface ── build_card ──► AgentCard ── writer of a dialect ──► document, signed
+                                                                     └── all of them merged ──► combined document
+
+The document of a dialect has the members of its schema. The combined document has those of several dialects: clients ignore unknown members, and
+where dialects share a name (``securitySchemes``, ``skills``, ``capabilities``), the members inside have different names. The mesh has a document of
+its own: one skill, a URL if one is known, and no empty texts.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +18,12 @@ from a2a_contract.dialects import CANONICAL, DIALECTS, MESH, V0_3, Dialect
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.mesh import SkillMetadata
 from a2a_contract.translate.mesh import write_agent_card as write_mesh_card
-from a2a_contract.translate.v0_3 import write_agent_card
-from a2a_contract.v0_3 import AgentCard as CardOf03
+from a2a_contract.translate.v0_3 import write_agent_card as write_v0_3_card
+from a2a_contract.v0_3 import AgentCard as V03AgentCard
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill
 from a2a_runtime import idempotency
-from a2a_runtime.agent import Capabilities, SkillDefinition
+from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.skill import ReplyKind
@@ -23,26 +31,32 @@ from a2a_runtime.skills.contract import build_schemas_extension
 from a2a_runtime.surface import Surface
 
 T = TypeVar("T")
+Document: TypeAlias = dict[str, object]
 
-_FULL_VERSION_03: str = CardOf03.model_fields["protocol_version"].default  # cards of 0.3 name the patch level too
+_SIGNATURES = AgentCard.wire_name("signatures")
+_FULL_VERSION_03: str = V03AgentCard.model_fields["protocol_version"].default  # cards of 0.3 have the patch level too
 
 
 def build_card(surface: Surface, base_url: str, dialect: str = CANONICAL.name, reader: Caller = ANONYMOUS) -> AgentCard:
-    """Make the card of a surface, with the addresses that clients of a dialect understand: for everybody, or the extended one for a known caller.
+    """Build the card of a surface for clients of a dialect; for an authenticated reader, the extended card.
 
-    A client of 1.0 is told of all dialects, each with its version; clients of others only of their own. What is configured as the address goes before
-    ``base_url``.
+    For clients of 1.0 it lists the interfaces of all dialects, for others only their own. A configured URL overrides ``base_url``.
     """
-    agent, address = surface.agent, resolve_url(surface, base_url)
+    agent, url = surface.agent, resolve_url(surface, base_url)
     skills = [skill for skill in surface.skills.values() if skill.is_visible_to(reader)]
     return AgentCard(
         name=agent.name,
         description=agent.description,
-        supported_interfaces=list(_build_interfaces(surface, address, DIALECTS[dialect])),
+        supported_interfaces=list(_build_interfaces(surface, url, DIALECTS[dialect])),
         provider=agent.provider,
         version=agent.version,
         documentation_url=agent.documentation_url,
-        capabilities=_build_capabilities(agent.capabilities, [*agent.capabilities.extensions, *_build_extensions(surface, skills, address)]),
+        capabilities=AgentCapabilities(
+            streaming=agent.capabilities.streaming,
+            push_notifications=agent.capabilities.push_notifications,
+            extensions=_to_optional_list([*agent.capabilities.extensions, *_build_extensions(surface, skills, url)]),
+            extended_agent_card=agent.capabilities.extended_agent_card,
+        ),
         security_schemes=dict(surface.security_schemes) or None,
         security_requirements=_to_optional_list(surface.security_requirements),
         default_input_modes=list(agent.default_input_modes),
@@ -53,7 +67,7 @@ def build_card(surface: Surface, base_url: str, dialect: str = CANONICAL.name, r
 
 
 def resolve_url(surface: Surface, base_url: str) -> str:
-    """Say where clients reach a surface."""
+    """Return the URL of a surface: the configured one, or else the base URL."""
     return surface.configured_url or base_url.rstrip("/")
 
 
@@ -69,20 +83,11 @@ def _build_interfaces(surface: Surface, url: str, reader: Dialect) -> Iterator[A
 
 
 def _build_extensions(surface: Surface, skills: Sequence[SkillDefinition], url: str) -> Iterator[AgentExtension]:
-    """Tell what every agent of ours has beyond the protocol; an answer that is no task is kept nowhere, and given anew."""
+    """Build the extensions of this runtime. Idempotency needs tasks: a message as the reply is not stored."""
     if all(skill.skill.answers is not ReplyKind.MESSAGE for skill in surface.skills.values()):
         yield idempotency.idempotency_extension()
     if schemas := build_schemas_extension([skill.contract for skill in skills if skill.contract], url):
         yield schemas
-
-
-def _build_capabilities(capabilities: Capabilities, extensions: Sequence[AgentExtension]) -> AgentCapabilities:
-    return AgentCapabilities(
-        streaming=capabilities.streaming,
-        push_notifications=capabilities.push_notifications,
-        extensions=_to_optional_list(extensions),
-        extended_agent_card=capabilities.extended_agent_card,
-    )
 
 
 def _build_skill(skill: SkillDefinition) -> AgentSkill:
@@ -102,15 +107,11 @@ def _to_optional_list(values: Sequence[T]) -> list[T] | None:
     return list(values) or None
 
 
-# The card of a mesh surface: one skill, an address where one is known, and the words for how to come in.
-
-
-def build_mesh_card(surface: Surface, base_url: str) -> dict[str, object]:
-    """Write the card of a surface as consumers of mcp-mesh read it; what has no value of its own says the next best thing, never nothing."""
+def build_mesh_card(surface: Surface, base_url: str) -> Document:
+    """Build the card that consumers of mcp-mesh read; a missing text falls back to the next best one."""
     agent, skill = surface.agent, next(iter(surface.skills.values()))
-    address = resolve_url(surface, base_url)
     inputs, outputs = list(agent.resolve_input_modes(skill)), list(agent.resolve_output_modes(skill))
-    shown = AgentSkill(
+    mesh_skill = AgentSkill(
         id=skill.id,
         name=skill.name or skill.id,
         description=skill.description or skill.name or skill.id,
@@ -118,14 +119,15 @@ def build_mesh_card(surface: Surface, base_url: str) -> dict[str, object]:
         input_modes=inputs,
         output_modes=outputs,
     )
+    interface = AgentInterface(url=resolve_url(surface, base_url), protocol_binding=TransportProtocol.JSONRPC.value, protocol_version="")
     card = build_card(surface, base_url, MESH.name).model_copy(
         update={
             "description": agent.description or agent.name,
             "capabilities": AgentCapabilities(streaming=True),  # every mesh surface streams
-            "supported_interfaces": [AgentInterface(url=address, protocol_binding=TransportProtocol.JSONRPC.value, protocol_version="")],
+            "supported_interfaces": [interface],
             "default_input_modes": inputs,
             "default_output_modes": outputs,
-            "skills": [shown],
+            "skills": [mesh_skill],
         }
     )
     document = write_mesh_card(card)
@@ -136,49 +138,33 @@ def build_mesh_card(surface: Surface, base_url: str) -> dict[str, object]:
     return document
 
 
-# From the canonical card to the documents that clients read.
-#
-# A dialect's own document has what its schema has. The combined one has the members of all of them: their clients ignore what they do not know, and
-# where two dialects use one name (``securitySchemes``, ``skills``, ``capabilities``), the members inside differ in name again.
-#
-
-Document: TypeAlias = dict[str, object]
-
-_SIGNATURES = AgentCard.wire_name("signatures")
-
 COMBINABLE_WRITERS: Mapping[str, Callable[[AgentCard], Document]] = {
     CANONICAL.name: lambda card: card.to_dict(),
-    V0_3.name: write_agent_card,
+    V0_3.name: write_v0_3_card,
 }
-"""The dialects whose cards can be one, the canonical one first."""
+"""The dialects whose documents can be combined, the canonical one first."""
 
 SEPARATE_WRITERS: Mapping[str, Callable[[Surface, str], Document]] = {MESH.name: build_mesh_card}
-"""The dialects whose card is no other's."""
+"""The dialects whose document cannot be combined with another."""
 
 
 def build_document(surface: Surface, dialect: str, base_url: str) -> Document:
-    """Write the card of a surface as a dialect has it."""
-    apart = SEPARATE_WRITERS.get(dialect)
-    return (
-        COMBINABLE_WRITERS[dialect](sign_card(build_card(surface, base_url, dialect), surface, dialect))
-        if apart is None
-        else apart(surface, base_url)
-    )
+    """Build the card of a surface as a dialect defines it, signed if the agent signs."""
+    if write := SEPARATE_WRITERS.get(dialect):
+        return write(surface, base_url)
+    return COMBINABLE_WRITERS[dialect](sign_card(build_card(surface, base_url, dialect), surface, dialect))
 
 
 def build_combined_document(surface: Surface, base_url: str) -> Document:
-    """Write one card that clients of all dialects of a surface can read, but for those that have one apart.
-
-    Who reads a dialect finds the signatures of that dialect's card among those of all of them.
-    """
+    """Build one card for clients of all combinable dialects of a surface, with the signatures of each dialect's document."""
     cards = [build_document(surface, dialect, base_url) for dialect in COMBINABLE_WRITERS if dialect in surface.dialects]
-    signatures = [each for card in cards if is_json_array(listed := card.pop(_SIGNATURES, [])) for each in listed]
+    signatures = [each for card in cards if is_json_array(found := card.pop(_SIGNATURES, [])) for each in found]
     merged: Document = reduce(_merge_documents, cards)
     return {**merged, _SIGNATURES: signatures} if signatures else merged
 
 
 def sign_card(card: AgentCard, surface: Surface, dialect: str) -> AgentCard:
-    """Sign a card as it is in a dialect, where the agent signs."""
+    """Sign a card as a dialect defines it, if the surface has a signer."""
     if surface.signer is None:
         return card
     return card.model_copy(update={"signatures": surface.signer.sign(COMBINABLE_WRITERS[dialect](card), dialect)})
@@ -189,7 +175,7 @@ def _merge_documents(first: Document, second: Document) -> Document:
 
 
 def _merge_values(first: object, second: object) -> object:
-    """Unite two values of one member; where they cannot be united, they are the same."""
+    """Merge two values of one member; those that cannot be merged are equal."""
     if is_json_object(first) and is_json_object(second):
         return _merge_documents(first, second)
     if is_json_array(first) and is_json_array(second) and len(first) == len(second):

@@ -1,4 +1,4 @@
-"""``a2a-gen card``: signing cards, and finding out whose signature one has."""
+"""``a2a-gen card``: sign agent cards and verify their signatures."""
 
 from __future__ import annotations
 
@@ -31,20 +31,25 @@ Examples:
   a2a-gen card verify https://agent.example/.well-known/agent-card.json --keys https://agent.example/keys.json
 
 \b
-Exit codes: 0 fine, 1 the card is not signed by a trusted key, 2 wrong use."""
+Exit codes: 0 success, 1 the card is not signed by a trusted key, 2 usage error."""
+
+
+_version_option = click.option(
+    "--version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Protocol version of the card."
+)
 
 
 @click.group(epilog=_EXAMPLES)
 def command() -> None:
-    """Sign cards, and verify signatures."""
+    """Sign cards and verify signatures."""
     if find_spec("jwt") is None or find_spec("cryptography") is None:
-        raise CommandError("signatures need more than the base install: pip install 'a2a-gen[auth]'")
+        raise CommandError("a2a-gen card: PyJWT and cryptography are not installed; run pip install 'a2a-gen[auth]'")
 
 
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def keygen(file: Path) -> None:
-    """Make a key for ES256 in FILE, which must not exist, and print the public half as a set of keys."""
+    """Generate an ES256 key in the new FILE, and print its public key as a key set."""
     from a2a_runtime.crypto.keys import SigningKey, build_jwks  # noqa: PLC0415 - an extra: `a2a-gen --help` works without it
 
     key = SigningKey.generate()
@@ -52,25 +57,26 @@ def keygen(file: Path) -> None:
         with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY_MODE), "w") as out:
             out.write(key.to_pem())
     except FileExistsError:
-        raise click.UsageError(f"{file} exists; a key is never overwritten") from None
+        raise click.UsageError(f"{file}: exists already; name a new file") from None
     click.echo(build_jwks([key]))
 
 
 @command.command()
 @click.argument("card", type=click.File("rb"))
-@click.option("--key", "keys", type=click.Path(path_type=Path, exists=True, dir_okay=False), multiple=True, help="A private key as PEM.")
-@click.option("--key-pem", envvar="A2A_CARD_KEY", show_envvar=True, help="A private key itself, for the environment.")
-@click.option("--kid", help="The id of the key, where there is one; without it, its thumbprint.")
-@click.option("--jku", help="Where the public keys are published.")
-@click.option("--version", "version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Whose card it is.")
-def sign(card: click.File, keys: tuple[Path, ...], **said: str | None) -> None:
-    """Add signatures to a CARD (a file, or - for what is piped in), and print it."""
+@click.option("--key", "keys", type=click.Path(path_type=Path, exists=True, dir_okay=False), multiple=True, help="PEM file of a private key.")
+@click.option("--key-pem", envvar="A2A_CARD_KEY", show_envvar=True, help="The private key itself, as PEM.")
+@click.option("--kid", help="Id of the key. [default: its thumbprint]")
+@click.option("--jku", help="URL of the published public keys.")
+@_version_option
+def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> None:
+    """Add signatures to CARD (a file, or - for standard input), and print it."""
     from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - as above
     from a2a_runtime.crypto.jcs import CanonicalizationError  # noqa: PLC0415 - as above
 
-    document = _parse_object(card.read(), "the card")  # type: ignore[attr-defined]  # what click hands over is open
+    document = _parse_object(card.read(), "the card")  # type: ignore[attr-defined]  # click passes an open file
     try:
-        signatures = CardSigner(_load_keys(keys, said["key_pem"], said["kid"], said["jku"])).sign(document, _VERSIONS[said["version"] or ""])
+        signer = CardSigner(_load_keys(keys, options["key_pem"], options["kid"], options["jku"]))
+        signatures = signer.sign(document, _VERSIONS[options["version"] or ""])
     except (CanonicalizationError, ValueError) as error:
         raise click.UsageError(str(error)) from error
     former = document.get("signatures")
@@ -80,11 +86,11 @@ def sign(card: click.File, keys: tuple[Path, ...], **said: str | None) -> None:
 
 @command.command()
 @click.argument("card")
-@click.option("--keys", "keys", required=True, help="The trusted keys: a set of keys in a file, or its https address.")
-@click.option("--version", "version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Whose card it is.")
+@click.option("--keys", "keys", required=True, help="Key set with the trusted keys: a file or an https URL.")
+@_version_option
 @click.pass_context
 def verify(context: click.Context, card: str, keys: str, version: str) -> None:
-    """Say whether a CARD (a file or an address) is signed by a trusted key."""
+    """Check that CARD (a file or a URL) is signed by a trusted key."""
     from a2a_runtime.crypto.card_signatures import UntrustedCardError, verify_card  # noqa: PLC0415 - as above
 
     try:
@@ -99,29 +105,26 @@ def _load_keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku
     from a2a_runtime.crypto.keys import SigningKey  # noqa: PLC0415 - as above
 
     if key_id and len(files) + bool(pem) > 1:
-        raise click.UsageError("--kid names one key; sign with one key at a time, or leave it out")
+        raise click.UsageError("--kid: names one key, but several are given; sign with one key at a time, or leave it out")
     found = [SigningKey.from_file(file, key_id, jku) for file in files]
     if pem:
         found.append(SigningKey.from_pem(pem, key_id, jku))
     if not found:
-        raise click.UsageError("name a key: --key FILE, or A2A_CARD_KEY in the environment")
+        raise click.UsageError("no key given; use --key FILE, or set A2A_CARD_KEY")
     return found
 
 
 def _load_trust_store(keys: str) -> TrustStore:
     from a2a_runtime.auth.jwks import check_key_url  # noqa: PLC0415 - as above
-    from a2a_runtime.auth.keys import keys_from_jwks  # noqa: PLC0415 - as above
+    from a2a_runtime.auth.keys import parse_jwks  # noqa: PLC0415 - as above
     from a2a_runtime.crypto.card_signatures import TrustStore  # noqa: PLC0415 - as above
 
-    if "://" in keys:
-        try:
+    try:
+        if "://" in keys:
             check_key_url(keys)
-        except ValueError as error:
-            raise click.UsageError(str(error)) from error
-    listed = _parse_object(_read_document(keys), "the set of keys").get("keys")
-    if not is_json_array(listed):
-        raise click.UsageError(f"{keys} is no set of keys: it has no member keys")
-    return TrustStore(keys_from_jwks(each for each in listed if is_json_object(each)))
+        return TrustStore(parse_jwks(_read_document(keys)))
+    except ValueError as error:
+        raise click.UsageError(f"--keys {keys}: {error}") from error
 
 
 def _read_document(source: str) -> bytes:
@@ -130,14 +133,14 @@ def _read_document(source: str) -> bytes:
     try:
         return asyncio.run(fetch_document(source)) if "://" in source else Path(source).read_bytes()
     except (DocumentFetchError, httpx.InvalidURL, OSError) as error:
-        raise click.UsageError(f"{source} cannot be read: {error}") from error
+        raise click.UsageError(f"{source}: cannot be read: {error}") from error
 
 
 def _parse_object(text: bytes, subject: str) -> dict[str, object]:
     try:
         value: object = json.loads(text)
     except ValueError as error:
-        raise click.UsageError(f"{subject} is not JSON: {error}") from error
+        raise click.UsageError(f"{subject}: not JSON: {error}") from error
     if not is_json_object(value):
-        raise click.UsageError(f"{subject} is no object")
+        raise click.UsageError(f"{subject}: not a JSON object")
     return value

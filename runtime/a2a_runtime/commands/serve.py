@@ -1,4 +1,4 @@
-"""``a2a-gen serve``: the agent of this folder, on a port."""
+"""``a2a-gen serve``: the agent of a project, or an app, on a port."""
 
 from __future__ import annotations
 
@@ -26,50 +26,50 @@ _EXIT_FAILED = 1
 _OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
 _EXAMPLES = """\b
 Examples:
-  a2a-gen serve                          the agent of the a2a.toml in this folder or above it
-  a2a-gen serve agent:app --port 9000    an app of your own
-  a2a-gen serve --forwarded-allow-ips 10.0.0.7    behind a proxy with that address
+  a2a-gen serve                                   the agent of the a2a.toml in this folder or above
+  a2a-gen serve agent:app --port 9000             an ASGI app
+  a2a-gen serve --forwarded-allow-ips 10.0.0.7    behind a proxy at that address
 
 \b
-Exit codes: 0 stopped, 1 it could not start or broke down, 2 what is configured cannot be used."""
+Exit codes: 0 stopped, 1 failed to start or crashed, 2 invalid configuration."""
 
 
-def _enable_request_log(_context: click.Context, _option: click.Parameter, is_enabled: bool) -> None:  # noqa: FBT001 - as click calls it
+def _enable_request_log(_context: click.Context, _option: click.Parameter, is_enabled: bool) -> None:  # noqa: FBT001 - the signature of click
     if is_enabled:
         request_log.setLevel(logging.DEBUG)
 
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("app", default=_PROJECT_APP)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="The port to listen on.")
-@click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds for open requests to end when it is told to stop.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
+@click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds that open requests get on shutdown.")
 @click.option(
     "--forwarded-allow-ips",
     "proxies",
     default="",
     envvar="FORWARDED_ALLOW_IPS",
-    help="The addresses of the proxies in front, separated by commas: only they are believed who calls, and over what. [default: nobody]",
+    help="Addresses of trusted proxies, separated by commas; their X-Forwarded-* headers are used. [default: none]",
 )
 @click.option(
     "--log-calls",
     is_flag=True,
     expose_value=False,
     callback=_enable_request_log,
-    help="Log of every call which operation it is, and of every task how it ends.",
+    help="Log the operation of every call, and the end of every task.",
 )
-@click.option("--check", "only_check", is_flag=True, help="Only say whether it can be served: 0, or 2 and why not.")
+@click.option("--check", "only_check", is_flag=True, help="Check the configuration and exit, without serving.")
 def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool) -> None:
-    """Serve an agent over HTTP with uvicorn, until it is told to stop."""
+    """Serve an agent over HTTP with uvicorn, until it is stopped."""
     _configure_logging()
     if only_check:
         _load_app(app)
         return
     try:
-        import uvicorn  # noqa: PLC0415 - an extra: everything else works without a server
+        import uvicorn  # noqa: PLC0415 - an extra, needed only here
     except ModuleNotFoundError:
-        raise CommandError("there is no server to run; install it: pip install 'a2a-gen[serve]'") from None
-    os.environ.setdefault(ENVIRONMENT_NAMES["http_port"][0], str(port))  # whoever tells others of this agent has to know it
+        raise CommandError("uvicorn is not installed; run pip install 'a2a-gen[serve]'") from None
+    os.environ.setdefault(ENVIRONMENT_NAMES["http_port"][0], str(port))  # the registration at a mesh names it
     config = uvicorn.Config(
         _load_app(app),
         host=host,
@@ -80,37 +80,37 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
         forwarded_allow_ips=proxies or None,
     )
     server = uvicorn.Server(config)
-    for stop in (signal.SIGINT, signal.SIGTERM):  # the server has its own way with them, and raises them again when it is done
+    for stop in (signal.SIGINT, signal.SIGTERM):  # uvicorn handles both, and raises them again after the shutdown
         signal.signal(stop, signal.SIG_IGN)
     try:
         server.run()
-    except SystemExit:  # uvicorn's way to say that the port is taken
+    except SystemExit:  # uvicorn exits if the port is taken
         raise SystemExit(_EXIT_FAILED) from None
     if not server.started:
         raise SystemExit(_EXIT_FAILED)
 
 
-def _load_app(name: str) -> Any:  # noqa: ANN401 - whatever the name leads to, uvicorn calls it
+def _load_app(name: str) -> Any:  # noqa: ANN401 - any object; uvicorn calls it
     sys.path.insert(0, str(Path.cwd()))
     try:
         return import_from_string(name if ":" in name else f"{name}:app")
     except ImportFromStringError as error:
-        raise CommandError(f"{error}; an app is named as module:attribute") from error
+        raise CommandError(f"{error}; name an app as module:attribute") from error
     except ProjectConfigError as error:
         raise CommandError(str(error)) from error
-    except Exception as error:  # whatever code of others does when it is imported
-        raise CommandError(f"{name} cannot be loaded:\n{_format_traceback(error)}") from error
+    except Exception as error:  # imported code may raise anything
+        raise CommandError(f"{name}: cannot be loaded:\n{_format_traceback(error)}") from error
 
 
 def _format_traceback(error: Exception) -> str:
-    """Write a traceback from where it leaves us and the import system."""
+    """Format a traceback without the frames of this package and of the import system."""
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = dropwhile(lambda frame: frame.filename.startswith((*_OWN_FOLDERS, "<frozen")), frames)
-    return "".join([*traceback.format_list(list(theirs)), *traceback.format_exception_only(error)]).rstrip()
+    foreign = dropwhile(lambda frame: frame.filename.startswith((*_OWN_FOLDERS, "<frozen")), frames)
+    return "".join([*traceback.format_list(list(foreign)), *traceback.format_exception_only(error)]).rstrip()
 
 
 def _configure_logging() -> None:
-    """Let the runtime say what it has to say, in lines that no client can forge."""
+    """Log warnings, and the runtime's own records from INFO, without control characters."""
     handler = logging.StreamHandler()
     handler.setFormatter(SanitizingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])

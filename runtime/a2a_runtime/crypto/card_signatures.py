@@ -1,16 +1,14 @@
-"""Signed cards (section 8.4): a signature is a detached JWS over the canonical form of what counts in a card.
+"""Card signatures (section 8.4): detached JWS over the canonical form of an agent card.
 
-    signer = CardSigner([SigningKey.read(Path("card.pem"))])
-    signatures = signer.sign(card_as_json, dialect)
+    signatures = CardSigner([SigningKey.from_file(Path("card.pem"))]).sign(card_as_json, dialect)
+    card = await verify_card(card_as_json, TrustStore(keys))     the signed members only; or UnsignedCardError, InvalidSignatureError
 
-    card = await verified(card_as_json, Trust(keys))          what was signed, and nothing else, or UnsignedError, WrongSignatureError
+A card with empty members has two canonical forms in use: the one of the protocol, and one without empty members at any depth. Each key signs both, so
+that verifiers of either kind find a signature; a2a-sdk 1.3.0 creates and accepts only the second.
 
-Where a card has anything empty in it, two canonical forms are in use: the protocol's, and one without it. Each key then signs both, so that
-verifiers of either kind find a signature that fits; a2a-sdk 1.3.0 makes and takes only the second, whatever the card.
-
-The second form does not cover all. A requirement without scopes is empty, so it is left out with the name of its scheme; whoever relays a card may
-put another one there, and the SDK will not see it. Without that signature the SDK would take no card with such a requirement, so it is made. But
-of a card that only a signature of that kind fits, ``verified`` gives what the form has, and nothing that could have been put there since.
+The second form does not cover all members. A security requirement without scopes is empty, so the form omits it with the name of its scheme; a relay
+could replace it, and the SDK would not notice. The signature is made all the same, because the SDK accepts such a card with no other. For a card that
+only this kind of signature fits, ``verify_card`` returns the members of the form, and nothing that could have been added.
 """
 
 from __future__ import annotations
@@ -35,127 +33,15 @@ from a2a_runtime.auth.keys import KeyResolver
 from a2a_runtime.crypto.jcs import CanonicalizationError, canonicalize
 from a2a_runtime.crypto.keys import SigningKey
 
-# Which members of a card are signed: those that are there by the rules of the protocol (section 8.4.1). Pure.
-#
-#     required by the schema                          always, also with nothing in it
-#     optional, or an object of its own               when it was given, whatever it is
-#     everything else                                 unless it is what it is by default: "", 0, false, [], {}
-#
-# Which is which stands in the contract's schema. The signatures themselves are not signed, nor members that the schema does not know. Two official
-# SDKs leave out whatever is empty, required or not: ``without_empty`` is that form.
-#
-
+ALGORITHMS = frozenset(("ES256", "EdDSA", "RS256"))
 _CARD_TYPE = "AgentCard"
 _SIGNATURES = "signatures"
-
-
-def select_signed_members(card: Mapping[str, object], dialect: str) -> dict[str, object]:
-    """Leave in a card what is signed of it."""
-    return _select_members({name: value for name, value in card.items() if name != _SIGNATURES}, _CARD_TYPE, dialect)
-
-
-def restore_required_members(card: object, dialect: str) -> dict[str, object]:
-    """Make a card again of a form without empty members: those that are required are there, with nothing in them."""
-    return _select_members(card if is_json_object(card) else {}, _CARD_TYPE, dialect, should_fill=True)
-
-
-def drop_empty(value: object) -> object:
-    """Leave out whatever is empty, at every depth; ``None`` when nothing remains."""
-    if is_json_object(value):
-        kept = {name: shown for name, each in value.items() if (shown := drop_empty(each)) is not None}
-        return kept or None
-    if is_json_array(value):
-        return [shown for each in value if (shown := drop_empty(each)) is not None] or None
-    return None if value == "" else value
-
-
-@cache
-def _load_types(dialect: str) -> Mapping[str, object]:
-    bundle: object = from_json((files("a2a_contract") / "schemas" / f"{dialect}.json").read_bytes())
-    types = bundle.get("$defs") if is_json_object(bundle) else None
-    return types if is_json_object(types) else {}
-
-
-def _select_members(value: Mapping[str, object], type_name: str, dialect: str, *, should_fill: bool = False) -> dict[str, object]:
-    schema = _load_types(dialect).get(type_name)
-    schema = schema if is_json_object(schema) else {}
-    members, required = schema.get("properties"), schema.get("required")
-    found: dict[str, object] = {}
-    for member, rule in members.items() if is_json_object(members) else ():
-        given, needed = value.get(member), is_json_array(required) and member in required
-        if given is None and should_fill and needed and is_json_object(rule):
-            given = _build_empty(rule, dialect)
-        if given is None or not is_json_object(rule):
-            continue
-        shown = _select_nested(given, rule, dialect, should_fill=should_fill)
-        if needed or dialect != CANONICAL.name or _has_presence(rule) or shown not in ("", 0, False, [], {}):
-            found[member] = shown
-    return found
-
-
-def _has_presence(rule: Mapping[str, object]) -> bool:
-    """Whether a member that was given differs from one that was not, even if there is nothing in it."""
-    proto = rule.get("x-proto")
-    is_optional = is_json_object(proto) and proto.get("optional") is True
-    return is_optional or "$ref" in rule or (rule.get("type") == "object" and "additionalProperties" not in rule)
-
-
-def _build_empty(rule: Mapping[str, object], dialect: str) -> object:
-    """Give what a form without empty members left out at a place; numbers and booleans it never does."""
-    schema = _load_types(dialect).get(str(rule.get("$ref")).rpartition("/")[2], rule)
-    match schema.get("type") if is_json_object(schema) else None:
-        case "string":
-            return ""
-        case "array":
-            return list[object]()
-        case "object":
-            return dict[str, object]()
-        case _:
-            return None
-
-
-def _select_nested(given: object, rule: Mapping[str, object], dialect: str, *, should_fill: bool) -> object:
-    """Go into objects and lists of the contract's types; what is free JSON stays as it is."""
-    reference = rule.get("$ref")
-    if isinstance(reference, str) and is_json_object(given):
-        name = _resolve_branch(reference.rpartition("/")[2], given, dialect)
-        return given if name is None else _select_members(given, name, dialect, should_fill=should_fill)
-    items, values = rule.get("items"), rule.get("additionalProperties")
-    if is_json_array(given) and is_json_object(items):
-        return [_select_nested(each, items, dialect, should_fill=should_fill) for each in given]
-    if is_json_object(given) and is_json_object(values):
-        return {name: _select_nested(each, values, dialect, should_fill=should_fill) for name, each in given.items()}
-    return given
-
-
-def _resolve_branch(name: str, given: Mapping[str, object], dialect: str) -> str | None:
-    """Find the type of an object, among several where its own ``type`` says which."""
-    schema = _load_types(dialect).get(name)
-    if not is_json_object(schema) or "properties" in schema:
-        return name if is_json_object(schema) else None
-    branches = schema.get("oneOf")
-    for branch in branches if is_json_array(branches) else ():
-        reference = branch.get("$ref") if is_json_object(branch) else None
-        candidate = str(reference).rpartition("/")[2]
-        if _find_tag(candidate, dialect) == given.get("type"):
-            return candidate
-    return None
-
-
-def _find_tag(name: str, dialect: str) -> object:
-    schema = _load_types(dialect).get(name)
-    members = schema.get("properties") if is_json_object(schema) else None
-    tag = members.get("type") if is_json_object(members) else None
-    return tag.get("const") if is_json_object(tag) else None
-
-
-ALGORITHMS = frozenset(("ES256", "EdDSA", "RS256"))
 _JWS = PyJWS()
 _MAX_SIGNATURES = 16
 
 
 class UntrustedCardError(Exception):
-    """A card whose origin is not proven; the text says why."""
+    """The origin of a card is not proven."""
 
 
 class UnsignedCardError(UntrustedCardError):
@@ -167,33 +53,33 @@ class InvalidSignatureError(UntrustedCardError):
 
 
 class CardSigner:
-    """Signs cards with some keys."""
+    """Signs cards with one or more keys."""
 
     def __init__(self, keys: Sequence[SigningKey]) -> None:
         if not keys:
-            raise ValueError("there is no key to sign with")
+            raise ValueError("CardSigner: no key given; pass at least one")
         self._keys = tuple(keys)
 
     def sign(self, card: Mapping[str, object], dialect: str = CANONICAL.name) -> list[AgentCardSignature]:
-        """Make the signatures of a card, as a dialect has it."""
-        forms = [form.payload for form in _build_forms(select_signed_members(card, dialect), dialect)]
-        return [_sign_payload(payload, key) for key in self._keys for payload in forms]
+        """Sign the members of a card, as a dialect defines them."""
+        forms = list(_build_forms(select_signed_members(card, dialect), dialect))
+        return [_sign_payload(form.payload, key) for key in self._keys for form in forms]
 
 
 @dataclass(frozen=True, slots=True)
 class TrustStore:
-    """Whose signatures are believed: those of known keys, and of keys published at known addresses."""
+    """Trusted keys, given or published at trusted URLs."""
 
     keys: KeyResolver | None = None
     keys_by_url: Mapping[str, JwksKeys] | None = None
-    """By the address (``jku``) that a signature may name; what a card says about keys elsewhere is never followed."""
+    """By the URL (``jku``) that a signature may name. Any other URL on a card is ignored."""
 
     async def find(self, header: Mapping[str, object]) -> PyJWK | None:
-        """Find the key that a signature names."""
-        algorithm, key_id, address = header.get("alg"), header.get("kid"), header.get("jku")
+        """Find the key that the header of a signature names."""
+        algorithm, key_id, url = header.get("alg"), header.get("kid"), header.get("jku")
         if algorithm not in ALGORITHMS or not isinstance(key_id, str) or "crit" in header:
             return None
-        for keys in (self.keys, (self.keys_by_url or {}).get(str(address))):
+        for keys in (self.keys, (self.keys_by_url or {}).get(str(url))):
             if keys is not None:
                 try:
                     key = keys.find(key_id, str(algorithm))
@@ -204,46 +90,44 @@ class TrustStore:
 
 
 async def verify_card(card: Mapping[str, object], trust: TrustStore, dialect: str = CANONICAL.name) -> Mapping[str, object]:
-    """Give what of a card was signed by somebody who is trusted; use that, and not the card."""
+    """Return the members of a card that a trusted key signed; use these instead of the card."""
     signatures = card.get(_SIGNATURES)
     if not is_json_array(signatures) or not signatures:
         raise UnsignedCardError("the card is not signed")
     try:
         forms = [*_build_forms(select_signed_members(card, dialect), dialect)]
-        unknown = {name: value for name, value in card.items() if name != _SIGNATURES}  # a newer version may sign what ours does not know
-        forms += _build_forms(unknown, dialect)
+        all_members = {name: value for name, value in card.items() if name != _SIGNATURES}  # a newer version may sign members unknown here
+        forms += _build_forms(all_members, dialect)
     except CanonicalizationError as error:
-        raise InvalidSignatureError(f"the card cannot have been signed: {error}") from error
+        raise InvalidSignatureError(f"the card has no canonical form: {error}") from error
     headers = [(signature, header) for signature in signatures[:_MAX_SIGNATURES] if (header := _parse_header(signature)) is not None]
-    found = [(signature, key) for signature, header in headers if (key := await trust.find(header)) is not None]
+    trusted = [(signature, key) for signature, header in headers if (key := await trust.find(header)) is not None]
     for form in sorted(forms, key=lambda form: form.omits_empty):
-        if any(_is_signature_of(signature, form.payload, key) for signature, key in found):
+        if any(_is_signature_of(signature, form.payload, key) for signature, key in trusted):
             return form.covered_card
     raise InvalidSignatureError("no signature of the card is that of a trusted key")
 
 
 @dataclass(frozen=True, slots=True)
 class _SignedForm:
-    """What is signed, and what of the card it proves."""
-
     payload: bytes
     covered_card: Mapping[str, object]
+    """The members that a signature over the payload proves."""
     omits_empty: bool = False
 
 
 def _build_forms(members: Mapping[str, object], dialect: str) -> Iterator[_SignedForm]:
-    """Write the form of some members as they are, and the one without those that are empty if it is another one."""
-    whole = canonicalize(members)
-    yield _SignedForm(whole, select_signed_members(members, dialect))
+    """Build the form of the protocol, and the one without empty members if it differs."""
+    full = canonicalize(members)
+    yield _SignedForm(full, select_signed_members(members, dialect))
     emptied = drop_empty(members)
     short = canonicalize(emptied)
-    if short != whole:
+    if short != full:
         yield _SignedForm(short, restore_required_members(emptied, dialect), omits_empty=True)
 
 
 def _sign_payload(payload: bytes, key: SigningKey) -> AgentCardSignature:
-    header = {"typ": "JOSE", "kid": key.key_id, **({"jku": key.jku} if key.jku else {})}
-    protected, _, signature = _JWS.encode(payload, key.private, key.algorithm, header).split(".")
+    protected, _, signature = _JWS.encode(payload, key.private, key.algorithm, {"typ": "JOSE", **key.header}).split(".")
     return AgentCardSignature(protected=protected, signature=signature)
 
 
@@ -267,3 +151,102 @@ def _is_signature_of(signature: object, payload: bytes, key: PyJWK) -> bool:
     except (PyJWTError, ValueError):
         return False
     return True
+
+
+# The signed members of a card (section 8.4.1), by the schema of the contract. Pure.
+#
+#     required                                        always, also if empty
+#     optional in proto, or an object of its own      if given, also if empty
+#     every other member                              unless it has its default: "", 0, false, [], {}
+#
+# Signatures and members that the schema does not know are not signed.
+
+
+def select_signed_members(card: Mapping[str, object], dialect: str) -> dict[str, object]:
+    """Keep the members of a card that are signed."""
+    return _select_members({name: value for name, value in card.items() if name != _SIGNATURES}, _CARD_TYPE, dialect)
+
+
+def restore_required_members(card: object, dialect: str) -> dict[str, object]:
+    """Add the required members, empty, to a card without empty members."""
+    return _select_members(card if is_json_object(card) else {}, _CARD_TYPE, dialect, should_fill=True)
+
+
+def drop_empty(value: object) -> object:
+    """Drop empty members at every depth; ``None`` if nothing remains."""
+    if is_json_object(value):
+        return {name: kept for name, each in value.items() if (kept := drop_empty(each)) is not None} or None
+    if is_json_array(value):
+        return [kept for each in value if (kept := drop_empty(each)) is not None] or None
+    return None if value == "" else value
+
+
+@cache
+def _load_types(dialect: str) -> Mapping[str, object]:
+    return _get_object(from_json((files("a2a_contract") / "schemas" / f"{dialect}.json").read_bytes()), "$defs")
+
+
+def _get_object(value: object, *path: str) -> Mapping[str, object]:
+    """Return the object at a path, or an empty one."""
+    for name in path:
+        value = value.get(name) if is_json_object(value) else None
+    return value if is_json_object(value) else {}
+
+
+def _select_members(value: Mapping[str, object], type_name: str, dialect: str, *, should_fill: bool = False) -> dict[str, object]:
+    schema = _get_object(_load_types(dialect), type_name)
+    required = schema.get("required")
+    selected: dict[str, object] = {}
+    for member, rule in _get_object(schema, "properties").items():
+        given, is_required = value.get(member), is_json_array(required) and member in required
+        if not is_json_object(rule):
+            continue
+        if given is None and should_fill and is_required:
+            given = _build_empty(rule, dialect)
+        if given is None:
+            continue
+        kept = _select_nested(given, rule, dialect, should_fill=should_fill)
+        if is_required or dialect != CANONICAL.name or _has_presence(rule) or kept not in ("", 0, False, [], {}):
+            selected[member] = kept
+    return selected
+
+
+def _has_presence(rule: Mapping[str, object]) -> bool:
+    """Whether an empty member differs from an absent one."""
+    is_optional = _get_object(rule, "x-proto").get("optional") is True
+    return is_optional or "$ref" in rule or (rule.get("type") == "object" and "additionalProperties" not in rule)
+
+
+def _build_empty(rule: Mapping[str, object], dialect: str) -> object:
+    """Build the value that ``drop_empty`` dropped; it never drops numbers and booleans."""
+    schema = _get_object(_load_types(dialect), _to_type_name(rule.get("$ref"))) or rule
+    empty: Mapping[object, object] = {"string": "", "array": [], "object": {}}
+    return empty.get(schema.get("type"))
+
+
+def _select_nested(given: object, rule: Mapping[str, object], dialect: str, *, should_fill: bool) -> object:
+    """Descend into objects and arrays of the contract's types; free JSON stays as it is."""
+    if "$ref" in rule and is_json_object(given):
+        name = _resolve_branch(_to_type_name(rule["$ref"]), given, dialect)
+        return given if name is None else _select_members(given, name, dialect, should_fill=should_fill)
+    items, values = rule.get("items"), rule.get("additionalProperties")
+    if is_json_array(given) and is_json_object(items):
+        return [_select_nested(each, items, dialect, should_fill=should_fill) for each in given]
+    if is_json_object(given) and is_json_object(values):
+        return {name: _select_nested(each, values, dialect, should_fill=should_fill) for name, each in given.items()}
+    return given
+
+
+def _resolve_branch(name: str, given: Mapping[str, object], dialect: str) -> str | None:
+    """Find the type of an object; for a union, the branch whose ``type`` is that of the object."""
+    types = _load_types(dialect)
+    schema = _get_object(types, name)
+    if not schema or "properties" in schema:
+        return name if schema else None
+    branches = schema.get("oneOf")
+    candidates = [_to_type_name(branch.get("$ref")) for branch in branches if is_json_object(branch)] if is_json_array(branches) else []
+    return next((each for each in candidates if _get_object(types, each, "properties", "type").get("const") == given.get("type")), None)
+
+
+def _to_type_name(reference: object) -> str:
+    return str(reference).rpartition("/")[2]

@@ -1,8 +1,8 @@
-r"""JSON in one spelling: what is equal is written with equal bytes (RFC 8785). Pure.
+r"""Canonical JSON (RFC 8785): equal values have equal bytes. Pure.
 
-members in the order of their names as UTF-16, no blanks      {"a":1,"b":2}
-texts with as few escapes as JSON allows                      "é\n"
-numbers as JavaScript writes them                             1e+21, 0.000001, 100
+members sorted by their names as UTF-16, no blanks      {"a":1,"b":2}
+strings with as few escapes as JSON allows              "é\n"
+numbers as JavaScript prints them                       1e+21, 0.000001, 100
 """
 
 from __future__ import annotations
@@ -18,24 +18,22 @@ _MAX_PLAIN_EXPONENT, _MIN_PLAIN_EXPONENT = 21, -6
 
 
 class CanonicalizationError(ValueError):
-    """A value that has no such spelling: a number that no double holds, half a character, or nesting that is too deep."""
+    """A value without a canonical form: a number beyond a double, a lone surrogate, or nesting that is too deep."""
 
 
 def canonicalize(value: object) -> bytes:
-    """Write a value."""
+    """Serialize a value in its canonical form."""
     try:
         return _serialize(value, 0).encode()
     except UnicodeEncodeError as error:
-        raise CanonicalizationError("a text holds half a character") from error
+        raise CanonicalizationError("a string has a lone surrogate") from error
 
 
 def _serialize(value: object, depth: int) -> str:
     if depth > _MAX_DEPTH:
         raise CanonicalizationError(f"the nesting is deeper than {_MAX_DEPTH}")
     match value:
-        case None | bool():
-            return {None: "null", True: "true", False: "false"}[value]
-        case str():
+        case None | bool() | str():
             return json.dumps(value, ensure_ascii=False)
         case int() | float():
             return serialize_number(value)
@@ -50,26 +48,23 @@ def _serialize(value: object, depth: int) -> str:
 
 
 def serialize_number(value: float) -> str:
-    """Write a number as JavaScript does: the shortest digits that mean the same double."""
+    """Print a number as JavaScript does: the shortest digits that mean the same double."""
     if isinstance(value, int) and abs(value) > _MAX_EXACT_INTEGER:
         text = serialize_number(float(value)) if abs(value) < _MAX_PLAIN_INTEGER else ""
         if text != str(value):
-            raise CanonicalizationError("a whole number has more digits than a double can hold")
+            raise CanonicalizationError("an integer has more digits than a double can hold")
         return text
     value = float(value)
     if not isfinite(value):
         raise CanonicalizationError("a number is not finite")
     if not value:
         return "0"
-    sign = "-" if value < 0 else ""
     mantissa, _, exponent = f"{abs(value)!r}".partition("e")
     whole, _, fraction = mantissa.partition(".")
     fraction = "" if fraction == "0" else fraction
-    point = len(whole) + int(exponent or 0)  # where it stands in the digits
-    digits = (whole + fraction).lstrip("0")
-    point -= len(whole + fraction) - len(digits)
-    digits = digits.rstrip("0")
-    return sign + _place_point(digits, point)
+    significant = (whole + fraction).lstrip("0")
+    point = int(exponent or 0) + len(significant) - len(fraction)  # the position of the point in the significant digits
+    return ("-" if value < 0 else "") + _place_point(significant.rstrip("0"), point)
 
 
 def _place_point(digits: str, point: int) -> str:
@@ -79,5 +74,5 @@ def _place_point(digits: str, point: int) -> str:
         return f"{digits[:point]}.{digits[point:]}"
     if _MIN_PLAIN_EXPONENT < point <= 0:
         return f"0.{'0' * -point}{digits}"
-    shown = digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "")
-    return f"{shown}e{point - 1:+d}"
+    mantissa = digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "")
+    return f"{mantissa}e{point - 1:+d}"

@@ -1,18 +1,18 @@
-"""Secrets of others, kept so that whoever reads the database cannot use them.
+"""Encryption of the secrets that a store keeps, so that a copy of the database reveals none.
 
-    vault = Vault([key])                    32 random bytes each; the first one seals, all of them open: so keys are changed
-    sealed = vault.seal("hunter2", "the credentials of a webhook")
-    vault.open(sealed, "the credentials of a webhook")
+    box = SecretBox([key])                  32 random bytes each; the first key encrypts, all of them decrypt: that is how keys are rotated
+    text = box.encrypt("hunter2", "the credentials of a webhook")
+    box.decrypt(text, "the credentials of a webhook")
 
-A sealed text (AES-256-GCM) opens only for what it was sealed for: a secret that is put elsewhere in the database goes nowhere. What was
-stored before there was a key is not sealed, and stays readable.
+A text (AES-256-GCM) is bound to its purpose: moved to another place of the database it cannot be decrypted. Secrets that were stored before there was
+a key are not encrypted, and are returned as they are.
 """
 
 from __future__ import annotations
 
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from binascii import Error as NoBase64Error
+from binascii import Error as Base64Error
 from collections.abc import Sequence
 
 from cryptography.exceptions import InvalidTag
@@ -25,48 +25,48 @@ _KEY_BYTES, _NONCE_BYTES = 32, 12
 
 
 class DecryptionError(InvalidParamsError):
-    """A sealed secret that none of the keys opens: its key was taken away, or somebody has moved it."""
+    """No key decrypts a secret: its key was removed, or the text was moved or damaged."""
 
-    default_message = "The credentials of the webhook cannot be read any more; give them again"
+    default_message = "The credentials of the webhook cannot be decrypted; register it again"
 
 
 class SecretBox:
-    """Seals secrets, and opens them."""
+    """Encrypts and decrypts secrets."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         if not keys or any(len(key) != _KEY_BYTES for key in keys):
-            raise ValueError(f"a key of the vault has {_KEY_BYTES} bytes; make one with Vault.new_key()")
+            raise ValueError(f"encryption keys: each must have {_KEY_BYTES} bytes; generate one with SecretBox.generate_key()")
         self._ciphers = [AESGCM(key) for key in keys]
 
     @classmethod
     def from_text(cls, text: str) -> SecretBox:
-        """Read keys as an operator writes them: base64, separated by commas."""
+        """Parse keys as base64, separated by commas."""
         try:
             return cls([urlsafe_b64decode(key.strip() + "=" * (-len(key.strip()) % 4)) for key in text.split(",")])
-        except NoBase64Error as error:
-            raise ValueError("a key of the vault is 32 bytes as base64") from error
+        except Base64Error as error:
+            raise ValueError(f"encryption keys: not base64; each is {_KEY_BYTES} bytes as base64") from error
 
     @staticmethod
     def generate_key() -> str:
-        """Make a key, as text."""
+        """Generate a key as base64."""
         return secrets.token_urlsafe(_KEY_BYTES)
 
     def encrypt(self, secret: str, purpose: str) -> str:
-        """Seal a secret for something."""
+        """Encrypt a secret for one purpose."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return _PREFIX + urlsafe_b64encode(nonce + self._ciphers[0].encrypt(nonce, secret.encode(), purpose.encode())).decode()
 
     def decrypt(self, text: str, purpose: str) -> str:
-        """Open what was sealed for something; what was never sealed is given back as it is."""
+        """Decrypt a text for its purpose; a text that is not encrypted is returned as it is."""
         if not text.startswith(_PREFIX):
             return text
         try:
             raw = urlsafe_b64decode(text[len(_PREFIX) :])
-        except NoBase64Error as error:
+        except Base64Error as error:
             raise DecryptionError from error
-        for lock in self._ciphers:
+        for cipher in self._ciphers:
             try:
-                return lock.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], purpose.encode()).decode()
-            except (InvalidTag, ValueError):  # a nonce that is too short, or no text
+                return cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], purpose.encode()).decode()
+            except (InvalidTag, ValueError):  # a nonce that is too short, or no UTF-8
                 continue
         raise DecryptionError

@@ -1,11 +1,11 @@
-"""What webhooks are sent besides the event: proof of who sends it, and that nobody has changed it.
+"""Signatures of webhook notifications: they prove the sender, and that nothing was changed.
 
     Content-Digest: sha-256=:…:                     of the body (RFC 9530)
     Webhook-Signature: a JWT                        iss  the agent          aud  the webhook, without its query
                                                     iat, exp  five minutes  jti  the Webhook-Id
                                                     digest  the same as in the header
 
-The keys are published by the agent; receivers check all of it with ``a2a_runtime.push.verify``.
+The agent publishes its keys; receivers verify all of it with ``a2a_runtime.push.verify``.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ _VALID_SECONDS = 300
 
 
 class OutgoingNotification(Protocol):
-    """A notification that is about to be sent."""
+    """A notification before it is sent."""
 
     @property
     def url(self) -> str:
-        """Where it goes."""
+        """The URL of the webhook."""
         ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What is sent besides the body."""
+        """The headers without the signature."""
         ...
 
     @property
     def body(self) -> bytes:
-        """What is sent."""
+        """The serialized event."""
         ...
 
 
 class WebhookSigner:
-    """Signs notifications as an agent."""
+    """Signs notifications with the key of an agent."""
 
     def __init__(self, key: SigningKey, issuer: str, clock: Clock | None = None) -> None:
         self._key, self._issuer, self._clock = key, issuer, clock or SystemClock()
 
     def __call__(self, notification: OutgoingNotification) -> Mapping[str, str]:
-        """Make the headers that prove a notification."""
+        """Return the signature headers of a notification."""
         now = self._clock.millis() // 1000
         digest = digest_body(notification.body)
         claims = {
@@ -63,15 +63,14 @@ class WebhookSigner:
             "jti": notification.headers.get("Webhook-Id", ""),
             DIGEST_CLAIM: digest,
         }
-        named = {"kid": self._key.key_id, **({"jku": self._key.jku} if self._key.jku else {})}
-        return {DIGEST_HEADER: digest, SIGNATURE_HEADER: jwt.encode(claims, self._key.private, self._key.algorithm, headers=named)}
+        return {DIGEST_HEADER: digest, SIGNATURE_HEADER: jwt.encode(claims, self._key.private, self._key.algorithm, headers=self._key.header)}
 
 
 def digest_body(body: bytes) -> str:
-    """Write the digest of a body as RFC 9530 has it."""
+    """Return the digest of a body in the form of RFC 9530."""
     return f"sha-256=:{b64encode(sha256(body).digest()).decode()}:"
 
 
 def to_audience(url: str) -> str:
-    """Name a webhook without what its owner may keep secret in the query."""
+    """Return the URL of a webhook without its query and fragment, which may hold secrets of its owner."""
     return url.partition("?")[0].partition("#")[0]

@@ -1,12 +1,9 @@
-"""Being known to the registry of a mesh: who is here, which surfaces it has, and that it is alive.
+"""Registration at the registry of a mesh, kept alive by heartbeats.
 
-    heart ──────── beats for as long as the app runs, and says goodbye
+    loop ───────── run_heartbeat: registers, renews, deregisters; the registry's HTTP client
       │
-    registry ───── the registry, over HTTP
-    announcement ─ what is said to it
-    identity ───── who says it
-    membership ─── what a user says about it
-    decision ───── what is done next, and when; pure
+    registration ─ the registration document, the identity of the agent, MeshConfig
+    schedule ───── the next action and its delay; pure
 
-A registry that is away or refuses is asked again for ever, and the agent serves all the same. Nothing here decides who may call.
+A registry that is unreachable or rejects the agent is retried without end, and the agent serves meanwhile. Nothing here decides who may call.
 """

@@ -1,14 +1,14 @@
-"""A heart: tells a registry that this app is here for as long as it is, and says goodbye.
+"""The heartbeat of an app, and the HTTP client of the registry.
 
-What it announces is looked at anew before every beat, so that surfaces that come or go are known soon. It says once that a registry is away, and once
-that it is back; between these it only tries.
+Each heartbeat compares the current surfaces with the registered ones, so that changes are registered soon. A registry that goes away or comes back is
+logged once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from random import random
@@ -32,116 +32,23 @@ from a2a_runtime.heartbeat.registration import (
 )
 from a2a_runtime.heartbeat.schedule import HeartbeatAction, HeartbeatResult, HeartbeatSchedule, ScheduleState, plan_next
 
-# The registry of a mesh, over HTTP: whatever happens there becomes something that was heard.
-
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 _DEREGISTER_TIMEOUT = 5.0
 _MAX_EXCERPT_CHARS = 200
 _MAX_RESPONSE_BYTES = 1024 * 1024
-_RESULT_BY_STATUS = {
+_RESULT_BY_STATUS: Mapping[int, HeartbeatResult] = {
     HTTPStatus.OK: HeartbeatResult.KNOWN,
     HTTPStatus.ACCEPTED: HeartbeatResult.CHANGED,
     HTTPStatus.GONE: HeartbeatResult.UNKNOWN,
 }
-
-
-class _RequestOptions(TypedDict, total=False):
-    """What else belongs to a request."""
-
-    content: bytes
-    headers: Mapping[str, str]
-    timeout: float
-
-
-class RegistryResponse(NamedTuple):
-    """What was heard, why, and what the registry says about the surfaces."""
-
-    result: HeartbeatResult
-    reason: str = ""
-    registration: RegistrationResponse | None = None
-
-
-class RegistryClient:
-    """Talks to a registry. It is a neighbour: no proxy is asked for it."""
-
-    def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        self.url = url.rstrip("/")
-        self._client = httpx.AsyncClient(timeout=_TIMEOUT, transport=transport, trust_env=False, headers={"accept-encoding": "identity"})
-
-    async def __aenter__(self) -> Self:
-        await self._client.__aenter__()
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._client.__aexit__(kind, error, trace)
-
-    async def register(self, registration: AgentRegistration) -> RegistryResponse:
-        """Announce an agent, for the first time or again; a refusal comes with HTTP status 200 too."""
-        try:
-            answer = await self._request("POST", "/heartbeat", content=registration.to_json(), headers={"content-type": "application/json"})
-        except httpx.HTTPError as error:
-            return RegistryResponse(HeartbeatResult.UNAVAILABLE, _describe(error))
-        if answer.status_code != HTTPStatus.OK:
-            return RegistryResponse(
-                HeartbeatResult.REJECTED if answer.is_client_error else HeartbeatResult.UNAVAILABLE,
-                f"HTTP status {answer.status_code}: {answer.text[:_MAX_EXCERPT_CHARS]}",
-            )
-        try:
-            response = RegistrationResponse.model_validate_json(answer.content)
-        except ValidationError:
-            return RegistryResponse(HeartbeatResult.UNAVAILABLE, f"the answer is not one of a registry: {answer.text[:_MAX_EXCERPT_CHARS]}")
-        if response.status is RegistrationStatus.ERROR:
-            return RegistryResponse(HeartbeatResult.REJECTED, response.message[:_MAX_EXCERPT_CHARS])
-        return RegistryResponse(HeartbeatResult.ACCEPTED, registration=response)
-
-    async def renew(self, agent_id: str) -> RegistryResponse:
-        """Ask whether an agent is known, which keeps it so."""
-        try:
-            answer = await self._request("HEAD", f"/heartbeat/{quote(agent_id, safe='')}")
-        except httpx.HTTPError as error:
-            return RegistryResponse(HeartbeatResult.UNAVAILABLE, _describe(error))
-        status = answer.status_code
-        return RegistryResponse(
-            _RESULT_BY_STATUS.get(HTTPStatus(status), HeartbeatResult.UNAVAILABLE) if status in _STATUSES else HeartbeatResult.UNAVAILABLE,
-            f"HTTP status {status}",
-        )
-
-    async def deregister(self, agent_id: str) -> str:
-        """Say goodbye; why it could not be said, if it could not."""
-        try:
-            answer = await self._request("DELETE", f"/agents/{quote(agent_id, safe='')}", timeout=_DEREGISTER_TIMEOUT)
-        except httpx.HTTPError as error:
-            return _describe(error)
-        return "" if answer.is_success else f"HTTP status {answer.status_code}"
-
-    async def _request(self, method: str, path: str, **rest: Unpack[_RequestOptions]) -> httpx.Response:
-        """Ask, and read an answer of moderate size as it is; nothing is unpacked."""
-        async with self._client.stream(method, f"{self.url}{path}", **rest) as answer:
-            if answer.headers.get("content-encoding", "identity") != "identity":
-                raise httpx.DecodingError("the answer is packed, which was not asked for")
-            body = bytearray()
-            async for piece in answer.aiter_bytes():
-                body += piece
-                if len(body) > _MAX_RESPONSE_BYTES:
-                    raise httpx.DecodingError("the answer is too large")
-            return httpx.Response(answer.status_code, content=bytes(body))
-
-
-_STATUSES = frozenset(int(status) for status in HTTPStatus)
-
-
-def _describe(error: httpx.HTTPError) -> str:
-    return str(error) or type(error).__name__
-
-
-log = logging.getLogger(__name__)
-
 _SUCCESSES = frozenset((HeartbeatResult.ACCEPTED, HeartbeatResult.KNOWN, HeartbeatResult.CHANGED))
 _FAILURES = frozenset((HeartbeatResult.UNAVAILABLE, HeartbeatResult.REJECTED))
 
+log = logging.getLogger(__name__)
+
 
 class RegistryHeartbeat:
-    """Beats while it is open."""
+    """Sends heartbeats while it is open, and deregisters when it closes."""
 
     def __init__(self, registry: RegistryClient, identity: RegistryIdentity, mesh: MeshConfig, surfaces: MeshSurfaces, clock: Clock) -> None:
         self._registry, self._identity, self._mesh, self._surfaces, self._clock = registry, identity, mesh, surfaces, clock
@@ -152,46 +59,43 @@ class RegistryHeartbeat:
         self._has_logged_failure = False
 
     async def __aenter__(self) -> Self:
-        await self._registry.__aenter__()
         self._task = asyncio.create_task(self._run())
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
-        if self._registered is not None:
-            reason = await self._registry.deregister(self._identity.agent_id)
-            if reason:
-                log.info("could not say goodbye to the registry at %s: %s", self._registry.url, reason)
-        await self._registry.__aexit__(kind, error, trace)
+        if self._registered is not None and (reason := await self._registry.deregister(self._identity.agent_id)):
+            log.info("registry %s: deregistration failed: %s", self._registry.url, reason)
+        await self._registry.aclose()
 
     @property
     def is_registered(self) -> bool:
-        """Whether the registry knows the app, as far as was heard last."""
+        """Whether the last heartbeat succeeded."""
         return self._last_result in _SUCCESSES
 
     async def _run(self) -> None:
-        pulse, wait = ScheduleState(), 0.0
+        state, delay = ScheduleState(), 0.0
         while True:
-            await self._clock.sleep(wait)
-            wait = self._schedule.interval
+            await self._clock.sleep(delay)
+            delay = self._schedule.interval
             if await self._mesh.is_healthy():
-                pulse, wait = plan_next(pulse, await self._send_heartbeat(pulse), self._schedule, random())  # noqa: S311 - no secret hangs on it
+                state, delay = plan_next(state, await self._send_heartbeat(state), self._schedule, random())  # noqa: S311 - jitter, no secret
 
     async def _send_heartbeat(self, state: ScheduleState) -> HeartbeatResult:
         try:
-            announcement = build_registration(self._identity, self._surfaces, self._mesh.tools, had_surfaces=self._had_surfaces)
-            if state.action is HeartbeatAction.RENEW and announcement == self._registered:
-                reply = await self._registry.renew(self._identity.agent_id)
+            registration = build_registration(self._identity, self._surfaces, self._mesh.tools, had_surfaces=self._had_surfaces)
+            if state.action is HeartbeatAction.RENEW and registration == self._registered:
+                response = await self._registry.renew(self._identity.agent_id)
             else:
-                reply = await self._registry.register(announcement)
-                if reply.result is HeartbeatResult.ACCEPTED:
-                    self._apply_registration(announcement, reply)
-        except Exception as error:  # the edge of a background task: a heart that stops would take the agent from the mesh
-            log.exception("a heartbeat failed")
-            reply = RegistryResponse(HeartbeatResult.UNAVAILABLE, str(error))
-        self._log_transition(reply)
-        return reply.result
+                response = await self._registry.register(registration)
+                if response.result is HeartbeatResult.ACCEPTED:
+                    self._apply_registration(registration, response)
+        except Exception as error:  # the edge of a background task: a heartbeat that ends would remove the agent from the mesh
+            log.exception("registry %s: heartbeat failed", self._registry.url)
+            response = RegistryResponse(HeartbeatResult.UNAVAILABLE, str(error))
+        self._log_transition(response)
+        return response.result
 
     def _apply_registration(self, registration: AgentRegistration, response: RegistryResponse) -> None:
         self._registered = registration
@@ -201,29 +105,102 @@ class RegistryHeartbeat:
         for each in response.registration.surfaces or ():
             self._surfaces.public_urls.set(each.path.removeprefix(self._surfaces.prefix), each.skill_id, each.public_url)
         for warning in response.registration.warnings or ():
-            log.warning("the registry at %s: %s", self._registry.url, warning)
+            log.warning("registry %s: %s", self._registry.url, warning)
 
     def _log_transition(self, response: RegistryResponse) -> None:
-        """Log that the registry has come, gone or changed its mind; not what is as it was."""
-        was_well, self._last_result = self._last_result in _SUCCESSES, response.result
-        if response.result is HeartbeatResult.ACCEPTED and not was_well:
-            log.info("the registry at %s knows this agent as %s", self._registry.url, self._identity.agent_id)
+        """Log a result that differs in kind from the last one."""
+        was_successful, self._last_result = self._last_result in _SUCCESSES, response.result
+        if response.result is HeartbeatResult.ACCEPTED and not was_successful:
+            log.info("registry %s: registered as %s", self._registry.url, self._identity.agent_id)
         elif response.result in _FAILURES and not self._has_logged_failure:
-            kind = "refuses this agent" if response.result is HeartbeatResult.REJECTED else "is not there"
-            log.warning("the registry at %s %s: %s; the agent serves all the same, and tries again", self._registry.url, kind, response.reason)
+            event = "registration rejected" if response.result is HeartbeatResult.REJECTED else "unavailable"
+            log.warning("registry %s: %s: %s; retrying, the agent serves meanwhile", self._registry.url, event, response.reason)
         self._has_logged_failure = response.result in _FAILURES
+
+
+class _RequestOptions(TypedDict, total=False):
+    content: bytes
+    headers: Mapping[str, str]
+    timeout: float
+
+
+class RegistryResponse(NamedTuple):
+    """The result of a request, the reason of a failure, and the registration as the registry returns it."""
+
+    result: HeartbeatResult
+    reason: str = ""
+    registration: RegistrationResponse | None = None
+
+
+class RegistryClient:
+    """The HTTP client of a registry. It uses no proxy; every HTTP error becomes a result."""
+
+    def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._client = httpx.AsyncClient(timeout=_TIMEOUT, transport=transport, trust_env=False, headers={"accept-encoding": "identity"})
+        self.aclose = self._client.aclose
+
+    async def register(self, registration: AgentRegistration) -> RegistryResponse:
+        """Register an agent, or update its registration."""
+        headers = {"content-type": "application/json"}
+        return await self._request(_parse_registration, "POST", "/heartbeat", content=registration.to_json(), headers=headers)
+
+    async def renew(self, agent_id: str) -> RegistryResponse:
+        """Check that an agent is registered, which keeps it alive."""
+        return await self._request(_parse_renewal, "HEAD", f"/heartbeat/{quote(agent_id, safe='')}")
+
+    async def deregister(self, agent_id: str) -> str:
+        """Deregister an agent; return the reason of a failure, or an empty text."""
+        return (await self._request(_parse_deregistration, "DELETE", f"/agents/{quote(agent_id, safe='')}", timeout=_DEREGISTER_TIMEOUT)).reason
+
+    async def _request(
+        self, parse: Callable[[httpx.Response], RegistryResponse], method: str, path: str, **options: Unpack[_RequestOptions]
+    ) -> RegistryResponse:
+        try:
+            async with self._client.stream(method, f"{self.url}{path}", **options) as response:
+                if response.headers.get("content-encoding", "identity") != "identity":
+                    raise httpx.DecodingError("the response is compressed, although the request does not accept that")
+                body = bytearray()
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    if len(body) > _MAX_RESPONSE_BYTES:
+                        raise httpx.DecodingError("the response is too large")
+        except httpx.HTTPError as error:
+            return RegistryResponse(HeartbeatResult.UNAVAILABLE, str(error) or type(error).__name__)
+        return parse(httpx.Response(response.status_code, content=bytes(body)))
+
+
+def _parse_registration(response: httpx.Response) -> RegistryResponse:
+    excerpt = response.text[:_MAX_EXCERPT_CHARS]
+    if response.status_code != HTTPStatus.OK:
+        result = HeartbeatResult.REJECTED if response.is_client_error else HeartbeatResult.UNAVAILABLE
+        return RegistryResponse(result, f"HTTP status {response.status_code}: {excerpt}")
+    try:
+        registration = RegistrationResponse.model_validate_json(response.content)
+    except ValidationError:
+        return RegistryResponse(HeartbeatResult.UNAVAILABLE, f"the response is not that of a registry: {excerpt}")
+    if registration.status is RegistrationStatus.ERROR:  # with HTTP status 200 too
+        return RegistryResponse(HeartbeatResult.REJECTED, registration.message[:_MAX_EXCERPT_CHARS])
+    return RegistryResponse(HeartbeatResult.ACCEPTED, registration=registration)
+
+
+def _parse_renewal(response: httpx.Response) -> RegistryResponse:
+    return RegistryResponse(_RESULT_BY_STATUS.get(response.status_code, HeartbeatResult.UNAVAILABLE), f"HTTP status {response.status_code}")
+
+
+def _parse_deregistration(response: httpx.Response) -> RegistryResponse:
+    return RegistryResponse(HeartbeatResult.ACCEPTED, "" if response.is_success else f"HTTP status {response.status_code}")
 
 
 @asynccontextmanager
 async def run_heartbeat(mesh: MeshConfig, surfaces: MeshSurfaces, clock: Clock | None = None) -> AsyncGenerator[RegistryHeartbeat | None, None]:
-    """Take part in a mesh, if there is one and something to announce."""
-    announced = surfaces.select()
-    if not announced or mesh.standalone or not mesh.registry_url:
-        if announced:
-            log.info("no registry is told of this agent; name one with %s", ENVIRONMENT_NAMES["registry_url"][0])
+    """Send heartbeats while the context is open; none without a registry or a mesh surface."""
+    selected = surfaces.select()
+    if not selected or mesh.standalone or not mesh.registry_url:
+        if selected:
+            log.info("registry: none is configured, so the agent is not registered; set %s", ENVIRONMENT_NAMES["registry_url"][0])
         yield None
         return
-    host = mesh.http_host or await detect_local_host(mesh.registry_url)
-    identity = build_identity(announced[0].agent, mesh, host)
-    async with RegistryHeartbeat(RegistryClient(mesh.registry_url), identity, mesh, surfaces, clock or SystemClock()) as heart:
-        yield heart
+    identity = build_identity(selected[0].agent, mesh, mesh.http_host or await detect_local_host(mesh.registry_url))
+    async with RegistryHeartbeat(RegistryClient(mesh.registry_url), identity, mesh, surfaces, clock or SystemClock()) as heartbeat:
+        yield heartbeat

@@ -1,4 +1,7 @@
-"""What an app tells a registry about itself; what is not declared is left out, never sent empty, since the registry has defaults of its own."""
+"""The registration of an app at a registry: the mesh settings, the identity of the agent, and the document.
+
+A member without a value is left out, never sent empty: the registry has defaults of its own.
+"""
 
 from __future__ import annotations
 
@@ -21,66 +24,66 @@ from a2a_runtime.cards.cache import PublicUrls
 from a2a_runtime.mesh.service import single_skill
 from a2a_runtime.surface import Surface
 
-# What a user says about an app's part in a mesh: in code, or in the environment.
-#
-# Each setting has a name of our own and those that other agents of the mesh have; the first one that is there counts.
-#
-
 HealthCheck: TypeAlias = Callable[[], bool | Awaitable[bool]]
 
 log = logging.getLogger(__name__)
 
+_MAX_NAME_CHARS, _MAX_ID_CHARS = 63, 253
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+_LOOPBACK = "127.0.0.1"
+_MAX_DESCRIPTION_CHARS = 256
+_LOOKUP_TIMEOUT = 2.0
 _HEALTH_CHECK_TIMEOUT = 5.0
 _FALSE_WORDS = frozenset(("", "0", "false", "no", "off"))
 
 
 @dataclass(frozen=True, slots=True)
 class MeshConfig:
-    """How an app takes part in a mesh. Without the address of a registry, or standing alone, it does not, and serves all the same."""
+    """Settings of the mesh. Without a registry, or if ``standalone``, the app is not registered."""
 
     registry_url: str = ""
     agent_id: str = ""
-    """As the registry knows the agent; made of its name and address when it is empty, and so the same after a restart."""
+    """The id at the registry; by default derived from name and address, so that it stays the same after a restart."""
     name: str = ""
-    """The name of the agent, when it is not the one that the agent has."""
+    """The name at the registry; by default that of the agent."""
     namespace: str = "default"
     http_host: str = ""
-    """Under which other agents reach this one; when it is empty, the address that this machine has on the way to the registry."""
+    """The host at which other agents reach this one; by default the local address of a connection to the registry."""
     http_port: int = 8080
     health_interval: float = 5.0
-    """Seconds between two heartbeats."""
+    """Seconds between heartbeats."""
     standalone: bool = False
     tools: Sequence[Tool] = ()
-    """Tools of the mesh that the app has beside its surfaces."""
+    """Mesh tools that the app offers besides its surfaces."""
     health_check: HealthCheck | None = None
-    """Says whether the agent is well; as long as it is not, its heart does not beat."""
+    """The health check of the app; while it fails, no heartbeat is sent."""
 
     async def is_healthy(self) -> bool:
-        """Ask the agent whether it is well; one that cannot say it, or not soon, is not."""
+        """Run the health check; an exception or a timeout means that it failed."""
         if self.health_check is None:
             return True
         try:
-            verdict = self.health_check()
-            if isawaitable(verdict):
+            result = self.health_check()
+            if isawaitable(result):
                 async with asyncio.timeout(_HEALTH_CHECK_TIMEOUT):
-                    return bool(await verdict)
-        except Exception as error:  # noqa: BLE001 - a check of the user's may fail in any way, and says the same with all of them
-            log.warning("the health check failed: %s", error)
+                    return bool(await result)
+        except Exception as error:  # noqa: BLE001 - the check is code of the user
+            log.warning("health check failed: %s", error)
             return False
-        return bool(verdict)
+        return bool(result)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], default: MeshConfig | None = None) -> MeshConfig:
-        """Read what the environment says, which goes before what is said elsewhere; and say what of it cannot be read."""
-        said: dict[str, str | int | float | bool] = {}
+        """Read the environment, which overrides the defaults given."""
+        values: dict[str, str | int | float | bool] = {}
         for setting, names in ENVIRONMENT_NAMES.items():
             name = next((name for name in names if environment.get(name)), None)
             if name is not None:
                 try:
-                    said[setting] = _PARSERS.get(setting, str)(environment[name])
+                    values[setting] = _PARSERS.get(setting, str)(environment[name])
                 except ValueError:
-                    raise ValueError(f"{name}={environment[name]!r} is no number") from None
-        return replace(default or cls(), **said)  # type: ignore[arg-type]  # each value was made by its own kind
+                    raise ValueError(f"{name}: {environment[name]!r} is not a number") from None
+        return replace(default or cls(), **values)  # type: ignore[arg-type]  # each parser returns the type of its field
 
 
 def _parse_bool(text: str) -> bool:
@@ -98,25 +101,12 @@ ENVIRONMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "health_interval": ("A2A_HEALTH_INTERVAL", "MCP_MESH_HEALTH_INTERVAL"),
     "standalone": ("A2A_STANDALONE", "MCP_MESH_STANDALONE"),
 }
-"""Where the environment says what."""
-
-
-# Who an app is to a registry: a name and an id in the letters that it takes, and an address.
-#
-# A registry keeps a row for each id, so that an id of one start would be a second agent after the next one.
-#
-
-
-_MAX_NAME_CHARS, _MAX_ID_CHARS = 63, 253
-_NOT_SLUG = re.compile(r"[^a-z0-9]+")
-_LOOPBACK = "127.0.0.1"
-_MAX_DESCRIPTION_CHARS = 256
-_LOOKUP_TIMEOUT = 2.0
+"""Environment variables of each setting: our own, and those of mcp-mesh; the first that is set counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryIdentity:
-    """An agent as a registry knows it."""
+    """An agent at a registry. The registry keeps a row per id, so an id that changed with each start would leave dead agents behind."""
 
     agent_id: str
     name: str
@@ -128,27 +118,27 @@ class RegistryIdentity:
 
 
 def build_identity(agent: Agent, mesh: MeshConfig, http_host: str) -> RegistryIdentity:
-    """Say who an app is whose first mesh surface is this agent's."""
+    """Build the identity from the agent of the first mesh surface."""
     name = to_slug(mesh.name or agent.name, _MAX_NAME_CHARS)
     namespace = to_slug(mesh.namespace, _MAX_NAME_CHARS)
     if mesh.agent_id:
         agent_id = to_slug(mesh.agent_id, _MAX_ID_CHARS)
         if agent_id != mesh.agent_id:
-            log.warning("the registry takes no agent id %r; the agent is called %r there", mesh.agent_id, agent_id)
+            log.warning("registry: agent id %r is not allowed; registering as %r", mesh.agent_id, agent_id)
     else:
-        place = f"{name} {namespace} {http_host}:{mesh.http_port}"
-        agent_id = f"{name}-a2a-{blake2b(place.encode(), digest_size=4).hexdigest()}"
+        address = f"{name} {namespace} {http_host}:{mesh.http_port}"
+        agent_id = f"{name}-a2a-{blake2b(address.encode(), digest_size=4).hexdigest()}"
     return RegistryIdentity(agent_id, name, namespace, agent.version, agent.description[:_MAX_DESCRIPTION_CHARS], http_host, mesh.http_port)
 
 
 def to_slug(text: str, max_chars: int) -> str:
-    """Write a name in small letters, digits and hyphens."""
+    """Convert a text to lower-case letters, digits and hyphens."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return _NOT_SLUG.sub("-", plain).strip("-")[:max_chars].rstrip("-") or "agent"
 
 
 async def detect_local_host(registry_url: str) -> str:
-    """Find the address that this machine has on the way to a registry; nothing is sent there for it."""
+    """Find the local address of a connection to a registry; a UDP socket is connected, and nothing is sent."""
     parts = urlsplit(registry_url)
     try:
         async with asyncio.timeout(_LOOKUP_TIMEOUT):
@@ -165,26 +155,26 @@ async def detect_local_host(registry_url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MeshSurfaces:
-    """What of an app is to be seen from outside: its surfaces as they are now, and where they are reached as far as that was told."""
+    """The surfaces of an app as they are now, and their public URLs as far as a registry assigned them."""
 
     surfaces: Callable[[], Sequence[Surface]]
     prefix: str = ""
-    """What stands before the paths of the surfaces."""
+    """The path of the app, before the paths of its surfaces."""
     public_urls: PublicUrls = field(default_factory=PublicUrls)
 
     def select(self) -> list[Surface]:
-        """List the surfaces that a registry is told of."""
+        """List the mesh surfaces."""
         return [surface for surface in self.surfaces() if MESH.name in surface.dialects]
 
 
 def build_registration(
     identity: RegistryIdentity, surfaces: MeshSurfaces, tools: Sequence[mesh.Tool] = (), *, had_surfaces: bool = False
 ) -> mesh.AgentRegistration:
-    """Write an announcement; an app that ``had_some`` surfaces and has none any more says so."""
-    announced = [_build_surface(surface, surfaces.prefix) for surface in surfaces.select()]
+    """Build the registration; an app that ``had_surfaces`` and has none any more sends an empty list."""
+    registered = [_build_surface(surface, surfaces.prefix) for surface in surfaces.select()]
     return mesh.AgentRegistration(
         agent_id=identity.agent_id,
-        agent_type=mesh.AgentType.A2_A if announced else mesh.AgentType.MCP_AGENT,
+        agent_type=mesh.AgentType.A2_A if registered else mesh.AgentType.MCP_AGENT,
         name=identity.name,
         namespace=identity.namespace,
         version=identity.version or None,
@@ -193,8 +183,8 @@ def build_registration(
         http_port=identity.http_port,
         runtime=mesh.Runtime.PYTHON,
         tools=list(tools),
-        surfaces=announced if announced or had_surfaces else None,
-        a2a_producer=bool(announced),
+        surfaces=registered if registered or had_surfaces else None,
+        a2a_producer=bool(registered),
         a2a_consumer=False,
     )
 

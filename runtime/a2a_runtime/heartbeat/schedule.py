@@ -1,10 +1,10 @@
-"""What a heart does next, and when. Pure: what was heard goes in, and chance, so that every case can be told in a table.
+"""The schedule of heartbeats. Pure: results and jitter are passed in, so that a table can test every case.
 
-    taken, known          ask again after the interval
-    changed, forgotten    register now
-    refused, trouble      try again after a pause that doubles each time; after some troubles register instead of asking
+    accepted, known        renew after the interval
+    changed, unknown       register now
+    rejected, unavailable  retry after a delay that doubles each time; after some failures register instead of renewing
 
-Pauses never end: half of each is left to chance, so that a registry that comes back is not met by everybody at once.
+Retries never end. Half of each delay is jitter, so that not all agents meet a registry at once when it is back.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from enum import Enum, auto
 
 
 class HeartbeatResult(Enum):
-    """What came of a beat."""
+    """The result of a heartbeat."""
 
     ACCEPTED = auto()
-    """The registry has taken what was announced."""
+    """The registration was accepted."""
     REJECTED = auto()
-    """It has read it and does not take it."""
+    """The registration was rejected."""
     KNOWN = auto()
-    """It knows the agent, and there is nothing new."""
+    """The agent is registered, and nothing has changed."""
     CHANGED = auto()
-    """It knows the agent, and has news for those who announce themselves again."""
+    """The agent is registered; a new registration returns what has changed."""
     UNKNOWN = auto()
-    """It does not know the agent, or takes it for dead."""
+    """The agent is not registered, or considered dead."""
     UNAVAILABLE = auto()
-    """It is away, or has troubles of its own."""
+    """The registry is unreachable, or failed."""
 
 
 class HeartbeatAction(Enum):
-    """What is done."""
+    """The kind of a heartbeat."""
 
     REGISTER = auto()
     RENEW = auto()
@@ -39,25 +39,25 @@ class HeartbeatAction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatSchedule:
-    """How often a heart beats; times are in seconds."""
+    """Interval and delays, in seconds."""
 
     interval: float = 5.0
     initial_delay: float = 1.0
     max_delay: float = 30.0
     register_after_failures: int = 4
-    """After how many failures in a row a heart registers instead of asking whether it is known."""
+    """Consecutive failures after which to register instead of renewing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleState:
-    """What comes next, and how often the last ones have failed."""
+    """The next action, and the number of consecutive failures."""
 
     action: HeartbeatAction = HeartbeatAction.REGISTER
     failures: int = 0
 
 
 def plan_next(state: ScheduleState, result: HeartbeatResult, schedule: HeartbeatSchedule, jitter: float) -> tuple[ScheduleState, float]:
-    """Say what comes after a beat, and after how many seconds; ``chance`` is between 0 and 1."""
+    """Return the next state and the delay before it; ``jitter`` is between 0 and 1."""
     match result:
         case HeartbeatResult.ACCEPTED | HeartbeatResult.KNOWN:
             return ScheduleState(HeartbeatAction.RENEW), schedule.interval
@@ -65,12 +65,12 @@ def plan_next(state: ScheduleState, result: HeartbeatResult, schedule: Heartbeat
             return ScheduleState(HeartbeatAction.REGISTER), 0.0
         case HeartbeatResult.REJECTED | HeartbeatResult.UNAVAILABLE:
             failures = state.failures + 1
-            beat = HeartbeatAction.REGISTER if failures >= schedule.register_after_failures else state.action
-            return ScheduleState(beat, failures), compute_delay(failures, schedule, jitter)
+            action = HeartbeatAction.REGISTER if failures >= schedule.register_after_failures else state.action
+            return ScheduleState(action, failures), compute_delay(failures, schedule, jitter)
 
 
 def compute_delay(failures: int, schedule: HeartbeatSchedule, jitter: float) -> float:
-    """Say how long to wait after so many failures in a row: half of it for certain, half by chance."""
-    doublings = min(failures - 1, 32)  # far beyond the longest pause
-    whole = min(schedule.initial_delay * 2.0**doublings, schedule.max_delay)
-    return whole / 2 + whole / 2 * jitter
+    """Compute the delay after a number of consecutive failures; half of it is jitter."""
+    doublings = min(failures - 1, 32)  # far beyond the longest delay
+    delay = min(schedule.initial_delay * 2.0**doublings, schedule.max_delay)
+    return delay / 2 + delay / 2 * jitter

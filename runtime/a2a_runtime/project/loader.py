@@ -1,7 +1,6 @@
-"""The agent that an ``a2a.toml`` describes, ready to be mounted, and the settings that the environment may override.
+"""Loading of a project: its ``a2a.toml``, overridden by the environment, becomes surfaces and settings.
 
-The file is found in a folder or above it. Handlers are imported from there: ``handler = "reports.skills:summarise"``. What other commands read of the
-file (where generated code goes, what it is compared with) is left alone here.
+The file is searched in a folder and above it. Handlers are imported from its folder: ``handler = "reports.skills:summarise"``.
 """
 
 from __future__ import annotations
@@ -25,20 +24,65 @@ from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.importing import ImportFromStringError, load_module
 from a2a_runtime.project.auth import build_gates
-from a2a_runtime.project.errors import ConfigError, ConfigProblem, format_problems, to_config_problems
-from a2a_runtime.project.surfaces import PROJECT_FILE, import_callable, surfaces_from_tables
-from a2a_runtime.project.tables import OutputsTable, ProjectFile, RegistryTable, SkillTable
+from a2a_runtime.project.errors import ConfigError, ConfigProblem, ProjectConfigError, locate_problems, report_at, to_config_problems
+from a2a_runtime.project.surfaces import PROJECT_FILE, find_project_file, import_callable, surfaces_from_tables
+from a2a_runtime.project.tables import OutputsTable, ProjectFile, RegistryTable
 from a2a_runtime.settings import Settings
 from a2a_runtime.skills.handlers import HandlerMismatchError
 from a2a_runtime.surface import Surface
 
-# Whether what a package was generated from is still as it was: what ``a2a-gen build`` has written down of it, against the files.
+__all__ = ["LOCK_FILE", "ProjectConfig", "ProjectConfigError", "find_changed_inputs", "load_project", "read_store_setting"]
 
 LOCK_FILE = "a2a-gen.lock"
 
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectConfig:
+    """The surfaces of a project, and its settings."""
+
+    surfaces: Sequence[Surface]
+    settings: Settings
+    mesh: MeshConfig
+
+
+def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
+    """Load the project of a folder, or raise ``ProjectConfigError`` with all problems of its file.
+
+    Exceptions that the project's own code raises on import pass unchanged, with their traceback.
+    """
+    path = find_project_file(folder)
+    if path is None:
+        raise ProjectConfigError(f"no {PROJECT_FILE} in {folder} or above; write one, or build an app with a2a_runtime.app.create_app")
+    with locate_problems(path):
+        try:
+            file = _parse_file(path.read_text(encoding="utf-8"))
+            settings = _merge_settings(file, Settings.from_environment(environment))
+            mesh = MeshConfig.from_environment(environment, _build_mesh_config(file.registry))
+            gates = build_gates(file.auth, path.parent, environment)
+        except ConfigError:
+            raise
+        except ValueError as error:  # invalid TOML, or an invalid variable of the environment
+            raise ProjectConfigError(f"{path}: {error}") from error
+        agent = _build_typed_agent(file, path.parent) if file.service or file.has_schemas else _build_agent(file, path.parent)
+        return ProjectConfig(surfaces_from_tables(agent, file, gates), settings, mesh)
+
+
+def read_store_setting(folder: Path) -> str | None:
+    """Read the ``store`` of a project, without validating the rest of its file."""
+    path = find_project_file(folder)
+    if path is None:
+        return None
+    try:
+        store: object = tomllib.loads(path.read_text(encoding="utf-8")).get("store")
+    except ValueError as error:
+        raise ProjectConfigError(f"{path}: {error}") from error
+    return store if isinstance(store, str) else None
+
 
 def find_changed_inputs(folder: Path) -> Iterator[str]:
-    """Name the files of a project that have changed; where they, or the lock, are not deployed, there is nothing to compare."""
+    """List the files that changed since ``a2a-gen build`` wrote the lock; none if files or lock are not deployed."""
     try:
         lock: object = json.loads((folder / LOCK_FILE).read_bytes())
     except (OSError, ValueError):
@@ -53,176 +97,112 @@ def find_changed_inputs(folder: Path) -> Iterator[str]:
             yield path
 
 
-log = logging.getLogger(__name__)
-
-
-class ProjectConfigError(ValueError):
-    """The project cannot be run as it is described; the text names each place, and what to do there."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectConfig:
-    """What a project serves, and how."""
-
-    surfaces: Sequence[Surface]
-    settings: Settings
-    mesh: MeshConfig
-
-
-def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
-    """Read the project of a folder; ``ProjectError`` names everything in it that cannot be used.
-
-    What its own code raises when it is imported is raised as it is: whoever wrote it knows best where that comes from.
-    """
-    path = _find_file(folder)
-    if path is None:
-        raise ProjectConfigError(
-            f"there is no {PROJECT_FILE} in {folder} or above it; write one, or make an app of your own with a2a_runtime.app.create_app"
-        )
-    text = ""
-    try:
-        text = path.read_text(encoding="utf-8")
-        file = _parse_file(text)
-        settings = _merge_settings(file, Settings.from_environment(environment))
-        membership = MeshConfig.from_environment(environment, _build_mesh_config(file.registry))
-        gates = build_gates(file.auth, path.parent, environment)
-    except ConfigError as error:
-        raise ProjectConfigError(format_problems(error.problems, path, text)) from error
-    except ValueError as error:  # no TOML, or a setting of the environment that cannot be read
-        raise ProjectConfigError(f"{path}: {error}") from error
-    try:
-        agent = _build_typed_agent(file, path.parent) if file.service or file.has_schemas else _build_agent(file, path.parent)
-        return ProjectConfig(surfaces_from_tables(agent, file, gates), settings, membership)
-    except ConfigError as error:
-        raise ProjectConfigError(format_problems(error.problems, path, text)) from error
-
-
-def read_store_setting(folder: Path) -> str | None:
-    """Say where the project of a folder keeps its tasks; nothing else of it is looked at."""
-    path = _find_file(folder)
-    if path is None:
-        return None
-    try:
-        store: object = tomllib.loads(path.read_text(encoding="utf-8")).get("store")
-    except ValueError as error:
-        raise ProjectConfigError(f"{path}: {error}") from error
-    return store if isinstance(store, str) else None
-
-
-def _find_file(folder: Path) -> Path | None:
-    return next((each / PROJECT_FILE for each in (folder, *folder.parents) if (each / PROJECT_FILE).is_file()), None)
-
-
 def _parse_file(text: str) -> ProjectFile:
     data = tomllib.loads(text)
     try:
         file = ProjectFile.model_validate(data)
     except ValidationError as error:
         raise ConfigError(to_config_problems(error, ProjectFile)) from error
-    if wrong := [ConfigProblem(each.path, f"{each.text}; {each.cure}") for each in (*check_project(data), *check_handlers(data))]:
-        raise ConfigError(wrong)
+    if problems := [ConfigProblem(each.path, f"{each.text}; {each.cure}") for each in (*check_project(data), *check_handlers(data))]:
+        raise ConfigError(problems)
     return file
 
 
 def _build_mesh_config(table: RegistryTable | None) -> MeshConfig:
     if table is None:
         return MeshConfig()
-    return MeshConfig(table.url, table.agent_id, "", table.namespace, table.host, table.port, table.heartbeat)
+    return MeshConfig(
+        table.url, table.agent_id, namespace=table.namespace, http_host=table.host, http_port=table.port, health_interval=table.heartbeat
+    )
 
 
 def _merge_settings(file: ProjectFile, settings: Settings) -> Settings:
-    """Let the environment go before the file, and the file before what is usual."""
-    usual = Settings()
-    store = file.store if file.store and settings.store == usual.store else settings.store
-    grace = file.limits.shutdown_grace if file.limits.shutdown_grace and settings.shutdown_grace == usual.shutdown_grace else settings.shutdown_grace
+    """Apply the settings of the file where the environment leaves the default."""
+    default = Settings()
+    store = file.store if file.store and settings.store == default.store else settings.store
+    grace = (
+        file.limits.shutdown_grace if file.limits.shutdown_grace and settings.shutdown_grace == default.shutdown_grace else settings.shutdown_grace
+    )
     return replace(settings, store=store, shutdown_grace=grace)
 
 
 def _build_typed_agent(file: ProjectFile, folder: Path) -> Agent:
-    """Make the agent of the generated package: its skills are held to their schemas, whether a service class or functions do them."""
+    """Build the agent of the generated package, whose skills are validated by their schemas."""
     outputs = file.outputs or OutputsTable(package="")
+    at_package = ("outputs", "package")
     _add_import_paths(folder, folder / outputs.folder)
     try:
         generated = load_module(f"{outputs.package}.agent")
     except ImportFromStringError as error:
-        raise ConfigError([ConfigProblem(("outputs", "package"), f"{error}; run a2a-gen build")]) from error
-    except ImportError as error:  # what was made for another version of this runtime may import what is there no more
-        raise ConfigError([ConfigProblem(("outputs", "package"), f"it cannot be imported: {error}; run a2a-gen build --force")]) from error
+        raise ConfigError([ConfigProblem(at_package, f"{error}; run a2a-gen build")]) from error
+    except ImportError as error:  # a package built for another version may import names that are gone
+        raise ConfigError([ConfigProblem(at_package, f"cannot be imported: {error}; run a2a-gen build --force")]) from error
     if stale := ", ".join(find_changed_inputs(folder)):
-        log.warning("changed since %s was generated, and not what is served: %s; run a2a-gen build", outputs.package, stale)
-    try:
-        made: object = generated.make_agent(_import_service(file.service)()) if file.service else generated.make_agent()
-    except HandlerMismatchError as error:
-        raise ConfigError([ConfigProblem(("service",), str(error))]) from error
-    except ImportFromStringError as error:
-        raise ConfigError([ConfigProblem(("skills",), str(error))]) from error
-    if not isinstance(made, Agent):
-        raise ConfigError([ConfigProblem(("outputs", "package"), f"{outputs.package}.agent makes no agent; run a2a-gen build --force")])
-    return made
+        log.warning("%s is stale: changed since it was built: %s; run a2a-gen build", outputs.package, stale)
+    with report_at(("service",), HandlerMismatchError), report_at(("skills",), ImportFromStringError):
+        agent: object = generated.make_agent(_import_service(file.service)()) if file.service else generated.make_agent()
+    if not isinstance(agent, Agent):
+        raise ConfigError([ConfigProblem(at_package, f"{outputs.package}.agent builds no agent; run a2a-gen build --force")])
+    return agent
 
 
 def _import_service(service: str) -> Callable[..., object]:
-    """Find the class that does the skills, and does all of them."""
-    try:
+    with report_at(("service",), ImportFromStringError):
         found = import_callable(service)
-    except ImportFromStringError as error:
-        raise ConfigError([ConfigProblem(("service",), str(error))]) from error
     if isinstance(found, ABCMeta) and found.__abstractmethods__:
-        raise ConfigError([ConfigProblem(("service",), f"{service} has no method {', '.join(sorted(found.__abstractmethods__))}; write it")])
+        raise ConfigError([ConfigProblem(("service",), f"{service} has no method {', '.join(sorted(found.__abstractmethods__))}; add it")])
     return found
 
 
 def _add_import_paths(*folders: Path) -> None:
-    """Let modules be imported from some folders, as Python does for a script: handlers are named from there."""
+    """Make folders importable, as Python does for the folder of a script."""
     for folder in folders:
         if str(folder.resolve()) not in sys.path:
             sys.path.insert(0, str(folder.resolve()))
 
 
 def _build_agent(file: ProjectFile, folder: Path) -> Agent:
-    said, able = file.agent, file.capabilities
+    table, capabilities = file.agent, file.capabilities
     agent = Agent(
-        said.name,
-        description=said.description,
-        version=said.version,
-        url=said.url,
-        provider=AgentProvider(organization=said.provider.organization, url=said.provider.url) if said.provider else None,
-        default_input_modes=tuple(said.input_modes),
-        default_output_modes=tuple(said.output_modes),
+        table.name,
+        description=table.description,
+        version=table.version,
+        url=table.url,
+        provider=AgentProvider(organization=table.provider.organization, url=table.provider.url) if table.provider else None,
+        default_input_modes=table.input_modes,
+        default_output_modes=table.output_modes,
         capabilities=Capabilities(
-            streaming=able.streaming,
-            push_notifications=able.push_notifications,
-            extended_agent_card=able.extended_card,
-            extensions=tuple(AgentExtension.model_validate(each.model_dump(exclude_none=True)) for each in able.extensions),
+            streaming=capabilities.streaming,
+            push_notifications=capabilities.push_notifications,
+            extended_agent_card=capabilities.extended_card,
+            extensions=tuple(AgentExtension.model_validate(each.model_dump(exclude_none=True)) for each in capabilities.extensions),
         ),
-        documentation_url=said.documentation_url,
-        icon_url=said.icon_url,
+        documentation_url=table.documentation_url,
+        icon_url=table.icon_url,
     )
     _add_import_paths(folder)
-    wrong: list[ConfigProblem] = []
+    problems: list[ConfigProblem] = []
     for skill_id, skill in file.skills.items():
         try:
-            _add_skill(agent, skill_id, skill, file.limits.timeout)
+            handler = import_callable(skill.handler or "")
         except ImportFromStringError as error:
-            wrong.append(ConfigProblem(("skills", skill_id, "handler"), str(error)))
-    if wrong:
-        raise ConfigError(wrong)
+            problems.append(ConfigProblem(("skills", skill_id, "handler"), str(error)))
+            continue
+        agent.add(
+            skill_id,
+            handler,
+            name=skill.name or skill_id,
+            description=skill.description,
+            tags=skill.tags,
+            examples=skill.examples,
+            input_modes=skill.input_modes,
+            output_modes=skill.output_modes,
+            answers=skill.answers,
+            timeout=skill.timeout or file.limits.timeout,
+            restartable=skill.restartable,
+            require=skill.require,
+            only_extended=skill.only_extended,
+        )
+    if problems:
+        raise ConfigError(problems)
     return agent
-
-
-def _add_skill(agent: Agent, skill_id: str, skill: SkillTable, timeout: float) -> None:
-    agent.add(
-        skill_id,
-        import_callable(skill.handler or ""),
-        name=skill.name or skill_id,
-        description=skill.description,
-        tags=skill.tags,
-        examples=skill.examples,
-        input_modes=skill.input_modes,
-        output_modes=skill.output_modes,
-        answers=skill.answers,
-        timeout=skill.timeout or timeout,
-        restartable=skill.restartable,
-        require=skill.require,
-        only_extended=skill.only_extended,
-    )

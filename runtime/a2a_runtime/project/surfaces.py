@@ -1,7 +1,7 @@
-"""Where and how an agent is mounted, as an ``a2a.toml`` says it: the one reading of its surfaces, for apps and for generated code.
+"""Surfaces from the tables of an ``a2a.toml``, for apps and for generated packages.
 
-A generated package holds what the file says of surfaces, limits and rates, so that it can be mounted without the file. Who may come in is not in it:
-that is read where the agent runs.
+A generated package holds the tables of surfaces, limits and rates, so that it can be mounted without the file. It does not hold ``[auth.*]``: those
+tables are read where the agent runs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -22,69 +21,82 @@ from a2a_runtime.auth.gate import BEARER, Gate, PresenceGate
 from a2a_runtime.auth.rate_limit import ANY_OPERATION, RateLimit, RateLimiter
 from a2a_runtime.importing import ImportFromStringError, import_from_string
 from a2a_runtime.project.auth import build_gates
-from a2a_runtime.project.errors import ConfigError, ConfigProblem, format_problems, to_config_problems
-from a2a_runtime.project.tables import LimitsTable, RatesTable, SurfacesTable, SurfaceTable
+from a2a_runtime.project.errors import ConfigError, ConfigProblem, locate_problems, to_config_problems
+from a2a_runtime.project.tables import RatesTable, SurfacesTable, SurfaceTable
 from a2a_runtime.surface import Limits, Surface
 
 PROJECT_FILE = "a2a.toml"
 _BUILT_IN_GATES: Mapping[str, Gate] = {BEARER: PresenceGate()}
 
 
-def surfaces_from_tables(agent: Agent, table: SurfacesTable, gates: Mapping[str, Gate]) -> tuple[Surface, ...]:
-    """Make the surfaces of an agent, or raise ``ComplaintsError`` with everything that is wrong with any of them."""
-    rates = _build_rate_limiter(table.rates)
+def surfaces_from_tables(agent: Agent, tables: SurfacesTable, gates: Mapping[str, Gate]) -> tuple[Surface, ...]:
+    """Build the surfaces of an agent, or raise ``ConfigError`` with the problems of all of them."""
+    rate_limiter = _build_rate_limiter(tables.rates)
+    limits = Limits(**tables.limits.model_dump(exclude={"timeout", "shutdown_grace"}))
     surfaces: list[Surface] = []
-    complaints: list[ConfigProblem] = []
-    for number, each in enumerate(table.surfaces):
+    problems: list[ConfigProblem] = []
+    for number, table in enumerate(tables.surfaces):
+        only = table.skills if table.skill_id is None else [table.skill_id]
         try:
-            made = _build_surface(each, agent, {**_BUILT_IN_GATES, **gates})
-            dialects = parse_dialects(*(each.dialects or table.dialects))
-            surfaces.append(replace(made, dialects=dialects, limits=_build_limits(table.limits), rate_limiter=rates))
+            surface = Surface(
+                agent,
+                table.path.rstrip("/"),
+                dialects=parse_dialects(*(table.dialects or tables.dialects)),
+                gate=_find_gate(table.auth, {**_BUILT_IN_GATES, **gates}),
+                limits=limits,
+                rate_limiter=rate_limiter,
+                only=None if only is None else frozenset(only),
+                override=_build_override(table),
+                cancel_on_disconnect=table.cancel_on_disconnect,
+                deduplicate_messages=table.deduplicate_messages,
+            )
         except ValueError as error:
-            complaints.append(ConfigProblem(("surfaces", number), str(error)))
-    if complaints:
-        raise ConfigError(complaints)
+            problems.append(ConfigProblem(("surfaces", number), str(error)))
+        else:
+            surfaces.append(surface)
+    if problems:
+        raise ConfigError(problems)
     return tuple(surfaces)
 
 
 def build_surfaces(agent: Agent, tables: Mapping[str, object], module_path: str, gates: Mapping[str, Gate] | None) -> tuple[Surface, ...]:
-    """Make the surfaces of a generated package: what it holds of the file, where it was built, and gates instead of those of the file."""
+    """Build the surfaces of a generated package from the tables that it holds; ``gates`` replace those of the file."""
     try:
-        table = SurfacesTable.model_validate(tables)
+        parsed = SurfacesTable.model_validate(tables)
     except ValidationError as error:
-        raise ConfigError(
-            [*to_config_problems(error, SurfacesTable), ConfigProblem((), "run a2a-gen build with the version that runs here")]
-        ) from error
+        problems = to_config_problems(error, SurfacesTable)
+        raise ConfigError([*problems, ConfigProblem((), "the package was built by another version; run a2a-gen build")]) from error
     if gates is None:
-        is_guarded = any(each.auth not in {None, *_BUILT_IN_GATES} for each in table.surfaces)
+        is_guarded = any(each.auth not in {None, *_BUILT_IN_GATES} for each in parsed.surfaces)
         gates = _load_gates(Path(module_path)) if is_guarded else {}
-    return surfaces_from_tables(agent, table, gates)
+    return surfaces_from_tables(agent, parsed, gates)
+
+
+def find_project_file(*folders: Path) -> Path | None:
+    """Find the project file in one of some folders, or above it."""
+    return next((each / PROJECT_FILE for folder in folders for each in (folder, *folder.parents) if (each / PROJECT_FILE).is_file()), None)
 
 
 def _load_gates(module_path: Path) -> Mapping[str, Gate]:
-    """Make the gates of the file above a package, or else of that above the folder in which the process runs."""
-    above = (*module_path.parents, Path.cwd(), *Path.cwd().parents)
-    path = next((folder / PROJECT_FILE for folder in above if (folder / PROJECT_FILE).is_file()), None)
+    """Build the gates of the project file above a package, else of the one above the working directory."""
+    path = find_project_file(module_path.parent, Path.cwd())
     if path is None:
-        raise ValueError(f"there is no {PROJECT_FILE} that says who may come in; run this where it is, or give make_surfaces the gates")
-    text = path.read_text(encoding="utf-8")
-    entries = tomllib.loads(text).get("auth", {})
-    try:
+        raise ValueError(f"auth: no {PROJECT_FILE} found; run this in the folder of the project, or pass the gates to make_surfaces")
+    with locate_problems(path):
+        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("auth", {})
         return build_gates(entries if is_json_object(entries) else {}, path.parent, os.environ)
-    except ConfigError as error:
-        raise ValueError(format_problems(error.problems, path, text)) from error
 
 
 def parse_dialects(*versions: str) -> frozenset[str]:
-    """Find dialects by their versions, or by their names where they have none."""
+    """Find dialects by version, or by name for those without a version."""
     return frozenset(map(_parse_dialect, versions))
 
 
 def import_callable(name: str) -> Callable[..., object]:
-    """Import what is named as ``module:name``: a function, or a class."""
+    """Import a function or class by ``module:name``."""
     found = import_from_string(name)
     if not callable(found):
-        raise ImportFromStringError(f"{name} is neither a function nor a class")
+        raise ImportFromStringError(f"{name} is not callable; name a function or a class")
     return found
 
 
@@ -92,47 +104,25 @@ def _parse_dialect(version: str) -> str:
     found = next((each.name for each in DIALECTS.values() if version in {each.version, each.name} and each.form_of is None), None)
     if found is None:
         known = ", ".join(each.version or each.name for each in DIALECTS.values() if not each.form_of)
-        raise ValueError(f"dialects: {version!r} is not known; there are {known}")
+        raise ValueError(f"dialects: unknown dialect {version!r}; use one of {known}")
     return found
 
 
-def _build_surface(table: SurfaceTable, agent: Agent, gates: Mapping[str, Gate]) -> Surface:
-    only = table.skills if table.skill_id is None else [table.skill_id]
-    if table.auth is not None and table.auth not in gates:
-        raise ValueError(f"auth = {table.auth!r} is not known; there is {', '.join(gates)}, and none")
-    return Surface(
-        agent,
-        table.path.rstrip("/"),
-        gate=gates[table.auth] if table.auth else None,
-        only=None if only is None else frozenset(only),
-        override=_build_override(table),
-        cancel_on_disconnect=table.cancel_on_disconnect,
-        deduplicate_messages=table.deduplicate_messages,
-    )
-
-
-def _build_limits(table: LimitsTable) -> Limits:
-    return Limits(
-        body_bytes=table.body_bytes,
-        body_seconds=table.body_seconds,
-        parts=table.parts,
-        part_bytes=table.part_bytes,
-        depth=table.depth,
-        history=table.history,
-        webhooks=table.webhooks,
-        concurrency=table.concurrency,
-    )
+def _find_gate(name: str | None, gates: Mapping[str, Gate]) -> Gate | None:
+    if name is not None and name not in gates:
+        raise ValueError(f"auth: unknown entry {name!r}; use one of {', '.join(gates)}, or leave it out")
+    return gates[name] if name else None
 
 
 def _build_rate_limiter(table: RatesTable) -> RateLimiter | None:
-    operations = {name: RateLimit(each.requests, each.seconds) for name, each in table.operations.items()}
-    unknown = [name for name in operations if name not in {ANY_OPERATION, *OPERATIONS}]
+    unknown = [name for name in table.operations if name not in {ANY_OPERATION, *OPERATIONS}]
     if unknown:
-        known = f"{', '.join(OPERATIONS)}, and {ANY_OPERATION!r} for the rest"
-        raise ConfigError([ConfigProblem(("rates", "operations", name), f"there is no such operation; there is {known}") for name in unknown])
-    return RateLimiter(operations, shared=table.shared) if operations else None
+        fix = f"use one of {', '.join(OPERATIONS)}, or {ANY_OPERATION!r} for the others"
+        raise ConfigError([ConfigProblem(("rates", "operations", name), f"unknown operation; {fix}") for name in unknown])
+    limits = {name: RateLimit(each.requests, each.seconds) for name, each in table.operations.items()}
+    return RateLimiter(limits, shared=table.shared) if limits else None
 
 
 def _build_override(table: SurfaceTable) -> SkillOverride | None:
-    view = SkillOverride(table.name, table.description, tuple(table.tags), tuple(table.input_modes), tuple(table.output_modes))
-    return None if view == SkillOverride() else view
+    override = SkillOverride(table.name, table.description, table.tags, table.input_modes, table.output_modes)
+    return None if override == SkillOverride() else override

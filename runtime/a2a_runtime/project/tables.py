@@ -1,6 +1,6 @@
-"""What an ``a2a.toml`` may say, as far as running an agent is concerned.
+"""The tables of an ``a2a.toml`` that running an agent needs; ``[auth.*]`` is in ``project.auth``.
 
-What other commands read of it is left alone. What nobody reads is a mistake, and may be one that leaves an agent open.
+Tables of other commands are accepted unread. An unknown setting is an error: a misspelt one could leave an agent open.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from a2a_runtime.surface import Limits
 
 NonEmptyText: TypeAlias = Annotated[str, Field(min_length=1)]
 PositiveInteger: TypeAlias = Annotated[int, Field(ge=1)]
+PositiveSeconds: TypeAlias = Annotated[float, Field(gt=0)]
 
 
 class ConfigTable(BaseModel):
-    """A table of the file."""
+    """Base of all tables."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ProviderTable(ConfigTable):
-    """Who runs the agent."""
+    """``[agent.provider]``: the organization that runs the agent."""
 
     organization: NonEmptyText
     url: NonEmptyText
 
 
 class AgentTable(ConfigTable):
-    """Who the agent is."""
+    """``[agent]``: what its cards say."""
 
     name: NonEmptyText
     description: NonEmptyText
@@ -45,7 +46,7 @@ class AgentTable(ConfigTable):
 
 
 class ExtensionTable(ConfigTable):
-    """An extension of the protocol."""
+    """``[[capabilities.extensions]]``: an extension of the protocol."""
 
     uri: NonEmptyText
     description: str | None = None
@@ -54,7 +55,7 @@ class ExtensionTable(ConfigTable):
 
 
 class CapabilitiesTable(ConfigTable):
-    """What of the protocol the agent offers."""
+    """``[capabilities]``: optional parts of the protocol."""
 
     streaming: bool = True
     push_notifications: bool = False
@@ -63,7 +64,7 @@ class CapabilitiesTable(ConfigTable):
 
 
 class SurfaceTable(ConfigTable):
-    """Where the agent answers, and how."""
+    """``[[surfaces]]``: a path of the agent."""
 
     path: NonEmptyText
     dialects: list[str] | None = None
@@ -80,7 +81,7 @@ class SurfaceTable(ConfigTable):
 
 
 class SkillTable(ConfigTable):
-    """What the agent can do."""
+    """``[skills.*]``: a skill."""
 
     description: NonEmptyText
     handler: str | None = None
@@ -95,50 +96,53 @@ class SkillTable(ConfigTable):
     require: list[dict[str, list[str]]] = []
     only_extended: bool = False
     input: object = None
-    """As what follows, the generator's matter."""
+    """Like the next three, read by the generator."""
     output: object = None
     streaming: object = None
     asks: object = None
 
 
-class LimitsTable(ConfigTable):
-    """What the agent takes on at most."""
+_DEFAULT_LIMITS = Limits()
 
-    body_bytes: PositiveInteger = Limits().body_bytes
-    body_seconds: Annotated[float, Field(gt=0)] | None = Limits().body_seconds
-    parts: PositiveInteger = Limits().parts
+
+class LimitsTable(ConfigTable):
+    """``[limits]``: sizes, concurrency and timeouts."""
+
+    body_bytes: PositiveInteger = _DEFAULT_LIMITS.body_bytes
+    body_seconds: PositiveSeconds | None = _DEFAULT_LIMITS.body_seconds
+    parts: PositiveInteger = _DEFAULT_LIMITS.parts
     part_bytes: PositiveInteger | None = None
     depth: PositiveInteger | None = None
     history: Annotated[int, Field(ge=0)] | None = None
-    webhooks: PositiveInteger = Limits().webhooks
+    webhooks: PositiveInteger = _DEFAULT_LIMITS.webhooks
     concurrency: PositiveInteger | None = None
     timeout: float = 300
     shutdown_grace: float | None = None
 
 
 class RateTable(ConfigTable):
-    """How often a caller may ask."""
+    """A rate limit per caller."""
 
     requests: PositiveInteger
-    seconds: Annotated[float, Field(gt=0)]
+    seconds: PositiveSeconds
 
 
 class RatesTable(ConfigTable):
-    """The rates of operations, by their names."""
+    """``[rates]``: rate limits by operation."""
 
     shared: bool = False
     operations: dict[str, RateTable] = {}
 
 
 class OutputsTable(ConfigTable):
-    """Where generated code goes."""
+    """``[outputs]``: the generated package."""
 
     package: NonEmptyText
     folder: str = "."
 
 
 class RegistryTable(ConfigTable):
-    """The registry of a mesh."""
+    """``[registry]``: the registry of a mesh."""
 
     url: NonEmptyText
     agent_id: str = ""
@@ -149,7 +153,7 @@ class RegistryTable(ConfigTable):
 
 
 class SurfacesTable(ConfigTable):
-    """Where the agent answers, whom, how, and how much it takes on."""
+    """The tables that a generated package holds, so that it can be mounted without the file."""
 
     dialects: list[str] = ["1.0", "0.3"]
     surfaces: list[SurfaceTable] = [SurfaceTable(path="/")]
@@ -158,7 +162,7 @@ class SurfacesTable(ConfigTable):
 
 
 class ProjectFile(SurfacesTable):
-    """The whole file."""
+    """The file."""
 
     agent: AgentTable
     skills: dict[str, SkillTable]
@@ -169,9 +173,9 @@ class ProjectFile(SurfacesTable):
     registry: RegistryTable | None = None
     auth: dict[str, object] = {}
     compat: object = None
-    """The gate's matter."""
+    """Read by the compatibility check."""
 
     @property
     def has_schemas(self) -> bool:
-        """Whether any skill is held to a schema, and so to the package that was generated from it."""
+        """Whether any skill has a schema, and so needs the generated package."""
         return any(each.input or each.output or each.asks for each in self.skills.values())

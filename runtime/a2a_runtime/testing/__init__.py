@@ -1,12 +1,15 @@
-"""Tools for tests of agents, yours and ours: real servers and stores in small, no mocks.
+"""Test doubles and tools for tests of agents: small real implementations, no mocks.
 
-    agent           an agent in this process: ``async with agent(handler) as echo: task = await echo.send("hello")``
-    clock           a clock that stands still until a test moves it
-    notifiers       notifiers between agents in one process that lose notifications and connections
-    faults          stores that fail where a test says so
-    store_contract  everything that a store must do, as a suite for your own
-    postgres        a real PostgreSQL without installing one
-    registry        the registry of a mesh, with its refusals, lapses and outages
+    agent             an agent in this process: ``async with agent(handler) as echo: task = await echo.send("hello")``
+    asgi_transport    an app in this process as a transport for clients
+    clock             a clock that a test advances
+    faults            stores that fail at chosen points
+    notifiers         notifiers between agents in one process that lose, repeat or delay notifications
+    postgres          a real PostgreSQL server, without an installation
+    registry          a mesh registry that can reject, forget and be unreachable
+    store_contract    the contract of a store, as a suite for your own
+    token_issuer      an issuer of signed tokens
+    webhook_receiver  a receiver of push notifications
 
-Nothing in the runtime imports this package. pytest and a database driver are needed only by the modules that say so.
+Nothing in the runtime imports this package. Only the modules that need pytest or a database driver import them.
 """

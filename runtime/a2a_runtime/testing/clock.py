@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it."""
+"""A clock that a test advances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _START = 1_793_872_800_000  # 2026-11-05T10:00:00Z
 
 
 class FakeClock:
-    """Tells the time that a test has set; whoever sleeps wakes when the test has moved the clock far enough."""
+    """Returns the time that a test has set; ``advance`` wakes the sleepers whose time has passed."""
 
     def __init__(self, millis: int = _START) -> None:
         self._millis = millis
@@ -19,15 +19,15 @@ class FakeClock:
         self._order = count()
 
     def millis(self) -> int:
-        """Say how many milliseconds have passed since 1970."""
+        """Return milliseconds since 1970."""
         return self._millis
 
     def monotonic(self) -> float:
-        """Say how many seconds the clock was moved forward so far."""
+        """Return the seconds that the clock was advanced so far."""
         return self._monotonic
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until the clock was moved past the moment."""
+        """Wait until the clock is advanced by this time."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -36,7 +36,7 @@ class FakeClock:
         await waker
 
     def advance(self, seconds: float) -> None:
-        """Let time pass and wake everybody whose time has come, in the order of their times."""
+        """Advance the clock and wake the sleepers in the order of their times."""
         self._millis += round(seconds * 1000)
         self._monotonic += seconds
         while self._sleepers and self._sleepers[0][0] <= self._monotonic:
@@ -45,5 +45,5 @@ class FakeClock:
                 waker.set_result(None)
 
     def set_back(self, seconds: float) -> None:
-        """Let somebody set the wall clock back; time goes on all the same."""
+        """Set the wall clock back; the monotonic clock is unchanged."""
         self._millis -= round(seconds * 1000)

@@ -31,7 +31,7 @@ from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import TypedSchema
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.token_issuer import TokenIssuer
 
 ISSUER = TokenIssuer()
 HOST_PATH = "/health"
@@ -43,7 +43,7 @@ def build_gate() -> Gate:
     return AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(tenant="org")))
 
 
-def several() -> Gate:
+def build_combined_gate() -> Gate:
     """Make a gate that takes a token, a key, or a name with a password."""
     keys, people = (
         ApiKeyAuthenticator({digest_key("k"): Identity("box")}),
@@ -145,7 +145,7 @@ APPS: Mapping[str, Callable[[], Litestar]] = {
         Surface(
             guarded_agent(),
             "/x",
-            gate=several(),
+            gate=build_combined_gate(),
             rate_limiter=RateLimiter({ANY_OPERATION: RateLimit(10**6, 60)}),
             limits=Limits(concurrency=100),
             policy=lambda *_: True,
@@ -160,13 +160,13 @@ APPS: Mapping[str, Callable[[], Litestar]] = {
 
 
 @dataclass(frozen=True)
-class AuthenticatedTalker(DialectClient):
-    """Somebody with a token who talks in one dialect over one binding."""
+class AuthenticatedClient(DialectClient):
+    """A client with a token, for one dialect and binding."""
 
     token: str = ""
 
     def build_request(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
-        """Say how an operation is asked for, with the token."""
+        """Build a request with the token."""
         method, url, options = super().build_request(operation, request, **headers)
         if self.token:
             options["headers"]["authorization"] = f"Bearer {self.token}"

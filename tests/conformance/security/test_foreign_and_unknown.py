@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.security.guarded import AuthenticatedTalker
-from conformance.security.test_ownership import ADA, ATTACKS, INTRUDERS, MESH_VOICE, SENDS, app, path_of
+from conformance.security.guarded import AuthenticatedClient
+from conformance.security.test_ownership import ADA_TOKEN, ATTACKS, INTRUDERS, MESH_VOICE, SENDS, app, surface_path
 from integration.talking import DIALECT_BINDINGS, DialectBinding
 from litestar import Litestar
 from litestar.testing import TestClient
@@ -21,19 +21,22 @@ from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
-NOISE = re.compile(r"BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|outbox")  # what looks for webhooks goes its own way
-STILL = replace(FAST_SETTINGS, lease_renew_interval=5, lease_duration=180, orphan_scan_interval=60, cleanup_interval=60, push_poll_interval=60)
+# The sender of webhooks queries the store independently of requests.
+NOISE = re.compile(r"BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|outbox")
+QUIET_SETTINGS = replace(
+    FAST_SETTINGS, lease_renew_interval=5, lease_duration=180, orphan_scan_interval=60, cleanup_interval=60, push_poll_interval=60
+)
 
 
 class StatementTrace:
     """What a store was asked to do."""
 
-    asked: list[str]
+    statements: list[str]
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever a store has
         found = super().__getattribute__(name)
-        if not name.startswith("_") and name != "due" and iscoroutinefunction(found):
-            self.asked.append(name)
+        if not name.startswith("_") and name != "claim_due" and iscoroutinefunction(found):
+            self.statements.append(name)
         return found
 
 
@@ -57,7 +60,7 @@ class TracedSqliteStore(StatementTrace, SqliteStore):
 
     def _trace(self, statement: str) -> None:
         if not NOISE.search(statement):
-            self.asked.append(statement.split("(", maxsplit=1)[0].split("WHERE", maxsplit=1)[0])
+            self.statements.append(statement.split("(", maxsplit=1)[0].split("WHERE", maxsplit=1)[0])
 
 
 @pytest.fixture(params=["memory", "behind a policy", "sqlite", "postgres"])
@@ -71,9 +74,9 @@ def watched(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Litestar, l
             store = TracedPostgresStore(request.getfixturevalue("postgres_url"))
         case _:
             store = TracedMemoryStore()
-    store.asked = []
+    store.statements = []
     policy = (lambda *_: True) if request.param == "behind a policy" else None
-    return app(store, STILL, policy), store.asked
+    return app(store, QUIET_SETTINGS, policy), store.statements
 
 
 def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(watched: tuple[Litestar, list[str]]) -> None:
@@ -81,8 +84,8 @@ def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(watched: tuple[
     served, asked = watched
     with TestClient(served) as client:
         for voice in (*DIALECT_BINDINGS, MESH_VOICE):
-            task = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=True), path_of(voice), ADA).task("ask", skill="act")
-            intruder = AuthenticatedTalker(client, voice, path_of(voice), INTRUDERS["another user"])
+            task = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=True), surface_path(voice), ADA_TOKEN).task("ask", skill="act")
+            intruder = AuthenticatedClient(client, voice, surface_path(voice), INTRUDERS["another user"])
             for attempt, (operation, request) in ATTACKS.items():
                 if not voice.has(operation) or (voice is MESH_VOICE and operation in SENDS):
                     continue

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedTalker, build_gate, guarded_agent
+from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate, guarded_agent
 from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, build_send_request
 from litestar import Litestar
 from litestar.testing import TestClient
@@ -48,7 +48,7 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
 
 HOOK = "https://hooks.example.org/a2a"
-ADA = ISSUER.issue_token("ada", org="acme")
+ADA_TOKEN = ISSUER.issue_token("ada", org="acme")
 INTRUDERS = {
     "another user": ISSUER.issue_token("eve", org="acme"),
     "another tenant": ISSUER.issue_token("ada", org="umbrella"),
@@ -57,7 +57,7 @@ INTRUDERS = {
 }
 SENDS = (SEND_MESSAGE, SEND_STREAMING_MESSAGE)
 MESH_VOICE = DialectBinding(MESH.name, is_jsonrpc=True)
-EVERYBODY = pytest.mark.parametrize("token", INTRUDERS.values(), ids=INTRUDERS.keys())
+EVERY_INTRUDER = pytest.mark.parametrize("token", INTRUDERS.values(), ids=INTRUDERS.keys())
 EVERY_VOICE = pytest.mark.parametrize("voice", [*DIALECT_BINDINGS, MESH_VOICE], ids=str)
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)")
 
@@ -70,7 +70,7 @@ def app(store: Store | str, settings: Settings = FAST_SETTINGS, policy: Authoriz
     return create_app(surface, documented, mesh, store=store, settings=settings)
 
 
-def path_of(voice: DialectBinding) -> str:
+def surface_path(voice: DialectBinding) -> str:
     """Say where a voice is understood."""
     if voice is MESH_VOICE:
         return "/mesh"
@@ -101,13 +101,13 @@ def client(address: str) -> Iterator[httpx.Client]:
 class VictimTask:
     """What Ada has: a task that has ended, one that waits, one that runs; a webhook on each; and how she sees them."""
 
-    ada: AuthenticatedTalker
+    ada: AuthenticatedClient
     tasks: tuple[Task, ...]
 
     @classmethod
     def at(cls, client: httpx.Client, path: str) -> VictimTask:
         """Let Ada do some things."""
-        ada = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=True), path, ADA)
+        ada = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=True), path, ADA_TOKEN)
         done = {"recall": {}, "ask": {}, "wait": {"return_immediately": True}}
         tasks = tuple(ada.task(text, skill="act", configuration=said or None) for text, said in done.items())
         while ada.get(tasks[-1].id).status.message is None:  # it is at it soon
@@ -144,21 +144,21 @@ ATTACKS: dict[str, tuple[Operation, Callable[[str], WireModel]]] = {
 }
 
 
-def attempt(intruder: AuthenticatedTalker, operation: Operation, request: WireModel, task_id: str) -> tuple[int, str]:
+def attempt(intruder: AuthenticatedClient, operation: Operation, request: WireModel, task_id: str) -> tuple[int, str]:
     """Try something, and give what came back with the id and the time taken out."""
     answer = intruder.call_raw(operation, request)
     return answer.status_code, TIMES.sub("…", answer.text.replace(task_id, "…"))
 
 
-@EVERYBODY
+@EVERY_INTRUDER
 @EVERY_VOICE
 def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, voice: DialectBinding, token: str) -> None:
     """In every state, every operation answers as for an id that nobody has, and leaves everything as it was.
 
     In the mesh dialect clients choose the ids of new tasks: there a message for a foreign task begins one of the same name.
     """
-    path = path_of(voice)
-    intruder = AuthenticatedTalker(client, voice, path, token)
+    path = surface_path(voice)
+    intruder = AuthenticatedClient(client, voice, path, token)
     victim = VictimTask.at(client, path)
     before = victim.seen()
     for name, (operation, request) in ATTACKS.items():
@@ -179,12 +179,12 @@ def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, voice: 
     assert victim.seen() == before
 
 
-@EVERYBODY
+@EVERY_INTRUDER
 @EVERY_VOICE
 def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, voice: DialectBinding, token: str) -> None:
     """Who names the conversation of somebody else begins one of their own, and reads nothing of the other one, not even by reference."""
-    victim = VictimTask.at(client, path_of(voice))
-    intruder = AuthenticatedTalker(client, voice, path_of(voice), token)
+    victim = VictimTask.at(client, surface_path(voice))
+    intruder = AuthenticatedClient(client, voice, surface_path(voice), token)
     first = victim.tasks[0]
     before = victim.seen()
     task_id = f"mine-{first.id}" if voice is MESH_VOICE else None
@@ -198,12 +198,12 @@ def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, voice: Dia
     assert victim.seen() == before
 
 
-@EVERYBODY
+@EVERY_INTRUDER
 @pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
 def test_an_idempotency_key_is_good_for_its_owner_only(client: httpx.Client, voice: DialectBinding, token: str) -> None:
     """The same key and the same request of somebody else make another task."""
-    path, request = path_of(voice), build_send_request("secret", skill="echo", message_id="m-1")
-    answers = [AuthenticatedTalker(client, voice, path, who).call_raw(SEND_MESSAGE, request, idempotency_key="k") for who in (ADA, token)]
+    path, request = surface_path(voice), build_send_request("secret", skill="echo", message_id="m-1")
+    answers = [AuthenticatedClient(client, voice, path, who).call_raw(SEND_MESSAGE, request, idempotency_key="k") for who in (ADA_TOKEN, token)]
     assert [each.status_code for each in answers] == [200, 200]
     assert answers[0].text != answers[1].text
 
@@ -214,7 +214,7 @@ def test_a_page_token_opens_no_foreign_list(client: httpx.Client) -> None:
     page = victim.ada.list(page_size=1)
     assert page.next_page_token
     for token in INTRUDERS.values():
-        intruder = AuthenticatedTalker(client, victim.ada.dialect_binding, "", token)
+        intruder = AuthenticatedClient(client, victim.ada.dialect_binding, "", token)
         try:
             found = intruder.call(LIST_TASKS, ListTasksRequest(page_size=100, page_token=page.next_page_token))
         except CallError:
@@ -229,7 +229,7 @@ def test_a_tenant_is_what_the_token_says(client: httpx.Client, operation: str) -
     asked, request = ATTACKS[operation]
     before = victim.seen()
     for is_jsonrpc in (True, False):
-        same_name = AuthenticatedTalker(client, DialectBinding(V1_0.name, is_jsonrpc=is_jsonrpc), "", INTRUDERS["another tenant"])
+        same_name = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=is_jsonrpc), "", INTRUDERS["another tenant"])
         for task in victim.tasks:
             with_tenant = request(task.id).model_copy(update={"tenant": "acme"})
             answer = same_name.call_raw(asked, with_tenant)

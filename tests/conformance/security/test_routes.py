@@ -34,20 +34,20 @@ MakeApp = Callable[[], Litestar]
 pytestmark = pytest.mark.parametrize("app", APPS.values(), ids=APPS.keys())
 
 
-def paths_of(app: Litestar) -> set[str]:
+def list_paths(app: Litestar) -> set[str]:
     """List every path, parameters filled in."""
     return {re.sub(r"\{[^}]*\}", "x", route.path) for route in app.routes}
 
 
-def surfaces_of(app: Litestar) -> set[str]:
+def list_surfaces(app: Litestar) -> set[str]:
     """List where the endpoints of the surfaces are."""
-    return {path.removesuffix("/.well-known/agent-card.json") for path in paths_of(app) if path.endswith("/agent-card.json")}
+    return {path.removesuffix("/.well-known/agent-card.json") for path in list_paths(app) if path.endswith("/agent-card.json")}
 
 
 VERSION_REASON = str(ERRORS[VersionNotSupportedError].reason)
 
 
-def is_shut(answer: httpx.Response) -> bool:
+def is_rejected(answer: httpx.Response) -> bool:
     """Whether an answer gives nothing away: a challenge, or nothing there, a version that is not spoken, or what a path could be asked."""
     if answer.status_code == REFUSED:
         return bool(answer.headers.get("www-authenticate"))
@@ -61,13 +61,13 @@ def test_every_route_is_gated_or_on_the_list(app: MakeApp) -> None:
     served = app()
     assert not [route for route in served.routes if isinstance(route, WebSocketRoute)]
     with TestClient(served) as client:
-        for path in paths_of(served):
+        for path in list_paths(served):
             for method in HTTP_METHODS:
                 answer = client.request(method, path, follow_redirects=False)
                 if CARDS.fullmatch(path) and method in {"GET", "HEAD"}:
                     assert answer.status_code == 200
                 elif not PUBLIC.fullmatch(path):
-                    assert is_shut(answer), (method, path, answer.status_code)
+                    assert is_rejected(answer), (method, path, answer.status_code)
 
 
 def test_what_is_public_does_not_belong_to_an_agent(app: MakeApp) -> None:
@@ -83,8 +83,8 @@ def test_what_is_public_does_not_belong_to_an_agent(app: MakeApp) -> None:
 def test_skills_as_plain_http_are_gated_alike(app: MakeApp, skill: str) -> None:
     """Whoever has no token cannot tell a hidden skill from one that is not there; the schemas of the others are as public as the card."""
     served = app()
-    surfaces = {path.rpartition("/skills/")[0] for path in paths_of(served) if "/skills/" in path}
-    assert surfaces == surfaces_of(served)
+    surfaces = {path.rpartition("/skills/")[0] for path in list_paths(served) if "/skills/" in path}
+    assert surfaces == list_surfaces(served)
     with TestClient(served) as client:
         for surface in surfaces:
             assert client.post(f"{surface}/skills/{skill}", json="x").status_code == REFUSED
@@ -105,11 +105,11 @@ def test_a_public_prefix_makes_nothing_below_it_public(app: MakeApp) -> None:
     """Operations below a card, a page of the host or the documents are gated like everywhere: prefixes mean nothing."""
     served = app()
     tricks = {"/explorer", "/explorerx", HOST_PATH, "/schema", "/schema/x", "/.well-known", "/.well-known/agent-card.json", "//", "/%2e%2e", "/x/.."}
-    prefixes = {surface + trick for surface in surfaces_of(served) for trick in tricks} | tricks
+    prefixes = {surface + trick for surface in list_surfaces(served) for trick in tricks} | tricks
     with TestClient(served) as client:
         for method, path in operations_below(prefixes):
             answer = client.request(method, path, json={"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}})
-            assert is_shut(answer), (method, path, answer.status_code, answer.text)
+            assert is_rejected(answer), (method, path, answer.status_code, answer.text)
 
 
 def test_every_dialect_by_every_name_gets_the_same_decision(app: MakeApp) -> None:
@@ -118,12 +118,12 @@ def test_every_dialect_by_every_name_gets_the_same_decision(app: MakeApp) -> Non
     methods = sorted({method for table in METHODS.values() for method in table} | {"", "nope", "rpc.discover"})
     named = [{header: version} for version in VERSIONS if version is not None for header in VERSION.headers]
     with TestClient(served) as client:
-        for surface in surfaces_of(served):
+        for surface in list_surfaces(served):
             for method in methods:
                 body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": "t-1"}}
                 for headers in ({}, *named):
                     for options in ({"headers": headers}, {"params": headers}):
-                        assert is_shut(client.post(surface or "/", json=body, **options)), (surface, method, options)
+                        assert is_rejected(client.post(surface or "/", json=body, **options)), (surface, method, options)
                     let_in = client.post(surface or "/", json=body, headers={**headers, **TOKEN})
                     assert let_in.status_code != REFUSED, (surface, method, headers)
 
@@ -132,9 +132,9 @@ def test_paths_do_not_care_about_versions(app: MakeApp) -> None:
     """A version that does not go with a path is told to those who are let in, and to nobody else."""
     served = app()
     with TestClient(served) as client:
-        for method, path in operations_below(surfaces_of(served)):
+        for method, path in operations_below(list_surfaces(served)):
             for version in VERSIONS:
                 headers = {} if version is None else {VERSION.headers[0]: version}
-                assert is_shut(client.request(method, path, headers=headers)), (method, path, version)
+                assert is_rejected(client.request(method, path, headers=headers)), (method, path, version)
                 let_in = client.request(method, path, headers={**headers, **TOKEN})
                 assert let_in.status_code != REFUSED, (method, path, version)

@@ -27,15 +27,15 @@ pytestmark = [pytest.mark.anyio, pytest.mark.peer]
 SDK = ENVIRONMENTS / "a2a-sdk-1.3.0" / "bin" / "python"
 
 
-def pem_of(key: PrivateKey) -> str:
+def to_pem(key: PrivateKey) -> str:
     """Write a private key."""
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
 KEYS = {
     "ES256": SigningKey.generate(),
-    "EdDSA": SigningKey.from_pem(pem_of(Ed25519PrivateKey.generate()), "ed"),
-    "RS256": SigningKey.from_pem(pem_of(generate_private_key(65537, 2048)), "rsa"),
+    "EdDSA": SigningKey.from_pem(to_pem(Ed25519PrivateKey.generate()), "ed"),
+    "RS256": SigningKey.from_pem(to_pem(generate_private_key(65537, 2048)), "rsa"),
 }
 FULL = {
     "name": "Größe \u2028 𝄞",
@@ -69,7 +69,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def ask(*questions: object) -> Sequence[object]:
+def run_sdk(*questions: object) -> Sequence[object]:
     """Ask the SDK."""
     command = [str(SDK), "-I", str(Path(__file__).with_name("signing_peer.py"))]
     lines = "\n".join(json.dumps(each) for each in questions)
@@ -77,7 +77,7 @@ def ask(*questions: object) -> Sequence[object]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def trust(key: SigningKey) -> TrustStore:
+def build_trust(key: SigningKey) -> TrustStore:
     """Trust one key."""
     return TrustStore(keys_from_jwks([key.to_jwk()]))
 
@@ -91,18 +91,18 @@ def test_the_sdk_verifies_what_we_sign() -> None:
             for shown, is_right in (({**card}, True), ({**card, "version": "6.6.6"}, False)):
                 questions.append({"card": {**shown, "signatures": signatures}, "jwk": key.to_jwk()})
                 expected.append(is_right)
-    assert ask(*questions) == expected
+    assert run_sdk(*questions) == expected
 
 
 async def test_we_verify_what_the_sdk_signs() -> None:
     """The SDK leaves out whatever is empty; that form is known here too."""
-    questions = [{"card": card, "pem": pem_of(key.private), "alg": name, "kid": key.key_id} for name, key in KEYS.items() for card in CARDS.values()]
-    for question, card in zip(questions, ask(*questions), strict=True):
+    questions = [{"card": card, "pem": to_pem(key.private), "alg": name, "kid": key.key_id} for name, key in KEYS.items() for card in CARDS.values()]
+    for question, card in zip(questions, run_sdk(*questions), strict=True):
         assert isinstance(card, dict)
         key = KEYS[str(question["alg"])]
-        assert (await verify_card(card, trust(key)))["name"] == FULL["name"]
+        assert (await verify_card(card, build_trust(key)))["name"] == FULL["name"]
         with pytest.raises(InvalidSignatureError):
-            await verify_card({**card, "version": "6.6.6"}, trust(key))
+            await verify_card({**card, "version": "6.6.6"}, build_trust(key))
         with pytest.raises(InvalidSignatureError):
             await verify_card(card, TrustStore(KeySet()))
 
@@ -111,11 +111,11 @@ async def test_what_the_sdk_does_not_sign_is_not_believed() -> None:
     """Its only form leaves out requirements without scopes: it takes no other form of ours, and of one of its own we give no requirement."""
     key, card = KEYS["ES256"], CARDS["scheme without scopes"]
     whole, short = [each.to_dict() for each in CardSigner([key]).sign(card)]
-    assert ask(*({"card": {**card, "signatures": [each]}, "jwk": key.to_jwk()} for each in (whole, short))) == [False, True]
-    (signed,) = ask({"card": card, "pem": pem_of(key.private), "alg": "ES256", "kid": key.key_id})
+    assert run_sdk(*({"card": {**card, "signatures": [each]}, "jwk": key.to_jwk()} for each in (whole, short))) == [False, True]
+    (signed,) = run_sdk({"card": card, "pem": to_pem(key.private), "alg": "ES256", "kid": key.key_id})
     assert isinstance(signed, dict)
     assert signed["securityRequirements"]
-    assert "securityRequirements" not in await verify_card(signed, trust(key))
+    assert "securityRequirements" not in await verify_card(signed, build_trust(key))
 
 
 async def test_a_served_card_is_signed_for_everybody_who_reads_it() -> None:
@@ -130,5 +130,5 @@ async def test_a_served_card_is_signed_for_everybody_who_reads_it() -> None:
         for each in (key, other):
             for card, dialects in ((combined, (V1_0, V0_3)), (newer, (V1_0,)), (older, (V0_3,))):
                 for dialect in dialects:
-                    assert (await verify_card(card, trust(each), dialect.name))["name"] == "busy"
-        assert ask(*({"card": card, "jwk": each.to_jwk()} for card in (combined, newer) for each in (key, other))) == [True] * 4
+                    assert (await verify_card(card, build_trust(each), dialect.name))["name"] == "busy"
+        assert run_sdk(*({"card": card, "jwk": each.to_jwk()} for card in (combined, newer) for each in (key, other))) == [True] * 4

@@ -45,7 +45,7 @@ from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.token_issuer import TokenIssuer
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
 pytestmark = pytest.mark.anyio

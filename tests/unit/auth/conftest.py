@@ -1,4 +1,4 @@
-"""Requests as a gate sees them."""
+"""Credentials as a gate receives them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def credentials(*headers: tuple[str, str], query: str = "", client: str = "192.0.2.1") -> Credentials:
-    """Make what a request with some headers brings along."""
+def build_credentials(*headers: tuple[str, str], query: str = "", client: str = "192.0.2.1") -> Credentials:
+    """Build the credentials of a request."""
     raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
     return Credentials({"type": "http", "headers": raw, "query_string": query.encode(), "scheme": "https", "client": (client, 1)})  # type: ignore[typeddict-item]  # as much of a scope as is read
 
 
-def bearer(token: str) -> Credentials:
-    """Make what a request with a token brings along."""
-    return credentials(("Authorization", f"Bearer {token}"))
+def build_bearer(token: str) -> Credentials:
+    """Build the credentials of a request with a token."""
+    return build_credentials(("Authorization", f"Bearer {token}"))

@@ -15,16 +15,16 @@ pytestmark = pytest.mark.anyio
 
 
 class DocumentServer(ThreadingHTTPServer):
-    """Answers whatever it is asked; ``asked`` are the first lines and the headers."""
+    """Answers every request; ``requests`` are their paths and headers."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.body, self.packing = b'{"keys": []}', ""
-        self.asked: list[tuple[str, dict[str, str]]] = []
+        self.body, self.encoding = b'{"keys": []}', ""
+        self.requests: list[tuple[str, dict[str, str]]] = []
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The URL of the document."""
         return f"http://localhost:{self.server_port}/keys"
 
 
@@ -32,17 +32,17 @@ class _Handler(BaseHTTPRequestHandler):
     server: DocumentServer
 
     def do_GET(self) -> None:
-        """Answer."""
-        self.server.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+        """Answer a request."""
+        self.server.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
         self.send_response(200)
         self.send_header("content-length", str(len(self.server.body)))
-        if self.server.packing:
-            self.send_header("content-encoding", self.server.packing)
+        if self.server.encoding:
+            self.send_header("content-encoding", self.server.encoding)
         self.end_headers()
         self.wfile.write(self.server.body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -54,44 +54,42 @@ def host() -> Iterator[DocumentServer]:
 
 @pytest.fixture
 def proxy() -> Iterator[DocumentServer]:
-    """Somebody whom the environment names as a proxy."""
+    """A proxy that the environment names."""
     with running(DocumentServer()) as server:
         yield server
 
 
-async def test_no_proxy_tells_us_what_is_on_this_machine(host: DocumentServer, proxy: DocumentServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs a proxy would choose the keys: what is read without TLS comes from here and from nobody else."""
+async def test_no_proxy_is_used_for_this_machine(host: DocumentServer, proxy: DocumentServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy could replace keys that are fetched without TLS."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.server_port}")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     assert await fetch_document(host.url) == host.body
-    assert proxy.asked == []
+    assert proxy.requests == []
 
 
 @pytest.mark.parametrize("packing", ["gzip", "br", "x"])
-async def test_nothing_is_unpacked(host: DocumentServer, packing: str) -> None:
-    """A small answer may be a large one; we ask for none of that kind, and take none."""
-    host.body, host.packing = gzip.compress(b"0" * 5_000_000), packing
-    with pytest.raises(DocumentFetchError, match="packed"):
+async def test_compressed_documents_are_rejected(host: DocumentServer, packing: str) -> None:
+    """A small response could expand to a large one."""
+    host.body, host.encoding = gzip.compress(b"0" * 5_000_000), packing
+    with pytest.raises(DocumentFetchError, match="compressed"):
         await fetch_document(host.url)
-    assert host.asked[0][1]["accept-encoding"] == "identity"
+    assert host.requests[0][1]["accept-encoding"] == "identity"
 
 
-async def test_too_much_is_not_read(host: DocumentServer) -> None:
-    """However it is written."""
+async def test_large_documents_are_rejected(host: DocumentServer) -> None:
+    """In any form."""
     host.body = b" " * 2_000_000
     with pytest.raises(DocumentFetchError, match="too large"):
         await fetch_document(host.url)
 
 
-async def test_files_of_passwords_are_not_read(
-    host: DocumentServer, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a netrc has for a host is not told to it."""
+async def test_netrc_is_not_read(host: DocumentServer, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its passwords are not sent to the host."""
     netrc = tmp_path_factory.mktemp("home") / ".netrc"
     netrc.write_text("default login me password hush\n")
     monkeypatch.setenv("NETRC", str(netrc))
     monkeypatch.setenv("HOME", str(netrc.parent))
     await fetch_document(host.url)
-    assert "authorization" not in host.asked[0][1]
+    assert "authorization" not in host.requests[0][1]

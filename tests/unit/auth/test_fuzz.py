@@ -1,4 +1,4 @@
-"""Whatever a request says: a gate lets in or refuses, and never breaks."""
+"""Arbitrary requests: a gate admits or rejects them, without any other error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, KeyLocation, Mt
 from a2a_runtime.auth.gate import AuthGate, Gate, PresenceGate
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.caller import Caller
-from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.token_issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio
 
@@ -45,8 +45,8 @@ VALUES = (
     query=st.binary(max_size=40),
     client=st.none() | st.tuples(st.text(max_size=9), st.just(1)),
 )
-def test_a_gate_never_breaks(gate: Gate, headers: list[tuple[bytes, bytes]], query: bytes, client: tuple[str, int] | None) -> None:
-    """Bytes of every kind, names twice, clients without an address."""
+def test_a_gate_raises_no_other_error(gate: Gate, headers: list[tuple[bytes, bytes]], query: bytes, client: tuple[str, int] | None) -> None:
+    """For arbitrary bytes, duplicate names, and clients without an address."""
     scope = {"type": "http", "headers": headers, "query_string": query, "scheme": "http", "client": client}
     try:
         caller = gate.admit(Credentials(scope))  # type: ignore[arg-type]  # as much of a scope as is read

@@ -1,4 +1,4 @@
-"""What a signature proves of a card, and that nothing else of it is used."""
+"""The members of a card that a signature proves."""
 
 from __future__ import annotations
 
@@ -51,23 +51,23 @@ CHANGES: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-async def test_nothing_that_was_put_there_since_is_used(change: dict[str, object]) -> None:
-    """A form without empty members still fits a card whose empty members were changed: those are not given then."""
+async def test_members_added_after_signing_are_dropped(change: dict[str, object]) -> None:
+    """The form without empty members still fits a card whose empty members were changed; those are not returned."""
     shown = {name: value for name, value in {**CARD, **change, "signatures": SIGNATURES}.items() if value is not None}
     known = await verify_card(shown, TRUST)
     assert known == restore_required_members(drop_empty(CARD), CANONICAL.name)
     assert "securityRequirements" not in known
 
 
-async def test_the_form_that_covers_most_counts() -> None:
-    """A card as it was signed is given whole, also when the signature over less stands first."""
+async def test_the_form_that_covers_more_is_preferred() -> None:
+    """An unchanged card is returned whole, in any order of signatures."""
     assert len(SIGNATURES) == 2
     for signatures in (SIGNATURES, SIGNATURES[::-1]):
         assert await verify_card({**CARD, "signatures": signatures}, TRUST) == select_signed_members(CARD, CANONICAL.name)
 
 
 async def test_only_the_shorter_form_is_signed() -> None:
-    """What is left can be read as a card: what is required is there, with nothing in it."""
+    """The result is a valid card: required members are present, but empty."""
     known = await verify_card({**CARD, "signatures": SIGNATURES[1:]}, TRUST)
     assert (known["description"], known["capabilities"]) == ("", {})
     card = AgentCard.model_validate_json(json.dumps(known))
@@ -75,15 +75,15 @@ async def test_only_the_shorter_form_is_signed() -> None:
     assert not card.security_requirements
 
 
-async def test_other_changes_fit_no_form() -> None:
-    """Whatever is not empty is covered by both forms."""
+async def test_changed_members_fit_no_form() -> None:
+    """Members that are not empty are covered by both forms."""
     for change in ({"version": "2"}, {"securitySchemes": {}}, {"skills": []}):
         with pytest.raises(InvalidSignatureError):
             await verify_card({**CARD, **change, "signatures": SIGNATURES}, TRUST)
 
 
 async def test_members_of_newer_versions_may_be_signed() -> None:
-    """A signature over what we do not know is good, and what we do not know is not used."""
+    """A signature over unknown members is valid, and they are not returned."""
     newer = {**CARD, "mood": "fine"}
     protected, _, signature = PyJWS().encode(canonicalize(newer), KEY.private, KEY.algorithm, {"kid": KEY.key_id}).split(".")
     assert await verify_card({**newer, "signatures": [{"protected": protected, "signature": signature}]}, TRUST) == select_signed_members(
@@ -91,8 +91,8 @@ async def test_members_of_newer_versions_may_be_signed() -> None:
     )
 
 
-def test_cards_of_the_older_version_are_filled_in_too() -> None:
-    """Each dialect says itself what is required."""
+def test_cards_of_0_3_are_filled_in() -> None:
+    """Each dialect defines its required members."""
     filled = restore_required_members({"name": "x", "skills": [{"id": "s"}]}, V0_3.name)
     assert filled["capabilities"] == {}
     assert filled["skills"] == [{"id": "s", "name": "", "description": "", "tags": []}]

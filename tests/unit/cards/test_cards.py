@@ -1,4 +1,4 @@
-"""The documents by which an agent makes itself known."""
+"""The agent cards of a surface."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BOTH = (V1_0.name, V0_3.name)
 
 
 def rich() -> Agent:
-    """Make an agent about which everything is said."""
+    """Build an agent with every member that a card has."""
     bearer = SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT"))
     key = SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location="header", name="X-Key"))
     extension = AgentExtension(uri="https://x/e", required=True, params={"a": None})
@@ -58,21 +58,21 @@ def rich() -> Agent:
 
 
 def plain() -> Agent:
-    """Make an agent about which nothing is said that need not be."""
+    """Build an agent with required members only."""
     agent = Agent("plain")
     agent.add("one", lambda ctx: ctx.text)
     return agent
 
 
 def body(agent: Agent, dialect: str | None, *dialects: str, **surface: object) -> dict[str, Any]:
-    """Read a card."""
+    """Parse a card."""
     mounted = Surface(agent, "/rich", frozenset(dialects or BOTH), **surface)  # type: ignore[arg-type]  # whatever a test says
     card: dict[str, Any] = json.loads(CardCache(mounted).get(dialect, BASE).body)
     return card
 
 
 def schema(dialect: str) -> jsonschema_rs.Validator:
-    """Make a validator of a dialect's cards, from the bundle that travels with the contract."""
+    """Build a validator of the cards of a dialect."""
     bundle: Mapping[str, Any] = json.loads((files("a2a_contract") / "schemas" / f"{dialect}.json").read_bytes())
     return jsonschema_rs.validator_for({**bundle, "$ref": "#/$defs/AgentCard"})
 
@@ -82,22 +82,22 @@ def schema(dialect: str) -> jsonschema_rs.Validator:
     ("wanted", "dialect"), [(V1_0.name, V1_0.name), (V0_3.name, V0_3.name), (None, V1_0.name), (None, V0_3.name)],
     ids=["1.0", "0.3", "combined as 1.0", "combined as 0.3"],
 )  # fmt: skip
-def test_a_card_is_valid_for_the_clients_that_read_it(make: Callable[[], Agent], wanted: str | None, dialect: str) -> None:
-    """By the schema of each dialect; the combined one by both."""
+def test_a_card_is_valid_by_the_schema_of_its_dialect(make: Callable[[], Agent], wanted: str | None, dialect: str) -> None:
+    """The combined card by both schemas."""
     schema(dialect).validate(body(make(), wanted))
 
 
 @pytest.mark.parametrize("make", [rich, plain])
-def test_the_combined_card_says_the_same_as_the_two_that_it_combines(make: Callable[[], Agent]) -> None:
-    """A client of either version reads of it what it reads of its own."""
+def test_the_combined_card_equals_the_cards_that_it_combines(make: Callable[[], Agent]) -> None:
+    """For clients of either version."""
     agent = make()
     both = json.dumps(body(agent, None))
     assert v1_0.AgentCard.model_validate_json(both) == v1_0.AgentCard.model_validate(body(agent, V1_0.name))
     assert v0_3.AgentCard.model_validate_json(both) == v0_3.AgentCard.model_validate(body(agent, V0_3.name))
 
 
-def test_the_two_cards_differ_in_their_addresses_only() -> None:
-    """1.0 is told of all dialects, the canonical one first; 0.3 of itself, with the patch level that its cards have."""
+def test_the_two_cards_differ_in_their_interfaces_only() -> None:
+    """1.0 lists all dialects, the canonical one first; 0.3 lists itself, with the patch level of its cards."""
     newer = v1_0.AgentCard.model_validate(body(rich(), V1_0.name))
     older = read_agent_card(v0_3.AgentCard.model_validate(body(rich(), V0_3.name)))
     spoken = [(each.protocol_binding, each.protocol_version, each.url) for each in newer.supported_interfaces]
@@ -109,7 +109,7 @@ def test_the_two_cards_differ_in_their_addresses_only() -> None:
 
 
 def test_the_extended_skills_are_on_no_public_card() -> None:
-    """Whatever the dialect."""
+    """In any dialect."""
     for wanted in (V1_0.name, V0_3.name, None):
         assert [skill["id"] for skill in body(rich(), wanted)["skills"]] == ["one", "two"]
     assert [skill["id"] for skill in body(rich(), None, only=frozenset({"two", "secret"}))["skills"]] == ["two"]
@@ -126,9 +126,9 @@ def test_the_extended_skills_are_on_no_public_card() -> None:
     ],
     ids=["both", "both, 1.0 wanted", "both, 0.3 wanted", "1.0 alone", "0.3 alone"],
 )
-def test_who_names_no_version_gets_what_the_surface_says(dialects: tuple[str, ...], setting: str, newer: bool, older: bool) -> None:  # noqa: FBT001 - a table
-    """The pure card where there is one only, or where a setting says so."""
-    card = body(rich(), None, *dialects, card=setting)
+def test_a_request_without_a_version_gets_the_shared_card(dialects: tuple[str, ...], setting: str, newer: bool, older: bool) -> None:  # noqa: FBT001 - a table
+    """The only card of the surface, or the configured one."""
+    card = body(rich(), None, *dialects, shared_card=setting)
     assert ("supportedInterfaces" in card, "preferredTransport" in card) == (newer, older)
 
 
@@ -140,8 +140,8 @@ def test_a_form_of_a_dialect_has_the_card_of_that_dialect() -> None:
     assert not CardCache(Surface(rich(), dialects=frozenset({V1_0.name}))).has(V0_3.name)
 
 
-def test_a_card_is_written_once_for_every_address() -> None:
-    """Its mark follows from its bytes, and its time is that of the start."""
+def test_a_card_is_serialized_once_per_base_url() -> None:
+    """Its ETag is a digest of its bytes, and its time is the start."""
     cards = CardCache(Surface(rich()), FakeClock(1_700_000_000_000))
     one, other = cards.get(None, BASE), cards.get(None, "https://other")
     assert one is cards.get(None, BASE)
@@ -150,8 +150,8 @@ def test_a_card_is_written_once_for_every_address() -> None:
     assert (one.modified_seconds, one.last_modified) == (1_700_000_000, "Tue, 14 Nov 2023 22:13:20 GMT")
 
 
-def test_addresses_that_strangers_make_up_are_not_kept() -> None:
-    """Whoever sends a new host name with each request fills no memory."""
+def test_invented_host_names_are_not_cached() -> None:
+    """A client that sends a new Host with each request fills no memory."""
     cards = CardCache(Surface(rich()))
     for number in range(200):
         cards.get(None, f"https://{number}.test")
@@ -163,8 +163,8 @@ def test_addresses_that_strangers_make_up_are_not_kept() -> None:
     [(None, None, "http://seen/x"), ("https://agent/", None, "https://agent/x"), ("https://agent", "https://public/y/", "https://public/y")],
     ids=["from the request", "the agent's", "the surface's"],
 )
-def test_what_is_configured_goes_before_what_the_server_sees(agent_url: str | None, public_url: str | None, expected: str) -> None:
-    """The surface's own address first, then the agent's with the path of the surface."""
+def test_a_configured_url_overrides_the_base_url(agent_url: str | None, public_url: str | None, expected: str) -> None:
+    """That of the surface first, then that of the agent with the path of the surface."""
     agent = Agent("hello", url=agent_url)
     agent.add("one", lambda ctx: ctx.text)
     assert resolve_url(Surface(agent, "/x", public_url=public_url), "http://seen/x/") == expected

@@ -1,4 +1,4 @@
-"""A heart that beats by a clock that stands still, beside a small registry."""
+"""A heartbeat with a fake clock and a fake registry."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def anyio_backend() -> str:
 
 
 def surface(path: str = "/agents/one", skill_id: str = "one", **facts: object) -> Surface:
-    """Make a mesh surface."""
+    """Build a mesh surface."""
 
     async def handler(_ctx: object) -> str:
         return "done"
@@ -39,58 +39,58 @@ def surface(path: str = "/agents/one", skill_id: str = "one", **facts: object) -
 
 @dataclass
 class MeshSetup:
-    """A registry, an app with its heart, and their time."""
+    """A registry, an app with its heartbeat, and their clock."""
 
     clock: FakeClock = field(default_factory=FakeClock)
     surfaces: list[Surface] = field(default_factory=lambda: [surface()])
     registry: FakeRegistry = field(init=False)
-    presence: MeshSurfaces = field(init=False)
-    heart: RegistryHeartbeat = field(init=False)
+    mesh_surfaces: MeshSurfaces = field(init=False)
+    heartbeat: RegistryHeartbeat = field(init=False)
 
     def __post_init__(self) -> None:
         self.registry = FakeRegistry(self.clock, prefix=PREFIX)
-        self.presence = MeshSurfaces(lambda: self.surfaces, "/app")
+        self.mesh_surfaces = MeshSurfaces(lambda: self.surfaces, "/app")
 
     async def advance(self, seconds: float, step: float = 0.5) -> None:
-        """Let time pass, and everything happen that happens in it."""
+        """Advance the clock, and run everything that is due."""
         await settle()
         for _ in range(round(seconds / step)):
             self.clock.advance(step)
             await settle()
 
-    def heard(self) -> list[str]:
-        """Take what the registry has heard: methods, without the paths."""
+    def take_requests(self) -> list[str]:
+        """Take the methods of the requests since the last call."""
         heard, self.registry.requests = self.registry.requests, []
         return [each.partition(" ")[0] for each in heard]
 
     @property
     def agent_id(self) -> str:
-        """The only id that the registry knows."""
+        """The only id at the registry."""
         (agent_id,) = self.registry.agents
         return agent_id
 
 
 async def settle() -> None:
-    """Let everything happen that needs no time."""
+    """Run everything that needs no time."""
     for _ in range(60):
         await asyncio.sleep(0)
 
 
-Beating = Callable[..., AbstractAsyncContextManager[MeshSetup]]
+StartHeartbeat = Callable[..., AbstractAsyncContextManager[MeshSetup]]
 
 
 @pytest.fixture
-def beating() -> Beating:
-    """Have a heart beat."""
+def start_heartbeat() -> StartHeartbeat:
+    """Start a heartbeat."""
 
     @asynccontextmanager
-    async def beat(mesh: MeshSetup | None = None, **said: object) -> AsyncGenerator[MeshSetup, None]:
+    async def start(mesh: MeshSetup | None = None, **options: object) -> AsyncGenerator[MeshSetup, None]:
         mesh = mesh or MeshSetup()
-        membership = MeshConfig("http://registry", http_host="10.0.0.42", http_port=8080, **said)  # type: ignore[arg-type]
-        identity = build_identity(mesh.surfaces[0].agent, membership, membership.http_host)
-        registry = RegistryClient(membership.registry_url, mesh.registry.transport())
-        async with RegistryHeartbeat(registry, identity, membership, mesh.presence, mesh.clock) as mesh.heart:
+        config = MeshConfig("http://registry", http_host="10.0.0.42", http_port=8080, **options)  # type: ignore[arg-type]
+        identity = build_identity(mesh.surfaces[0].agent, config, config.http_host)
+        registry = RegistryClient(config.registry_url, mesh.registry.transport())
+        async with RegistryHeartbeat(registry, identity, config, mesh.mesh_surfaces, mesh.clock) as mesh.heartbeat:
             await settle()
             yield mesh
 
-    return beat
+    return start

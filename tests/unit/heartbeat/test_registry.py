@@ -1,8 +1,9 @@
-"""What a registry may answer."""
+"""Responses of a registry."""
 
 from __future__ import annotations
 
 import gzip
+from contextlib import aclosing
 
 import httpx
 import pytest
@@ -16,20 +17,20 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (httpx.Response(200, headers={"content-encoding": "gzip"}, content=gzip.compress(b" " * 5_000_000)), "packed"),
+        (httpx.Response(200, headers={"content-encoding": "gzip"}, content=gzip.compress(b" " * 5_000_000)), "compressed"),
         (httpx.Response(200, content=b" " * 2_000_000), "too large"),
     ],
-    ids=["packed", "large"],
+    ids=["compressed", "large"],
 )
-async def test_answers_are_of_moderate_size(answer: httpx.Response, said: str) -> None:
-    """Whatever a registry sends is read as it is, up to a megabyte, and is trouble otherwise."""
+async def test_large_and_compressed_responses_are_rejected(answer: httpx.Response, said: str) -> None:
+    """A response is read uncompressed up to 1 MiB; any other counts as unavailable."""
     asked = list[str]()
 
     async def answered(request: httpx.Request) -> httpx.Response:
         asked.append(request.headers["accept-encoding"])
         return answer
 
-    async with RegistryClient("http://registry", httpx.MockTransport(answered)) as registry:
+    async with aclosing(RegistryClient("http://registry", httpx.MockTransport(answered))) as registry:
         heard = await registry.renew("an-agent")
     assert (heard.result, said in heard.reason) == (HeartbeatResult.UNAVAILABLE, True)
     assert asked == ["identity"]

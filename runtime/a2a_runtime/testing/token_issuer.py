@@ -1,8 +1,8 @@
-"""An issuer of tokens for tests: it signs what one asks for, right or wrong, and publishes its keys.
+"""A token issuer for tests: it signs any claims, valid or not, and publishes its keys.
 
-issuer = Issuer()
-headers = {"Authorization": f"Bearer {issuer.token('ada', scope='tasks')}"}
-JwtAuthenticator(issuer.keys(), issuer.expected())
+issuer = TokenIssuer()
+headers = {"Authorization": f"Bearer {issuer.issue_token('ada', scope='tasks')}"}
+JwtAuthenticator(issuer.keys(), issuer.validation())
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TokenIssuer:
         return list(self._private)[-1]
 
     def rotate(self, *, should_forget: bool = False) -> str:
-        """Make a new key, beside the old ones or in their place."""
+        """Create a key, in addition to the old ones or instead of them."""
         key_id = f"key-{time.monotonic_ns()}"
         if should_forget:
             self._private.clear()
@@ -44,29 +44,29 @@ class TokenIssuer:
         return key_id
 
     def issue_token(self, subject: str = "ada", *, key_id: str | None = None, header: Mapping[str, object] | None = None, **claims: object) -> str:
-        """Sign a token for an hour from now; a claim that is ``None`` is left out."""
+        """Sign a token that is valid for an hour; a claim of ``None`` is left out."""
         now = int(time.time())
-        usual: dict[str, object] = {"sub": subject, "iss": self.name, "aud": self.audience, "exp": now + _HOUR, "iat": now}
-        said = {name: value for name, value in {**usual, **claims}.items() if value is not None}
+        default: dict[str, object] = {"sub": subject, "iss": self.name, "aud": self.audience, "exp": now + _HOUR, "iat": now}
+        payload = {name: value for name, value in {**default, **claims}.items() if value is not None}
         key = self._private[key_id or self.key_id]
-        named = {"kid": key_id or self.key_id, **(header or {})}
-        return jwt.encode(said, key, ALGORITHM, headers={name: value for name, value in named.items() if value is not None or name == "typ"})
+        headers = {"kid": key_id or self.key_id, **(header or {})}
+        return jwt.encode(payload, key, ALGORITHM, headers={name: value for name, value in headers.items() if value is not None or name == "typ"})
 
     def public_jwks(self) -> list[dict[str, object]]:
-        """Give the public keys."""
+        """Return the public keys as members of a key set."""
         return [
             {**ECAlgorithm.to_jwk(key.public_key(), as_dict=True), "kid": key_id, "use": "sig", "alg": ALGORITHM}
             for key_id, key in self._private.items()
         ]
 
     def jwks(self) -> bytes:
-        """Write the document at which the keys are published."""
+        """Serialize the key set."""
         return json.dumps({"keys": self.public_jwks()}).encode()
 
     def keys(self) -> KeySet:
-        """Give the public keys as an authenticator has them."""
+        """Return the public keys for an authenticator."""
         return keys_from_jwks(self.public_jwks())
 
     def validation(self) -> JwtValidation:
-        """Say what its tokens say."""
+        """Return the validation that its tokens pass."""
         return JwtValidation(self.name, self.audience, (ALGORITHM,))

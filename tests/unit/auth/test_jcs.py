@@ -1,4 +1,4 @@
-"""One spelling for equal JSON."""
+"""Canonical JSON."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize(("value", "text"), NUMBERS.items(), ids=map(str, NUMBERS))
-def test_numbers_are_written_as_javascript_does(value: float, text: str) -> None:
-    """The examples of RFC 8785, and where the form changes."""
+def test_numbers_are_printed_like_javascript(value: float, text: str) -> None:
+    """The examples of RFC 8785, and the limits of each form."""
     assert canonicalize(value).decode() == text
 
 
-def test_the_order_is_that_of_utf_16() -> None:
-    """The example of RFC 8785: a character beyond the first plane comes before one at its end."""
+def test_members_are_sorted_by_utf_16() -> None:
+    """The example of RFC 8785: a character beyond the first plane precedes one at its end."""
     names = ["\u20ac", "\r", "\ufb33", "1", "\U0001f600", "\u0080", "\u00f6"]
     assert list(json.loads(canonicalize(dict.fromkeys(names, 0)))) == ["\r", "1", "\u0080", "\u00f6", "\u20ac", "\U0001f600", "\ufb33"]
 
 
-def test_texts_have_as_few_escapes_as_possible() -> None:
-    """Control characters are escaped in small letters, nothing else is."""
+def test_strings_have_as_few_escapes_as_possible() -> None:
+    """Only control characters are escaped, in lower case."""
     assert canonicalize('\x00\x1f\x7f\b\t\n\f\r"\\/é\u2028').decode() == '"\\u0000\\u001f\x7f\\b\\t\\n\\f\\r\\"\\\\/é\u2028"'
 
 
 @pytest.mark.parametrize("value", [2**53 + 1, float("inf"), float("nan"), "\ud800", object(), {"a": [float("nan")]}], ids=repr)
-def test_what_has_no_spelling_is_refused(value: object) -> None:
-    """Rather than signed as something else."""
+def test_values_without_a_canonical_form_are_rejected(value: object) -> None:
+    """Instead of being signed as another value."""
     with pytest.raises(CanonicalizationError):
         canonicalize(value)
 
 
-def test_nesting_has_an_end() -> None:
-    """A card that is all brackets breaks nobody."""
+def test_nesting_is_limited() -> None:
+    """A card of nested brackets is rejected."""
     value: object = []
     for _ in range(5000):
         value = [value]
@@ -78,15 +78,15 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_canonical_json_is_json_and_stays_the_same(value: object) -> None:
-    """It says the same, and is its own canonical form."""
+def test_canonical_json_is_equal_and_stable(value: object) -> None:
+    """It parses to the same value, and is its own canonical form."""
     text = canonicalize(value)
     assert json.loads(text, parse_int=float) == value
     assert canonicalize(json.loads(text)) == text
 
 
 def test_the_example_of_the_protocol() -> None:
-    """Section 8.4.1 shows a card before and after."""
+    """Section 8.4.1 has a card before and after."""
     card = {
         "name": "Example Agent",
         "description": "",

@@ -1,4 +1,4 @@
-"""Secrets that only the process can read."""
+"""Encrypted secrets."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CONFIG = TaskPushNotificationConfig(
 )
 
 
-def test_what_is_sealed_is_opened_again() -> None:
-    """Token and credentials, and nothing of them is readable meanwhile."""
+def test_encrypted_secrets_can_be_decrypted() -> None:
+    """Token and credentials; the stored text reveals neither."""
     vault = SecretBox.from_text(SecretBox.generate_key())
     kept = encrypt_config(CONFIG, vault, SCOPE)
     assert not [secret for secret in ("tok", "sésame") if f'"{secret}"'.encode() in kept.to_json()]
@@ -28,12 +28,12 @@ def test_what_is_sealed_is_opened_again() -> None:
     assert encrypt_config(CONFIG, vault, SCOPE) != kept
 
 
-def test_keys_are_changed_one_after_the_other() -> None:
-    """A new key seals, the old one still opens; when it is gone, so is what it sealed."""
+def test_keys_can_be_rotated() -> None:
+    """The new key encrypts, the old one still decrypts; without it, its secrets are lost."""
     old, new = SecretBox.generate_key(), SecretBox.generate_key()
     kept = encrypt_config(CONFIG, SecretBox.from_text(old), SCOPE)
     assert decrypt_config(kept, SecretBox.from_text(f"{new},{old}"), SCOPE, "t") == CONFIG
-    with pytest.raises(DecryptionError, match="give them again"):
+    with pytest.raises(DecryptionError, match="register it again"):
         decrypt_config(kept, SecretBox.from_text(new), SCOPE, "t")
 
 
@@ -52,28 +52,28 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("moved", ELSEWHERE.values(), ids=ELSEWHERE.keys())
-def test_a_secret_does_not_go_elsewhere(moved: Callable[[TaskPushNotificationConfig], tuple[TaskPushNotificationConfig, TaskScope, str]]) -> None:
-    """Put anywhere else in the database, it stays sealed."""
+def test_a_secret_is_bound_to_its_place(moved: Callable[[TaskPushNotificationConfig], tuple[TaskPushNotificationConfig, TaskScope, str]]) -> None:
+    """Moved to another place of the database, it cannot be decrypted."""
     vault = SecretBox.from_text(SecretBox.generate_key())
     kept, scope, task = moved(encrypt_config(CONFIG, vault, SCOPE))
     with pytest.raises(DecryptionError):
         decrypt_config(kept, vault, scope, task)
 
 
-def test_what_was_stored_before_stays_readable() -> None:
-    """A vault may be added later."""
+def test_plaintext_secrets_stay_readable() -> None:
+    """Encryption may be enabled later."""
     assert decrypt_config(CONFIG, SecretBox.from_text(SecretBox.generate_key()), SCOPE, "t") == CONFIG
 
 
 @pytest.mark.parametrize("damaged", ["sealed:1:", "sealed:1:%%%", "sealed:1:AAAA"])
-def test_damage_is_noticed(damaged: str) -> None:
-    """And is no surprise."""
+def test_damaged_secrets_are_rejected(damaged: str) -> None:
+    """With the same error."""
     with pytest.raises(DecryptionError):
         SecretBox.from_text(SecretBox.generate_key()).decrypt(damaged, URL)
 
 
 @pytest.mark.parametrize("keys", ["", "short", "a,b", "!" * 43])
 def test_a_key_is_32_bytes(keys: str) -> None:
-    """Anything else stops the start."""
-    with pytest.raises(ValueError, match="32 bytes"):
+    """Any other key is rejected at start."""
+    with pytest.raises(ValueError, match=r"32 bytes|not base64"):
         SecretBox.from_text(keys)

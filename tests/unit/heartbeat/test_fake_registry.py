@@ -1,4 +1,4 @@
-"""The small registry answers as registry 3.7.1 of mcp-mesh was seen to answer, in this order."""
+"""The fake registry answers like registry 3.7.1 of mcp-mesh was observed to answer, in this order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SEEN: list[tuple[str, str, object, int, object]] = [
 
 
 def test_it_answers_like_the_real_one() -> None:
-    """Status by status; of the bodies, what a producer reads."""
+    """Status by status; of the bodies, the members that a producer reads."""
     registry = FakeRegistry(FakeClock(), prefix=PREFIX + "/")
     for method, path, body, status, told in SEEN:
         answer = registry.handle_request(method, path, json.dumps(body).encode())
@@ -67,15 +67,15 @@ def test_it_answers_like_the_real_one() -> None:
     assert FakeRegistry().handle_request("GET", "/agents").body == {"agents": None}
 
 
-def test_it_cuts_long_descriptions_and_tells_fine_times() -> None:
-    """A text that is too long is taken, with a warning; times have nine digits."""
+def test_it_truncates_descriptions_and_has_fine_timestamps() -> None:
+    """A long text is accepted with a warning; timestamps have nine digits."""
     said = FakeRegistry(FakeClock()).handle_request("POST", "/heartbeat", json.dumps({"agent_id": "a", "description": "d" * 300}).encode()).body or {}
     assert said["warnings"] == ["description truncated from 300 to 256 chars"]
     assert len(said["timestamp"].partition(".")[2]) == len("267479956Z")
 
 
-def test_it_takes_the_silent_for_dead() -> None:
-    """Twenty seconds without a beat are too long; a new announcement is enough to be back."""
+def test_it_expires_agents_without_heartbeats() -> None:
+    """After 20 s; a new registration revives them."""
     clock = FakeClock()
     registry = FakeRegistry(clock)
     registry.handle_request("POST", "/heartbeat", b'{"agent_id": "a"}')

@@ -1,4 +1,4 @@
-"""What an app tells a registry, and under which name."""
+"""The registration of an app, and its identity."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ HOST = "10.0.0.42"
 IDENTITY = build_identity(Agent("Report Agent"), MeshConfig(), HOST)
 
 
-def said(*surfaces: Surface, **more: object) -> dict[str, object]:
-    """Announce some surfaces."""
+def build(*surfaces: Surface, **more: object) -> dict[str, object]:
+    """Build a registration of some surfaces."""
     document: dict[str, object] = json.loads(build_registration(IDENTITY, MeshSurfaces(lambda: surfaces), **more).to_json())  # type: ignore[arg-type]
     return document
 
 
 def test_an_agent_with_surfaces_is_a_producer() -> None:
-    """Every member that the registry reads is there; nothing is sent that it does not read."""
-    assert said(surface("/agents/one"), surface("/agents/two-things", "two-things")) == {
+    """Every member that the registry reads is present, and no other."""
+    assert build(surface("/agents/one"), surface("/agents/two-things", "two-things")) == {
         "agent_id": IDENTITY.agent_id,
         "agent_type": "a2a",
         "name": "report-agent",
@@ -48,10 +48,10 @@ def test_an_agent_with_surfaces_is_a_producer() -> None:
     }
 
 
-def test_a_surface_tells_what_is_declared() -> None:
-    """What is not declared is left out, never empty."""
+def test_a_surface_has_its_declared_members() -> None:
+    """A member without a value is left out, never empty."""
     declared = surface(name="One", description="D", input_modes=("text/plain",), output_modes=("application/json",), tags=("a",))
-    assert said(declared)["surfaces"] == [
+    assert build(declared)["surfaces"] == [
         {
             "path": "/agents/one",
             "skill_id": "one",
@@ -64,23 +64,23 @@ def test_a_surface_tells_what_is_declared() -> None:
     ]
 
 
-def test_an_agent_without_surfaces_is_none() -> None:
-    """One that never had any says nothing of them; one that had some withdraws them with an empty list, since nothing else does."""
-    bare = said()
+def test_an_agent_without_surfaces_is_no_producer() -> None:
+    """Without surfaces the member is left out; after the last surface is gone, an empty list withdraws it."""
+    bare = build()
     assert (bare["agent_type"], bare["a2a_producer"]) == ("mcp_agent", False)
     assert "surfaces" not in bare
-    assert said(had_some=True)["surfaces"] == []
+    assert build(had_surfaces=True)["surfaces"] == []
 
 
-def test_tools_stand_beside_surfaces() -> None:
+def test_tools_are_registered_with_surfaces() -> None:
     """An agent may have both."""
     tool = Tool(function_name="add", capability="adder")
-    document = said(surface(), tools=[tool])
+    document = build(surface(), tools=[tool])
     assert (document["agent_type"], document["tools"]) == ("a2a", [{"function_name": "add", "capability": "adder"}])
 
 
-def test_paths_are_those_of_outside() -> None:
-    """A path has what stands before the app, and no slash at its end."""
+def test_paths_include_the_prefix_of_the_app() -> None:
+    """Without a slash at the end."""
     presence = MeshSurfaces(lambda: [surface(""), surface("/x", "x")], "/app")
     assert [each.path for each in build_registration(IDENTITY, presence).surfaces or ()] == ["/app", "/app/x"]
     assert [each.path for each in build_registration(IDENTITY, MeshSurfaces(lambda: [surface("")])).surfaces or ()] == ["/"]
@@ -98,12 +98,12 @@ SLUGS = {
 
 @pytest.mark.parametrize(("name", "slugged"), SLUGS.values(), ids=SLUGS.keys())
 def test_names_are_labels(name: str, slugged: str) -> None:
-    """A registry takes small letters, digits and hyphens."""
+    """A registry allows lower-case letters, digits and hyphens."""
     assert to_slug(name, 63) == slugged
 
 
 def test_an_id_is_the_same_after_a_restart() -> None:
-    """It hangs on name, namespace and address only; an id that is given stays as it is, unless no registry would take it."""
+    """It is derived from name, namespace and address; a configured id is kept unless the registry rejects it."""
     assert build_identity(Agent("a"), MeshConfig(), HOST) == build_identity(Agent("a"), MeshConfig(), HOST)
     ids = {
         build_identity(Agent(name), MeshConfig(namespace=space, http_port=port), HOST).agent_id for name in "ab" for space in "cd" for port in (1, 2)
@@ -115,8 +115,8 @@ def test_an_id_is_the_same_after_a_restart() -> None:
     assert build_identity(Agent("a"), MeshConfig(name="Other Name"), HOST).name == "other-name"
 
 
-def test_the_environment_says_it_in_two_languages() -> None:
-    """Our own names go before those of other agents of the mesh; what is empty was not said."""
+def test_the_environment_has_two_sets_of_names() -> None:
+    """Our own names override those of mcp-mesh; an empty variable counts as unset."""
     theirs = {"MCP_MESH_REGISTRY_URL": "http://r:8000", "MCP_MESH_HTTP_PORT": "9000", "MCP_MESH_AGENT_NAME": "third", "MCP_MESH_A2A_NAME": "second"}
     membership = MeshConfig.from_environment(theirs)
     assert (membership.registry_url, membership.http_port, membership.name, membership.namespace) == ("http://r:8000", 9000, "second", "default")
@@ -127,21 +127,21 @@ def test_the_environment_says_it_in_two_languages() -> None:
     assert set(ENVIRONMENT_NAMES) <= set(MeshConfig.__slots__)
 
 
-def test_a_number_has_to_be_one() -> None:
-    """What cannot be read is said with the names that it may have."""
+def test_an_invalid_number_is_rejected() -> None:
+    """The error names the variable."""
     with pytest.raises(ValueError, match="MCP_MESH_HTTP_PORT"):
         MeshConfig.from_environment({"MCP_MESH_HTTP_PORT": "many"})
 
 
 @pytest.mark.anyio
-async def test_an_address_of_our_own_is_found() -> None:
-    """It is the one on the way to the registry; nothing has to be there."""
+async def test_the_local_address_is_detected() -> None:
+    """Of a connection to the registry, which need not be reachable."""
     assert await detect_local_host("http://127.0.0.1:1") == "127.0.0.1"
     assert await detect_local_host("http://nobody.invalid") == "127.0.0.1"
 
 
-def test_the_environment_goes_before_a_file() -> None:
-    """What a project says of its registry holds where the environment says nothing."""
+def test_the_environment_overrides_the_project_file() -> None:
+    """The file counts where a variable is unset."""
     file = MeshConfig("http://file:8000", "pinned", namespace="tests", http_port=9000)
     assert MeshConfig.from_environment({}, file) == file
     membership = MeshConfig.from_environment({"MCP_MESH_REGISTRY_URL": "http://other", "A2A_HTTP_PORT": "9001"}, file)

@@ -1,4 +1,4 @@
-"""What a heart does next, in a table."""
+"""The schedule of heartbeats, as a table."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ TABLE = {
 
 
 @pytest.mark.parametrize(("pulse", "heard", "then", "wait"), TABLE.values(), ids=TABLE.keys())
-def test_what_comes_next(pulse: ScheduleState, heard: HeartbeatResult, then: ScheduleState, wait: float) -> None:
-    """What was heard decides, and chance decides how much longer than half a pause is."""
+def test_each_result_has_a_next_action(pulse: ScheduleState, heard: HeartbeatResult, then: ScheduleState, wait: float) -> None:
+    """The result selects the action; jitter is the second half of a delay."""
     assert plan_next(pulse, heard, RHYTHM, 0.0) == (then, wait)
 
 
-def test_half_of_a_pause_is_chance() -> None:
-    """Pauses double up to the longest one, and lie between their half and their whole."""
+def test_half_of_a_delay_is_jitter() -> None:
+    """Delays double up to the maximum, and lie between half and all of it."""
     assert [compute_delay(failures, RHYTHM, 0.0) for failures in range(1, 8)] == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
     assert [compute_delay(failures, RHYTHM, 1.0) for failures in range(1, 8)] == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
     assert compute_delay(1, RHYTHM, 0.5) == 0.75

@@ -1,11 +1,11 @@
-"""What a checkpoint makes of proofs."""
+"""The gate that checks credentials."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import pytest
-from unit.auth.conftest import bearer, credentials
+from unit.auth.conftest import build_bearer, build_credentials
 
 from a2a_contract.errors import PermissionDeniedError
 from a2a_runtime.auth.authentication import Credentials, Identity, InvalidCredentialsError
@@ -13,7 +13,7 @@ from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, KeyLocation, Mt
 from a2a_runtime.auth.gate import ANONYMOUS, AuthGate, ChallengeError, InsufficientScopeError, PresenceGate, SchemeRequirement
 from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator
 from a2a_runtime.caller import Caller
-from a2a_runtime.testing.issuer import TokenIssuer
+from a2a_runtime.testing.token_issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio
 
@@ -25,27 +25,27 @@ KEY = ("X-API-Key", "k-ada")
 CERTIFICATE = (("X-SSL-Client-Verify", "SUCCESS"), ("X-SSL-Client-S-DN", "CN=box"))
 
 
-def token(**claims: object) -> tuple[str, str]:
-    """Make the header of a good token."""
+def build_token_header(**claims: object) -> tuple[str, str]:
+    """Build the header of a valid token."""
     return "Authorization", f"Bearer {ISSUER.issue_token('ada', **claims)}"
 
 
 async def admit(gate: AuthGate, *headers: tuple[str, str]) -> Caller:
-    """Ask a gate."""
-    answer = gate.admit(credentials(*headers))
+    """Pass a request through a gate."""
+    answer = gate.admit(build_credentials(*headers))
     return answer if isinstance(answer, Caller) else await answer
 
 
-async def test_any_proof_will_do_unless_something_is_required() -> None:
-    """And people of the same name are told apart by how they prove it."""
+async def test_any_scheme_is_enough_without_requirements() -> None:
+    """Subjects of the same name differ by their scheme."""
     gate = AuthGate(TOKENS, KEYS)
-    assert (await admit(gate, token())).subject == "bearer:ada"
+    assert (await admit(gate, build_token_header())).subject == "bearer:ada"
     by_key = await admit(gate, KEY)
     assert (by_key.subject, by_key.tenant, by_key.schemes) == ("apiKey:ada", "acme", {"apiKey": {"read"}})
 
 
-async def test_one_name_may_mean_one_person() -> None:
-    """Where somebody says so, or where there is one scheme only."""
+async def test_subjects_may_be_shared() -> None:
+    """By a setting, or if there is only one scheme."""
     assert (await admit(AuthGate(TOKENS, KEYS, shared_subjects=True), KEY)).subject == "ada"
     assert (await admit(AuthGate(KEYS), KEY)).subject == "ada"
 
@@ -57,16 +57,16 @@ REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], str, str]] = {
         "The token is not valid",
         'Bearer error="invalid_token", error_description="The token is not valid", ApiKey in="header", name="X-API-Key"',
     ),
-    "wrong key": ((("X-API-Key", "nope"),), "The key is not known", "Bearer error="),
-    "key twice": ((KEY, KEY), "The header X-API-Key comes more than once", "Bearer error="),
-    "key too long": ((("X-API-Key", "k" * 1001),), "The key is not known", "Bearer error="),
+    "wrong key": ((("X-API-Key", "nope"),), "The API key is unknown", "Bearer error="),
+    "key twice": ((KEY, KEY), "The header X-API-Key occurs more than once", "Bearer error="),
+    "key too long": ((("X-API-Key", "k" * 1001),), "The API key is unknown", "Bearer error="),
     "another scheme": ((("Authorization", "Digest x"),), "Authentication required", "Bearer"),
 }
 
 
 @pytest.mark.parametrize(("headers", "message", "challenge"), REFUSED.values(), ids=REFUSED.keys())
-async def test_who_proves_nothing_learns_what_would(headers: tuple[tuple[str, str], ...], message: str, challenge: str) -> None:
-    """With the reason, and without what they have sent."""
+async def test_a_challenge_names_the_schemes(headers: tuple[tuple[str, str], ...], message: str, challenge: str) -> None:
+    """With the reason, and without the rejected credentials."""
     with pytest.raises(ChallengeError) as raised:
         await admit(AuthGate(TOKENS, KEYS), *headers)
     assert raised.value.message == message
@@ -74,48 +74,48 @@ async def test_who_proves_nothing_learns_what_would(headers: tuple[tuple[str, st
 
 
 async def test_a_missing_scope_is_named() -> None:
-    """A known caller is denied, and told what to ask for; a role counts like a scope."""
+    """An authenticated caller is denied and learns what to request; a role counts like a scope."""
     gate = AuthGate(TOKENS, require=[{"bearer": ["tasks", "boss"]}])
-    assert (await admit(gate, token(scope="tasks", roles=["boss"]))).roles == {"boss"}
+    assert (await admit(gate, build_token_header(scope="tasks", roles=["boss"]))).roles == {"boss"}
     with pytest.raises(InsufficientScopeError, match="boss") as raised:
-        await admit(gate, token(scope="tasks"))
+        await admit(gate, build_token_header(scope="tasks"))
     assert isinstance(raised.value, PermissionDeniedError)
     assert raised.value.details == {"missing_scopes": "boss"}
     assert raised.value.challenge == 'Bearer error="insufficient_scope", scope="boss"'
 
 
-async def test_all_proofs_of_a_requirement_are_needed_at_once() -> None:
-    """The first one says who it is, the others add what they know."""
+async def test_all_schemes_of_a_requirement_are_needed() -> None:
+    """The first one names the caller, the others add what they know."""
     gate = AuthGate(TOKENS, PROXY, require=[{"bearer": [], "mtls": []}])
-    both = await admit(gate, token(scope="a"), *CERTIFICATE)
+    both = await admit(gate, build_token_header(scope="a"), *CERTIFICATE)
     assert (both.subject, both.schemes) == ("ada", {"bearer": {"a"}, "mtls": frozenset()})
-    for some in ((token(),), CERTIFICATE):
+    for some in ((build_token_header(),), CERTIFICATE):
         with pytest.raises(ChallengeError):
             await admit(gate, *some)
 
 
-async def test_proofs_of_two_tenants_prove_nothing() -> None:
-    """Nobody is of two tenants at once."""
+async def test_credentials_of_two_tenants_are_rejected() -> None:
+    """A caller has one tenant."""
     tenants = JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(tenant="org"))
     gate = AuthGate(tenants, KEYS, require=[{"bearer": [], "apiKey": []}])
-    assert (await admit(gate, token(org="acme"), KEY)).tenant == "acme"
+    assert (await admit(gate, build_token_header(org="acme"), KEY)).tenant == "acme"
     with pytest.raises(ChallengeError, match="different tenants"):
-        await admit(gate, token(org="umbrella"), KEY)
+        await admit(gate, build_token_header(org="umbrella"), KEY)
 
 
-async def test_strangers_may_be_welcome_liars_never() -> None:
-    """A wrong proof is not taken for none."""
+async def test_anonymous_callers_may_be_admitted() -> None:
+    """Invalid credentials never count as none."""
     gate = AuthGate(TOKENS, require=[{"bearer": ["a"]}, {}])
     assert await admit(gate) is ANONYMOUS
-    assert (await admit(gate, token(scope="a"))).subject == "ada"
+    assert (await admit(gate, build_token_header(scope="a"))).subject == "ada"
     with pytest.raises(ChallengeError):
         await admit(gate, ("Authorization", "Bearer x"))
     with pytest.raises(InsufficientScopeError):
-        await admit(gate, token())
+        await admit(gate, build_token_header())
 
 
-async def test_an_authenticator_may_take_its_time() -> None:
-    """Whatever has an ``authenticate`` is one, also when it is async."""
+async def test_an_authenticator_may_be_async() -> None:
+    """Any object with a method ``authenticate`` is an authenticator."""
 
     class Slow:
         async def authenticate(self, headers: Mapping[str, str]) -> Identity | None:
@@ -132,23 +132,23 @@ async def test_an_authenticator_may_take_its_time() -> None:
 
 
 WRONG: dict[str, tuple[tuple[object, ...], list[SchemeRequirement] | None, str]] = {
-    "nobody": ((), None, "name an authenticator"),
-    "no authenticator": ((object(),), None, "no method authenticate"),
-    "two of one name": ((KEYS, KEYS), None, "two authenticators are called 'apiKey'"),
-    "unknown scheme": ((KEYS,), [{"bearer": []}], "there is no scheme bearer; there are apiKey"),
-    "presence beside a real one": ((KEYS, PresenceGate()), None, "no method authenticate"),
+    "nobody": ((), None, "no authenticator given"),
+    "no authenticator": ((object(),), None, "it has no method authenticate"),
+    "two of one name": ((KEYS, KEYS), None, "two authenticators have the scheme 'apiKey'"),
+    "unknown scheme": ((KEYS,), [{"bearer": []}], "no scheme bearer; the schemes are apiKey"),
+    "presence beside a real one": ((KEYS, PresenceGate()), None, "it has no method authenticate"),
 }
 
 
 @pytest.mark.parametrize(("authenticators", "require", "said"), WRONG.values(), ids=WRONG.keys())
-def test_a_checkpoint_that_makes_no_sense_is_refused(authenticators: tuple[object, ...], require: list[SchemeRequirement] | None, said: str) -> None:
-    """When it is made."""
+def test_an_invalid_gate_is_rejected(authenticators: tuple[object, ...], require: list[SchemeRequirement] | None, said: str) -> None:
+    """When it is constructed."""
     with pytest.raises((TypeError, ValueError), match=said):
         AuthGate(*authenticators, require=require)  # type: ignore[arg-type]  # that is the point
 
 
-def test_the_card_says_what_is_required() -> None:
-    """Schemes and requirements are written from what the gate does."""
+def test_the_card_lists_the_requirements() -> None:
+    """Schemes and requirements are derived from the gate."""
     gate = AuthGate(TOKENS, KEYS, PROXY, require=[{"bearer": ["a"]}, {"apiKey": [], "mtls": []}, {}])
     assert {name: each.to_dict() for name, each in gate.security_schemes().items()} == {
         "bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}},
@@ -165,32 +165,32 @@ def test_the_card_says_what_is_required() -> None:
 @pytest.mark.parametrize(
     ("place", "request_", "is_there"),
     [
-        (KeyLocation.QUERY, credentials(query="key=k-ada"), True),
-        (KeyLocation.COOKIE, credentials(("Cookie", 'a=b; key="k-ada"')), True),
-        (KeyLocation.QUERY, credentials(("key", "k-ada")), False),
-        (KeyLocation.COOKIE, credentials(query="key=k-ada"), False),
+        (KeyLocation.QUERY, build_credentials(query="key=k-ada"), True),
+        (KeyLocation.COOKIE, build_credentials(("Cookie", 'a=b; key="k-ada"')), True),
+        (KeyLocation.QUERY, build_credentials(("key", "k-ada")), False),
+        (KeyLocation.COOKIE, build_credentials(query="key=k-ada"), False),
     ],
     ids=["query", "cookie", "header for query", "query for cookie"],
 )
-def test_a_key_counts_in_its_place_only(place: KeyLocation, request_: Credentials, is_there: bool) -> None:  # noqa: FBT001 - a table
-    """Where the card says that it goes."""
+def test_a_key_is_read_from_its_location_only(place: KeyLocation, request_: Credentials, is_there: bool) -> None:  # noqa: FBT001 - a table
+    """The one that the card names."""
     found = ApiKeyAuthenticator({digest_key("k-ada"): Identity("ada")}, "key", place).authenticate(request_)
     assert (found is not None) is is_there
 
 
 @pytest.mark.parametrize(
     ("place", "twice"),
-    [(KeyLocation.QUERY, credentials(query="key=a&key=b")), (KeyLocation.COOKIE, credentials(("Cookie", "key=a"), ("Cookie", "key=b")))],
+    [(KeyLocation.QUERY, build_credentials(query="key=a&key=b")), (KeyLocation.COOKIE, build_credentials(("Cookie", "key=a"), ("Cookie", "key=b")))],
     ids=["query", "cookie"],
 )
-def test_a_key_that_comes_twice_is_refused(place: KeyLocation, twice: Credentials) -> None:
-    """In the query and among cookies too."""
+def test_a_duplicate_key_is_rejected(place: KeyLocation, twice: Credentials) -> None:
+    """Also in the query and among cookies."""
     with pytest.raises(InvalidCredentialsError, match="more than once"):
         ApiKeyAuthenticator({digest_key("a"): Identity("ada")}, "key", place).authenticate(twice)
 
 
-def test_keys_are_not_kept_as_they_are() -> None:
-    """A key in the place of its digest is refused, and not repeated."""
+def test_keys_are_stored_as_digests() -> None:
+    """A key instead of its digest is rejected, and not repeated."""
     with pytest.raises(ValueError, match="digest") as raised:
         ApiKeyAuthenticator({"k-secret": Identity("ada")})
     assert "k-secret" not in str(raised.value)
@@ -208,24 +208,24 @@ CERTIFICATES: dict[str, tuple[tuple[tuple[str, str], ...], str, str | None]] = {
 
 
 @pytest.mark.parametrize(("headers", "client", "subject"), CERTIFICATES.values(), ids=CERTIFICATES.keys())
-def test_certificates_are_believed_from_the_proxy_only(headers: tuple[tuple[str, str], ...], client: str, subject: str | None) -> None:
-    """Anybody else could send the same headers."""
+def test_certificates_are_accepted_from_the_proxy_only(headers: tuple[tuple[str, str], ...], client: str, subject: str | None) -> None:
+    """Any client could send the same headers."""
     if subject is not None:
-        assert PROXY.authenticate(credentials(*headers, client=client)) == Identity(subject)
+        assert PROXY.authenticate(build_credentials(*headers, client=client)) == Identity(subject)
         return
     with pytest.raises(InvalidCredentialsError):
-        PROXY.authenticate(credentials(*headers, client=client))
+        PROXY.authenticate(build_credentials(*headers, client=client))
 
 
 @pytest.mark.parametrize("said", ["Bearer", "Bearer  ", "Basic x", "", "bearer"], ids=repr)
-def test_a_presence_gate_wants_a_token(said: str) -> None:
-    """Some token, whatever it is."""
-    assert PresenceGate().admit(bearer("anything")).is_authenticated
+def test_a_presence_gate_requires_a_token(said: str) -> None:
+    """Any token."""
+    assert PresenceGate().admit(build_bearer("anything")).is_authenticated
     with pytest.raises(ChallengeError):
-        PresenceGate().admit(credentials(("Authorization", said)))
+        PresenceGate().admit(build_credentials(("Authorization", said)))
 
 
-def test_credentials_say_nothing_about_themselves() -> None:
-    """What is in them belongs in no log."""
-    assert "hunter2" not in repr(bearer("hunter2"))
-    assert "hunter2" not in f"{bearer('hunter2')}"
+def test_credentials_have_no_content_in_their_repr() -> None:
+    """They must not be logged."""
+    assert "hunter2" not in repr(build_bearer("hunter2"))
+    assert "hunter2" not in f"{build_bearer('hunter2')}"
