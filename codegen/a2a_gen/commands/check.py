@@ -27,7 +27,7 @@ Examples:
 def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on: str | None) -> None:
     """Check that generated code is up to date and the schemas pass all rules.
 
-    Generates everything in memory, compares it with the files on disk, and prints a unified diff of stale, edited and unknown files. Warnings of the
+    Generates everything again, compares it with the files on disk, and prints a unified diff of stale, edited and unknown files. Warnings of the
     rules do not fail the check. Writes nothing. Exits with 1 on any finding.
 
     With --against, or with baselines under [compat] in a2a.toml, also reports breaking changes of the contract.
