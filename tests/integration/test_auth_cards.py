@@ -79,10 +79,10 @@ async def test_or_a_warning(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_whoever_asks_does_not_choose_what_is_signed(tmp_path: Path) -> None:
     """Without an address that was said, a card has that of the request's Host; nothing of that kind is signed, and the cure is told at start."""
-    with pytest.raises(ValueError, match=r"nobody has said where it is.*Agent\(url=…\)"):
+    with pytest.raises(ValueError, match=r"its cards are signed but it has no URL.*Agent\(url=…\)"):
         Surface(build_test_agent(), signer=CardSigner([KEY]))
     (tmp_path / "key.pem").write_text(KEY.to_pem())
-    with pytest.raises(ValueError, match="nobody has said where it is"):
+    with pytest.raises(ValueError, match="its cards are signed but it has no URL"):
         create_app(Surface(build_test_agent()), store="memory", settings=replace(FAST_SETTINGS, signing_keys=(str(tmp_path / "key.pem"),)))
 
 

@@ -11,14 +11,13 @@ sys.modules["jwt"] = sys.modules["cryptography"] = None  # as if they were not i
 import a2a_runtime.client, a2a_runtime.client.auth, a2a_runtime.commands.card, a2a_runtime.project
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.authenticators import ApiKeys
-from a2a_runtime.auth.gate import Checkpoint
-from a2a_runtime.auth.authenticators import Passwords
+from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator
+from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.surface import Surface
 from litestar.testing import TestClient
 agent = Agent("plain")
 agent.add("echo", lambda ctx: ctx.text)
-with TestClient(create_app(Surface(agent, gate=Checkpoint(ApiKeys({}))), Surface(agent, "/open"), store="memory")) as client:
+with TestClient(create_app(Surface(agent, gate=AuthGate(ApiKeyAuthenticator({}))), Surface(agent, "/open"), store="memory")) as client:
     print(client.get("/tasks").status_code, client.get("/open/tasks").status_code)
 """
 

@@ -128,7 +128,7 @@ def test_the_extended_skills_are_on_no_public_card() -> None:
 )
 def test_who_names_no_version_gets_what_the_surface_says(dialects: tuple[str, ...], setting: str, newer: bool, older: bool) -> None:  # noqa: FBT001 - a table
     """The pure card where there is one only, or where a setting says so."""
-    card = body(rich(), None, *dialects, card=setting)
+    card = body(rich(), None, *dialects, shared_card=setting)
     assert ("supportedInterfaces" in card, "preferredTransport" in card) == (newer, older)
 
 
