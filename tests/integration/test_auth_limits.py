@@ -47,7 +47,7 @@ def test_a_caller_asks_so_often_and_no_oftener(voice: DialectBinding, is_shared:
     """Each caller and each operation has its own count; the refusal says when to come again."""
     clock = FakeClock()
     counts: WindowCounter = SharedCounter(MemoryStore(StoreOptions(clock))) if is_shared else LocalCounter(clock)
-    with surface(rates=RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, counts)) as client:
+    with surface(rate_limiter=RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, counts)) as client:
         ada, eve = (AuthenticatedTalker(client, voice, token=token) for token in (ADA, EVE))
         assert [ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code for _ in range(3)] == [200, 200, 429]
         refused = ada.call_raw(SEND_MESSAGE, build_send_request("x"))
