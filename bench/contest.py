@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 CARD = b"GET /.well-known/agent-card.json HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 SERVER_CORE, LOAD_CORE = 0, 1
 CONTESTANTS = ROOT / "bench" / "contestants"
-_PEER = ROOT / ".venv-peers"
+_PEERS = ROOT / "tests" / "peers" / "environments.py"
 
 
 @dataclass(slots=True)
@@ -100,9 +101,14 @@ def bare() -> Server:
 
 def sdk(store: str = "memory") -> Server:
     """Name the official SDK."""
-    return Server(f"a2a-sdk, {store.partition(':')[0]}", "with_sdk", str(_PEER / "a2a-sdk-1.3.0" / "bin" / "python"), store)
+    return Server(f"a2a-sdk, {store.partition(':')[0]}", "with_sdk", _interpreter("rival-a2a-sdk-1.3.0"), store)
 
 
 def fasta2a() -> Server:
     """Name the fastest rival."""
-    return Server("fasta2a", "with_fasta2a", str(_PEER / "fasta2a-2.1.1" / "bin" / "python"))
+    return Server("fasta2a", "with_fasta2a", _interpreter("rival-fasta2a-2.1.1"))
+
+
+def _interpreter(peer: str) -> str:
+    """Install somebody's environment unless it is there, and say where its interpreter is."""
+    return subprocess.run([sys.executable, str(_PEERS), peer], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()

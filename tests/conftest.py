@@ -1,16 +1,19 @@
-"""What every kind of test shares: how many examples hypothesis tries, and the official SDKs as judges."""
+"""What every kind of test shares: how many examples hypothesis tries, budgets, official SDKs as judges, and a PostgreSQL for each worker."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import fields
 
 import pytest
+from budgets import Budgets, read
 from hypothesis import HealthCheck, settings
 from peers.peer import Peer
 
 from a2a_runtime.settings import PREFIX, Settings
+from a2a_runtime.testing.postgres import postgres_databases, postgres_url
 
 # The same examples in every run, so that a failure in CI is one everywhere; `make soak` looks for new ones.
 settings.register_profile("default", max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -20,6 +23,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 # What the machine of whoever runs the tests has set up for agents of theirs is nothing to ours.
 for setting in fields(Settings):
     os.environ.pop(PREFIX + setting.name.upper(), None)
+
+
+# A run in the background of a script ignores interrupts, and so would the processes that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +49,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite what the cases of the generator expect")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Add up what suites take, in the process that hears of every test."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Budgets(config, read()), "budgets")
+
+
 @pytest.fixture
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether to rewrite what is expected instead of comparing."""
     return bool(request.config.getoption("--update"))
+
+
+__all__ = ["postgres_databases", "postgres_url", "sdk_0_3", "sdk_1_0", "update"]

@@ -20,7 +20,6 @@ from integration.talking import DIALECT_BINDINGS, DialectBinding
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0
-from a2a_runtime.testing.postgres import postgres_databases, postgres_url
 
 USUAL = ("memory", "sqlite")
 EVERYWHERE = (*USUAL, "socket", "postgres")
@@ -85,6 +84,3 @@ def asker_1_0(request: pytest.FixtureRequest, agent_place: httpx.Client) -> Aske
 def asker_0_3(request: pytest.FixtureRequest, agent_place: httpx.Client) -> Asker:
     """Somebody who talks 0.3 over one of the bindings, in one of the forms."""
     return _asker(agent_place, request.param)
-
-
-__all__ = ["agent_place", "anyio_backend", "asker", "asker_0_3", "asker_1_0", "everywhere", "postgres_databases", "postgres_url", "socket_only"]

@@ -1,11 +1,10 @@
-"""What the integration tests share: asyncio, as the runtime has it, and databases on a real PostgreSQL."""
+"""What the integration tests share: asyncio, as the runtime has it, and a pool of connections."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
 from a2a_runtime.stores.postgres.pool import Pool
-from a2a_runtime.testing.postgres import postgres_databases, postgres_url
 
 
 @pytest.fixture
@@ -21,6 +20,3 @@ async def pool(postgres_url: str) -> AsyncIterator[Pool]:
     await pool.open()
     yield pool
     await pool.close()
-
-
-__all__ = ["anyio_backend", "pool", "postgres_databases", "postgres_url"]

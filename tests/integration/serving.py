@@ -29,14 +29,16 @@ ALL_CAPABILITIES = Capabilities(streaming=True, push_notifications=True, extende
 
 
 class BlockingHandler:
-    """A handler that goes on until it is canceled, and remembers whose task that was."""
+    """A handler that goes on until it is canceled, and records which tasks it has started, and which were canceled."""
 
     def __init__(self) -> None:
+        self.started_texts: list[str] = []
         self.canceled_texts: list[str] = []
 
     async def __call__(self, ctx: TaskContext) -> None:
         """Block for ever."""
         await ctx.status("at it")
+        self.started_texts.append(ctx.text)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:

@@ -36,7 +36,9 @@ def client() -> Iterator[httpx.Client]:
 
 
 @pytest.mark.parametrize(
-    "gate", [None, OpenGate(), AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("box")}), require=[{"apiKey": []}, {}])], ids=str
+    "gate",
+    [None, OpenGate(), AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("box")}), require=[{"apiKey": []}, {}])],
+    ids=["none", "open", "optional-key"],
 )
 def test_a_hidden_skill_is_not_there_for_strangers(voice: DialectBinding, gate: Gate | None) -> None:
     """Where nobody has to prove anything, whoever has proved nothing gets at no hidden skill: not by its name, not as the first one, not by HTTP."""

@@ -177,7 +177,7 @@ async def test_what_cannot_be_fetched(answer: Callable[[WebhookRequest], Webhook
         began = time.monotonic()
         with pytest.raises(error):
             await dialler.fetch(receiver.url)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 5
 
 
 async def test_a_limit_can_be_named() -> None:
@@ -196,7 +196,7 @@ async def test_an_answer_counts_from_its_status() -> None:
     ):
         began = time.monotonic()
         assert (await dialler.post(receiver.url, {}, b"")).status == 200
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 10  # not the 49 seconds of the body
 
 
 async def test_nobody_listens() -> None:

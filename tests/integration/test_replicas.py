@@ -151,7 +151,8 @@ def test_a_task_of_one_is_canceled_at_the_other(pair: tuple[Replica, Replica]) -
     heard: list[tuple[str | None, StreamResponse]] = []
     listener = threading.Thread(target=lambda: heard.extend(one.subscribe(task.id)))
     listener.start()
-    time.sleep(0.3)
+    while not heard:
+        time.sleep(0.01)
     assert other.cancel(task.id).status.state == TaskState.CANCELED
     listener.join(10)
     assert state_of(heard) == TaskState.CANCELED

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from conformance.agent import app_under_test
 from integration.serving import serve_on_socket
-from peers.peer import ENVIRONMENTS
+from peers.environments import interpreter
 
 pytestmark = pytest.mark.peer
 
@@ -125,10 +125,7 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 @cache
 def outcomes(url: str, distribution: str, script: str, arguments: tuple[str, ...]) -> Mapping[str, object]:
     """Let a client take all of its steps."""
-    python = ENVIRONMENTS / distribution / "bin" / "python"
-    if not python.exists():
-        raise FileNotFoundError(f"{distribution} is not installed: run `make .venv-peers/{distribution}/.installed` (`make test` does)")
-    command = [str(python), str(SCRIPTS / script), url, *arguments]
+    command = [str(interpreter(distribution)), str(SCRIPTS / script), url, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]  # what the script prints

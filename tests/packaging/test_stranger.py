@@ -16,12 +16,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from peers.environments import interpreter
 
 ROOT = Path(__file__).parents[2]
-PREPARED = ROOT / ".venv-peers" / "stranger"
-"""What our wheel asks for, installed once: see the Makefile."""
-PEER = ROOT / ".venv-peers" / "a2a-sdk-1.3.0" / "bin" / "python"
-pytestmark = pytest.mark.slow
+PREPARED = "stranger"
+"""What our wheel asks for, installed once."""
+SDK = "a2a-sdk-1.3.0"
+pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
 CALL = """
 import asyncio, importlib, sys
@@ -39,19 +40,20 @@ asyncio.run(main())
 @pytest.fixture(scope="module")
 def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The commands of a fresh environment that holds our wheel and what it asks for, and nothing of this repository."""
-    folder = tmp_path_factory.mktemp("fresh")
-    command([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], ROOT)
-    (wheel,) = folder.glob("*.whl")
-    command([sys.executable, "-m", "venv", str(folder / "env")], folder)
-    install = [str(folder / "env" / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if PREPARED.is_dir():
-        (packages,) = (PREPARED / "lib").glob("python3*/site-packages")
-        (site,) = (folder / "env" / "lib").glob("python3*/site-packages")
-        (site / "prepared.pth").write_text(f"{packages}\n")
-        command([*install, "--no-deps", "--no-index", str(wheel)], folder)
-    else:
-        command([*install, f"{wheel}[build,serve]", "mypy", "pytest", "ruff", "apcore"], folder)
-    return folder / "env" / "bin"
+    fresh = tmp_path_factory.mktemp("fresh")
+    command([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(fresh)], ROOT)
+    (wheel,) = fresh.glob("*.whl")
+    command([sys.executable, "-m", "venv", str(fresh / "env")], fresh)
+    (site,) = (fresh / "env" / "lib").glob("python3*/site-packages")
+    (site / "prepared.pth").write_text(f"{prepared()}\n")
+    command([str(fresh / "env" / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)], fresh)
+    return fresh / "env" / "bin"
+
+
+def prepared() -> Path:
+    """Find the packages that were installed for a stranger."""
+    (packages,) = (interpreter(PREPARED).parents[1] / "lib").glob("python3*/site-packages")
+    return packages
 
 
 def command(words: list[str], folder: Path, code: int = 0) -> str:
@@ -162,9 +164,8 @@ def test_it_is_called_in_four_ways(me: Stranger) -> None:
         me.gen("client", url, "-o", "src/remote")
         assert me.python("-c", CALL, url, "remote") == "Hello, Ada!\n"
         me.gen("client", url, "-o", "src/remote", "--check")
-        if PEER.exists():
-            script = str(ROOT / "tests" / "peers" / "skill_client.py")
-            assert json.loads(command([str(PEER), script, url, "greet", '{"name": "Ada"}'], me.folder)) == [{"text": "Hello, Ada!"}]
+        called = [str(interpreter(SDK)), str(ROOT / "tests" / "peers" / "skill_client.py"), url, "greet", '{"name": "Ada"}']
+        assert json.loads(command(called, me.folder)) == [{"text": "Hello, Ada!"}]
 
 
 def test_a_breaking_edit_is_noticed_everywhere(me: Stranger, tmp_path: Path) -> None:

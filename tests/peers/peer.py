@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Self
 
-ENVIRONMENTS = Path(__file__).parents[2] / ".venv-peers"
+from peers.environments import interpreter
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer, not an error of ours
@@ -18,10 +18,7 @@ class Peer:
     """A running judge; a context manager."""
 
     def __init__(self, distribution: str) -> None:
-        python = ENVIRONMENTS / distribution / "bin" / "python"
-        if not python.exists():
-            raise FileNotFoundError(f"{distribution} is not installed: run `make .venv-peers/{distribution}/.installed` (`make test` does)")
-        command = [str(python), "-I", str(Path(__file__).with_name("judge.py"))]
+        command = [str(interpreter(distribution)), "-I", str(Path(__file__).with_name("judge.py"))]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def read(self, form: str, kind: str, document: object) -> object:

@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from peers.peer import ENVIRONMENTS
+from peers.environments import interpreter
 
 
 @contextmanager
 def peer_agent(distribution: str, script: str) -> Iterator[str]:
     """Start an agent, give its URL, and stop it."""
-    python = ENVIRONMENTS / distribution / "bin" / "python"
-    if not python.exists():
-        raise FileNotFoundError(f"{distribution} is not installed: run `make .venv-peers/{distribution}/.installed` (`make test` does)")
-    process = subprocess.Popen([str(python), str(Path(__file__).with_name(script))], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    command = [str(interpreter(distribution)), str(Path(__file__).with_name(script))]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None
         url = process.stdout.readline().strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -49,4 +49,10 @@ class Source:
 def sources(*folders: str) -> list[Source]:
     """Find the Python files below some folders of the repository."""
     found = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-    return [Source(path) for path in found if _CASES not in path.parents or path.parent == _CASES]
+    return [_source(path) for path in found if _CASES not in path.parents or path.parent == _CASES]
+
+
+@cache
+def _source(path: Path) -> Source:
+    """Give the one that others have parsed already."""
+    return Source(path)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
-import pytest
 from style.source_files import Source, sources
 
 PACKAGES = sources("codegen", "runtime", "generated")
@@ -23,11 +23,19 @@ def test_top_folders_are_no_packages() -> None:
     assert [str(source) for source in PACKAGES if source.path.name == "__init__.py" and len(str(source).split("/")) == 2] == []
 
 
-@pytest.mark.parametrize("source", [source for source in HAND_WRITTEN if str(source).startswith("tests/")], ids=str)
-def test_tests_say_what_they_hold(source: Source) -> None:
+def test_tests_say_what_they_hold() -> None:
     """Every test has one sentence on the behaviour, and none uses mocks."""
-    silent = [function.name for function in source.functions() if function.name.startswith("test_") and not ast.get_docstring(function)]
-    assert silent == []
-    imported = [node.module for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom)]
-    imported += [alias.name for node in ast.walk(source.tree) if isinstance(node, ast.Import) for alias in node.names]
-    assert [name for name in imported if name and name.startswith(("unittest", "mock"))] == []
+    tests = [source for source in HAND_WRITTEN if str(source).startswith("tests/")]
+    functions = [(source, function) for source in tests for function in source.functions() if function.name.startswith("test_")]
+    assert [f"{source}:{function.lineno}: {function.name}" for source, function in functions if not ast.get_docstring(function)] == []
+    mocks = [f"{source}: {name}" for source in tests for name in imported_by(source) if name.startswith(("unittest", "mock"))]
+    assert mocks == []
+
+
+def imported_by(source: Source) -> Iterator[str]:
+    """Name the modules that a file imports from, or by themselves."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)

@@ -70,7 +70,7 @@ def test_unknown_options_of_a_skill_are_refused() -> None:
         ({"only": frozenset()}, "there is no skill"),
         ({"agent": Agent("empty")}, "add skills before mounting the agent"),
     ],
-    ids=str,
+    ids=lambda value: str([sorted(each) if isinstance(each, frozenset) else each for each in value.values()]) if isinstance(value, dict) else value,
 )
 def test_an_invalid_surface_is_refused(options: dict[str, object], text: str) -> None:
     """Every error names the agent, the path and the fix."""

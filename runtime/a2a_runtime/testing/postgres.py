@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
@@ -22,12 +21,14 @@ SERVER_URL_VARIABLE = "A2A_TEST_POSTGRES_URL"
 @pytest.fixture(scope="session")
 def postgres_databases() -> Iterator[DatabaseFactory]:
     """Provide databases with the schema of this release; all are dropped at the end."""
-    with ExitStack() as stack:
-        # Without fsync only the crash of a machine loses data; tests kill processes.
-        url = os.environ.get(SERVER_URL_VARIABLE) or stack.enter_context(PostgresServer({"fsync": "off"})).url
+    if url := os.environ.get(SERVER_URL_VARIABLE):
         databases = DatabaseFactory(url, upgrade)
         yield databases
         asyncio.run(databases.drop_all())
+    else:  # its databases go with the server
+        # A process that dies loses nothing without fsync, only a machine does: tests kill processes.
+        with PostgresServer({"fsync": "off"}) as server:
+            yield DatabaseFactory(server.url, upgrade)
 
 
 @pytest.fixture

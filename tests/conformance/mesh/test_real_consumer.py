@@ -11,11 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
+from peers.environments import interpreter
 
 pytestmark = pytest.mark.peer
 
 DISTRIBUTION = "mcp-mesh-3.8.0"
-PYTHON = Path(__file__).parents[3] / ".venv-peers" / DISTRIBUTION / "bin" / "python"
 SCRIPT = Path(__file__).parents[2] / "peers" / "mesh_consumer.py"
 
 Do = Callable[..., Any]
@@ -24,10 +24,8 @@ Do = Callable[..., Any]
 @pytest.fixture(scope="module")
 def do(client: httpx.Client) -> Iterator[Do]:
     """Have the consumer do something."""
-    if not PYTHON.exists():
-        pytest.fail(f"{DISTRIBUTION} is not installed: run `make .venv-peers/{DISTRIBUTION}/.installed` (`make test` does)")
     environment = {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-    command = [str(PYTHON), str(SCRIPT), str(client.base_url).rstrip("/")]
+    command = [str(interpreter(DISTRIBUTION)), str(SCRIPT), str(client.base_url).rstrip("/")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
         pipe_in, pipe_out = process.stdin, process.stdout
         assert pipe_in is not None

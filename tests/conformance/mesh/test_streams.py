@@ -111,7 +111,7 @@ def test_idle_streams_get_keep_alives(report: Consumer) -> None:
 def test_a_disconnect_does_not_cancel_the_task(report: Consumer) -> None:
     """The task goes on, and a new subscriber gets its later events."""
     task_id = str(uuid4())
-    with report.streaming("tasks/sendSubscribe", id=task_id, message=job(*((number / 10, None) for number in range(10)))) as response:
+    with report.streaming("tasks/sendSubscribe", id=task_id, message=job(*((number / 30, None) for number in range(30)))) as response:
         assert told(next(envelopes(response.iter_lines()))["result"]) == BEGUN
     time.sleep(0.2)
     assert report.task("tasks/get", id=task_id)["status"]["state"] == "working"

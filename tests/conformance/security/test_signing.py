@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from integration.serving import build_test_agent
 from litestar.testing import TestClient
-from peers.peer import ENVIRONMENTS
+from peers.environments import interpreter
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_runtime.app import create_app
@@ -24,7 +24,7 @@ from a2a_runtime.surface import Surface
 
 pytestmark = [pytest.mark.anyio, pytest.mark.peer]
 
-SDK = ENVIRONMENTS / "a2a-sdk-1.3.0" / "bin" / "python"
+SDK = "a2a-sdk-1.3.0"
 
 
 def to_pem(key: PrivateKey) -> str:
@@ -71,7 +71,7 @@ def anyio_backend() -> str:
 
 def run_sdk(*questions: object) -> Sequence[object]:
     """Ask the SDK."""
-    command = [str(SDK), "-I", str(Path(__file__).with_name("signing_peer.py"))]
+    command = [str(interpreter(SDK)), "-I", str(Path(__file__).with_name("signing_peer.py"))]
     lines = "\n".join(json.dumps(each) for each in questions)
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]

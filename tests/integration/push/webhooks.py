@@ -20,20 +20,28 @@ from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest
 
 QUICK = SenderOptions(PushRetryPolicy(initial_delay=0.02, max_delay=0.2, max_attempts=6), concurrency=16, poll_interval=0.02, lease_duration=2)
 HASTY = OutboundLimits(connect_timeout_seconds=0.5, timeout_seconds=0.5)
+PATIENT = OutboundLimits(timeout_seconds=60)
 SECRETS = {"token": "s3cret-token", "authentication": AuthenticationInfo(scheme="Bearer", credentials="s3cret-credentials")}
 HERE = OutboundPolicy(allow_loopback=True)
 
 
 @asynccontextmanager
-async def delivering(store: Store, rules: SenderOptions = QUICK, policy: OutboundPolicy = HERE) -> AsyncIterator[PushSender]:
+async def delivering(
+    store: Store, rules: SenderOptions = QUICK, policy: OutboundPolicy = HERE, limits: OutboundLimits = HASTY
+) -> AsyncIterator[PushSender]:
     """Deliver what is due, to this machine too."""
-    async with GuardedHttpClient(policy, HASTY) as dialler, PushSender(store, dialler, rules) as deliverer:
+    async with GuardedHttpClient(policy, limits) as dialler, PushSender(store, dialler, rules) as deliverer:
         yield deliverer
 
 
 def hook(receiver: WebhookReceiver, name: str = "a", **members: object) -> TaskPushNotificationConfig:
     """Make a configuration that leads to a receiver."""
     return TaskPushNotificationConfig.model_validate({"id": name, "url": f"{receiver.url}/{name}"} | members)
+
+
+def hurry(receiver: WebhookReceiver) -> None:
+    """Let a receiver answer at once what it still holds back."""
+    receiver._is_closed.set()
 
 
 async def run(store: Store, task: StoredTask, chunks: int) -> int:

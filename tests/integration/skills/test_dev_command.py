@@ -44,6 +44,16 @@ def working_on(project: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             process.send_signal(signal.SIGINT)
+            end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process that was told to end, and leave none behind that does not."""
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
 
 
 def is_served(port: int) -> bool:

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -44,8 +44,12 @@ def read_acknowledged(process: subprocess.Popen[str]) -> dict[str, int]:
     """Return the last acknowledged version of each task after the death of the process."""
     out, err = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL, err
-    lines = [line.split() for line in out.splitlines(keepends=True) if line.endswith("\n")]
-    return {wire_id: int(version) for wire_id, version in lines}
+    return versions(out.splitlines(keepends=True))
+
+
+def versions(lines: Iterable[str]) -> dict[str, int]:
+    """Read the last version of each task; half a line says nothing."""
+    return {wire_id: int(version) for wire_id, version in (line.split() for line in lines if line.endswith("\n"))}
 
 
 async def load_all_tasks(store: SqliteStore) -> dict[str, StoredTask]:
@@ -97,13 +101,12 @@ async def test_a_process_killed_again_and_again_loses_nothing_acknowledged(tmp_p
     path = tmp_path / "tasks.db"
     acknowledged: dict[str, int] = {}
     for round_ in range(6):
-        process = start(path)
-        deadline = time.monotonic() + 30
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)  # noqa: ASYNC251 - nothing else runs in this test
-        time.sleep(0.5 + 0.13 * round_)  # noqa: ASYNC251 - as above
-        process.kill()
-        acknowledged |= read_acknowledged(process)
+        with start(path) as process:
+            assert process.stdout is not None
+            lines = [process.stdout.readline() for _ in range(60 + 13 * round_)]
+            process.kill()
+            acknowledged |= versions([*lines, *process.stdout])
+        assert process.returncode == -signal.SIGKILL
     assert len(acknowledged) > 100
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

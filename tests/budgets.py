@@ -1,0 +1,96 @@
+"""How many seconds each suite may take, and what it took: printed after a run, and a failure of it above double.
+
+A suite is a folder beside this file. Its seconds are the sum over its tests with their fixtures, so that the number of workers does not change them.
+They are judged only when whole suites ran: not for single files, selected tests, other profiles, or with coverage.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+FILE = TESTS / "budgets.toml"
+USUAL = "not soak"
+"""What runs when nobody selects anything: see `addopts`."""
+PATIENCE = 2.0
+"""How many times its budget a suite may take before the run fails: machines are not equally fast."""
+
+
+def read(file: Path = FILE) -> Mapping[str, float]:
+    """Read the seconds that each suite may take."""
+    return {str(name): float(seconds) for name, seconds in tomllib.loads(file.read_text(encoding="utf-8"))["seconds"].items()}
+
+
+def suite_of(path: Path) -> str | None:
+    """Name the suite that a test file belongs to."""
+    parts = path.relative_to(TESTS).parts if path.is_relative_to(TESTS) else ()
+    return parts[0] if len(parts) > 1 else None
+
+
+def whole_suites(asked: Iterable[Path]) -> frozenset[str]:
+    """Name the suites that run in full when these files and folders are asked for."""
+    suites: set[str] = set()
+    for path in asked:
+        if TESTS.is_relative_to(path):
+            suites |= {each.name for each in TESTS.iterdir() if each.is_dir()}
+        elif path.parent == TESTS and path.is_dir():
+            suites.add(path.name)
+    return frozenset(suites)
+
+
+def is_usual(config: pytest.Config) -> bool:
+    """Tell whether a run takes every test that its folders hold, as they usually run."""
+    option = config.option
+    chosen = option.keyword or option.deselect or option.ignore or option.ignore_glob or option.markexpr != USUAL
+    cut_short = option.maxfail or option.collectonly or getattr(option, "lf", False) or getattr(option, "stepwise", False)
+    measured = getattr(option, "cov_source", None) or "HYPOTHESIS_PROFILE" in os.environ
+    return not (chosen or cut_short or measured)
+
+
+class Budgets:
+    """A plugin that adds up what tests take; for the process that hears of all of them."""
+
+    def __init__(self, config: pytest.Config, budgets: Mapping[str, float]) -> None:
+        self._budgets = budgets
+        self._root = config.rootpath
+        asked = (config.invocation_params.dir / each for each in config.args)
+        self._judged = whole_suites(asked) if is_usual(config) else frozenset()
+        self._spent: Counter[str] = Counter()
+
+    def overdrawn(self) -> list[str]:
+        """Name the suites that ran in full and took more than double their budget, or have none."""
+        return sorted(name for name, spent in self._spent.items() if name in self._judged and spent > PATIENCE * self._budgets.get(name, 0.0))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add a test, or the making and removing of its fixtures, to its suite."""
+        suite = suite_of(self._root / report.nodeid.partition("::")[0])
+        if suite is not None:
+            self._spent[suite] += report.duration  # type: ignore[assignment]  # a counter of seconds
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail a run that went well but took far too long."""
+        if session.exitstatus == pytest.ExitCode.OK and self.overdrawn():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print what each suite took beside its budget."""
+        if self._spent:
+            terminalreporter.section("seconds of tests, per suite")
+            for line in self.lines():
+                terminalreporter.line(line)
+
+    def lines(self) -> Iterator[str]:
+        """Write a line for each suite."""
+        overdrawn = self.overdrawn()
+        for name, spent in sorted(self._spent.items()):
+            budget = f"{self._budgets[name]:7.0f}" if name in self._budgets else "   none"
+            remark = "" if name in self._judged else "  (not the usual run of the whole suite: not judged)"
+            fix = f"  more than double: find what got slow with --durations=20, or raise the budget in {FILE.name}"
+            yield f"{name:<12} {spent:8.1f} of {budget}{fix if name in overdrawn else remark}"

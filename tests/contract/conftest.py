@@ -1,5 +1,0 @@
-"""What the contract tests share: databases on a real PostgreSQL."""
-
-from a2a_runtime.testing.postgres import postgres_databases, postgres_url
-
-__all__ = ["postgres_databases", "postgres_url"]

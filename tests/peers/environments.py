@@ -1,0 +1,127 @@
+"""Environments of the peers, installed once on a machine and shared by every checkout on it.
+
+They stand in ``A2A_GEN_PEERS`` (by default ``a2a-gen/peers`` in the user's cache), each under its name, the minor version of Python and a digest of
+what it asks for, so that a checkout with other pins has another folder. An environment cannot be moved, so it is made where it stays: under a lock,
+and with a stamp that says that it is complete.
+
+As a script it installs what is missing of the peers that are named, and prints where their interpreters are.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PLACE = "A2A_GEN_PEERS"
+ROOT = Path(__file__).parents[2]
+_STAMP = ".installed"
+_MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
+_SDK = "a2a-sdk[http-server,signing]"
+
+
+class PeerMissingError(FileNotFoundError):
+    """A peer is not installed; the message says how to install it."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The environment of one peer."""
+
+    name: str
+    packages: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where it stands, installed or not."""
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        place = Path(os.environ.get(PLACE) or cache / "a2a-gen" / "peers").absolute()
+        digest = hashlib.sha256("\n".join(self.packages).encode()).hexdigest()[:8]
+        return place / f"{self.name}-{_MINOR}-{digest}"
+
+    @property
+    def interpreter(self) -> Path:
+        """Its interpreter, once it is installed."""
+        if not self._is_complete():
+            raise PeerMissingError(f"{self.name} is not installed in {self.folder}: run `make peers` (`make test` does)")
+        return self._python
+
+    def install(self) -> Path:
+        """Install it unless it is there, and give its interpreter; one process installs, others that want the same wait."""
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        with self.folder.with_name(f"{self.folder.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not self._is_complete():
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self._fill()
+                (self.folder / _STAMP).touch()
+        return self.interpreter
+
+    @property
+    def _python(self) -> Path:
+        return self.folder / "bin" / "python"
+
+    def _is_complete(self) -> bool:
+        """Tell whether it was installed to its end, and the interpreter that it was made from is still there."""
+        return (self.folder / _STAMP).exists() and self._python.exists()
+
+    def _fill(self) -> None:
+        if uv := shutil.which("uv"):
+            _run(uv, "venv", "--quiet", "--python", sys.executable, str(self.folder))
+            installing = [uv, "pip", "install", "--quiet", "--python", str(self._python)]
+        else:
+            _run(sys.executable, "-m", "venv", str(self.folder))
+            installing = [str(self._python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        if self.packages:
+            _run(*installing, *self.packages)
+
+
+def _run(*words: str) -> None:
+    subprocess.run(words, check=True)
+
+
+def _of_the_wheel(*extras: str) -> tuple[str, ...]:
+    """List what our wheel asks for, with some of its extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return (*project["dependencies"], *(each for extra in extras for each in project["optional-dependencies"][extra]))
+
+
+ENVIRONMENTS = {
+    "a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "fastapi", "uvicorn"),
+    "a2a-sdk-0.3.26": (f"{_SDK}==0.3.26", "fastapi", "uvicorn"),
+    "mcp-mesh-3.8.0": ("mcp-mesh==3.8.0",),
+    # What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel itself is not in it: tests build it.
+    "stranger": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
+    # What only `make bench` needs: the SDK with its databases, and servers as fast as ours.
+    "rival-a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "a2a-sdk[sqlite,postgresql]==1.3.0", "fastapi", "uvicorn[standard]"),
+    "rival-fasta2a-2.1.1": ("fasta2a==2.1.1", "uvicorn[standard]"),
+}
+"""What each peer consists of."""
+
+
+def environment(name: str) -> Environment:
+    """Find the environment of a peer."""
+    return Environment(name, ENVIRONMENTS[name])
+
+
+def interpreter(name: str) -> Path:
+    """Give the interpreter of a peer that is installed."""
+    return environment(name).interpreter
+
+
+def main(names: Sequence[str]) -> int:
+    """Install peers and print where their interpreters are."""
+    for name in names:
+        sys.stdout.write(f"{environment(name).install()}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
