@@ -50,13 +50,14 @@ others: $(OTHERS:=/.installed) ## run the unit tests on every other Python from 
 peers: .venv/.installed ## install what the tests compare with, once on a machine
 	@$(BIN)/python tests/peers/environments.py $(PEERS) >/dev/null
 
-check: .venv/.installed ## lint, types, import directions, and that generated code is up to date
+check: .venv/.installed ## lint, types, import directions, lines of code, and that generated code is up to date
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing
 	$(BIN)/basedpyright
+	$(BIN)/python tests/style/code_lines.py
 	@if git rev-parse --quiet --verify origin/main >/dev/null; then set -x; $(BIN)/a2a-gen check --against origin/main; else set -x; $(BIN)/a2a-gen check; fi
 
 fmt: .venv/.installed ## format the code and mend what can be mended

@@ -39,10 +39,6 @@ class Many(WireModel):
     items: list[int]
 
 
-class Empty(WireModel):
-    """A request that needs nothing."""
-
-
 def binding(dialect: str, request: type[WireModel], *, forgives: bool = False) -> AnyBinding:
     """Bind a made-up operation."""
     operation = Operation("Op", "op", streams=False, capability=None, calls={})
