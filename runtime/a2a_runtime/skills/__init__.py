@@ -1,21 +1,53 @@
-"""Typed skills: what stands between the one untyped handler of the engine and a class whose methods have types.
+"""Typed skills: methods with typed input and output on top of the untyped handler of the engine.
 
-port ─────── a typed method as a handler: its input is read before it runs, its output checked before it leaves
-  │
-context ──── what a typed method sees of its task; questions with typed replies
-  │
-contract ─── a skill as its schemas say: input, output, replies       replies ─ follow-ups that answer a question with a schema
-  │                                                                   refusals  input that a handler refuses, place by place
-  │                                                                   card ──── the schemas as an extension of the card
-reading ──── the value that a message carries: a data part, JSON in a text, plain text
-  │
-form ─────── a schema and the Python type that was generated from it
-  │
-model ────── the bases of generated models
+    handlers ─── a typed method as a handler: parses the input, checks the output; checks replies to questions
+      │
+    context ──── the task as a typed method sees it; questions with typed replies
+      │
+    contract ─── a skill with its schemas: input, output, replies; their extension of the card
+      │
+    schema ───── a JSON Schema with its Python type; payloads of messages; field errors
+      │
+    model ────── base classes of generated models
 
-**The schema is the law, the model gives types.** Every value that comes in or goes out is validated by a JSON Schema validator (5 µs for 5 kB, a
-sixth of what making the model costs), and only then made into a model. So nothing that a schema says is lost for want of a way to say it in Python,
-and what one agent accepts is what every validator accepts. Formats are checked.
+**The schema validates, the model gives types.** A JSON Schema validator checks every value that comes in or goes out (5 µs for 5 kB, a sixth of the
+time to build the model). Then it becomes a model. So no rule of a schema is lost because Python cannot express it, and an agent accepts what every
+validator accepts. Formats are checked.
 
-Nothing in here knows HTTP; ``form``, ``model`` and ``contract`` know nothing of the engine either, so that clients load them alone.
+This package does not know HTTP. ``schema``, ``model`` and ``contract`` do not know the engine either, so that clients load only these.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from a2a_runtime.skills.contract import SkillContract
+from a2a_runtime.skills.model import ClosedModel, SkillModel
+from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, TypedSchema
+
+if TYPE_CHECKING:
+    from a2a_runtime.skills.context import Question, SkillContext
+    from a2a_runtime.skills.handlers import HandlerMismatchError, StreamingHandler, UnaryHandler
+
+__all__ = [
+    "TEXT",
+    "ClosedModel",
+    "HandlerMismatchError",
+    "Question",
+    "SchemaMismatchError",
+    "SkillContext",
+    "SkillContract",
+    "SkillModel",
+    "StreamingHandler",
+    "TypedSchema",
+    "UnaryHandler",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import names of the server side on first use: they load the engine, which clients do not need."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = "context" if name in {"Question", "SkillContext"} else "handlers"
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -1,4 +1,4 @@
-"""What a typed method sees of the world: a little of the untyped context, with types where that has schemas. The rest is at ``untyped``."""
+"""Context of a typed method: parts of the untyped context, with types from schemas. The rest is at ``untyped``."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the caller is asked: in words, and where there is more to look at, with a piece of JSON."""
+    """A question to the caller: a text, and optional JSON with details."""
 
     text: str
     detail: object = None
 
 
 class SkillContext:
-    """The message behind a call, who sent it, and what can be done to the task besides answering."""
+    """Message, caller and task of one call."""
 
     def __init__(self, untyped: Context, reply_schemas: Sequence[TypedSchema[Any]] = ()) -> None:
         self.untyped = untyped
@@ -36,92 +36,87 @@ class SkillContext:
 
     @property
     def caller(self) -> Caller:
-        """Who calls."""
+        """The caller."""
         return self.untyped.caller
 
     @property
     def message(self) -> Message:
-        """The whole message, with whatever it holds beside the input."""
+        """The whole message, also parts besides the input."""
         return self.untyped.message
 
     @property
     def request(self) -> RequestInfo:
-        """What the request said beside the message."""
+        """Metadata and options of the request."""
         return self.untyped.request
 
     @property
     def task_id(self) -> str | None:
-        """The task, unless the skill answers with a message."""
+        """The id of the task; ``None`` if the skill answers with a message."""
         return self.untyped.task_id
 
     @property
     def context_id(self) -> str:
-        """The conversation."""
+        """The id of the conversation."""
         return self.untyped.context_id
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether somebody wants this to stop; async methods are interrupted as well."""
+        """Whether the task is being canceled; async methods are interrupted as well."""
         return self.untyped.is_cancelled
 
     @property
     def attempt(self) -> int:
-        """How often this was begun, this time included."""
+        """The attempt number of this run, from 1."""
         return self._task.attempt
 
     async def progress(self, fraction: float | None = None, text: str | None = None) -> None:
-        """Say how much is done, from 0 to 1, and what is going on."""
+        """Report progress from 0 to 1, with an optional text."""
         await self._task.status(text, progress=fraction)
 
     async def once(self, key: str, function: Callable[[], Awaitable[T]]) -> T:
-        """Do something that must not be done again when the method runs again, and give back its result, which must be JSON."""
+        """Call a function once over all runs of the method, and return its result, which must be JSON."""
         return await self._task.once(key, function)
 
     def artifact(self, name: str, *, description: str | None = None) -> ArtifactWriter:
-        """Open an artifact beside the result."""
+        """Open an artifact besides the result."""
         return self._task.artifact(name, description=description)
 
     async def ask(self, question: Question | str, *, reply: type[R] | TypedSchema[R], key: str | None = None) -> R:
-        """Ask the caller, and wait for a reply that fits its schema, however long it takes: the method runs again from the top when it comes.
+        """Ask the caller and wait for a reply that matches its schema, however long it takes; then the method runs again from the top.
 
-        ``reply`` is the class that one of the skill's ``asks`` in ``a2a.toml`` stands for; a reply that is no object has no class, and its form in
-        the table of skills (``skills.PUBLISH_ASKS_APPROVAL``) says its type to checkers. Replies that do not fit are refused before they get here.
+        ``reply`` is the class of one of the skill's ``asks`` in ``a2a.toml``. A reply that is not an object has no class; pass its schema from the
+        generated skills (``skills.PUBLISH_ASKS_APPROVAL``). Replies that do not match are rejected before the method runs.
         """
-        form = self._find_schema(reply)
-        asked = question if isinstance(question, Question) else Question(question)
-        details = () if asked.detail is None else (_to_json(asked.detail),)
-        answer = await self._task.ask(self.untyped.reply(asked.text, *details), form.schema, key=key)
-        value, _ = extract_payload(answer.message.parts, form.validator)
-        return form.parse(value)
+        schema = self._find_schema(reply)
+        text, detail = (question.text, question.detail) if isinstance(question, Question) else (question, None)
+        if isinstance(detail, SkillModel):
+            detail = detail.model_dump(mode="json", exclude_none=True)
+        answer = await self._task.ask(self.untyped.reply(text, *(() if detail is None else (detail,))), schema.schema, key=key)
+        value, _ = extract_payload(answer.message.parts, schema.validator)
+        return schema.parse(value)
 
-    def reject(self, reason: str) -> NoReturn:
-        """Refuse to do what is asked for."""
-        self.untyped.reject(reason)
+    def reject(self, reason: str = "The input cannot be used", *, fields: Sequence[tuple[str, str]] = ()) -> NoReturn:
+        """Reject the task; ``fields`` are errors of the input that its schema cannot express, each a field path and a message.
 
-    def refuse(self, *fields: tuple[str, str], reason: str = "The input cannot be used") -> NoReturn:
-        """Refuse the input for what its schema cannot say: each wrong place in it, and what is wrong there.
-
-        The task is rejected; typed clients find the places in the ``fields`` of their ``RejectedError``.
+        Typed clients find them in the ``fields`` of their ``RejectedError``.
         """
-        text = "; ".join((reason, *(f"{place}: {said}" for place, said in fields)))
+        if not fields:
+            self.untyped.reject(reason)
+        text = "; ".join((reason, *(f"{path}: {problem}" for path, problem in fields)))
         raise TaskEnded(State.REJECTED, attach_fields(self.untyped.reply(text), fields))
 
     def fail(self, reason: str) -> NoReturn:
-        """Give up; the caller gets to read the reason."""
+        """Fail the task; the caller can read the reason."""
         self.untyped.fail(reason)
 
     @property
     def _task(self) -> TaskContext:
         if not isinstance(self.untyped, TaskContext):
-            raise TypeError('a skill that answers with a message has no task to do this with; give it answers = "task" in a2a.toml')
+            raise TypeError('skill: no task, since it answers with a message; set answers = "task" in a2a.toml')
         return self.untyped
 
     def _find_schema(self, reply: type[R] | TypedSchema[R]) -> TypedSchema[R]:
-        for form in self._reply_schemas:
-            if reply in (form, form.type):
-                return form
-        raise TypeError(f"no schema is known for replies of type {reply!r}; name its schema under `asks` of the skill in a2a.toml")
-
-
-def _to_json(value: object) -> object:
-    return value.model_dump(mode="json", exclude_none=True) if isinstance(value, SkillModel) else value
+        for schema in self._reply_schemas:
+            if reply in (schema, schema.type):
+                return schema
+        raise TypeError(f"reply type {reply!r}: no schema; name one under `asks` of the skill in a2a.toml")

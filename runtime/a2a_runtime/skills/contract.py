@@ -1,4 +1,10 @@
-"""A skill as its schemas say. Generated code makes one of these for each skill; server and client read the same one."""
+"""Contract of a skill, shared by server and client, and the extension of the card that publishes its schemas.
+
+    {"uri": …, "params": {"skills": {"generate-report": {"streaming": false,
+        "input": {"$id": …, "sha256": …, "url": …}, "output": {…}}}}}
+
+1.0 and 0.3 have the extension in the same form. The URL serves the schema that the agent applies; the hash is of its bytes. Plain text has no schema.
+"""
 
 from __future__ import annotations
 
@@ -17,68 +23,58 @@ O = TypeVar("O")  # noqa: E741
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SkillContract(Generic[I, O]):
-    """What a skill takes, gives and asks; the output of one that streams is that of each chunk."""
+    """Input, output and replies of a skill; the output of a streaming skill is that of each chunk."""
 
     id: str
     input: TypedSchema[I]
     output: TypedSchema[O]
     streams: bool = False
-    replies: tuple[TypedSchema[Any], ...] = ()  # each has a type of its own
+    replies: tuple[TypedSchema[Any], ...] = ()  # each with its own type
 
     @property
     def schemas(self) -> Mapping[str, TypedSchema[Any]]:
-        """The schemas that a client needs, by what they are for; plain text has none."""
+        """The schemas by use, ``input`` and ``output``; plain text has none."""
         return {name: form for name, form in (("input", self.input), ("output", self.output)) if form is not TEXT}
 
     @property
     def input_schema(self) -> JsonObject | None:
-        """The schema of the input; plain text has none."""
+        """The schema of the input; ``None`` for plain text."""
         return None if self.input is TEXT else self.input.schema
 
     def check_message(self, message: Message) -> None:
-        """Raise ``InvalidParamsError`` when the input in a message does not fit; a skill that takes any text takes any message."""
+        """Raise ``InvalidParamsError`` if the input of a message does not match; a skill of plain text accepts any message."""
         if self.input is not TEXT:
             self.parse_input(message)
 
     def parse_input(self, message: Message) -> I:
-        """Read the input from a message, or raise ``InvalidParamsError`` with every wrong place."""
-        place = "message.parts"
+        """Parse the input of a message, or raise ``InvalidParamsError`` with all field errors."""
+        path = "message.parts"
         try:
-            value, place = extract_payload(message.parts, self.input.validator)
+            value, path = extract_payload(message.parts, self.input.validator)
             return self.input.parse(value)
         except SchemaMismatchError as error:
-            fields = error.fields if place == "message.parts" and not self.input.validator.is_text else error.prefix_fields(place)
+            fields = error.fields if path == "message.parts" and not self.input.validator.is_text else error.prefix_fields(path)
             raise InvalidParamsError(fields=tuple(fields)) from error
 
 
 AnyContract: TypeAlias = SkillContract[Any, Any]
-"""The contract of a skill, for whoever only asks whether messages fit."""
+"""A contract whose types do not matter."""
 
-
-# The schemas of skills on a card, as an extension that 1.0 and 0.3 have in the same form.
-#
-#     {"uri": …, "params": {"skills": {"generate-report": {"streaming": false,
-#         "input": {"$id": …, "sha256": …, "url": …}, "output": {…}}}}}
-#
-# The URL serves the schema as the agent applies it; the hash is of its bytes. Text in or out has no schema, and is left out.
-#
 
 EXTENSION_URI = "urn:a2a-gen:extension:skill-schemas:v1"
 SCHEMAS_PATH = "/schemas"
-"""Where the schemas are, below the surface."""
+"""Path of the schemas below the surface."""
 
 
 def build_schema_path(skill: str, use: str) -> str:
-    """Say where a schema is served, below the surface."""
+    """Build the path of a schema below the surface."""
     return f"{SCHEMAS_PATH}/{skill}/{use}.json"
 
 
 def build_schemas_extension(skills: Sequence[AnyContract], base_url: str) -> AgentExtension | None:
-    """Make the extension of a card; none where no skill has a schema."""
-    described = {skill.id: _describe_skill(skill, base_url) for skill in skills if skill.schemas}
-    if not described:
-        return None
-    return AgentExtension(uri=EXTENSION_URI, description="JSON Schemas of the skills", required=False, params={"skills": described})
+    """Build the extension of a card; ``None`` if no skill has a schema."""
+    params = {skill.id: _describe_skill(skill, base_url) for skill in skills if skill.schemas}
+    return AgentExtension(uri=EXTENSION_URI, description="JSON Schemas of the skills", required=False, params={"skills": params}) if params else None
 
 
 def _describe_skill(skill: AnyContract, base_url: str) -> dict[str, object]:

@@ -1,9 +1,12 @@
-"""A typed method as a handler of the engine: the one untyped port of a skill stays the only one.
+"""Typed methods as handlers of the engine, and checks of replies to questions.
 
-    agent.add("generate-report", call(GENERATE_REPORT, service.generate_report), contract=GENERATE_REPORT)
+    agent.add("generate-report", UnaryHandler(GENERATE_REPORT, service.generate_report), contract=GENERATE_REPORT)
 
-Input is read before the method runs. Output is checked before it leaves: what does not fit fails the task, with the reason in the log and not on the
-wire, because the promise that was broken is the agent's own.
+The input is parsed before the method runs, and the output is checked before it is sent. An output that does not match fails the task: the reason is
+logged and not sent, because the agent broke its own contract.
+
+A reply is checked against the schema in its question, which the task's status stores; so the schema also applies after a restart with other code.
+A reply that does not match is rejected, and the task stays open.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class HandlerMismatchError(TypeError):
-    """A method cannot do its skill: it streams and the skill does not, or the other way round."""
+    """A method does not match its skill: only one of them streams."""
 
 
 class _TypedHandler(Generic[I, O]):
@@ -44,43 +47,43 @@ class _TypedHandler(Generic[I, O]):
 
     def _serialize_output(self, output: O, context: Context) -> Part:
         try:
-            written = self._contract.output.serialize(output)
+            document = self._contract.output.serialize(output)
         except SchemaMismatchError as error:
-            log.error("skill %s: the output does not fit its schema: %s", self._contract.id, error)  # noqa: TRY400 - where it was raised says nothing
+            log.error("skill %s: output does not match its schema: %s", self._contract.id, error)  # noqa: TRY400 - the traceback adds nothing
             context.fail(HANDLER_FAILED)
-        return wrap_payload(written, self._contract.output.validator)
+        return wrap_payload(document, self._contract.output.validator)
 
 
 class UnaryHandler(_TypedHandler[I, O]):
-    """A method that answers once."""
+    """Handler of a method that returns one output."""
 
     def __init__(self, contract: SkillContract[I, O], method: Callable[[I, SkillContext], Awaitable[O]]) -> None:
         super().__init__(contract)
         if inspect.isasyncgenfunction(method):
             raise HandlerMismatchError(
-                f"skill {contract.id} answers once, and {method.__qualname__} yields; return the answer, or say streaming = true"
+                f"skill {contract.id}: {method.__qualname__} yields, but the skill does not stream; return the output, or set streaming = true"
             )
         self._method = method
 
     async def __call__(self, context: Context) -> object:
-        """Run it."""
+        """Run the method."""
         request, typed = self._parse_call(context)
         return self._serialize_output(await self._method(request, typed), context)
 
 
 class StreamingHandler(_TypedHandler[I, O]):
-    """A method that answers in chunks."""
+    """Handler of a method that yields chunks."""
 
     def __init__(self, contract: SkillContract[I, O], method: Callable[[I, SkillContext], AsyncIterator[O]]) -> None:
         super().__init__(contract)
         if inspect.iscoroutinefunction(method):
             raise HandlerMismatchError(
-                f"skill {contract.id} streams, and {method.__qualname__} returns; yield each chunk, or leave out streaming = true"
+                f"skill {contract.id}: {method.__qualname__} returns, but the skill streams; yield each chunk, or remove streaming = true"
             )
         self._method = method
 
     async def __call__(self, context: Context) -> AsyncGenerator[object, None]:
-        """Run it."""
+        """Run the method."""
         request, typed = self._parse_call(context)
         chunks = self._method(request, typed)
         try:
@@ -91,32 +94,27 @@ class StreamingHandler(_TypedHandler[I, O]):
                 await chunks.aclose()
 
 
-# Follow-ups that answer a question: refused, while the task stays open, when they do not fit the schema that went with the question.
-#
-# The schema is read from the question itself, as the task's status holds it: what was asked for counts, also after a restart with other code.
-#
-
 _SCHEMA_KEY = "schema"
 
 
 def check_reply(question: Message | None, reply: Message) -> None:
-    """Raise ``InvalidParamsError`` when a message is no answer to a question."""
+    """Raise ``InvalidParamsError`` if a reply does not match the schema of its question."""
     schema = get_reply_schema(question)
     if schema is None:
         return
-    law = _get_validator(json.dumps(schema, sort_keys=True))
-    place = ""
+    validator = _get_validator(json.dumps(schema, sort_keys=True))
+    path = ""
     try:
-        value, place = extract_payload(reply.parts, law)
-        law.check(value)
+        value, path = extract_payload(reply.parts, validator)
+        validator.check(value)
     except SchemaMismatchError as error:
-        raise InvalidParamsError(fields=tuple(error.prefix_fields(place) if place else error.fields)) from error
+        raise InvalidParamsError(fields=tuple(error.prefix_fields(path) if path else error.fields)) from error
 
 
 def get_reply_schema(question: Message | None) -> JsonObject | None:
-    """Find the schema that a question wants its answer to fit."""
-    told = (question.metadata or {}).get(QUESTION_KEY) if question else None
-    schema = told.get(_SCHEMA_KEY) if is_json_object(told) else None
+    """Read the reply schema of a question."""
+    recorded = (question.metadata or {}).get(QUESTION_KEY) if question else None
+    schema = recorded.get(_SCHEMA_KEY) if is_json_object(recorded) else None
     return schema if is_json_object(schema) else None
 
 

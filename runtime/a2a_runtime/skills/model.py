@@ -1,13 +1,12 @@
-"""The bases of models that are generated from a user's schemas.
+"""Base classes of models generated from a project's schemas.
 
-    SkillModel       unknown members are kept, in ``model_extra``, and written again
-    └── ClosedModel  unknown members are refused
+    SkillModel       unknown members are kept in ``model_extra`` and serialized again
+    └── ClosedModel  unknown members are rejected
 
-Which it is says the schema: an object may have any other members unless it says that it may not. What a caller sends and the schema allows comes
-through.
+The schema decides: an object allows other members unless it forbids them.
 
-A member that is absent is ``None``, or has the default of its schema; one that nobody has set is not written. Where a schema also allows null, a
-``None`` that was set is null.
+An absent member is ``None`` or the default of its schema; a member that was not set is not serialized. If a schema also allows null, ``None`` that
+was set becomes null.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pydantic_core import core_schema
 
 
 class SkillModel(BaseModel):
-    """A JSON object of a skill: names of the schema in JSON, names of Python in Python."""
+    """A JSON object of a skill, with the schema's names in JSON and Python names in Python."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -32,15 +31,15 @@ class SkillModel(BaseModel):
     )
 
     __nullable__: ClassVar[frozenset[str]] = frozenset()
-    """The optional members that may be null, by their names in Python."""
+    """Optional members that may be null, by Python name."""
     __tags__: ClassVar[frozenset[str]] = frozenset()
-    """The required members that have one value only, by their names in Python: always written, and never need to be set."""
+    """Required members with one possible value, by Python name: always serialized, never set by hand."""
     __optional__: ClassVar[Mapping[str, str]] = {}
-    """The members that may be absent, by their names in Python, with those on the wire."""
+    """Members that may be absent: Python name to JSON name."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_facts: object) -> None:
-        """Find the members that may be absent."""
+        """Collect the members that may be absent."""
         cls.__optional__ = {
             name: field.serialization_alias or field.alias or name
             for name, field in cls.model_fields.items()
@@ -57,7 +56,7 @@ class SkillModel(BaseModel):
         return {**written, **self._collect_nulls(by_name=info.by_alias is False)} if info.exclude_none else written
 
     def _collect_nulls(self, *, by_name: bool) -> dict[str, None]:
-        """Find what is null although nothing absent is written: types of the protocol inside ask for that, and know no nulls of their own."""
+        """Collect members that are null on purpose: ``exclude_none``, which models of the protocol need, drops them."""
         nulls: dict[str, None] = {name: None for name, value in (self.model_extra or {}).items() if value is None}
         for name, value in self.__dict__.items():
             if value is None and (name in self.__nullable__ if name in self.__optional__ else True) and name in self.model_fields_set:
@@ -67,7 +66,7 @@ class SkillModel(BaseModel):
 
 
 class ClosedModel(SkillModel):
-    """A JSON object that has no other members than its own."""
+    """A JSON object without additional members."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -77,7 +76,7 @@ def _build_number_schema(*_: object) -> core_schema.CoreSchema:
 
 
 Number: TypeAlias = Annotated[float, GetPydanticSchema(_build_number_schema)]
-"""A number; one without a fraction keeps all of its digits."""
+"""A number; an integer keeps all of its digits."""
 
 Json: TypeAlias = object
 """Any JSON value."""

@@ -1,4 +1,13 @@
-"""A schema and the Python type that was generated from it: how values are read and written that cross the boundary of a skill."""
+"""Typed schemas: a JSON Schema with its Python type, payloads of messages, and field errors.
+
+The payload of a message is the first part that can hold it; other parts are for people, or for the handler, which sees the whole message:
+
+    data part     the value
+    text part     the text for a schema of texts; else the JSON in it, or the text if only that matches, such as a typed word
+    neither       rejected: files are no input of a typed skill
+
+A wrapped payload is never read as something else: a text becomes a text part for a schema of texts, and data for all others.
+"""
 
 from __future__ import annotations
 
@@ -22,54 +31,54 @@ from a2a_contract.v1_0 import Message, Part
 T = TypeVar("T")
 
 FieldErrors: TypeAlias = Sequence[tuple[str, str]]
-"""Each wrong place, and what is wrong there."""
+"""Field errors: each a field path and a message."""
 
 _MAX_FIELDS = 100
-"""How many wrong places are looked for: a value can have millions."""
+"""Limit of field errors: a value can have millions."""
 
 
 class SchemaMismatchError(ValueError):
-    """A value does not fit its schema; ``fields`` says where, and why."""
+    """A value does not match its schema; ``fields`` has the field errors."""
 
     def __init__(self, fields: FieldErrors) -> None:
-        super().__init__("; ".join(f"{place or 'value'}: {text}" for place, text in fields))
+        super().__init__("; ".join(f"{path or 'value'}: {text}" for path, text in fields))
         self.fields = tuple(fields)
 
     def prefix_fields(self, path: str) -> FieldErrors:
-        """Name the places from outside: those in a value that itself stands at a place."""
+        """Prefix the field paths with the path of the value."""
         return tuple((f"{path}{'' if not inner or inner.startswith('[') else '.'}{inner}", text) for inner, text in self.fields)
 
 
 class SchemaValidator:
-    """What a schema allows."""
+    """Validator of a schema."""
 
     def __init__(self, schema: JsonObject) -> None:
         self.schema = schema
         validator = jsonschema_rs.validator_for(schema, validate_formats=True, mask="the value", offline=True)
         self.is_valid: Callable[[object], bool] = validator.is_valid
-        """Whether a value is as the schema wants it."""
+        """Tell whether a value matches the schema."""
         self._iter_errors = validator.iter_errors
 
     @property
     def is_text(self) -> bool:
-        """Whether plain text is what the schema asks for."""
+        """Whether the schema is one of plain text."""
         return self.schema.get("type") == "string"
 
     def check(self, value: object) -> None:
-        """Raise ``WrongValueError`` when a value does not fit."""
+        """Raise ``SchemaMismatchError`` if a value does not match."""
         if not self.is_valid(value):
             raise SchemaMismatchError(_collect_fields(self._iter_errors(value)))
 
 
 class TypedSchema(Generic[T]):
-    """A schema with its type; made cheaply, and complete when it is first used."""
+    """A schema with its Python type, loaded on first use."""
 
     def __init__(self, python_type: Any, schema: Path | JsonObject) -> None:  # noqa: ANN401 - a class, a union, an alias: no checker has one type for them yet
         self._python_type, self._source = python_type, schema
 
     @cached_property
     def document(self) -> bytes:
-        """The schema as it is served: it refers to nothing outside itself."""
+        """The schema as it is served; it has no external references."""
         return self._source.read_bytes() if isinstance(self._source, Path) else json.dumps(self._source).encode()
 
     @cached_property
@@ -80,7 +89,7 @@ class TypedSchema(Generic[T]):
 
     @cached_property
     def validator(self) -> SchemaValidator:
-        """The schema, ready to validate."""
+        """The validator of the schema."""
         return SchemaValidator(self.schema)
 
     @property
@@ -104,7 +113,7 @@ class TypedSchema(Generic[T]):
         return TypeAdapter(self._python_type)
 
     def parse(self, value: object) -> T:
-        """Make a value of JSON that fits the schema, or raise ``WrongValueError``."""
+        """Parse JSON into a value, or raise ``SchemaMismatchError``."""
         value = None if value is JSON_NULL else value
         self.validator.check(value)
         try:
@@ -113,17 +122,17 @@ class TypedSchema(Generic[T]):
             raise SchemaMismatchError(field_paths(error)) from error
 
     def serialize(self, value: T) -> object:
-        """Make JSON of a value that fits the schema, or raise ``WrongValueError``."""
+        """Serialize a value to JSON, or raise ``SchemaMismatchError``."""
         try:
-            written: object = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=True, warnings="error")
+            document: object = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=True, warnings="error")
         except PydanticSerializationError as error:
             raise SchemaMismatchError((("", str(error).partition("\n")[0]),)) from error
-        self.validator.check(written)
-        return written
+        self.validator.check(document)
+        return document
 
 
 TEXT: TypedSchema[str] = TypedSchema(str, {"type": "string"})
-"""The form of skills that have no schema: they take, or give, text."""
+"""The schema of plain text, for skills without a schema."""
 
 
 def _collect_fields(errors: Iterable[jsonschema_rs.ValidationError]) -> FieldErrors:
@@ -136,7 +145,7 @@ def _collect_fields(errors: Iterable[jsonschema_rs.ValidationError]) -> FieldErr
 
 
 def _build_field_path(error: jsonschema_rs.ValidationError) -> str:
-    """Say where an error belongs; that of a missing member, or of one too many, to the member."""
+    """Build the field path of an error; for a missing or unexpected member, that of the member."""
     steps: list[str | int] = list(error.instance_path)
     kind = error.kind
     match kind:
@@ -149,33 +158,22 @@ def _build_field_path(error: jsonschema_rs.ValidationError) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
-# The value that a message carries for a skill.
-#
-#     a data part          that value
-#     a text part          for a schema of texts, the text itself; else the JSON in it, or the text where only that fits, as a word that people type
-#     neither              refused: files are no input of a typed skill
-#
-# The first part that can be the value is; what else the message holds is for people, or for the handler, which sees the whole message. What we write
-# ourselves is never read as something else: a text is a text part for a schema of texts, and a piece of data for all others.
-#
-
-
 class Payload(NamedTuple):
-    """A value, and where in the message it stands."""
+    """A value with its field path in the message."""
 
     value: object
     path: str
 
 
 def wrap_payload(value: object, validator: SchemaValidator | None) -> Part:
-    """Make the part that carries a value; without a schema, a text is a text."""
+    """Wrap a value in a part; without a schema, a text becomes a text part."""
     if isinstance(value, str) and (validator is None or validator.is_text):
         return Part(text=value)
     return Part(data=JSON_NULL if value is None else value)
 
 
 def extract_payload(parts: Sequence[Part], validator: SchemaValidator, base_path: str = "message.parts") -> Payload:
-    """Find the value in the parts of a message, or raise ``WrongValueError``."""
+    """Extract the payload from parts, or raise ``SchemaMismatchError``."""
     for index, part in enumerate(parts):
         if part.data is not None:
             return Payload(None if part.data is JSON_NULL else part.data, f"{base_path}[{index}].data")
@@ -191,7 +189,7 @@ def extract_payload(parts: Sequence[Part], validator: SchemaValidator, base_path
 
 
 def _parse_text(text: str, validator: SchemaValidator, path: str) -> object:
-    """Read a text as JSON, or as itself where only that fits."""
+    """Parse a text as JSON, or keep it if only the text matches."""
     try:
         value: object = from_json(text, allow_inf_nan=False)
     except ValueError:
@@ -201,30 +199,25 @@ def _parse_text(text: str, validator: SchemaValidator, path: str) -> object:
     return text if not validator.is_valid(value) and validator.is_valid(text) else value
 
 
-# Input that fits its schema and is refused all the same, for what no schema can say; and places in it as callers know them.
-#
-# A handler refuses when there is a task already, so the places travel with the last message of the task, which is then rejected.
-#
-
 FIELDS_KEY = "a2a-gen/fields"
-"""Member of a message's metadata: each wrong place, as errors of the protocol name it."""
+"""Metadata key of a message: field errors of a rejected input."""
 
 _PAYLOAD_PATH = re.compile(r"^message\.parts\[\d+\]\.(?:data|text)\.?")
 
 
 def attach_fields(message: Message, fields: Iterable[tuple[str, str]]) -> Message:
-    """Say in a message which places are wrong."""
-    listed = [{"field": place, "description": text} for place, text in fields]
+    """Attach field errors to the last message of a rejected task."""
+    listed = [{"field": path, "description": text} for path, text in fields]
     return message.model_copy(update={"metadata": {**(message.metadata or {}), FIELDS_KEY: listed}})
 
 
 def read_fields(message: Message | None) -> tuple[tuple[str, str], ...]:
-    """Read which places were wrong; none where a message says nothing of that."""
+    """Read the field errors of a message; empty without any."""
     listed = (message.metadata or {}).get(FIELDS_KEY) if message else None
     found = [each for each in listed if is_json_object(each)] if is_json_array(listed) else []
     return tuple((str(each.get("field", "")), str(each.get("description", ""))) for each in found)
 
 
 def strip_payload_path(fields: FieldErrors) -> tuple[tuple[str, str], ...]:
-    """Name places in the input, and no longer in the message that carried it; the input itself has no name."""
-    return tuple((_PAYLOAD_PATH.sub("", place), text) for place, text in fields)
+    """Make field paths relative to the input instead of the message."""
+    return tuple((_PAYLOAD_PATH.sub("", path), text) for path, text in fields)

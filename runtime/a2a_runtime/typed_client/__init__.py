@@ -1,11 +1,11 @@
-"""The base of generated clients: a call of a skill in types, on top of ``a2a_runtime.client``.
+"""Typed client: base class of generated clients, on top of ``a2a_runtime.client``.
 
     async with ReportAgentClient("https://agent.example.com") as client:
         report = await client.generate_report(ReportRequest(topic="coffee"), on_ask=approve)
         async for chapter in client.write_chapters(ReportRequest(topic="tea")):
             print(chapter.title)
 
-A call that is canceled, and an iteration that is closed, cancel the task. What goes out is checked before it is sent, what comes in when it arrives.
+Canceling a call, or closing an iteration, cancels the task. Input is checked before it is sent, output when it arrives.
 """
 
 from a2a_runtime.typed_client.client import CallOptions, Progress, SkillClient

@@ -1,4 +1,4 @@
-"""What every generated client stands on: a method of a skill is a call here."""
+"""Base class of generated clients: calls of skills with typed input and output."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from uuid import uuid4
 import httpx
 
 from a2a_contract.errors import A2AError, InvalidParamsError
-from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
+from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions, SendOptions, TaskEvent
+from a2a_runtime.client.stream import INTERRUPTED_STATES, TERMINAL_STATES
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import SchemaMismatchError, strip_payload_path, wrap_payload
 from a2a_runtime.typed_client.errors import InputRequiredError, SkillError
@@ -25,6 +26,7 @@ from a2a_runtime.typed_client.results import (
     build_answer,
     build_error,
     is_result_artifact,
+    join_texts,
     parse_output,
     parse_parts,
     parse_question,
@@ -36,35 +38,33 @@ O = TypeVar("O")  # noqa: E741 - its output
 
 _SKILL_ID_KEY = "skillId"
 _MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.1, 5.0
-_TERMINAL_STATES = frozenset(map(str, TERMINAL))
-_INTERRUPTED_STATES = frozenset(map(str, INTERRUPTED))
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How it goes: how much is done, from 0 to 1, and what the agent says about it."""
+    """Progress of a call: a fraction from 0 to 1, and the text of the agent."""
 
     fraction: float | None
     text: str
 
 
 class CallOptions(TypedDict, total=False):
-    """What may be said with every call."""
+    """Keyword options of each call."""
 
     on_progress: Callable[[Progress], Awaitable[None] | None]
-    """Hears how it goes."""
+    """Receives the progress."""
     on_ask: Callable[[PendingQuestion], Awaitable[object] | object]
-    """Answers what the agent asks: with a model, or with JSON that fits the schema of the question."""
+    """Answers a question with a model, or with JSON that matches its schema."""
     timeout: float
-    """Seconds for the whole call, answers to questions included; then the task is canceled, and ``DeadlineError`` raised."""
+    """Seconds for the whole call, answers included; then the task is canceled and ``DeadlineError`` raised."""
     context_id: str
-    """The conversation that the call belongs to."""
+    """The conversation of the call."""
     options: SendOptions
-    """What else goes with the message."""
+    """Options of the message."""
 
 
 class SkillClient:
-    """Calls the skills of the agent at a URL; the arguments are those of ``A2AClient``, which does the talking."""
+    """Client for the skills of the agent at a URL; the arguments are those of ``A2AClient``, which is at ``untyped``."""
 
     def __init__(
         self,
@@ -84,22 +84,22 @@ class SkillClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close all connections."""
         await self.untyped.aclose()
 
     async def _call(self, skill: SkillContract[I, O], request: I, call_options: CallOptions) -> O:
-        """Call a skill that answers once; when the caller is canceled, so is the task."""
+        """Call a skill with one output; canceling the caller cancels the task."""
         last: Task | Message | None = None
         async with aclosing(with_deadline(self._run_conversation(skill, request, call_options), call_options.get("timeout"))) as events:
             async for event in events:
                 last = event if isinstance(event, Task | Message) else last
         if last is None:
-            raise A2AClientError("The agent has ended the stream without an answer")
+            raise A2AClientError("Stream: ended without a result")
         return parse_output(skill.output, last)
 
     async def _stream(self, skill: SkillContract[I, O], request: I, call_options: CallOptions) -> AsyncGenerator[O, None]:
-        """Call a skill that answers in chunks; when the iteration is closed, the task is canceled."""
-        given = seen = 0  # a handler that begins again begins again with its chunks; what was given is not given twice
+        """Call a streaming skill; closing the iteration cancels the task."""
+        given = seen = 0  # a handler that restarts repeats its chunks; each is yielded once
         async with aclosing(with_deadline(self._run_conversation(skill, request, call_options), call_options.get("timeout"))) as events:
             async for event in events:
                 if isinstance(event, Message):
@@ -114,14 +114,14 @@ class SkillClient:
                     if seen > given:
                         given = seen
                         yield parse_parts(skill.output, [part], None)
-                if isinstance(event, Task) and str(event.status.state) in _TERMINAL_STATES and str(event.status.state) != _COMPLETED:
+                if isinstance(event, Task) and str(event.status.state) in TERMINAL_STATES and str(event.status.state) != str(State.COMPLETED):
                     raise build_error(event)
 
     async def _run_conversation(self, skill: SkillContract[I, O], request: I, call_options: CallOptions) -> AsyncGenerator[TaskEvent, None]:
-        """Give what happens from the first message to the end, over all questions; the last event is the whole task, or the one answer.
+        """Yield events from the first message to the end, over all questions; the last one is the whole task, or the message.
 
-        Whoever leaves before the end has no more use for the task: by closing, when canceled, or by an error in what hears or answers. An error of
-        the agent, or of the way to it, leaves the task alone: it may still be looked at.
+        Leaving early cancels the task: by closing, by cancellation, or by an error in a callback. Errors of the agent or the connection do not:
+        the task can still be read.
         """
         message, task, is_left = _build_message(skill, request, call_options), None, True
         try:
@@ -130,7 +130,7 @@ class SkillClient:
                     async for event in events:
                         task = event if isinstance(event, Task) else task
                         yield event
-                if task is None or str(task.status.state) in _TERMINAL_STATES:
+                if task is None or str(task.status.state) in TERMINAL_STATES:
                     return
                 message = await self._answer_question(task, call_options)
         except (A2AError, A2AClientError, SkillError) as error:
@@ -139,12 +139,12 @@ class SkillClient:
                 error.fields = strip_payload_path(error.fields)
             raise
         finally:
-            if is_left and task is not None and str(task.status.state) not in _TERMINAL_STATES:
+            if is_left and task is not None and str(task.status.state) not in TERMINAL_STATES:
                 with suppress(A2AError, A2AClientError):
                     await asyncio.shield(self.untyped.cancel(task))
 
     async def _send_and_follow(self, message: Message, call_options: CallOptions) -> AsyncGenerator[TaskEvent, None]:
-        """Send one message, and give what happens until the task ends or waits."""
+        """Send one message, and yield events until the task ends or waits for input."""
         options = call_options.get("options") or SendOptions()
         if not (await self.untyped.get_card()).capabilities.streaming:
             answer = await self.untyped.send(message, options=options)
@@ -157,7 +157,7 @@ class SkillClient:
                 yield event
                 if isinstance(event, TaskStatusUpdateEvent):
                     await _report_progress(event, call_options)
-                if str(stream.state) in _INTERRUPTED_STATES or isinstance(event, Message):
+                if str(stream.state) in INTERRUPTED_STATES or isinstance(event, Message):
                     break
         if stream.task_id is not None:
             last = await self.untyped.get(stream.task_id)
@@ -166,9 +166,9 @@ class SkillClient:
                 yield task
 
     async def _poll(self, task: Task | Message) -> AsyncGenerator[Task, None]:
-        """Look again and again at a task that goes on although nobody tells of it."""
+        """Poll a task that runs without a stream."""
         pause = _MIN_POLL_SECONDS
-        while isinstance(task, Task) and str(task.status.state) not in _TERMINAL_STATES | _INTERRUPTED_STATES:
+        while isinstance(task, Task) and str(task.status.state) not in TERMINAL_STATES | INTERRUPTED_STATES:
             await asyncio.sleep(pause)
             pause = min(pause * 2, _MAX_POLL_SECONDS)
             task = await self.untyped.get(task.id)
@@ -177,19 +177,16 @@ class SkillClient:
     async def _answer_question(self, task: Task, call_options: CallOptions) -> Message:
         question, ask = parse_question(task), call_options.get("on_ask")
         if ask is None:
-            raise InputRequiredError(f"the agent {'needs an authorization' if question.is_for_auth else 'asks'}: {question.text}", task)
+            raise InputRequiredError(f"The agent {'needs an authorization' if question.is_for_auth else 'asks'}: {question.text}", task)
         given = ask(question)
         return build_answer(question, await given if inspect.isawaitable(given) else given)
-
-
-_COMPLETED = next(str(each) for each in TERMINAL if each.name == "COMPLETED")
 
 
 def _build_message(skill: SkillContract[Any, Any], request: object, call_options: CallOptions) -> Message:
     try:
         value = skill.input.serialize(request)
     except SchemaMismatchError as error:
-        raise InvalidParamsError(f"The input does not fit the schema of {skill.id}", fields=error.fields) from error
+        raise InvalidParamsError(f"input: does not match the schema of {skill.id}", fields=error.fields) from error
     parts = [wrap_payload(value, skill.input.validator)]
     return Message(
         message_id=str(uuid4()), role=Role.USER, context_id=call_options.get("context_id"), parts=parts, metadata={_SKILL_ID_KEY: skill.id}
@@ -197,19 +194,18 @@ def _build_message(skill: SkillContract[Any, Any], request: object, call_options
 
 
 def _collect_chunks(task: Task) -> list[Part]:
-    """Find the chunks that a task holds."""
+    """Collect the chunks in the artifacts of a task."""
     return [part for each in task.artifacts or () if is_result_artifact(each) for part in each.parts]
 
 
 async def _report_progress(event: TaskStatusUpdateEvent, call_options: CallOptions) -> None:
-    hear = call_options.get("on_progress")
-    if hear is None or str(event.status.state) in _TERMINAL_STATES | _INTERRUPTED_STATES:
+    on_progress = call_options.get("on_progress")
+    if on_progress is None or str(event.status.state) in TERMINAL_STATES | INTERRUPTED_STATES:
         return
-    said = event.status.message
-    part = (event.metadata or {}).get("progress")
-    progress = Progress(float(part) if isinstance(part, int | float) else None, "\n".join(p.text for p in said.parts if p.text) if said else "")
+    fraction = (event.metadata or {}).get("progress")
+    progress = Progress(float(fraction) if isinstance(fraction, int | float) else None, join_texts(event.status.message))
     if progress.fraction is None and not progress.text:
         return
-    told = hear(progress)
-    if inspect.isawaitable(told):
-        await told
+    result = on_progress(progress)
+    if inspect.isawaitable(result):
+        await result

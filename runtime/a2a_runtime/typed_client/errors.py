@@ -1,15 +1,15 @@
-"""How a call of a skill can end without a result.
+"""Errors of a skill call that ended without a result.
 
     SkillError
-     ├─ FailedError      the agent has given up; the text is its reason
-     ├─ RejectedError    the agent does not do this
-     ├─ CanceledError    somebody has stopped it
-     ├─ DeadlineError    it took longer than the call's ``timeout``; also a ``TimeoutError``
-     ├─ UnansweredError  the agent asks something, and the call has no ``on_ask``
-     └─ OutputError      what came back does not fit the schema of the output
+     ├─ FailedError         the agent failed; the text has its reason
+     ├─ RejectedError       the agent rejected the request
+     ├─ CanceledError       the task was canceled
+     ├─ DeadlineError       the call exceeded its ``timeout``; also a ``TimeoutError``
+     ├─ InputRequiredError  the agent asks a question, and the call has no ``on_ask``
+     └─ OutputError         the output does not match its schema
 
-Input that does not fit its schema is an ``InvalidParamsError`` of the contract, with every wrong place in it, whether it was found here or by the
-agent. Input that fits and is refused all the same is a ``RejectedError`` with ``fields``.
+An input that does not match its schema is an ``InvalidParamsError`` of the contract with all field errors, found by the client or by the agent. An
+input that matches and is rejected is a ``RejectedError`` with ``fields``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from a2a_runtime.skills.schema import read_fields
 
 
 class SkillError(Exception):
-    """The root; ``task`` is as it was last seen, where there is one."""
+    """The root; ``task`` is the last known state, if there is a task."""
 
     def __init__(self, text: str, task: Task | None = None) -> None:
         super().__init__(text)
@@ -28,15 +28,15 @@ class SkillError(Exception):
 
 
 class FailedError(SkillError):
-    """The task has failed; try again if the reason is a passing one."""
+    """The task failed; retry if the reason is transient."""
 
 
 class RejectedError(SkillError):
-    """The agent refuses; ask for something else. Where the input is the reason, ``fields`` has each wrong place, and what is wrong there."""
+    """The agent rejected the request; ``fields`` has the field errors if the input is the reason."""
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
-        """The wrong places in the input."""
+        """The field errors of the input."""
         return read_fields(self.task.status.message) if self.task else ()
 
 
@@ -45,15 +45,15 @@ class CanceledError(SkillError):
 
 
 class DeadlineError(SkillError, TimeoutError):
-    """The call has taken longer than its ``timeout``, and its task was canceled; give it more time, or try again."""
+    """The call exceeded its ``timeout``, and its task was canceled; raise the timeout, or retry."""
 
 
 class InputRequiredError(SkillError):
-    """The agent asks something first; call with ``on_ask``, or answer the task yourself."""
+    """The agent needs input first; pass ``on_ask``, or answer the task with the untyped client."""
 
 
 class OutputError(SkillError):
-    """The agent breaks its own contract; ask whoever runs it, and whether its schema has changed: ``a2a-gen client --check``."""
+    """The agent broke its own contract; run ``a2a-gen client --check`` to see if its schema changed."""
 
 
 ERRORS_BY_STATE = {State.FAILED.name: FailedError, State.REJECTED.name: RejectedError, State.CANCELED.name: CanceledError}

@@ -1,4 +1,4 @@
-"""The output of a skill, as it is found in tasks, messages and events."""
+"""Outputs and questions of a skill call, and its deadline."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator, Type
 from a2a_runtime.typed_client.errors import ERRORS_BY_STATE, DeadlineError, FailedError, OutputError
 
 O = TypeVar("O")  # noqa: E741 - the output of a skill
+T = TypeVar("T")
 
 RESULT_ARTIFACT = "result"
-"""The artifact that a result stands in; agents that call it otherwise have the result in the last one."""
+"""Name of the artifact with the result; without one, the last artifact has it."""
 
 
 def parse_output(schema: TypedSchema[O], answer: Task | Message) -> O:
-    """Read the output of a call that is over, or raise how it ended."""
+    """Parse the output of a finished call, or raise its error."""
     if isinstance(answer, Message):
         return parse_parts(schema, answer.parts, None)
     if str(answer.status.state) != str(State.COMPLETED):
@@ -34,24 +35,28 @@ def parse_output(schema: TypedSchema[O], answer: Task | Message) -> O:
 
 
 def parse_parts(schema: TypedSchema[O], parts: Sequence[Part], task: Task | None) -> O:
-    """Read an output from its parts."""
+    """Parse an output from its parts."""
     try:
         value, _ = extract_payload(parts, schema.validator, "result")
         return schema.parse(value)
     except SchemaMismatchError as error:
-        raise OutputError(f"the output does not fit its schema: {error}", task) from error
+        raise OutputError(f"output: does not match its schema: {error}", task) from error
 
 
 def build_error(task: Task) -> Exception:
-    """Make the error that says how a task ended."""
+    """Build the error of a task that ended without a result."""
     state = next((each for each in State if str(each) == str(task.status.state)), None)
-    message = task.status.message
-    text = "\n".join(part.text for part in message.parts if part.text is not None) if message else ""
-    return ERRORS_BY_STATE.get(state.name if state else "", FailedError)(text or f"the task has ended as {task.status.state}", task)
+    text = join_texts(task.status.message)
+    return ERRORS_BY_STATE.get(state.name if state else "", FailedError)(text or f"task: ended as {task.status.state}", task)
+
+
+def join_texts(message: Message | None) -> str:
+    """Join the text parts of a message with newlines."""
+    return "\n".join(part.text for part in message.parts if part.text is not None) if message else ""
 
 
 def is_result_artifact(artifact: Artifact) -> bool:
-    """Whether an artifact holds chunks of the result."""
+    """Tell whether an artifact holds chunks of the result."""
     return RESULT_ARTIFACT in (artifact.artifact_id, artifact.name)
 
 
@@ -63,14 +68,11 @@ def _find_result_parts(task: Task) -> Sequence[Part]:
     return task.status.message.parts if task.status.message else []
 
 
-# What an agent asks in the midst of a call, and the answer to it.
-
-
 @dataclass(frozen=True, slots=True)
 class PendingQuestion:
-    """A question: its words, a piece of JSON to look at, and the schema that the answer has to fit, where the agent says one.
+    """A question of the agent: text, JSON details, and the schema of the answer if the agent names one.
 
-    ``is_for_auth`` when the agent waits for an authorization: what it takes is what the text says, and it may be given elsewhere.
+    With ``is_for_auth`` the agent waits for an authorization as the text describes it, which may be given elsewhere.
     """
 
     text: str
@@ -80,43 +82,30 @@ class PendingQuestion:
     is_for_auth: bool = False
 
 
-_AUTH_REQUIRED = str(State.AUTH_REQUIRED)
-
-
 def parse_question(task: Task) -> PendingQuestion:
-    """Read the question that a task waits with."""
+    """Parse the question of an interrupted task."""
     message = task.status.message
     parts = message.parts if message else []
-    text = "\n".join(part.text for part in parts if part.text is not None)
-    return PendingQuestion(
-        text,
-        next((part.data for part in parts if part.data is not None), None),
-        get_reply_schema(message),
-        task,
-        str(task.status.state) == _AUTH_REQUIRED,
-    )
+    detail = next((part.data for part in parts if part.data is not None), None)
+    is_for_auth = str(task.status.state) == str(State.AUTH_REQUIRED)
+    return PendingQuestion(join_texts(message), detail, get_reply_schema(message), task, is_for_auth)
 
 
 def build_answer(question: PendingQuestion, value: object) -> Message:
-    """Make the message that answers a question, or raise ``InvalidParamsError`` when the value does not fit its schema."""
+    """Build the message that answers a question, or raise ``InvalidParamsError`` if the value does not match its schema."""
     data = value.model_dump(mode="json", exclude_none=True) if isinstance(value, SkillModel) else value
-    law = None if question.schema is None else SchemaValidator(question.schema)
-    if law is not None:
+    validator = None if question.schema is None else SchemaValidator(question.schema)
+    if validator is not None:
         try:
-            law.check(data)
+            validator.check(data)
         except SchemaMismatchError as error:
-            raise InvalidParamsError("The answer does not fit the schema of the question", fields=error.fields) from error
+            raise InvalidParamsError("answer: does not match the schema of the question", fields=error.fields) from error
     task = question.task
-    return Message(message_id=str(uuid4()), role=Role.USER, task_id=task.id, context_id=task.context_id, parts=[wrap_payload(data, law)])
-
-
-# How long a call may take as a whole, over all of its messages and questions.
-
-T = TypeVar("T")
+    return Message(message_id=str(uuid4()), role=Role.USER, task_id=task.id, context_id=task.context_id, parts=[wrap_payload(data, validator)])
 
 
 async def with_deadline(events: AsyncGenerator[T, None], seconds: float | None) -> AsyncGenerator[T, None]:
-    """Give what comes until time is up, and then ``DeadlineError``; what the caller does in between counts and is not interrupted."""
+    """Yield events until a deadline, then raise ``DeadlineError``; time of the caller between events counts, without interruption."""
     end = None if seconds is None else asyncio.get_running_loop().time() + seconds
     async with aclosing(events):
         while True:
@@ -125,9 +114,9 @@ async def with_deadline(events: AsyncGenerator[T, None], seconds: float | None) 
                 async with limit:
                     event = await anext(events, None)
             except TimeoutError as error:
-                if not limit.expired():  # it is that of somebody within
+                if not limit.expired():  # raised inside, not by this limit
                     raise
-                raise DeadlineError(f"the call has taken longer than {seconds} s") from error
+                raise DeadlineError(f"call: took longer than {seconds} s; raise its timeout") from error
             if event is None:
                 return
             yield event

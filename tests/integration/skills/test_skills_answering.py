@@ -60,7 +60,7 @@ async def test_wrong_output_is_a_failed_task(caplog: pytest.LogCaptureFixture, s
     ):
         with caplog.at_level(logging.ERROR), pytest.raises(FailedError, match="failed to do this"):
             await (client.summarize(SummaryRequest(text="a")) if skill == "summarize" else client.publish(REPORT))
-    (record,) = [each for each in caplog.records if "does not fit" in each.getMessage()]
+    (record,) = [each for each in caplog.records if "does not match" in each.getMessage()]
     assert skill in record.getMessage()
     assert ("sentences" if skill == "summarize" else "approvedBy") in record.getMessage()
 

@@ -94,7 +94,7 @@ def test_a_method_that_streams_although_its_skill_does_not_is_told(typed: Path) 
     handlers = typed / "src" / "typed" / "handlers.py"
     handlers.write_text(handlers.read_text().replace("return Greeting", "yield Greeting"))
     assert main(["build"]) == 0
-    with pytest.raises(ProjectConfigError, match=r"a2a.toml:1: service: skill greet answers once, and Typed.greet yields"):
+    with pytest.raises(ProjectConfigError, match=r"a2a.toml:1: service: skill greet: Typed.greet yields, but the skill does not stream"):
         load_project(typed, {})
 
 

@@ -33,7 +33,7 @@ class Choosy(ReportAgent):
     async def summarize(self, request: SummaryRequest, ctx: SkillContext) -> Summary:
         """Refuse whatever comes."""
         assert request.text
-        ctx.refuse(*WRONG)
+        ctx.reject(fields=WRONG)
 
     async def write_report(self, request: ReportRequest, ctx: SkillContext) -> AsyncIterator[Chapter]:
         """Write one chapter, and then think."""

@@ -57,7 +57,7 @@ def test_a_method_that_answers_otherwise_is_refused_at_the_start() -> None:
     service = Service()
     UnaryHandler(ECHO, service.once)
     StreamingHandler(ECHO, service.chunks)
-    with pytest.raises(HandlerMismatchError, match=r"skill echo streams, and Service.once returns; yield each chunk, or leave out"):
+    with pytest.raises(HandlerMismatchError, match=r"skill echo: Service.once returns, but the skill streams"):
         StreamingHandler(ECHO, service.once)  # type: ignore[arg-type]
-    with pytest.raises(HandlerMismatchError, match=r"skill echo answers once, and Service.chunks yields; return the answer, or say"):
+    with pytest.raises(HandlerMismatchError, match=r"skill echo: Service.chunks yields, but the skill does not stream; return the output, or set"):
         UnaryHandler(ECHO, service.chunks)  # type: ignore[arg-type]
