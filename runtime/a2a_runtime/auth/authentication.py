@@ -123,7 +123,7 @@ class Credentials(Mapping[str, str]):
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether the request came over TLS, as the server reports it."""
+        """True if the request came over TLS, as the server reports it."""
         return self._scope["scheme"] == "https"
 
     @cached_property

@@ -1,7 +1,7 @@
 """Keys that verify the signatures of tokens and cards.
 
 A key is bound to its algorithm when it is parsed: the header of a token selects a key, and never how it is used. Secret and private keys in a
-published key set are ignored: a key that everyone can read proves nothing.
+published key set are ignored: a key that is public proves nothing.
 """
 
 from __future__ import annotations

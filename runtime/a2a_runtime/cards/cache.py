@@ -43,7 +43,7 @@ class CardCache:
         self._combinable = tuple(dialect for dialect in COMBINABLE_WRITERS if dialect in surface.dialects)
         self._shared_key = self._combinable[0] if len(self._combinable) == 1 else surface.shared_card
         self.has_shared = bool(self._combinable)
-        """Whether there is a card for the clients of all dialects."""
+        """True if there is a card for the clients of all dialects."""
 
     def has(self, dialect: str) -> bool:
         """Return whether the surface has a card in a dialect, or in the one that it is a form of."""

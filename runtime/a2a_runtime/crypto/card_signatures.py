@@ -212,7 +212,7 @@ def _select_members(value: Mapping[str, object], type_name: str, dialect: str, *
 
 
 def _has_presence(rule: Mapping[str, object]) -> bool:
-    """Whether an empty member differs from an absent one."""
+    """Return true if an empty member differs from an absent one."""
     is_optional = _get_object(rule, "x-proto").get("optional") is True
     return is_optional or "$ref" in rule or (rule.get("type") == "object" and "additionalProperties" not in rule)
 

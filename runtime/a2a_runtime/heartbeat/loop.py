@@ -71,7 +71,7 @@ class RegistryHeartbeat:
 
     @property
     def is_registered(self) -> bool:
-        """Whether the last heartbeat succeeded."""
+        """True after a successful heartbeat."""
         return self._last_result in _SUCCESSES
 
     async def _run(self) -> None:

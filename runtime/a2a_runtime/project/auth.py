@@ -20,7 +20,7 @@ kind = "mutual-tls"                client certificates, verified by a trusted pr
 trusted_proxies = ["10.0.0.0/28"]
 callers = { "CN=box,O=Acme" = "box" }
 
-[auth.everyone]
+[auth.combined]
 any_of = ["staff", "jobs", ["people", "machines"]]       one of these; a nested list means all of its entries
 """
 
@@ -171,7 +171,7 @@ class _AnyOfTable(ConfigTable):
     any_of: list[NonEmptyText | list[NonEmptyText]]
     shared_subjects: bool = False
     anonymous: bool = False
-    """Whether requests without credentials are admitted too."""
+    """Admits requests without credentials too."""
 
     @property
     def groups(self) -> Sequence[Sequence[str]]:

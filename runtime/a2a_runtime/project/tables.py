@@ -177,5 +177,5 @@ class ProjectFile(SurfacesTable):
 
     @property
     def has_schemas(self) -> bool:
-        """Whether any skill has a schema, and so needs the generated package."""
+        """True if any skill has a schema, and so needs the generated package."""
         return any(each.input or each.output or each.asks for each in self.skills.values())
