@@ -7,8 +7,7 @@
     verification ── for receivers: checks a notification (``verify``)
 
 An event and its deliveries are one commit, so each acknowledged event is delivered, or its config is marked as failed. No task and no stream waits
-for
-a webhook. Each config receives events in order and at least once: after a crash a delivery is repeated with the same ``Webhook-Id``.
+for a webhook. Each config receives events in order and at least once: after a crash a delivery is repeated with the same ``Webhook-Id``.
 
 | response of the receiver | outcome |
 |---|---|
