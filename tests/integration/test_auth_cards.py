@@ -79,10 +79,10 @@ async def test_an_untrusted_card_may_be_a_warning(caplog: pytest.LogCaptureFixtu
 
 def test_the_host_header_is_never_signed(tmp_path: Path) -> None:
     """A signed card needs a configured URL; without one the start fails with the fix."""
-    with pytest.raises(ValueError, match=r"nobody has said where it is.*Agent\(url=…\)"):
+    with pytest.raises(ValueError, match=r"its cards are signed but it has no URL.*Agent\(url=…\)"):
         Surface(build_test_agent(), signer=CardSigner([KEY]))
     (tmp_path / "key.pem").write_text(KEY.to_pem())
-    with pytest.raises(ValueError, match="nobody has said where it is"):
+    with pytest.raises(ValueError, match="its cards are signed but it has no URL"):
         create_app(Surface(build_test_agent()), store="memory", settings=replace(FAST_SETTINGS, signing_keys=(str(tmp_path / "key.pem"),)))
 
 

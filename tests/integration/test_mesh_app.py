@@ -97,7 +97,7 @@ def test_a_skill_is_shown_in_the_words_of_its_surface() -> None:
     assert (skill.name, skill.description, skill.tags) == ("Echo", "Say the same.", ("a",))
     agent = agent_of("echo", echo)
     agent.add("other", echo)
-    with pytest.raises(ValueError, match="shown_as is for a surface with one skill"):
+    with pytest.raises(ValueError, match="override: there are . skills and it is for one"):
         Surface(agent, "/x", override=SkillOverride("Echo"))
 
 

@@ -201,7 +201,7 @@ description = "For us."
 """
 
 
-SAID = ("path", "dialects", "limits", "only", "shown_as", "cancel_on_disconnect", "deduplicate_messages")
+SAID = ("path", "dialects", "limits", "only", "override", "cancel_on_disconnect", "deduplicate_messages")
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ async def test_a_generated_package_is_mounted_as_its_file_says(guarded: ModuleTy
     (surface,) = guarded.make_surfaces(importlib.import_module("guarded.handlers").Guarded())
     (same,) = load_project(Path(guarded.__file__ or "").parents[3], {}).surfaces
     assert [getattr(surface, name) for name in SAID] == [getattr(same, name) for name in SAID]
-    assert (surface.limits.body, surface.shown_as is None, surface.rates is None) == (500, False, False)
+    assert (surface.limits.body_bytes, surface.override is None, surface.rate_limiter is None) == (500, False, False)
     async with run_app(create_app(surface, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
         assert (await http.post("/staff/skills/greet", json={"name": "Ada"})).status_code == 401
         answer = await http.post("/staff/skills/greet", json={"name": "Ada"}, headers={"x-api-key": "sesame"})

@@ -17,12 +17,12 @@ ECHO = SkillContract(id="echo", input=TEXT, output=TEXT, streams=False, replies=
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Agent(""), "neither is blank"),
-        (lambda: Agent("x", version=" "), "neither is blank"),
-        (lambda: Agent("x").skill("a b")(len), "'a b' is no id of a skill"),
-        (lambda: Agent("x").skill("")(len), "'' is no id of a skill"),
-        (lambda: Agent("x").skill("a/b")(len), "'a/b' is no id of a skill"),
-        (lambda: Agent("x").skill("a\x00")(len), "is no id of a skill"),
+        (lambda: Agent(""), "must not be blank"),
+        (lambda: Agent("x", version=" "), "must not be blank"),
+        (lambda: Agent("x").skill("a b")(len), "'a b' is not a skill id"),
+        (lambda: Agent("x").skill("")(len), "'' is not a skill id"),
+        (lambda: Agent("x").skill("a/b")(len), "'a/b' is not a skill id"),
+        (lambda: Agent("x").skill("a\x00")(len), "is not a skill id"),
     ],
     ids=["name", "version", "blank", "nothing", "slash", "control character"],
 )
