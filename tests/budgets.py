@@ -1,7 +1,8 @@
 """How many seconds each suite may take, and what it took: printed after a run, and a failure of it above double.
 
 A suite is a folder beside this file. Its seconds are the sum over its tests with their fixtures, so that the number of workers does not change them.
-They are judged only when whole suites ran: not for single files, selected tests, other profiles, or with coverage.
+They are judged only when whole suites ran: not for single files, selected tests, other profiles, or with coverage; and where others keep the machine
+busy, only the share that the tests would have taken without them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ USUAL = "not soak"
 """What runs when nobody selects anything: see `addopts`."""
 PATIENCE = 2.0
 """How many times its budget a suite may take before the run fails: machines are not equally fast."""
+OWN_LOAD = 1.5
+"""How many processes of a run are ready for each core, with one worker for each: servers and commands that tests start are some of them."""
 
 
 def read(file: Path = FILE) -> Mapping[str, float]:
@@ -53,6 +56,11 @@ def is_usual(config: pytest.Config) -> bool:
     return not (chosen or cut_short or measured)
 
 
+def crowd() -> float:
+    """How many times more is to be done right now than what a run brings along; 1 on a machine of its own."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1) / OWN_LOAD)
+
+
 class Budgets:
     """A plugin that adds up what tests take; for the process that hears of all of them."""
 
@@ -62,16 +70,18 @@ class Budgets:
         asked = (config.invocation_params.dir / each for each in config.args)
         self._judged = whole_suites(asked) if is_usual(config) else frozenset()
         self._spent: Counter[str] = Counter()
+        self._alone: Counter[str] = Counter()
 
     def overdrawn(self) -> list[str]:
         """Name the suites that ran in full and took more than double their budget, or have none."""
-        return sorted(name for name, spent in self._spent.items() if name in self._judged and spent > PATIENCE * self._budgets.get(name, 0.0))
+        return sorted(name for name, spent in self._alone.items() if name in self._judged and spent > PATIENCE * self._budgets.get(name, 0.0))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add a test, or the making and removing of its fixtures, to its suite."""
         suite = suite_of(self._root / report.nodeid.partition("::")[0])
         if suite is not None:
             self._spent[suite] += report.duration  # type: ignore[assignment]  # a counter of seconds
+            self._alone[suite] += report.duration / crowd()  # type: ignore[assignment]  # as above
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -91,6 +101,7 @@ class Budgets:
         overdrawn = self.overdrawn()
         for name, spent in sorted(self._spent.items()):
             budget = f"{self._budgets[name]:7.0f}" if name in self._budgets else "   none"
-            remark = "" if name in self._judged else "  (not the usual run of the whole suite: not judged)"
+            busy = f"  (about {self._alone[name]:.0f} on a machine of its own)" if spent > 1.1 * self._alone[name] else ""
+            remark = busy if name in self._judged else "  (not the usual run of the whole suite: not judged)"
             fix = f"  more than double: find what got slow with --durations=20, or raise the budget in {FILE.name}"
             yield f"{name:<12} {spent:8.1f} of {budget}{fix if name in overdrawn else remark}"

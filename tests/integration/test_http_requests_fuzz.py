@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
@@ -126,9 +127,10 @@ def test_anything_about_a_card(client: httpx.Client, headers: dict[str, str], ho
 )
 def test_a_huge_body_is_refused_quickly(client: httpx.Client, path: str, body: bytes) -> None:
     """The response stays small, however many errors there are."""
+    began = time.process_time()
     response = send_request(client, "POST", path, body, {})
     assert len(response.content) < 50_000
-    assert response.elapsed.total_seconds() < 3
+    assert time.process_time() - began < 3  # of this process, which is the server too, whatever else the machine does
 
 
 def dumps(value: object) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -94,8 +95,9 @@ async def test_a_store_must_be_open() -> None:
 
 async def test_an_exhausted_pool_is_an_error_with_a_fix(postgres_url: str) -> None:
     """The error names the setting to raise; the pool works again when a connection is free."""
-    pool = Pool(postgres_url, PoolSettings(size=1, acquire_seconds=0.2))
+    pool = Pool(postgres_url, PoolSettings(size=1))
     await pool.open()
+    pool._settings = replace(pool._settings, acquire_seconds=0.2)  # connecting may take longer
     async with pool.connection():
         with pytest.raises(StoreUnavailableError, match=r"raise the size of the pool \(now 1\)"):
             await pool.fetch("SELECT 1")

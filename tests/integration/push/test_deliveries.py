@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from integration.push.webhooks import HERE, PATIENT, QUICK, SECRETS, bodies, delivering, hook, hurry, ids, logged, run
+from integration.push.webhooks import HASTY, HERE, QUICK, SECRETS, bodies, delivering, hook, hurry, ids, logged, run
 
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.lifecycle import State
@@ -68,7 +68,7 @@ TROUBLE: dict[str, Callable[[WebhookRequest], WebhookResponse]] = {
 @pytest.mark.parametrize("answer", TROUBLE.values(), ids=TROUBLE)
 async def test_trouble_delays_but_loses_nothing(store: Store, answer: Callable[[WebhookRequest], WebhookResponse]) -> None:
     """Whatever a receiver does now and then, it hears everything in order, some of it more than once, under the same id."""
-    async with WebhookReceiver(answer) as receiver, delivering(store):
+    async with WebhookReceiver(answer) as receiver, delivering(store, limits=HASTY):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         last = await run(store, task, 8)
         while len(ids(receiver.requests)) < last:
@@ -85,7 +85,7 @@ async def test_a_slow_receiver_delays_no_task_and_no_other_webhook(store: Store)
     def answer(call: WebhookRequest) -> WebhookResponse:
         return WebhookResponse(delay_seconds=60 if call.path.endswith("/slow") else 0)
 
-    async with WebhookReceiver(answer) as receiver, delivering(store, limits=PATIENT):
+    async with WebhookReceiver(answer) as receiver, delivering(store):
         tasks = [await create_task(store, build_new_task(push_config=hook(receiver, "slow"))) for _ in range(4)]
         await receiver.wait_for_requests(4)
         brisk = await create_task(store, build_new_task(push_config=hook(receiver, "brisk")))
@@ -108,7 +108,7 @@ async def test_a_slow_receiver_delays_no_handler_and_no_stream() -> None:
     store = MemoryStore()
     async with (
         WebhookReceiver(lambda _: WebhookResponse(delay_seconds=60)) as receiver,
-        delivering(store, limits=PATIENT) as deliverer,
+        delivering(store) as deliverer,
         asyncio.timeout(30),
     ):
         parts = EngineOptions(settings=QUICK_ENGINE, notifier=TeeNotifier(deliverer))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from integration.push.webhooks import HASTY, HERE, QUICK, SECRETS, bodies, delivering, hook, ids, logged, noted, run
+from integration.push.webhooks import HERE, PATIENT, QUICK, SECRETS, bodies, delivering, hook, ids, logged, noted, run
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import TaskPushNotificationConfig
@@ -64,7 +64,7 @@ async def test_a_name_that_comes_to_lead_inside_is_not_called() -> None:
     resolver = TableResolver({"hook.example": ["127.0.0.1", "10.0.0.1", "127.0.0.1"]})
     async with (
         WebhookReceiver(lambda _: WebhookResponse(204, {"Connection": "close"})) as receiver,
-        GuardedHttpClient(HERE, HASTY, resolver=resolver) as dialler,
+        GuardedHttpClient(HERE, PATIENT, resolver=resolver) as dialler,
         PushSender(store, dialler, QUICK),
     ):
         config = TaskPushNotificationConfig(id="a", url=f"http://hook.example:{receiver.port}/a")

@@ -27,7 +27,7 @@ HERE = OutboundPolicy(allow_loopback=True)
 
 @asynccontextmanager
 async def delivering(
-    store: Store, rules: SenderOptions = QUICK, policy: OutboundPolicy = HERE, limits: OutboundLimits = HASTY
+    store: Store, rules: SenderOptions = QUICK, policy: OutboundPolicy = HERE, limits: OutboundLimits = PATIENT
 ) -> AsyncIterator[PushSender]:
     """Deliver what is due, to this machine too."""
     async with GuardedHttpClient(policy, limits) as dialler, PushSender(store, dialler, rules) as deliverer:
