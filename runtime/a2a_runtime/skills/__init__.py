@@ -22,13 +22,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.model import ClosedModel, SkillModel
-from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, TypedSchema
-
 if TYPE_CHECKING:
     from a2a_runtime.skills.context import Question, SkillContext
+    from a2a_runtime.skills.contract import SkillContract
     from a2a_runtime.skills.handlers import HandlerMismatchError, StreamingHandler, UnaryHandler
+    from a2a_runtime.skills.model import ClosedModel, SkillModel
+    from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, TypedSchema
 
 __all__ = [
     "TEXT",
@@ -43,11 +42,18 @@ __all__ = [
     "TypedSchema",
     "UnaryHandler",
 ]
+_MODULES = {
+    "context": ("Question", "SkillContext"),
+    "contract": ("SkillContract",),
+    "handlers": ("HandlerMismatchError", "StreamingHandler", "UnaryHandler"),
+    "model": ("ClosedModel", "SkillModel"),
+    "schema": ("TEXT", "SchemaMismatchError", "TypedSchema"),
+}
 
 
 def __getattr__(name: str) -> object:
-    """Import names of the server side on first use: they load the engine, which clients do not need."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "context" if name in {"Question", "SkillContext"} else "handlers"
-    return getattr(import_module(f"{__name__}.{module}"), name)
+    """Import a name on first use: clients do not need the engine, and agents without schemas no models."""
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
