@@ -1,26 +1,20 @@
-"""The way of somebody who has just installed this: start a project, build it, test it, run it, call it, and break its contract."""
+"""A new user with the installed wheel: create a project, build, test, run and call it, and break its contract."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 from peers.environments import interpreter
+from wheel import ROOT, InstalledProject, command
 
-ROOT = Path(__file__).parents[2]
-PREPARED = "stranger"
-"""What our wheel asks for, installed once."""
 SDK = "a2a-sdk-1.3.0"
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
@@ -38,87 +32,16 @@ asyncio.run(main())
 
 
 @pytest.fixture(scope="module")
-def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The commands of a fresh environment that holds our wheel and what it asks for, and nothing of this repository."""
-    fresh = tmp_path_factory.mktemp("fresh")
-    command([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(fresh)], ROOT)
-    (wheel,) = fresh.glob("*.whl")
-    command([sys.executable, "-m", "venv", str(fresh / "env")], fresh)
-    (site,) = (fresh / "env" / "lib").glob("python3*/site-packages")
-    (site / "prepared.pth").write_text(f"{prepared()}\n")
-    command([str(fresh / "env" / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)], fresh)
-    return fresh / "env" / "bin"
-
-
-def prepared() -> Path:
-    """Find the packages that were installed for a stranger."""
-    (packages,) = (interpreter(PREPARED).parents[1] / "lib").glob("python3*/site-packages")
-    return packages
-
-
-def command(words: list[str], folder: Path, code: int = 0) -> str:
-    """Run a command that knows nothing of this process, and give everything that it says."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("A2A_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "COV_"))}
-    done = subprocess.run(words, cwd=folder, env=clean, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
-class Stranger:
-    """Somebody in a project, with the commands of the fresh environment."""
-
-    def __init__(self, commands: Path, folder: Path) -> None:
-        self.commands, self.folder = commands, folder
-
-    def gen(self, *words: str, code: int = 0) -> str:
-        """Run ``a2a-gen``."""
-        return command([str(self.commands / "a2a-gen"), *words], self.folder, code)
-
-    def python(self, *words: str, code: int = 0) -> str:
-        """Run Python, or with ``-m`` one of its tools."""
-        return command([str(self.commands / "python"), *words], self.folder, code)
-
-    @contextmanager
-    def serving(self, word: str = "serve") -> Iterator[str]:
-        """Serve the project as its README says."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        started = [str(self.commands / "a2a-gen"), word, "--port", str(port)]
-        with (self.folder / "served.log").open("wb") as log, subprocess.Popen(started, cwd=self.folder, stdout=log, stderr=log) as process:
-            try:
-                yield _ready(f"http://127.0.0.1:{port}")
-            finally:
-                process.terminate()
-
-    @property
-    def log(self) -> str:
-        """What was said while it was served."""
-        return (self.folder / "served.log").read_text(encoding="utf-8")
-
-
-def _ready(url: str) -> str:
-    for _ in range(100):
-        try:
-            httpx.get(f"{url}/.well-known/agent-card.json", trust_env=False)
-        except httpx.ConnectError:
-            time.sleep(0.1)
-        else:
-            return url
-    raise TimeoutError(url)
-
-
-@pytest.fixture(scope="module")
-def me(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Stranger:
+def me(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> InstalledProject:
     """Somebody who has just started a project and built it."""
     folder = tmp_path_factory.mktemp("stranger")
-    assert "a2a-gen build" in Stranger(bin_folder, folder).gen("init", "my-agent")
-    made = Stranger(bin_folder, folder / "my-agent")
+    assert "a2a-gen build" in InstalledProject(bin_folder, folder).gen("init", "my-agent")
+    made = InstalledProject(bin_folder, folder / "my-agent")
     made.gen("build")
     return made
 
 
-def test_nothing_of_the_repository_is_used(me: Stranger) -> None:
+def test_nothing_of_the_repository_is_used(me: InstalledProject) -> None:
     """The packages that run are those of the wheel."""
     said = me.python("-c", "import a2a_gen, a2a_runtime, a2a_contract as c; print(a2a_gen.__file__, a2a_runtime.__file__, c.__file__)")
     assert str(ROOT) not in said
@@ -128,8 +51,8 @@ def test_nothing_of_the_repository_is_used(me: Stranger) -> None:
 @pytest.mark.parametrize("template", ["hello", "report", "apcore"])
 def test_a_project_is_in_order(bin_folder: Path, tmp_path: Path, template: str) -> None:
     """What was started under any name passes its own checks: types, tests, style, and that the package is what the schemas say."""
-    Stranger(bin_folder, tmp_path).gen("init", "a-zebra", "--template", template)
-    me = Stranger(bin_folder, tmp_path / "a-zebra")
+    InstalledProject(bin_folder, tmp_path).gen("init", "a-zebra", "--template", template)
+    me = InstalledProject(bin_folder, tmp_path / "a-zebra")
     me.gen("build")
     me.gen("check")
     me.gen("lint")
@@ -140,12 +63,12 @@ def test_a_project_is_in_order(bin_folder: Path, tmp_path: Path, template: str) 
     me.python("-m", "ruff", "format", "--check", ".")
 
 
-def test_a_folder_with_something_in_it_is_left_alone(me: Stranger) -> None:
+def test_a_folder_with_something_in_it_is_left_alone(me: InstalledProject) -> None:
     """Starting over an existing project is refused."""
-    assert "not empty" in Stranger(me.commands, me.folder.parent).gen("init", "my-agent", code=2)
+    assert "not empty" in InstalledProject(me.commands, me.folder.parent).gen("init", "my-agent", code=2)
 
 
-def test_it_is_called_in_four_ways(me: Stranger) -> None:
+def test_it_is_called_in_four_ways(me: InstalledProject) -> None:
     """curl, the generated client, a client made from the card, and the official SDK all get the greeting."""
     with me.serving() as url:
         curl = [
@@ -168,7 +91,7 @@ def test_it_is_called_in_four_ways(me: Stranger) -> None:
         assert json.loads(command(called, me.folder)) == [{"text": "Hello, Ada!"}]
 
 
-def test_a_breaking_edit_is_noticed_everywhere(me: Stranger, tmp_path: Path) -> None:
+def test_a_breaking_edit_is_noticed_everywhere(me: InstalledProject, tmp_path: Path) -> None:
     """A member that gets another name is stale output, a finding of a2a-gen diff, and after the build a mistake in the handler that mypy names."""
     schema = me.folder / "schema" / "greeting.json"
     before = schema.read_text()
@@ -190,7 +113,7 @@ def test_a_breaking_edit_is_noticed_everywhere(me: Stranger, tmp_path: Path) -> 
         me.gen("build")
 
 
-def test_changes_are_served_while_one_works(me: Stranger) -> None:
+def test_changes_are_served_while_one_works(me: InstalledProject) -> None:
     """`dev` serves what has changed in a schema; what cannot be built is told, what ran before goes on, and what mends it is served again."""
     schema = me.folder / "schema" / "greeting.json"
     before = schema.read_text()
@@ -214,7 +137,7 @@ def test_changes_are_served_while_one_works(me: Stranger) -> None:
     me.gen("build")
 
 
-def test_code_that_cannot_be_served_leaves_the_old_running(me: Stranger) -> None:
+def test_code_that_cannot_be_served_leaves_the_old_running(me: InstalledProject) -> None:
     """`dev` says what is wrong with code and goes on with what ran before, until it is mended."""
     handlers = me.folder / "src" / "my_agent" / "handlers.py"
     before = handlers.read_text()
