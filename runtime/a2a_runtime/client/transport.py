@@ -133,7 +133,7 @@ class ClientResponse(NamedTuple):
 
     @property
     def is_success(self) -> bool:
-        """Whether the status is 2xx."""
+        """True for a 2xx status."""
         return 200 <= self.status < 300  # noqa: PLR2004 - the class of statuses
 
 
@@ -147,7 +147,7 @@ class HttpTransport:
 
     @property
     def sends_secrets(self) -> bool:
-        """Whether requests carry credentials or headers of the caller."""
+        """True if requests carry credentials or headers of the caller."""
         return self._http.auth is not None or bool(self._options.headers)
 
     async def fetch(

@@ -61,7 +61,7 @@ class SkillContext:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the task is being canceled; async methods are interrupted as well."""
+        """True while the task is being canceled; async methods are interrupted as well."""
         return self.untyped.is_cancelled
 
     @property

@@ -61,7 +61,7 @@ class SchemaValidator:
 
     @property
     def is_text(self) -> bool:
-        """Whether the schema is one of plain text."""
+        """True for a schema of plain text."""
         return self.schema.get("type") == "string"
 
     def check(self, value: object) -> None:

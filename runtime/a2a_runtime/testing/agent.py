@@ -1,9 +1,9 @@
-"""An agent in this process, with everything but HTTP: the engine, a store in memory, and a caller.
+"""Agent in this process without HTTP: engine, memory store and caller.
 
 async def shout(ctx):
     return ctx.text.upper()
 
-async with agent(shout) as shouter:
+async with run_agent(shout) as shouter:
     task = await shouter.send("hello")
     assert task.artifacts[0].parts[0].text == "HELLO"
 """
@@ -38,20 +38,20 @@ FAST_SETTINGS = Settings(
     working_delay=0.005,
     job_poll_interval=0.01,
 )
-"""Settings for tests: everything that waits waits shortly."""
+"""Settings for tests with short timeouts and intervals."""
 
 CALLER = Caller("ada", "acme")
 SURFACE = "/agent"
 
 
 def build_user_message(*values: object, message_id: str = "m-1", **members: object) -> Message:
-    """Say something as a user: texts, JSON, bytes or parts."""
+    """Build a message of the user from texts, JSON, bytes or parts."""
     parts: list[Part] = [part for value in values for part in to_parts(value)]
     return Message.model_validate({"message_id": message_id, "role": Role.USER, "parts": parts, **members})
 
 
 class InProcessAgent:
-    """Talks to an engine as one caller."""
+    """An engine as seen by one caller."""
 
     def __init__(self, engine: Engine, skill: str, scope: TaskScope, caller: Caller) -> None:
         self.engine, self.scope = engine, scope
@@ -103,10 +103,10 @@ class InProcessAgent:
 async def run_agent(
     *skills: Skill | Handler, store: Store | None = None, options: EngineOptions | None = None, caller: Caller = CALLER
 ) -> AsyncGenerator[InProcessAgent, None]:
-    """Run an agent with some skills, the first of which is meant where none is named; a bare handler becomes a skill of its name."""
-    named = [each if isinstance(each, Skill) else Skill(_handler_name(each), each) for each in skills]
-    async with Engine(store or MemoryStore(), Skills(*named), options or EngineOptions(settings=FAST_SETTINGS)) as engine:
-        yield InProcessAgent(engine, named[0].id, caller.task_scope(SURFACE), caller)
+    """Run an agent with skills, by default calling the first; a bare handler becomes a skill of its name."""
+    skill_list = [each if isinstance(each, Skill) else Skill(_handler_name(each), each) for each in skills]
+    async with Engine(store or MemoryStore(), Skills(*skill_list), options or EngineOptions(settings=FAST_SETTINGS)) as engine:
+        yield InProcessAgent(engine, skill_list[0].id, caller.task_scope(SURFACE), caller)
 
 
 def _handler_name(handler: Handler) -> str:

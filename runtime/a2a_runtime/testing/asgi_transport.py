@@ -1,10 +1,10 @@
-"""An app in this process, for clients of httpx: no port, no server, and streams that are streams.
+"""ASGI transport for httpx clients in the same process, with real streaming.
 
-    async with served(create_app(*make_surfaces(MyService()))) as transport:
+    async with run_app(create_app(*make_surfaces(MyService()))) as transport:
         async with MyAgentClient("http://agent", transport=transport) as client:
             report = await client.generate_report(ReportRequest(topic="tea"))
 
-httpx has such a transport too, which waits for the whole answer: a stream that waits for its reader would never end there.
+The transport of httpx waits for the complete response: a stream that waits for its reader would never end.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _MessageQueue: TypeAlias = "asyncio.Queue[HTTPSendMessage | BaseException | None
 
 @asynccontextmanager
 async def run_app(app: Litestar) -> AsyncGenerator[httpx.AsyncBaseTransport, None]:
-    """Start an app, give a transport that leads to it, and stop it."""
+    """Start an app, provide a transport to it, and stop it."""
     running = app.lifespan()
     await running.__aenter__()
     try:
         yield _StreamingAsgiTransport(app)
     finally:
-        await running.__aexit__(None, None, None)  # what a test raises is not the app's: it would come back as a group of exceptions
+        await running.__aexit__(None, None, None)  # without the test's exception: the app would turn it into an exception group
 
 
 class _StreamingAsgiTransport(httpx.AsyncBaseTransport):
@@ -37,7 +37,7 @@ class _StreamingAsgiTransport(httpx.AsyncBaseTransport):
         self._app = app
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Pass a request to the app, and answer as soon as the answer begins."""
+        """Pass a request to the app, and return as soon as the response starts."""
         body = await request.aread()
         messages: _MessageQueue = asyncio.Queue()
         gone = asyncio.Event()
@@ -50,7 +50,7 @@ class _StreamingAsgiTransport(httpx.AsyncBaseTransport):
         if isinstance(start, BaseException):
             raise start
         if start is None or start["type"] != "http.response.start":
-            raise httpx.RemoteProtocolError("the app has not answered")
+            raise httpx.RemoteProtocolError("app: no response")
         return httpx.Response(start["status"], headers=list(start["headers"]), stream=_ResponseStream(messages, task, gone))
 
     async def _run(self, request: httpx.Request, body: bytes, messages: _MessageQueue, disconnected: asyncio.Event) -> None:
@@ -95,7 +95,7 @@ class _ResponseStream(httpx.AsyncByteStream):
 
 
 async def _disconnect(task: asyncio.Task[None], disconnected: asyncio.Event) -> None:
-    """Be gone, as a client that closes its connection, and let the app see to it."""
+    """Signal a disconnect, and wait for the app to end."""
     disconnected.set()
     with suppress(TimeoutError):
         async with asyncio.timeout(5):
@@ -118,4 +118,4 @@ def _build_scope(request: httpx.Request) -> HTTPScope:
         "root_path": "",
         "state": {},
     }
-    return scope  # type: ignore[return-value]  # what Litestar adds is not there yet
+    return scope  # type: ignore[return-value]  # without the members that Litestar adds

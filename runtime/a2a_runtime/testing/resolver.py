@@ -1,4 +1,4 @@
-"""A resolver that knows what a test has told it."""
+"""Resolver with scripted answers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from a2a_runtime.net.policy import Address
 
 
 class TableResolver:
-    """Answers from a table: for each name one answer after the other, the last one again and again.
+    """Resolves names from a table: one answer after the other, the last one repeatedly.
 
-    Each answer is some addresses, separated by blanks; an empty one says that the name has none.
+    An answer is a list of addresses separated by blanks; an empty one means that the name has no address.
     """
 
     def __init__(self, answers: Mapping[str, Sequence[str]]) -> None:
@@ -19,7 +19,7 @@ class TableResolver:
         self.lookups: list[str] = []
 
     async def resolve(self, host: str, port: int) -> Sequence[Address]:
-        """Answer from the table."""
+        """Return the next answer."""
         self.lookups.append(host)
         answers = self._answers.get(host, [""])
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
@@ -28,4 +28,4 @@ class TableResolver:
         return [ip_address(text) for text in answer.split()]
 
     async def close(self) -> None:
-        """Forget nothing."""
+        """Do nothing: there are no resources."""

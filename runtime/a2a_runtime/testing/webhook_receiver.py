@@ -1,8 +1,8 @@
-"""A webhook receiver on a real socket of this machine, which answers as a test wants: late, wrongly, or not at all.
+"""Webhook receiver on a local socket with scripted responses: late, invalid, or none.
 
-async with Receiver(lambda call: Reply(503 if call.number == 1 else 204)) as receiver:
+async with WebhookReceiver(lambda request: WebhookResponse(503 if request.number == 1 else 204)) as receiver:
     …                                        # deliver something to receiver.url
-    assert [call.json() for call in receiver.calls] == […]
+    assert [request.json() for request in receiver.requests] == […]
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CHUNK_BYTES = 1024
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """One request, and the how many-eth it was; names of headers are in lower case."""
+    """One request with its number from 1; header names are in lower case."""
 
     number: int
     method: str
@@ -31,24 +31,24 @@ class WebhookRequest:
     body: bytes
 
     def json(self) -> object:
-        """Read the body."""
+        """Parse the body."""
         return json.loads(self.body)
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookResponse:
-    """What is answered, after how many seconds; the body in pieces with a pause before each."""
+    """A response after a delay; the body is sent in chunks with a delay before each."""
 
     status: int = HTTPStatus.NO_CONTENT
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
     delay_seconds: float = 0.0
     chunk_delay_seconds: float = 0.0
-    should_disconnect: bool = False  # in place of an answer
+    should_disconnect: bool = False  # instead of a response
 
 
 class WebhookReceiver:
-    """Listens on a free port; what has come in is in ``calls``."""
+    """Listens on a free port; ``requests`` has the received requests."""
 
     def __init__(
         self, respond: Callable[[WebhookRequest], WebhookResponse] | None = None, *, port: int = 0, ssl_context: ssl.SSLContext | None = None
@@ -61,7 +61,7 @@ class WebhookReceiver:
 
     @property
     def url(self) -> str:
-        """Where to call."""
+        """The URL of the webhook."""
         return f"{'https' if self._ssl_context else 'http'}://127.0.0.1:{self.port}/hook"
 
     async def __aenter__(self) -> Self:
@@ -74,12 +74,12 @@ class WebhookReceiver:
         self._is_closed.set()
         for connection in self._connections:
             connection.transport.abort()
-        while self._connections:  # noqa: ASYNC110  # it takes them a round or two of the loop
+        while self._connections:  # noqa: ASYNC110  # closing takes a few iterations of the event loop
             await asyncio.sleep(0)
         await self._server.wait_closed()
 
     async def wait_for_requests(self, count: int, timeout_seconds: float = 10.0) -> list[WebhookRequest]:
-        """Wait until there were that many calls."""
+        """Wait until that many requests have arrived."""
         async with asyncio.timeout(timeout_seconds):
             while len(self.requests) < count:
                 self._has_new_request.clear()
@@ -92,7 +92,7 @@ class WebhookReceiver:
             while await self._handle_request(reader, writer):
                 pass
         except (asyncio.IncompleteReadError, OSError):
-            pass  # the caller has gone
+            pass  # the client disconnected
         finally:
             self._connections.discard(writer)
             writer.close()
@@ -122,7 +122,7 @@ class WebhookReceiver:
         await writer.drain()
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait, but not longer than the receiver lives."""
+        """Wait, at most until the receiver closes."""
         if seconds:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
