@@ -29,7 +29,7 @@ ALL_CAPABILITIES = Capabilities(streaming=True, push_notifications=True, extende
 
 
 class BlockingHandler:
-    """A handler that goes on until it is canceled, and records which tasks it has started, and which were canceled."""
+    """A handler that goes on until it is canceled, and remembers whose task that was."""
 
     def __init__(self) -> None:
         self.started_texts: list[str] = []
