@@ -25,10 +25,11 @@ from a2a_gen.ir.build import assemble, family_files
 from a2a_gen.ir.model import Contract
 from a2a_gen.output.lock import LOCK_FILE as LOCK
 from a2a_gen.problems import ProjectError
-from a2a_gen.source.documents import Document, is_contract_file, parse_documents, parse_readable_documents, read_folder
+from a2a_gen.source.documents import Document
 from a2a_gen.source.git import BaselineError, find_repository
 from a2a_gen.source.json_text import Json, parse, unescape_key
 from a2a_gen.source.project import TomlDocument, find_root
+from a2a_gen.source.revision_files import is_contract_file, parse_documents, parse_readable_documents, read_folder
 
 TABLE_FILES = frozenset({"dialects.json", "errors.json", "lifecycle.json", "operations.json"})
 _PROJECT_FILE = "a2a.toml"

@@ -11,7 +11,7 @@ from a2a_gen.emit.render import Code, literal, render
 from a2a_gen.emit.translate.expressions import function_name
 from a2a_gen.emit.translate.members import TypePair
 from a2a_gen.emit.translate.rules import Direction
-from a2a_gen.ir.model import Contract, Dialect, DialectCall, Enumeration, Field, ListOf, MapOf, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.model import CallRow, Contract, Dialect, Enumeration, Field, ListOf, MapOf, Primitive, Record, Ref, TypeExpr
 from a2a_gen.ir.names import field_name
 
 # What a request must have beyond what its model forgives, found by walking the request's type.
@@ -202,6 +202,6 @@ def _emit_requirement(found: RequiredMembers) -> Code:
     return Code(", ".join((f"Requirement({literal(found.path)}, {literal(found.wire)}", *sets)) + ")")
 
 
-def _methods(call: DialectCall) -> Iterator[str]:
+def _methods(call: CallRow) -> Iterator[str]:
     if call.method is not None:
         yield from (call.method, *call.aliases)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from a2a_gen.ir.model import DialectCall, Operation
+from a2a_gen.ir.model import CallRow, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +17,12 @@ class CallStyle:
     result: str | None
 
 
-def call_styles(call: DialectCall, operation: Operation) -> tuple[CallStyle, ...]:
+def call_styles(call: CallRow, operation: Operation) -> tuple[CallStyle, ...]:
     """List the ways of an operation in one dialect."""
     return tuple(dict.fromkeys((*((_jsonrpc(call, operation),) if call.method else ()), *((over_http(call, operation),) if call.http else ()))))
 
 
-def over_http(call: DialectCall, operation: Operation) -> CallStyle:
+def over_http(call: CallRow, operation: Operation) -> CallStyle:
     """Find the way that HTTP+JSON takes, which is mostly that of JSON-RPC."""
     jsonrpc = _jsonrpc(call, operation)
     if call.method is None or (call.request, call.result) == (call.http_request, call.http_result):
@@ -30,5 +30,5 @@ def over_http(call: DialectCall, operation: Operation) -> CallStyle:
     return CallStyle(f"{jsonrpc.constant}_OVER_HTTP", operation, call.http_request, call.http_result)
 
 
-def _jsonrpc(call: DialectCall, operation: Operation) -> CallStyle:
+def _jsonrpc(call: CallRow, operation: Operation) -> CallStyle:
     return CallStyle(operation.python.upper(), operation, call.request, call.result)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.ir.model import Contract, Dialect, DialectCall, ErrorRow, Json, Operation, State
+from a2a_gen.ir.model import CallRow, Contract, Dialect, ErrorRow, Json, Operation, State
 
 _PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: a client that fills in the name has the whole of it
 
@@ -107,7 +107,7 @@ def _operation(operation: Operation) -> Mapping[str, object]:
     }
 
 
-def _call(call: DialectCall) -> Code:
+def _call(call: CallRow) -> Code:
     said: Mapping[str, Json] = {"method": call.method, "aliases": call.aliases, "grpc": call.grpc}
     arguments = [f"{name}={literal(value)}" for name, value in said.items() if value]
     if call.http:

@@ -42,12 +42,12 @@ from a2a_gen.problems import Place
 
 __all__ = [
     "Alias",
+    "CallRow",
     "Choice",
     "ClassName",
     "Constant",
     "Contract",
     "Dialect",
-    "DialectCall",
     "EnumValue",
     "Enumeration",
     "ErrorRow",
@@ -63,7 +63,7 @@ __all__ = [
     "ModuleName",
     "NamedType",
     "OneOf",
-    "Operation",
+    "OperationRow",
     "Parameter",
     "PathField",
     "Primitive",
@@ -171,7 +171,7 @@ class HttpPath:
 
 
 @dataclass(frozen=True, slots=True)
-class DialectCall:
+class CallRow:
     """The shape of an operation in one dialect; ``None`` for a request or result that has no body, or a binding that the dialect has not."""
 
     dialect: str
@@ -187,7 +187,7 @@ class DialectCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationRow:
     """One thing an agent can be asked, named once for all dialects."""
 
     name: ClassName
@@ -197,10 +197,10 @@ class Operation:
     response: ClassName | None
     streams: bool
     capability: FieldName | None
-    calls: tuple[DialectCall, ...]
+    calls: tuple[CallRow, ...]
     place: Place
 
-    def call(self, dialect: str) -> DialectCall | None:
+    def call(self, dialect: str) -> CallRow | None:
         """Find the shape of this operation in a dialect."""
         return next((call for call in self.calls if call.dialect == dialect), None)
 
@@ -260,7 +260,7 @@ class Contract:
     dialects: tuple[Dialect, ...]
     parameters: tuple[Parameter, ...]
     reserved_tenants: tuple[str, ...]
-    operations: tuple[Operation, ...]
+    operations: tuple[OperationRow, ...]
     error_root: ClassName
     error_domain: str
     shared_codes: tuple[int, ...]

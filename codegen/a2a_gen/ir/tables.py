@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from a2a_gen.ir import names
 from a2a_gen.ir.model import (
+    CallRow,
     ClassName,
     Dialect,
-    DialectCall,
     ErrorRow,
     HttpPath,
     Json,
@@ -143,9 +143,9 @@ def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[Ope
         )
 
 
-def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> DialectCall:
+def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> CallRow:
     request, result = row["request"].optional_text(), row["result"].optional_text()
-    return DialectCall(
+    return CallRow(
         dialect=dialect,
         method=row["method"].optional_text(),
         aliases=row["aliases"].texts(),

@@ -13,7 +13,7 @@ from a2a_gen.diff.rules.document import render_document
 from a2a_gen.diff.rules.rule import ChangeLevel, ChangeRule
 from a2a_gen.diff.rules.table import TABLE
 from a2a_gen.diff.sides import build_side
-from a2a_gen.source.documents import read_folder
+from a2a_gen.source.revision_files import read_folder
 
 TESTS = Path(__file__).parents[2]
 RULES = TESTS / "rules"
