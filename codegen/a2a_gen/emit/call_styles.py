@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from a2a_gen.ir.model import CallRow, Operation
+from a2a_gen.ir.model import CallRow, OperationRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,17 +12,17 @@ class CallStyle:
     """The types of one way, and the constant that its binding becomes."""
 
     constant: str
-    operation: Operation
+    operation: OperationRow
     request: str | None
     result: str | None
 
 
-def call_styles(call: CallRow, operation: Operation) -> tuple[CallStyle, ...]:
+def call_styles(call: CallRow, operation: OperationRow) -> tuple[CallStyle, ...]:
     """List the ways of an operation in one dialect."""
     return tuple(dict.fromkeys((*((_jsonrpc(call, operation),) if call.method else ()), *((over_http(call, operation),) if call.http else ()))))
 
 
-def over_http(call: CallRow, operation: Operation) -> CallStyle:
+def over_http(call: CallRow, operation: OperationRow) -> CallStyle:
     """Find the way that HTTP+JSON takes, which is mostly that of JSON-RPC."""
     jsonrpc = _jsonrpc(call, operation)
     if call.method is None or (call.request, call.result) == (call.http_request, call.http_result):
@@ -30,5 +30,5 @@ def over_http(call: CallRow, operation: Operation) -> CallStyle:
     return CallStyle(f"{jsonrpc.constant}_OVER_HTTP", operation, call.http_request, call.http_result)
 
 
-def _jsonrpc(call: CallRow, operation: Operation) -> CallStyle:
+def _jsonrpc(call: CallRow, operation: OperationRow) -> CallStyle:
     return CallStyle(operation.python.upper(), operation, call.request, call.result)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.ir.model import CallRow, Contract, Dialect, ErrorRow, Json, Operation, State
+from a2a_gen.ir.model import CallRow, Contract, Dialect, ErrorRow, Json, OperationRow, State
 
 _PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: a client that fills in the name has the whole of it
 
@@ -99,7 +99,7 @@ def _operations(contract: Contract) -> bytes:
     return render("operations.py.jinja", sources=("operations.json",), operations=[_operation(each) for each in contract.operations])
 
 
-def _operation(operation: Operation) -> Mapping[str, object]:
+def _operation(operation: OperationRow) -> Mapping[str, object]:
     return {
         "row": operation,
         "constant": operation.python.upper(),

@@ -15,7 +15,7 @@ from a2a_gen.ir.model import (
     Json,
     Lifecycle,
     Loss,
-    Operation,
+    OperationRow,
     Parameter,
     PathField,
     State,
@@ -125,12 +125,12 @@ def _http_path(method: str, full: str) -> HttpPath:
 _COLUMNS = ("message", "code", "http", "grpc", "reason", "jsonrpc_status")
 
 
-def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[Operation]:
+def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[OperationRow]:
     """Read the operations."""
     prefixes = {dialect.name: _text_list(dialect.facts.get("http_prefixes")) for dialect in dialects}
     for row in table["operations"].items():
         response, capability = row["response"].optional_text(), row["capability"].optional_text()
-        yield Operation(
+        yield OperationRow(
             name=names.class_name(row["name"].text()),
             python=names.field_name(row["name"].text()),
             description=row["description"].text(),

@@ -7,7 +7,7 @@ from itertools import chain
 
 from a2a_gen.ir import names
 from a2a_gen.ir.checks.duplicates import find_duplicates
-from a2a_gen.ir.model import CallRow, Contract, Enumeration, EnumValue, Family, Field, HttpPath, NamedType, Operation, Primitive, Record
+from a2a_gen.ir.model import CallRow, Contract, Enumeration, EnumValue, Family, Field, HttpPath, NamedType, OperationRow, Primitive, Record
 from a2a_gen.problems import Place, Problem
 
 
@@ -48,7 +48,7 @@ def operation_names(contract: Contract) -> Iterator[Problem]:
 def routes(contract: Contract) -> Iterator[Problem]:
     """Check that a route means one operation in a dialect, and in every other form of that dialect."""
     form_of = {dialect.name: dialect.form_of or dialect.name for dialect in contract.dialects}
-    inside, across = list[tuple[str, Operation, CallRow, HttpPath]](), list[tuple[str, Operation, CallRow, HttpPath]]()
+    inside, across = list[tuple[str, OperationRow, CallRow, HttpPath]](), list[tuple[str, OperationRow, CallRow, HttpPath]]()
     for operation in contract.operations:
         for call in operation.calls:
             inside.extend((call.dialect, operation, call, path) for path in call.http)
