@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import pytest
 from style.source_files import ROOT, Function, Source, sources
 
 PRODUCT = sources("codegen", "runtime")
@@ -28,32 +27,29 @@ LITERALS = frozenset({'"nobody"'})
 """Values that are no prose: the unprivileged user of Unix."""
 
 
-@pytest.mark.parametrize("source", PRODUCT, ids=str)
-def test_names_use_the_glossary(source: Source) -> None:
+def test_names_use_the_glossary() -> None:
     """No part of an identifier is a word that the glossary replaces."""
-    wrong = [(line, name, word) for line, name in names_defined_in(source) for word in forbidden_words(name)]
-    assert [f"{source}:{line}: {name}: write {WORDS['identifiers'][word]!r} for {word!r}" for line, name, word in wrong] == []
+    found = ((source, line, name, word) for source in PRODUCT for line, name in names_defined_in(source) for word in forbidden_words(name))
+    assert [f"{source}:{line}: {name}: write {WORDS['identifiers'][word]!r} for {word!r}" for source, line, name, word in found] == []
 
 
-@pytest.mark.parametrize("source", PRODUCT, ids=str)
-def test_prose_names_the_actor(source: Source) -> None:
+def test_prose_names_the_actor() -> None:
     """Docstrings, comments and messages name a client, a caller or a process, never a person."""
-    assert [f"{source}:{line}: {report}" for line, text in prose_of(source) for report in wrong_words(text)] == []
+    assert [f"{source}:{line}: {report}" for source in PRODUCT for line, text in prose_of(source) for report in wrong_words(text)] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_documents_name_the_actor(document: Path) -> None:
+def test_documents_name_the_actor() -> None:
     """Documents keep to the words of the glossary; the glossary itself may name the words that it replaces."""
-    lines = enumerate(document.read_text(encoding="utf-8").splitlines(), 1) if document.name != "glossary.md" else ()
-    assert [f"{document.name}:{number}: {report}" for number, line in lines for report in wrong_words(line)] == []
+    lines = ((path, line, text) for path in DOCUMENTS if path.name != "glossary.md" for line, text in enumerate(path.read_text().splitlines(), 1))
+    assert [f"{path.relative_to(ROOT)}:{line}: {report}" for path, line, text in lines for report in wrong_words(text)] == []
 
 
-@pytest.mark.parametrize("source", PRODUCT, ids=str)
-def test_docstrings_are_statements(source: Source) -> None:
+def test_docstrings_are_statements() -> None:
     """A docstring begins with a noun phrase or an imperative, not with a question word."""
-    documented = [node for node in ast.walk(source.tree) if isinstance(node, ast.Module | ast.ClassDef | Function)]
-    asking = [(getattr(node, "lineno", 1), text) for node in documented if (text := ast.get_docstring(node)) and QUESTION.match(text)]
-    assert [f"{source}:{line}: begin with a noun phrase or an imperative: {text.splitlines()[0]}" for line, text in asking] == []
+    kinds = ast.Module | ast.ClassDef | Function
+    documented = ((source, node) for source in PRODUCT for node in ast.walk(source.tree) if isinstance(node, kinds))
+    found = ((source, getattr(node, "lineno", 1), text) for source, node in documented if (text := ast.get_docstring(node)) and QUESTION.match(text))
+    assert [f"{source}:{line}: begin with a noun phrase or an imperative: {text.splitlines()[0]}" for source, line, text in found] == []
 
 
 def test_a_class_name_has_one_meaning() -> None:
