@@ -1,4 +1,4 @@
-"""The ways in which a dialect carries an operation: one, or two where HTTP+JSON has types of its own. Each becomes a binding."""
+"""Call styles of an operation in a dialect: one, or two where HTTP+JSON has types of its own. Each becomes a binding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from a2a_gen.ir.model import DialectCall, Operation
 
 @dataclass(frozen=True, slots=True)
 class CallStyle:
-    """The types of one way, and the constant that its binding becomes."""
+    """The types of one call style, and the constant of its binding."""
 
     constant: str
     operation: Operation
@@ -18,12 +18,12 @@ class CallStyle:
 
 
 def call_styles(call: DialectCall, operation: Operation) -> tuple[CallStyle, ...]:
-    """List the ways of an operation in one dialect."""
+    """List the call styles of an operation in one dialect."""
     return tuple(dict.fromkeys((*((_jsonrpc(call, operation),) if call.method else ()), *((over_http(call, operation),) if call.http else ()))))
 
 
 def over_http(call: DialectCall, operation: Operation) -> CallStyle:
-    """Find the way that HTTP+JSON takes, which is mostly that of JSON-RPC."""
+    """Return the call style of HTTP+JSON, which mostly is that of JSON-RPC."""
     jsonrpc = _jsonrpc(call, operation)
     if call.method is None or (call.request, call.result) == (call.http_request, call.http_result):
         return CallStyle(jsonrpc.constant, operation, call.http_request, call.http_result)

@@ -1,8 +1,9 @@
-"""From schemas as people write them to schemas as datamodel-code-generator likes them.
+"""Normalization of schemas for datamodel-code-generator.
 
-What it would get wrong in silence never reaches it: presence unions, numbers, bytes, points in time and free JSON become types of the base; what a
-reader puts in place of an absent member becomes its default; annotations that would leak into the models are left out. What only the templates in
-``dmcg/`` need travels as ``x-a2a-…`` annotations.
+Constructs that the generator would misread silently are replaced: presence unions, numbers, bytes, timestamps and free JSON become types of the
+base; the
+value of an absent member becomes its default; annotations that would leak into the models are dropped. ``x-a2a-…`` annotations carry what only the
+templates in ``dmcg/`` need.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _CUSTOM: Final[Mapping[TypeExpr, str]] = {
 }
 _NUMBERS: Final = (Primitive.INTEGER, Primitive.NUMBER)
 
-# What stays of a schema beside its type; descriptions are handled where they belong, everything else would leak into the models.
+# Keywords that are kept beside the type; descriptions are handled separately, all others would leak into the models.
 _CONSTRAINTS: Final = frozenset(
     {
         *("$ref", "const", "type"),
@@ -42,13 +43,13 @@ _CONSTRAINTS: Final = frozenset(
 
 
 def normalize(family: Family, schema: Json, contract: Contract) -> Schema:
-    """Rewrite one file of types."""
+    """Normalize one file of types."""
     definitions = _object(_object(schema)["$defs"])
     return {"$defs": {named.name: _build_definition(named, _object(definitions[named.name]), family, contract) for named in family.types}}
 
 
 def imports(family: Family, contract: Contract) -> str:
-    """Import what only the templates write, so that datamodel-code-generator does not."""
+    """Return the imports that only the templates use, which datamodel-code-generator therefore does not write."""
     types = _types(family, contract)
     readers = (_reader(of, types).partition("(")[0] for named in family.types for of in _member_types(named))
     names = {_enum_base(named) for named in family.types if isinstance(named, Enumeration)} | set(filter(None, readers))
@@ -82,7 +83,7 @@ def _member_types(named: NamedType) -> tuple[TypeExpr, ...]:
             return ()
 
 
-# --- records ---------------------------------------------------------------------------------------------------------------------------------------
+# --- records ---
 
 
 def _record(record: Record, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
@@ -104,7 +105,7 @@ def _record(record: Record, schema: Schema, types: Mapping[str, NamedType]) -> S
 def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, NamedType]) -> Schema:
     body = _with_type(field.type, schema, types)
     if field.type is Primitive.ANY:
-        # Not `| None`: Pydantic would then take every null for an absent member.
+        # Not `| None`: Pydantic would then accept null as an absent member.
         is_choice = record.choice is not None and field.wire in record.choice.members
         body = {"customTypePath": f"{BASE}.JsonChoice" if is_choice else f"{BASE}.JsonAny", "nullable": False}
     described: Schema = {"description": _text(f"{field.description} Deprecated.".strip() if field.deprecated else field.description)}
@@ -112,14 +113,14 @@ def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, Na
 
 
 def _default(field: Field, read: Schema) -> Schema:
-    """Give the default of a reader; an empty record is written by the template, because no default of a schema can say it."""
+    """Return the default of a member; the template writes an empty record, because no default in a schema can express it."""
     value = read.get(field.wire)
     if not field.has_read_default or (isinstance(field.type, Ref) and value == {}):
         return {}
     return {"default_factory": type(value).__name__} if value in ([], {}) else {"default": value}
 
 
-# --- enumerations ----------------------------------------------------------------------------------------------------------------------------------
+# --- enumerations ---
 
 
 def _enumeration(named: Enumeration, family: Family, contract: Contract) -> Schema:
@@ -142,11 +143,11 @@ def _enum_base(named: Enumeration) -> str:
     return "OpenEnum" if named.is_open else "WireEnum"
 
 
-# --- types -----------------------------------------------------------------------------------------------------------------------------------------
+# --- types ---
 
 
 def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
-    """Write a type with the constraints that its schema puts on it."""
+    """Return the schema of a type with the constraints of the member's schema."""
     kept: Schema = {keyword: value for keyword, value in schema.items() if keyword in _CONSTRAINTS}
     match of:
         case Primitive() if of in _CUSTOM:
@@ -167,7 +168,7 @@ def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> 
 
 def _union(of: OneOf, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
     branches = _list(schema.get("oneOf", schema.get("anyOf", [{"type": name} for name in _list(schema.get("type"))])))
-    # Beside a text, a number is a number: only a member that can be nothing else is also read from text.
+    # Beside a text type, a quoted number stays text: only a member without a text type is also parsed from text.
     pairs = [(option, _object(branch)) for option, branch in zip(of.options, branches, strict=True)]
     options = [branch if option in _NUMBERS else _with_type(option, branch, types) for option, branch in pairs]
     body: Schema = {"anyOf": list(options)}
@@ -179,7 +180,7 @@ def _union(of: OneOf, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
 
 
 def _reader(of: TypeExpr, types: Mapping[str, NamedType]) -> str:
-    """Write the annotation with which a union without a tag is read, so that a wrong value has one error instead of one per branch."""
+    """Return the annotation that parses a union without a tag, so that a wrong value has one error instead of one per branch."""
     if not isinstance(of, OneOf):
         return ""
     records = build.branches(of, types)
@@ -215,11 +216,11 @@ def _own_member(record: Record, records: tuple[Record, ...]) -> str:
 
 
 def _text(description: str) -> str:
-    # Quotes and backslashes are escaped where a docstring is written; here, only what a reader of the code could not see.
+    # Docstrings escape quotes and backslashes when they are written; here, only unprintable characters.
     return escape_unprintable(description, keep="\n")
 
 
-# --- narrowing -------------------------------------------------------------------------------------------------------------------------------------
+# --- narrowing ---
 
 
 def _object(value: Json | None) -> Schema:

@@ -42,7 +42,6 @@ from a2a_gen.source.documents import Document
 from a2a_gen.source.references import resolve_reference
 
 # --- tags of unions ---
-#
 
 
 def find_tags(family: Family, families: tuple[Family, ...]) -> Family:

@@ -1,4 +1,4 @@
-"""Unions whose branches have no constant to tell them apart by: what is none of them has one error, not one per branch."""
+"""Unions whose branches have no constant tag: a value that fits no branch has one error, not one per branch."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .json_types import is_json_array, is_json_object
 
 @dataclass(frozen=True)
 class AnyOf:
-    """Reads a value of any of several plain types."""
+    """Parses a value of any of several plain types."""
 
     kinds: str
-    """What a value may be, in words."""
+    """Description of the accepted types."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Put one error in the place of those of every type."""
+        """Replace the errors of all types with one."""
         schema = handler(source)
         return core_schema.nullable_schema(self._plain(schema["schema"])) if schema["type"] == "nullable" else self._plain(schema)
 
@@ -37,15 +37,15 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class UnionByMember:
-    """Reads an object as the branch that has its member: one error at one place, instead of those of every branch."""
+    """Parses an object as the branch with its member: one error at one place, instead of those of every branch."""
 
     by: Mapping[str, str]
     """The name of the branch, by the wire name of the member that only this branch has."""
     nullable: tuple[str, ...] = ()
-    """Those members of which null is a value; null in any other is as good as nothing."""
+    """Members of which null is a value; null in any other counts as absent."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Replace trying every branch by looking for the members."""
+        """Select the branch by member instead of trying every branch."""
         schema = handler(source)
         return core_schema.nullable_schema(self._tagged(schema["schema"])) if schema["type"] == "nullable" else self._tagged(schema)
 
@@ -71,18 +71,16 @@ class UnionByMember:
         return present[0] if len(present) == 1 else None
 
 
-# Supplying the constants that tell objects apart, where whoever wrote a document has left them out.
-#
-# Some writers take ``kind`` for granted. What an object is can mostly be seen from the members that it has; which members belong to what stands in
-# the
-# schema of the model that reads it.
-#
+# --- missing tags ---
 
-Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic, whose dozens of forms have no common type
+# Some servers omit constants such as ``kind``. The members of an object mostly determine its type; the schema of the model lists them.
+
+
+Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic: its dozens of forms have no common type
 
 
 def supply_tags(schema: Schema, document: object) -> object:
-    """Give a document with the constants that it lacks; one that fits nowhere stays as it is."""
+    """Return a document with its missing tags; an object that fits no type stays as it is."""
     return _supplied(schema, document, {})
 
 
@@ -112,7 +110,7 @@ def _members(schema: Schema, document: dict[str, object], definitions: dict[str,
 
 
 def _branch(union: Schema, document: dict[str, object], definitions: dict[str, Schema]) -> Schema | None:
-    """Choose what a document is: by its tag, or else the branch most of whose required members it has, if it has all of them."""
+    """Select the branch of a document: by its tag, or else the one with the most required members, if the document has all of them."""
     tag = union["discriminator"]
     choices: dict[object, Schema] = union["choices"]
     if isinstance(tag, str) and tag in document:
@@ -143,7 +141,7 @@ def _names(name: str, field: Schema) -> tuple[str, ...]:
 
 
 def _bare(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """Take off everything around a schema that adds no step."""
+    """Unwrap the schemas around a schema that add no step."""
     while True:
         match schema.get("type"):
             case "definitions":
