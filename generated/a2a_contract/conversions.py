@@ -131,8 +131,8 @@ def read_authentication(authentication: JsonObject) -> tuple[dict[str, JsonObjec
     """Convert each name of an HTTP authentication scheme to a security scheme; any of them is sufficient."""
     words = authentication.get("schemes")
     schemes = [word for word in words if isinstance(word, str)] if is_json_array(words) else []
-    named: dict[str, JsonObject] = {word: {"httpAuthSecurityScheme": {"scheme": word}} for word in schemes}
-    return named, [{"schemes": {word: {"list": []}}} for word in schemes]
+    security_schemes: dict[str, JsonObject] = {word: {"httpAuthSecurityScheme": {"scheme": word}} for word in schemes}
+    return security_schemes, [{"schemes": {word: {"list": []}}} for word in schemes]
 
 
 def write_authentication(schemes: dict[str, JsonObject] | None, requirements: list[JsonObject] | None) -> JsonObject:

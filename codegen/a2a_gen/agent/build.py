@@ -56,7 +56,7 @@ def _find_untyped_objects(library: Library, place: SchemaRef, schema: Json) -> I
     if "properties" in schema and "type" not in schema and place.pointer.rpartition("/")[0].rpartition("/")[2] not in _COMBINED:
         where = library.place(place)
         yield Problem(where, "A2A-K07", "properties without a type: values other than objects are valid too", 'add "type": "object"', Level.WARNING)
-    for inner, part in _within(place, schema):
+    for inner, part in _direct_subschemas(place, schema):
         if inner.pointer.removeprefix(place.pointer).split("/")[1] not in {"if", "then", "else", "not", "dependentSchemas", "dependencies"}:
             yield from _find_untyped_objects(library, inner, part)
 
@@ -65,21 +65,21 @@ def _find_slow_patterns(library: Library, place: SchemaRef, schema: Json) -> Ite
     """Report patterns with look-around or back-references: a backtracking engine can take seconds for a long text."""
     if not isinstance(schema, dict):
         return
-    named = {"/pattern": schemas.text(schema, "pattern")}
-    named |= {f"/patternProperties/{escape_key(name)}": name for name in schemas.members(schema, "patternProperties")}
-    for pointer, pattern in named.items():
+    by_pointer = {"/pattern": schemas.text(schema, "pattern")}
+    by_pointer |= {f"/patternProperties/{escape_key(name)}": name for name in schemas.members(schema, "patternProperties")}
+    for pointer, pattern in by_pointer.items():
         if _TRIED.search(_LITERAL.sub("", pattern)):
             where = library.place(SchemaRef(place.file, place.pointer + pointer))
             text = f"the pattern {pattern} uses look-around or back-references; matching a long text may take seconds"
             yield Problem(where, "A2A-K10", text, r"rewrite it without (?=…), (?!…), (?<=…), (?<!…) and \1", Level.WARNING)
-    for inner, part in _within(place, schema):
+    for inner, part in _direct_subschemas(place, schema):
         yield from _find_slow_patterns(library, inner, part)
 
 
-def _within(place: SchemaRef, schema: Schema) -> Iterator[tuple[SchemaRef, Json]]:
+def _direct_subschemas(place: SchemaRef, schema: Schema) -> Iterator[tuple[SchemaRef, Json]]:
     """List the direct subschemas, definitions included."""
-    named = {f"/{holder}/{escape_key(name)}": each for holder in schemas.HOLDERS for name, each in schemas.members(schema, holder).items()}
-    for pointer, part in (*schemas.subschemas(schema), *named.items()):
+    by_pointer = {f"/{holder}/{escape_key(name)}": each for holder in schemas.HOLDERS for name, each in schemas.members(schema, holder).items()}
+    for pointer, part in (*schemas.subschemas(schema), *by_pointer.items()):
         yield SchemaRef(place.file, place.pointer + pointer), part
 
 

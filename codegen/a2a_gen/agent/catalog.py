@@ -46,10 +46,10 @@ class SchemaCatalog:
         """Return the target of a reference that was resolved before."""
         return self._references.get((SchemaRef(origin.file), text)) or self.library.resolve(text, origin)
 
-    def unique(self, wanted: str, file: str) -> str:
+    def unique(self, name: str, file: str) -> str:
         """Return a name that is not taken yet."""
         stem = pascal(PurePosixPath(file).name.partition(".")[0])
-        tries: Iterable[str] = (wanted, f"{stem}{wanted}", *(f"{wanted}{number}" for number in range(2, 1000)))
+        tries: Iterable[str] = (name, f"{stem}{name}", *(f"{name}{number}" for number in range(2, 1000)))
         name = next(each for each in tries if each not in self._taken)
         self._taken.add(name)
         return name

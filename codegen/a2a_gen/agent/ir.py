@@ -134,12 +134,12 @@ def _skill(skill: SkillSettings, forms: Mapping[str, TypedSchemaIR], settings: A
 # --- output as JSON ---
 def to_json(agent: AgentIR) -> bytes:
     """Serialize skills and types as readable JSON, equal on every machine."""
-    shown = {
+    members = {
         "agent": agent.class_name,
         "skills": agent.skills,
         "types": {name: {"file": file, "module": agent.modules[name], "shape": shape} for name, (file, shape) in sorted(agent.definitions.items())},
     }
-    return json.dumps(shown, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
+    return json.dumps(members, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def _to_json_value(value: object) -> object:

@@ -122,7 +122,7 @@ def find_forward_references(body: str, names: Collection[str]) -> str:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[_, value])) if name in names:
                 end = after if _is_text(after) else node
                 said = "".join(lines[node.end_lineno : end.end_lineno])
-                written = repr(ast.unparse(_Bare().visit(value)))
+                written = repr(ast.unparse(_QuoteRemover().visit(value)))
                 checked = f"{name}: TypeAlias = {written}\n{said}{checked}"
                 run = f"{name} = TypeAliasType({name!r}, {written})\n{run}"
                 del lines[node.lineno - 1 : end.end_lineno]
@@ -139,7 +139,7 @@ def _is_text(node: ast.stmt | None) -> TypeGuard[ast.Expr]:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-class _Bare(ast.NodeTransformer):
+class _QuoteRemover(ast.NodeTransformer):
     """Removes the quotes from names within a type and keeps literals."""
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
@@ -254,9 +254,9 @@ def _render_module(shape: AgentType, module: str, modules: Mapping[str, str]) ->
 # --- comparing names -------------------------------------------------------------------------------------------------------------------------------
 
 
-def _compare(wanted: Mapping[str, Mapping[str, Definition]], bodies: Mapping[str, str]) -> None:
+def _compare(expected: Mapping[str, Mapping[str, Definition]], bodies: Mapping[str, str]) -> None:
     problems: list[Problem] = []
-    for module, types in wanted.items():
+    for module, types in expected.items():
         made = {name for node in ast.parse(bodies.get(module, "")).body for name in _declared_names(node)}
         for name in sorted(types.keys() ^ made):
             text = f"the type {name} has another name in Python" if name in types else f"the type {name} belongs to no schema"

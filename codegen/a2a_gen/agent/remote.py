@@ -58,7 +58,7 @@ def origin(url: str) -> str:
     return f"{read.scheme}://{read.netloc.decode('ascii')}"
 
 
-def joined(base: str, text: str) -> str:
+def join_url(base: str, text: str) -> str:
     """Resolve an address that may be relative to another."""
     try:
         return urljoin(base, text)
@@ -81,7 +81,7 @@ def fetch(url: str, http: httpx.Client, origins: Collection[str]) -> FetchedDocu
         location = answer.headers.get("location")
         if not answer.is_redirect or location is None:
             return FetchedDocument(url, answer.status_code, answer.headers.get("content-type", ""), answer.content)
-        url = joined(url, location)
+        url = join_url(url, location)
     raise ProjectError(f"{strip_credentials(url)} redirects too often", "give the final address of the agent")
 
 
@@ -180,7 +180,7 @@ def read_remote_agent(where: str, schemas_from: Collection[str] = ()) -> RemoteA
         card, address = _card(where, http)
         origins = {*map(origin, schemas_from), *([origin(address)] if address else [])}
         schemas = [
-            _fetch_schema((skill, use), said, fetch(joined(address, keywords.text(said, "url")), http, origins))
+            _fetch_schema((skill, use), said, fetch(join_url(address, keywords.text(said, "url")), http, origins))
             for skill, facts in parse_card(card).items()
             if skill in dict(RemoteAgent(card, ()).skills)
             for use, said in facts.items()
@@ -211,20 +211,21 @@ def _card(where: str, http: httpx.Client) -> tuple[Schema, str]:
     )
 
 
-def _fetch_schema(key: tuple[str, str], said: Json, answer: FetchedDocument) -> PublishedSchema:
+def _fetch_schema(key: tuple[str, str], reference: Json, response: FetchedDocument) -> PublishedSchema:
     skill, use = key
-    expected = keywords.text(said, "sha256")
-    if answer.status != HTTPStatus.OK:
+    expected = keywords.text(reference, "sha256")
+    if response.status != HTTPStatus.OK:
         raise ProjectError(
-            f"{strip_credentials(answer.url)} answers {answer.status}: the {use} of {skill!r} has no schema", "report it to the operator of the agent"
+            f"{strip_credentials(response.url)} answers {response.status}: the {use} of {skill!r} has no schema",
+            "report it to the operator of the agent",
         )
-    if expected and sha256(answer.content).hexdigest() != expected:
+    if expected and sha256(response.content).hexdigest() != expected:
         raise ProjectError(
-            f"{strip_credentials(answer.url)} does not have the hash that the card names",
+            f"{strip_credentials(response.url)} does not have the hash that the card names",
             "try again; the agent may have been redeployed meanwhile",
         )
-    _object(answer.content, strip_credentials(answer.url))
-    return PublishedSchema(skill, use, answer.content)
+    _object(response.content, strip_credentials(response.url))
+    return PublishedSchema(skill, use, response.content)
 
 
 def _inline(card: Schema) -> Iterator[PublishedSchema]:

@@ -67,11 +67,11 @@ class MergedSchemas:
         definitions |= {names[name]: _rename_references(each, names, holder) for name, each in wanted.items()}
         self.references[served.skill, served.use] = f"{_file(list(self._drafts).index(draft))}#/$defs/{names[root]}"
 
-    def _names(self, wanted: Schema, served: PublishedSchema, taken: Schema, holder: str) -> Mapping[str, str]:
+    def _names(self, definitions: Schema, served: PublishedSchema, taken: Schema, holder: str) -> Mapping[str, str]:
         """Choose the names; a definition keeps its name when the existing one under that name has the same content."""
-        names = {name: name for name in wanted}
+        names = {name: name for name in definitions}
         while clash := next(
-            (name for name, new in names.items() if new in taken and taken[new] != _rename_references(wanted[name], names, holder)), None
+            (name for name, new in names.items() if new in taken and taken[new] != _rename_references(definitions[name], names, holder)), None
         ):
             names[clash] = f"{pascal(skill_word(served.skill))}{names[clash]}"
         return names

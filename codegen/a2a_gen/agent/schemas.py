@@ -172,9 +172,9 @@ def _resolve_pointer(data: Json, pointer: str) -> tuple[bool, Json]:
 def _texts(data: Json, keyword: str, pointer: str = "") -> Iterator[tuple[str, str]]:
     """Find every text under a keyword, with the pointer of its schema."""
     if isinstance(data, dict):
-        named = data.get(keyword)
-        if isinstance(named, str):
-            yield pointer, named
+        value = data.get(keyword)
+        if isinstance(value, str):
+            yield pointer, value
         for key, value in data.items():
             yield from _texts(value, keyword, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}")
     elif isinstance(data, list):

@@ -145,9 +145,9 @@ class TypeBuilder:
         self._combined: dict[tuple[object, ...], DefinitionRef] = {}
         for target, name in catalogue.names.items():
             self._define(target, name)
-        self._break_circles()
+        self._break_cycles()
 
-    def _break_circles(self) -> None:
+    def _break_cycles(self) -> None:
         """Replace types that consist of nothing but themselves with any value: such a schema restricts nothing."""
         types = {name: definition for name, (_, definition) in self.definitions.items()}
         for name, (file, definition) in self.definitions.items():
@@ -360,5 +360,5 @@ def _extra(sure: Sequence[View]) -> ExtraMembers:
     said = [view.schema for view in sure]
     if any(schemas.members(schema, "patternProperties") or schema.get("additionalProperties") not in (None, False) for schema in said):
         return ExtraMembers.KEPT
-    is_sealed = any(schema.get("unevaluatedProperties") is False for schema in said)
-    return ExtraMembers.REFUSED if is_sealed or (len(said) == 1 and said[0].get("additionalProperties") is False) else ExtraMembers.KEPT
+    is_closed = any(schema.get("unevaluatedProperties") is False for schema in said)
+    return ExtraMembers.REFUSED if is_closed or (len(said) == 1 and said[0].get("additionalProperties") is False) else ExtraMembers.KEPT

@@ -146,8 +146,8 @@ def iter_parts(shape: AgentType, types: Mapping[str, Definition]) -> Iterator[Ag
         seen.add(each)
         yield each
         match each:
-            case DefinitionRef(name) if isinstance(named := types[name], AliasType):
-                waiting.append(named.shape)
+            case DefinitionRef(name) if isinstance(target := types[name], AliasType):
+                waiting.append(target.shape)
             case UnionType(options):
                 waiting.extend(options)
             case _:

@@ -11,7 +11,7 @@ from a2a_gen.emit.render import Code, literal, render
 from a2a_gen.emit.translate.expressions import function_name
 from a2a_gen.emit.translate.members import TypePair
 from a2a_gen.emit.translate.rules import Direction
-from a2a_gen.ir.model import Contract, Dialect, DialectCall, Enumeration, Field, ListOf, MapOf, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.model import Contract, Dialect, Enumeration, Field, ListOf, MapOf, OperationCall, Primitive, Record, Ref, TypeExpr
 from a2a_gen.ir.names import field_name
 
 # --- required members, found by walking the type of a request ---
@@ -76,14 +76,14 @@ def _is_required(field: Field, becomes: tuple[Field, ...]) -> bool:
 
 
 def _may_be_empty(contract: Contract, dialect: str, of: TypeExpr) -> bool:
-    named = contract.type(dialect, of.name) if isinstance(of, Ref) else None
-    has_zero = isinstance(named, Enumeration) and any(value.number == 0 for value in named.values)
+    definition = contract.type(dialect, of.name) if isinstance(of, Ref) else None
+    has_zero = isinstance(definition, Enumeration) and any(value.number == 0 for value in definition.values)
     return of in _CAN_BE_EMPTY or isinstance(of, ListOf) or has_zero
 
 
 def _is_open(contract: Contract, dialect: str, of: TypeExpr) -> bool:
-    named = contract.type(dialect, of.name) if isinstance(of, Ref) else None
-    return isinstance(named, Enumeration) and named.is_open
+    definition = contract.type(dialect, of.name) if isinstance(of, Ref) else None
+    return isinstance(definition, Enumeration) and definition.is_open
 
 
 def _innermost(of: TypeExpr) -> TypeExpr:
@@ -134,7 +134,7 @@ def _is_lenient_envelope(contract: Contract, dialect: str) -> bool:
     return isinstance(envelope, Record) and any(field.has_read_default for field in envelope.fields)
 
 
-def _binding(contract: Contract, dialect: str, way: CallStyle, wanted: Mapping[str, object]) -> Mapping[str, object]:
+def _binding(contract: Contract, dialect: str, way: CallStyle, requirements: Mapping[str, object]) -> Mapping[str, object]:
     request = _request(contract, dialect, way)
     answer = f"ours.{way.operation.response}" if way.operation.response else "Empty"
     return {
@@ -145,7 +145,7 @@ def _binding(contract: Contract, dialect: str, way: CallStyle, wanted: Mapping[s
         "operation": way.operation.python.upper(),
         "read": _emit_translate(contract, dialect, way),
         "write": _emit_serialize(contract, dialect, way),
-        "demands": _requirements_constant(way.request) if way.request in wanted else None,
+        "demands": _requirements_constant(way.request) if way.request in requirements else None,
         "ask": _emit_encode_request(contract, dialect, way),
         "hear": _emit_response(contract, dialect, way),
     }
@@ -202,6 +202,6 @@ def _emit_requirement(found: RequiredMembers) -> Code:
     return Code(", ".join((f"Requirement({literal(found.path)}, {literal(found.wire)}", *sets)) + ")")
 
 
-def _methods(call: DialectCall) -> Iterator[str]:
+def _methods(call: OperationCall) -> Iterator[str]:
     if call.method is not None:
         yield from (call.method, *call.aliases)

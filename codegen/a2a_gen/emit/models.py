@@ -21,7 +21,7 @@ from datamodel_code_generator.parser import LiteralType
 from a2a_gen.emit.normalizer import BASE, imports, normalize
 from a2a_gen.emit.render import docstring, header
 from a2a_gen.ir.model import Contract
-from a2a_gen.ir.types import Enumeration, Family, NamedType, Record
+from a2a_gen.ir.types import Enumeration, Family, Record, TypeDefinition
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.documents import Document
 
@@ -106,11 +106,11 @@ def _generate(families: tuple[Family, ...], contract: Contract, documents: Mappi
 
 def _config(families: tuple[Family, ...]) -> GenerateConfig:
     older = {
-        f"{named.name}.{field.wire}": (field.wire, *field.aliases)
+        f"{definition.name}.{field.wire}": (field.wire, *field.aliases)
         for family in families
-        for named in family.types
-        if isinstance(named, Record)
-        for field in named.fields
+        for definition in family.types
+        if isinstance(definition, Record)
+        for field in definition.fields
         if field.aliases
     }
     config = options(f"{BASE}.WireModel")
@@ -137,8 +137,8 @@ def _module(family: Family, body: str, contract: Contract) -> bytes:
 
 def _exports(dialect: str, families: tuple[Family, ...], contract: Contract) -> bytes:
     title = next((each.title for each in contract.dialects if each.name == dialect), dialect)
-    lines = "".join(f"from .{family.module} import {', '.join(sorted(named.name for named in family.types))}\n" for family in families)
-    names = sorted(named.name for family in families for named in family.types)
+    lines = "".join(f"from .{family.module} import {', '.join(sorted(definition.name for definition in family.types))}\n" for family in families)
+    names = sorted(definition.name for family in families for definition in family.types)
     listed = "".join(f"    {name!r},\n" for name in names)
     text = f"{header(family.file for family in families)}\n{docstring(f'The types of {title}.', 0)}\n\n{lines}\n__all__ = [\n{listed}]\n"
     return text.encode()
@@ -150,12 +150,12 @@ def _exports(dialect: str, families: tuple[Family, ...], contract: Contract) -> 
 def _differences(family: Family, body: str) -> Iterator[Problem]:
     """Report every name that differs from the one that other generated code uses."""
     made = {name: members for node in ast.parse(body).body for name, members in _declared_names(node)}
-    for named in family.types:
-        if named.name not in made:
-            yield _problem(named.place, f"the model of {named.name} has another name; the module has {', '.join(sorted(made))}")
-        elif made[named.name] != (wanted := _members(named)):
-            yield _problem(named.place, f"the members of {named.name} are named {made[named.name]} instead of {wanted}")
-    for name in sorted(made.keys() - {named.name for named in family.types}):
+    for definition in family.types:
+        if definition.name not in made:
+            yield _problem(definition.place, f"the model of {definition.name} has another name; the module has {', '.join(sorted(made))}")
+        elif made[definition.name] != (expected := _members(definition)):
+            yield _problem(definition.place, f"the members of {definition.name} are named {made[definition.name]} instead of {expected}")
+    for name in sorted(made.keys() - {definition.name for definition in family.types}):
         yield _problem(Place(family.file), f"the model {name} belongs to no type of the contract")
 
 
@@ -178,12 +178,12 @@ def _target(node: ast.stmt) -> str:
             return ""
 
 
-def _members(named: NamedType) -> tuple[str, ...]:
-    match named:
+def _members(definition: TypeDefinition) -> tuple[str, ...]:
+    match definition:
         case Record():
-            return tuple(field.python for field in named.fields)
+            return tuple(field.python for field in definition.fields)
         case Enumeration():
-            return tuple(value.python for value in named.values)
+            return tuple(value.python for value in definition.values)
         case _:
             return ()
 

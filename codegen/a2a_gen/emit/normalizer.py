@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from a2a_gen.emit.render import escape_unprintable
 from a2a_gen.ir import build
 from a2a_gen.ir.model import Contract
-from a2a_gen.ir.types import Alias, Enumeration, Family, Field, ListOf, MapOf, NamedType, OneOf, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.types import Alias, Enumeration, Family, Field, ListOf, MapOf, OneOf, Primitive, Record, Ref, TypeDefinition, TypeExpr
 from a2a_gen.source.json_text import Json
 
 Schema: TypeAlias = dict[str, Json]
@@ -45,40 +45,44 @@ _CONSTRAINTS: Final = frozenset(
 def normalize(family: Family, schema: Json, contract: Contract) -> Schema:
     """Normalize one file of types."""
     definitions = _object(_object(schema)["$defs"])
-    return {"$defs": {named.name: _build_definition(named, _object(definitions[named.name]), family, contract) for named in family.types}}
+    return {
+        "$defs": {
+            definition.name: _build_definition(definition, _object(definitions[definition.name]), family, contract) for definition in family.types
+        }
+    }
 
 
 def imports(family: Family, contract: Contract) -> str:
     """Return the imports that only the templates use, which datamodel-code-generator therefore does not write."""
     types = _types(family, contract)
-    readers = (_reader(of, types).partition("(")[0] for named in family.types for of in _member_types(named))
-    names = {_enum_base(named) for named in family.types if isinstance(named, Enumeration)} | set(filter(None, readers))
+    readers = (_union_annotation(of, types).partition("(")[0] for definition in family.types for of in _member_types(definition))
+    names = {_enum_base(definition) for definition in family.types if isinstance(definition, Enumeration)} | set(filter(None, readers))
     base = f"from ..base import {', '.join(sorted(names))}\n" if names else ""
     return f"from types import MappingProxyType\nfrom typing import Annotated\n\nfrom pydantic import Field\n\n{base}"
 
 
-def _build_definition(named: NamedType, schema: Schema, family: Family, contract: Contract) -> Schema:
+def _build_definition(definition: TypeDefinition, schema: Schema, family: Family, contract: Contract) -> Schema:
     types = _types(family, contract)
-    match named:
+    match definition:
         case Record():
-            body = _record(named, schema, types)
+            body = _record(definition, schema, types)
         case Enumeration():
-            body = _enumeration(named, family, contract)
+            body = _enumeration(definition, family, contract)
         case Alias():
-            body = _with_type(named.type, schema, types) | {"x-a2a-reader": _reader(named.type, types)}
-    return body | {"description": _text(named.description)}
+            body = _with_type(definition.type, schema, types) | {"x-a2a-reader": _union_annotation(definition.type, types)}
+    return body | {"description": _text(definition.description)}
 
 
-def _types(family: Family, contract: Contract) -> Mapping[str, NamedType]:
-    return {named.name: named for named in contract.types(family.dialect)}
+def _types(family: Family, contract: Contract) -> Mapping[str, TypeDefinition]:
+    return {definition.name: definition for definition in contract.types(family.dialect)}
 
 
-def _member_types(named: NamedType) -> tuple[TypeExpr, ...]:
-    match named:
+def _member_types(definition: TypeDefinition) -> tuple[TypeExpr, ...]:
+    match definition:
         case Record():
-            return tuple(field.type for field in named.fields)
+            return tuple(field.type for field in definition.fields)
         case Alias():
-            return (named.type,)
+            return (definition.type,)
         case Enumeration():
             return ()
 
@@ -86,14 +90,14 @@ def _member_types(named: NamedType) -> tuple[TypeExpr, ...]:
 # --- records ---
 
 
-def _record(record: Record, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
+def _record(record: Record, schema: Schema, types: Mapping[str, TypeDefinition]) -> Schema:
     properties, read = _object(schema["properties"]), _object(schema.get("x-a2a-read"))
     body: Schema = {
         "type": "object",
         "properties": {field.wire: _member(field, _object(properties[field.wire]), record, types) | _default(field, read) for field in record.fields},
         "required": [field.wire for field in record.fields if field.required],
     }
-    body["x-a2a-readers"] = {field.wire: reader for field in record.fields if (reader := _reader(field.type, types))}
+    body["x-a2a-readers"] = {field.wire: reader for field in record.fields if (reader := _union_annotation(field.type, types))}
     body["x-a2a-empty"] = [field.wire for field in record.fields if isinstance(field.type, Ref) and read.get(field.wire) == {}]
     if record.choice:
         body |= {"customBasePath": f"{BASE}.Oneof", "x-a2a-oneof": [field.python for field in record.fields if field.wire in record.choice.members]}
@@ -102,7 +106,7 @@ def _record(record: Record, schema: Schema, types: Mapping[str, NamedType]) -> S
     return body
 
 
-def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, NamedType]) -> Schema:
+def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, TypeDefinition]) -> Schema:
     body = _with_type(field.type, schema, types)
     if field.type is Primitive.ANY:
         # Not `| None`: Pydantic would then accept null as an absent member.
@@ -123,30 +127,30 @@ def _default(field: Field, read: Schema) -> Schema:
 # --- enumerations ---
 
 
-def _enumeration(named: Enumeration, family: Family, contract: Contract) -> Schema:
-    words = [value.wire for value in named.values]
-    reads: dict[str | int, str] = {value.number: value.wire for value in named.values if value.number is not None}
-    if named.name == contract.lifecycle.type:
+def _enumeration(definition: Enumeration, family: Family, contract: Contract) -> Schema:
+    words = [value.wire for value in definition.values]
+    reads: dict[str | int, str] = {value.number: value.wire for value in definition.values if value.number is not None}
+    if definition.name == contract.lifecycle.type:
         for state in contract.states:
             written = state.spellings.get(family.dialect, "")
             reads |= {word: written for word in state.reads.get(family.dialect, ()) if word not in words}
     return {
         "type": "string",
         "enum": list(words),
-        "x-enum-varnames": [value.python for value in named.values],
-        "x-a2a-base": _enum_base(named),
+        "x-enum-varnames": [value.python for value in definition.values],
+        "x-a2a-base": _enum_base(definition),
         "x-a2a-reads": [[read, word] for read, word in reads.items()],
     }
 
 
-def _enum_base(named: Enumeration) -> str:
-    return "OpenEnum" if named.is_open else "WireEnum"
+def _enum_base(definition: Enumeration) -> str:
+    return "OpenEnum" if definition.is_open else "WireEnum"
 
 
 # --- types ---
 
 
-def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
+def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, TypeDefinition]) -> Schema:
     """Return the schema of a type with the constraints of the member's schema."""
     kept: Schema = {keyword: value for keyword, value in schema.items() if keyword in _CONSTRAINTS}
     match of:
@@ -166,7 +170,7 @@ def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> 
             return kept
 
 
-def _union(of: OneOf, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
+def _union(of: OneOf, schema: Schema, types: Mapping[str, TypeDefinition]) -> Schema:
     branches = _list(schema.get("oneOf", schema.get("anyOf", [{"type": name} for name in _list(schema.get("type"))])))
     # Beside a text type, a quoted number stays text: only a member without a text type is also parsed from text.
     pairs = [(option, _object(branch)) for option, branch in zip(of.options, branches, strict=True)]
@@ -179,7 +183,7 @@ def _union(of: OneOf, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
     return body
 
 
-def _reader(of: TypeExpr, types: Mapping[str, NamedType]) -> str:
+def _union_annotation(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> str:
     """Return the annotation that parses a union without a tag, so that a wrong value has one error instead of one per branch."""
     if not isinstance(of, OneOf):
         return ""

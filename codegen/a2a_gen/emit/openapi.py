@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from a2a_gen.emit import routes
 from a2a_gen.emit.render import header
-from a2a_gen.ir.model import Contract, Dialect, Operation
+from a2a_gen.ir.model import Contract, Dialect, OperationRow
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
 
@@ -104,7 +104,7 @@ def _rest_paths(contract: Contract, dialect: Dialect, table: routes.RouteTable, 
     return {**items}
 
 
-def _rest_operation(contract: Contract, dialect: Dialect, operation: Operation, route: tuple[str, str, str], types: JsonObject) -> JsonObject:
+def _rest_operation(contract: Contract, dialect: Dialect, operation: OperationRow, route: tuple[str, str, str], types: JsonObject) -> JsonObject:
     method, path, form = route
     call = operation.call(form)
     request, result = (call.http_request or "", call.http_result or "") if call else ("", "")

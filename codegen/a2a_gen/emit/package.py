@@ -10,7 +10,7 @@ from typing import Final
 
 from a2a_gen.emit import routes
 from a2a_gen.emit.render import Code, header, render
-from a2a_gen.ir.model import Contract, Dialect, Operation
+from a2a_gen.ir.model import Contract, Dialect, OperationRow
 from a2a_gen.ir.names import class_name
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
@@ -30,7 +30,7 @@ def emit_package(contract: Contract) -> dict[str, bytes]:
     """Emit the module of the package."""
     homes = dict(_OTHERS)
     homes["errors"] += (contract.error_root, *(row.name for row in contract.errors))
-    homes[contract.canonical] = tuple(named.name for named in contract.types(contract.canonical))
+    homes[contract.canonical] = tuple(definition.name for definition in contract.types(contract.canonical))
     return {
         "__init__.py": render(
             "package.py.jinja",
@@ -56,7 +56,7 @@ def emit_protocols(contract: Contract) -> dict[str, bytes]:
     }
 
 
-def _method(operation: Operation) -> Mapping[str, object]:
+def _method(operation: OperationRow) -> Mapping[str, object]:
     answer = f"Encoded[{operation.response}]" if operation.response else "None"
     events = f"Event[{operation.response}]"
     return {

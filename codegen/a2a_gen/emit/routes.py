@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from a2a_gen.emit.call_styles import over_http
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.ir.model import Contract, Field, FieldName, HttpPath, ListOf, Operation, PathField, Primitive, Record
+from a2a_gen.ir.model import Contract, Field, FieldName, HttpPath, ListOf, OperationRow, PathField, Primitive, Record
 from a2a_gen.ir.names import field_name
 
 
@@ -17,7 +17,7 @@ class RouteChoice:
 
     dialect: str
     constant: str
-    operation: Operation
+    operation: OperationRow
     members: tuple[PathField, ...]
     lists: tuple[str, ...]
     flags: tuple[str, ...]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.ir.model import Contract, Dialect, DialectCall, ErrorRow, Json, Operation, State
+from a2a_gen.ir.model import Contract, Dialect, ErrorRow, Json, OperationCall, OperationRow, State
 
 _PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: the client fills in the whole name
 
@@ -99,7 +99,7 @@ def _operations(contract: Contract) -> bytes:
     return render("operations.py.jinja", sources=("operations.json",), operations=[_operation(each) for each in contract.operations])
 
 
-def _operation(operation: Operation) -> Mapping[str, object]:
+def _operation(operation: OperationRow) -> Mapping[str, object]:
     return {
         "row": operation,
         "constant": operation.python.upper(),
@@ -107,7 +107,7 @@ def _operation(operation: Operation) -> Mapping[str, object]:
     }
 
 
-def _call(call: DialectCall) -> Code:
+def _call(call: OperationCall) -> Code:
     said: Mapping[str, Json] = {"method": call.method, "aliases": call.aliases, "grpc": call.grpc}
     arguments = [f"{name}={literal(value)}" for name, value in said.items() if value]
     if call.http:

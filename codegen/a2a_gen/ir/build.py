@@ -28,11 +28,11 @@ from a2a_gen.ir.model import (
     Field,
     ListOf,
     MapOf,
-    NamedType,
     OneOf,
     Primitive,
     Record,
     Ref,
+    TypeDefinition,
     TypeExpr,
 )
 from a2a_gen.ir.node import SourceNode
@@ -46,23 +46,25 @@ from a2a_gen.source.references import resolve_reference
 
 def find_tags(family: Family, families: tuple[Family, ...]) -> Family:
     """Set the tag of every union of a family that has one."""
-    types: dict[str, NamedType] = {named.name: named for each in families if each.dialect == family.dialect for named in each.types}
-    return replace(family, types=tuple(_find_tag(named, types) for named in family.types))
+    types: dict[str, TypeDefinition] = {
+        definition.name: definition for each in families if each.dialect == family.dialect for definition in each.types
+    }
+    return replace(family, types=tuple(_find_tag(definition, types) for definition in family.types))
 
 
-def _find_tag(named: NamedType, types: Mapping[str, NamedType]) -> NamedType:
-    if not isinstance(named, Alias):
-        return named
-    records = branches(named.type, types)
-    return replace(named, tag=find_tag(records)) if records else named
+def _find_tag(definition: TypeDefinition, types: Mapping[str, TypeDefinition]) -> TypeDefinition:
+    if not isinstance(definition, Alias):
+        return definition
+    records = branches(definition.type, types)
+    return replace(definition, tag=find_tag(records)) if records else definition
 
 
-def branches(of: TypeExpr, types: Mapping[str, NamedType]) -> tuple[Record, ...] | None:
+def branches(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> tuple[Record, ...] | None:
     """Return the records of a union; empty when a branch is no record."""
     if not isinstance(of, OneOf):
         return None
-    named = tuple(types.get(option.name) if isinstance(option, Ref) else None for option in of.options)
-    records = tuple(each for each in named if isinstance(each, Record))
+    definitions = tuple(types.get(option.name) if isinstance(option, Ref) else None for option in of.options)
+    records = tuple(each for each in definitions if isinstance(each, Record))
     return records if len(records) == len(of.options) else None
 
 
@@ -109,22 +111,22 @@ def build_family(dialect: str, document: Document) -> Family:
     return Family(dialect, names.module_name(document.path), document.path, root["description"].text(), types)
 
 
-def with_tags(families: tuple[Family, ...]) -> tuple[Family, ...]:
+def set_tags(families: tuple[Family, ...]) -> tuple[Family, ...]:
     """Set the tags of all unions; their constants may lie in any family of a dialect."""
     return tuple(find_tags(family, families) for family in families)
 
 
-def with_scalars(families: tuple[Family, ...]) -> tuple[Family, ...]:
+def resolve_scalars(families: tuple[Family, ...]) -> tuple[Family, ...]:
     """Replace references to aliases of a scalar with the scalar; the alias's restrictions stay in the schema."""
-    named = {(family.dialect, each.name): each.type for family in families for each in family.types if isinstance(each, Alias)}
-    scalars = {name: of for name, of in named.items() if isinstance(of, Primitive)}
-    return tuple(replace(family, types=tuple(_with_scalars(each, family.dialect, scalars) for each in family.types)) for family in families)
+    aliases = {(family.dialect, each.name): each.type for family in families for each in family.types if isinstance(each, Alias)}
+    scalars = {name: of for name, of in aliases.items() if isinstance(of, Primitive)}
+    return tuple(replace(family, types=tuple(_resolve_scalar_fields(each, family.dialect, scalars) for each in family.types)) for family in families)
 
 
-def _with_scalars(named: NamedType, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> NamedType:
-    if not isinstance(named, Record):
-        return named
-    return replace(named, fields=tuple(replace(field, type=_strip_reference(field.type, dialect, scalars)) for field in named.fields))
+def _resolve_scalar_fields(definition: TypeDefinition, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> TypeDefinition:
+    if not isinstance(definition, Record):
+        return definition
+    return replace(definition, fields=tuple(replace(field, type=_strip_reference(field.type, dialect, scalars)) for field in definition.fields))
 
 
 def _strip_reference(of: TypeExpr, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> TypeExpr:
@@ -139,7 +141,7 @@ def _strip_reference(of: TypeExpr, dialect: str, scalars: Mapping[tuple[str, Cla
             return of
 
 
-def _build_type(name: str, schema: SourceNode) -> NamedType:
+def _build_type(name: str, schema: SourceNode) -> TypeDefinition:
     description = schema["description"].text()
     class_name = names.class_name(name)
     if "enum" in schema:
@@ -160,7 +162,7 @@ def _values(schema: SourceNode) -> Iterator[EnumValue]:
 
 def _field(wire: str, member: SourceNode, schema: SourceNode) -> Field:
     of, read = build_type_expression(member), schema["x-a2a-read"]
-    proto = member["x-proto"].frozen()
+    proto = member["x-proto"].freeze()
     return Field(
         wire=wire,
         python=names.field_name(wire, of),
@@ -169,7 +171,7 @@ def _field(wire: str, member: SourceNode, schema: SourceNode) -> Field:
         description=member["description"].text(),
         place=member.place,
         has_read_default=wire in read,
-        read_default=read[wire].frozen(),
+        read_default=read[wire].freeze(),
         aliases=member["x-a2a-aliases"].texts(),
         deprecated=member["deprecated"].flag(),
         proto=proto if isinstance(proto, Mapping) else None,
@@ -228,7 +230,7 @@ def assemble(documents: Mapping[str, Document]) -> tuple[Contract, tuple[Problem
     error_rows = tuple(tables.errors(errors, known))
     contract = Contract(
         canonical=dialect_table["canonical"].text(),
-        families=with_tags(with_scalars(_families(documents))),
+        families=set_tags(resolve_scalars(_families(documents))),
         dialects=known,
         parameters=tuple(dialects.parameters(dialect_table)),
         reserved_tenants=dialect_table["reserved_tenants"].texts(),

@@ -13,9 +13,9 @@ from a2a_gen.ir.types import Family
 from a2a_gen.problems import Place
 
 
-def to_json(shown: Contract | Family) -> bytes:
+def to_json(value: Contract | Family) -> bytes:
     """Serialize a contract, or one file of its types, as readable JSON, equal on every machine."""
-    return json.dumps(shown, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
+    return json.dumps(value, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def _to_json_value(value: object) -> object:

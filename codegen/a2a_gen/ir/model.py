@@ -32,11 +32,11 @@ from a2a_gen.ir.types import (
     ListOf,
     MapOf,
     ModuleName,
-    NamedType,
     OneOf,
     Primitive,
     Record,
     Ref,
+    TypeDefinition,
     TypeExpr,
 )
 from a2a_gen.problems import Place
@@ -48,7 +48,6 @@ __all__ = [
     "Constant",
     "Contract",
     "Dialect",
-    "DialectCall",
     "EnumValue",
     "Enumeration",
     "ErrorRow",
@@ -62,9 +61,9 @@ __all__ = [
     "Loss",
     "MapOf",
     "ModuleName",
-    "NamedType",
     "OneOf",
-    "Operation",
+    "OperationCall",
+    "OperationRow",
     "Parameter",
     "PathField",
     "Primitive",
@@ -73,6 +72,7 @@ __all__ = [
     "State",
     "Translation",
     "TranslationRule",
+    "TypeDefinition",
     "TypeExpr",
 ]
 
@@ -172,7 +172,7 @@ class HttpPath:
 
 
 @dataclass(frozen=True, slots=True)
-class DialectCall:
+class OperationCall:
     """An operation in one dialect; ``None`` for a request or result without a body, or a transport that the dialect lacks."""
 
     dialect: str
@@ -188,7 +188,7 @@ class DialectCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationRow:
     """An operation of an agent, named once for all dialects."""
 
     name: ClassName
@@ -198,10 +198,10 @@ class Operation:
     response: ClassName | None
     streams: bool
     capability: FieldName | None
-    calls: tuple[DialectCall, ...]
+    calls: tuple[OperationCall, ...]
     place: Place
 
-    def call(self, dialect: str) -> DialectCall | None:
+    def call(self, dialect: str) -> OperationCall | None:
         """Return the operation in a dialect."""
         return next((call for call in self.calls if call.dialect == dialect), None)
 
@@ -261,7 +261,7 @@ class Contract:
     dialects: tuple[Dialect, ...]
     parameters: tuple[Parameter, ...]
     reserved_tenants: tuple[str, ...]
-    operations: tuple[Operation, ...]
+    operations: tuple[OperationRow, ...]
     error_root: ClassName
     error_domain: str
     shared_codes: tuple[int, ...]
@@ -277,12 +277,12 @@ class Contract:
         """Return a dialect by name."""
         return next((dialect for dialect in self.dialects if dialect.name == name), None)
 
-    def types(self, dialect: str) -> Iterator[NamedType]:
+    def types(self, dialect: str) -> Iterator[TypeDefinition]:
         """Iterate over the types of a dialect, family by family."""
         for family in self.families:
             if family.dialect == dialect:
                 yield from family.types
 
-    def type(self, dialect: str, name: str) -> NamedType | None:
+    def type(self, dialect: str, name: str) -> TypeDefinition | None:
         """Return a type by its name in a dialect."""
-        return next((named for named in self.types(dialect) if named.name == name), None)
+        return next((definition for definition in self.types(dialect) if definition.name == name), None)

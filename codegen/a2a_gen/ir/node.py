@@ -69,16 +69,16 @@ class SourceNode:
         """Return an object whose values are strings."""
         return {key: each.text() for key, each in self.members()}
 
-    def frozen(self) -> model.Json:
+    def freeze(self) -> model.Json:
         """Return any value, with tuples for arrays."""
-        return _frozen(self.data)
+        return _freeze(self.data)
 
 
-def _frozen(data: Json) -> model.Json:
+def _freeze(data: Json) -> model.Json:
     match data:
         case dict():
-            return {key: _frozen(value) for key, value in data.items()}
+            return {key: _freeze(value) for key, value in data.items()}
         case list():
-            return tuple(map(_frozen, data))
+            return tuple(map(_freeze, data))
         case _:
             return data

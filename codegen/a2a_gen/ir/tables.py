@@ -15,13 +15,13 @@ from a2a_gen.ir import names
 from a2a_gen.ir.model import (
     ClassName,
     Dialect,
-    DialectCall,
     ErrorRow,
     HttpPath,
     Json,
     Lifecycle,
     Loss,
-    Operation,
+    OperationCall,
+    OperationRow,
     Parameter,
     PathField,
     State,
@@ -46,7 +46,7 @@ def dialects(table: SourceNode) -> Iterator[Dialect]:
             description=row["description"].text(),
             version=row["version"].optional_text(),
             form_of=row["form_of"].optional_text(),
-            facts={key: each.frozen() for key, each in row.members() if key not in _TYPED},
+            facts={key: each.freeze() for key, each in row.members() if key not in _TYPED},
             enums={name: words.words() for name, words in row["enums"].members()},
             wrappers=row["wrappers"].words(),
             translations=tuple(map(_translation, row["types"].items())),
@@ -72,7 +72,7 @@ def _member(item: tuple[str, SourceNode]) -> TranslationRule:
     theirs, row = item
     if not isinstance(row.data, dict):
         return TranslationRule("rename", (theirs,), _texts(row))
-    argument: Mapping[str, Json] = {key: each.frozen() for key, each in row.members() if key not in _NOT_ARGUMENT}
+    argument: Mapping[str, Json] = {key: each.freeze() for key, each in row.members() if key not in _NOT_ARGUMENT}
     made_of = tuple(_MEMBER.findall(row["template"].text()))
     return TranslationRule(row["rule"].text(), (theirs, *row["with"].texts()), _texts(row["ours"]) or made_of, argument)
 
@@ -126,12 +126,12 @@ def _http_path(method: str, full: str) -> HttpPath:
 _COLUMNS = ("message", "code", "http", "grpc", "reason", "jsonrpc_status")
 
 
-def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[Operation]:
+def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[OperationRow]:
     """Parse the operations."""
     prefixes = {dialect.name: _text_list(dialect.facts.get("http_prefixes")) for dialect in dialects}
     for row in table["operations"].items():
         response, capability = row["response"].optional_text(), row["capability"].optional_text()
-        yield Operation(
+        yield OperationRow(
             name=names.class_name(row["name"].text()),
             python=names.field_name(row["name"].text()),
             description=row["description"].text(),
@@ -144,9 +144,9 @@ def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[Ope
         )
 
 
-def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> DialectCall:
+def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> OperationCall:
     request, result = row["request"].optional_text(), row["result"].optional_text()
-    return DialectCall(
+    return OperationCall(
         dialect=dialect,
         method=row["method"].optional_text(),
         aliases=row["aliases"].texts(),
@@ -179,7 +179,7 @@ def errors(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRo
 
 def _columns(row: SourceNode, dialect: str) -> Mapping[str, Json]:
     own = row["dialects"][dialect]
-    return {column: own[column].frozen() if column in own else row[column].frozen() for column in _COLUMNS}
+    return {column: own[column].freeze() if column in own else row[column].freeze() for column in _COLUMNS}
 
 
 def error_root(rows: tuple[ErrorRow, ...]) -> ClassName:

@@ -143,7 +143,7 @@ class Alias:
     place: Place
 
 
-NamedType: TypeAlias = Record | Enumeration | Alias
+TypeDefinition: TypeAlias = Record | Enumeration | Alias
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,4 +154,4 @@ class Family:
     module: ModuleName
     file: str
     description: str
-    types: tuple[NamedType, ...]
+    types: tuple[TypeDefinition, ...]

@@ -22,13 +22,13 @@ _NOTHING: Schema = {}
 
 def parse_location(of: type[BaseModel], loc: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return a location without the names of branches."""
-    return tuple(_followed(of.__pydantic_core_schema__, loc))
+    return tuple(_follow(of.__pydantic_core_schema__, loc))
 
 
-def _followed(schema: Schema, loc: tuple[Step, ...]) -> Iterator[Step]:
+def _follow(schema: Schema, loc: tuple[Step, ...]) -> Iterator[Step]:
     definitions: dict[str, Schema] = {}
     for step in loc:
-        schema = _bare(schema, definitions)
+        schema = _unwrap(schema, definitions)
         if schema.get("type") in ("tagged-union", "union"):
             schema = _branch(schema, step)
         else:
@@ -36,7 +36,7 @@ def _followed(schema: Schema, loc: tuple[Step, ...]) -> Iterator[Step]:
             schema = _inside(schema, step)
 
 
-def _bare(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+def _unwrap(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     """Unwrap the schemas around a schema that add no step."""
     while True:
         match schema.get("type"):

@@ -92,7 +92,7 @@ class JsonRpcParser:
             return self._diagnose(body, error)
         bindings = self._methods[call["method"]]
         given = call["id"]
-        call_id = _digits(body, given) if given.__class__ is float else to_json(given, inf_nan_mode="null")
+        call_id = _number_text(body, given) if given.__class__ is float else to_json(given, inf_nan_mode="null")
         return ParsedCall(call_id, bindings, tuple([call[binding.dialect] for binding in bindings]))
 
     def _diagnose(self, body: bytes, error: ValidationError) -> ParsedCall:
@@ -120,7 +120,7 @@ class JsonRpcParser:
     def _serialize_id(self, given: object, body: bytes) -> CallId:
         """Serialize an id if it is valid; an invalid call has none otherwise."""
         if isinstance(given, float):
-            return _digits(body, given)
+            return _number_text(body, given)
         return to_json(given, inf_nan_mode="null") if self._forgiving or _is_strict_id(given) else NO_ID
 
     def _parse_leniently(self, call: dict[str, object], error: ValidationError) -> ParsedCall | None:
@@ -128,7 +128,7 @@ class JsonRpcParser:
         params = call.get("params", {})
         if not is_json_object(params):
             return self.parse(to_json(call | {"params": {}}))
-        mended = _mended(params, error)
+        mended = _drop_unreadable(params, error)
         with suppress(InvalidCallError):  # other errors are reported for the original call
             return self.parse(to_json(call | {"params": mended})) if mended != params else None
         return None
@@ -169,13 +169,13 @@ def _envelope(*members: str | int) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in _ENVELOPE.items() if name in wrong)
 
 
-def _mended(params: dict[str, object], error: ValidationError) -> dict[str, object]:
+def _drop_unreadable(params: dict[str, object], error: ValidationError) -> dict[str, object]:
     """Drop the members of params that have an unreadable type; nested errors stay."""
     unreadable = {each["loc"][_MEMBER] for each in error.errors() if len(each["loc"]) == _MEMBER + 1}
     return {name: value for name, value in params.items() if name not in unreadable}
 
 
-def _digits(body: bytes, number: float) -> CallId:
+def _number_text(body: bytes, number: float) -> CallId:
     """Return a number as it was written, because a float loses digits; an infinite one is not JSON."""
     call: dict[str, str] = loads(body, parse_float=str, parse_int=str)
     return call["id"].encode() if isfinite(number) else NO_ID

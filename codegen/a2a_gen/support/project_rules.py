@@ -23,7 +23,7 @@ _MESH: Final = "mesh"
 _SKILL_KEYS: Final = ("name", "description", "tags", "input_modes", "output_modes")
 """Settings of a surface that describe its only skill."""
 
-_USUAL: Final[list[dict[str, object]]] = [{}]
+_DEFAULT_SURFACES: Final[list[dict[str, object]]] = [{}]
 _ADD_HANDLER: Final = 'to run a2a-gen serve, set service = "module:Class" above all tables, or handler = "module:function" on the skill'
 
 
@@ -38,7 +38,7 @@ class RuleViolation(NamedTuple):
 def check_project(data: Mapping[str, object]) -> Iterator[RuleViolation]:
     """Report settings that can be neither built nor served."""
     skills, auth = _table(data, "skills"), [_BEARER, *_table(data, "auth")]
-    surfaces = data.get("surfaces", _USUAL)
+    surfaces = data.get("surfaces", _DEFAULT_SURFACES)
     taken: dict[str, int] = {}
     for number, surface in enumerate(surfaces if is_json_array(surfaces) else ()):
         if not is_json_object(surface):

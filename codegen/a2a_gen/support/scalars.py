@@ -210,26 +210,26 @@ def _refuse_flaw(value: object) -> None:
 # --- types ---
 
 
-def _parsed(value: object) -> object:
+def _check_parsed(value: object) -> object:
     if not _is_finite((value,), MAX_DEPTH):
         _refuse_flaw(value)
     return value
 
 
-def _made(value: object) -> object:
+def _check_value(value: object) -> object:
     _refuse_flaw(value)
     return value
 
 
-def _parsed_or_null(value: object) -> object:
-    return JSON_NULL if value is None else _parsed(value)
+def _check_parsed_or_null(value: object) -> object:
+    return JSON_NULL if value is None else _check_parsed(value)
 
 
-def _made_or_null(value: object) -> object:
-    return JSON_NULL if value is None else _made(value)
+def _check_value_or_null(value: object) -> object:
+    return JSON_NULL if value is None else _check_value(value)
 
 
-def _reads(parsed: Callable[[Any], object], made: Callable[[Any], object]) -> GetPydanticSchema:
+def _build_annotation(parsed: Callable[[Any], object], made: Callable[[Any], object]) -> GetPydanticSchema:
     """Validate parsed JSON with fewer checks than Python values, which can hold anything."""
 
     def schema(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -240,11 +240,11 @@ def _reads(parsed: Callable[[Any], object], made: Callable[[Any], object]) -> Ge
     return GetPydanticSchema(schema)
 
 
-JsonObject: TypeAlias = Annotated[dict[str, object], _reads(_parsed, _made)]
+JsonObject: TypeAlias = Annotated[dict[str, object], _build_annotation(_check_parsed, _check_value)]
 """A JSON object of any form; nulls in it are None."""
 
-JsonAny: TypeAlias = Annotated[object, _reads(_parsed_or_null, _made_or_null)]
+JsonAny: TypeAlias = Annotated[object, _build_annotation(_check_parsed_or_null, _check_value_or_null)]
 """Any JSON value; `null` is JSON_NULL, because None is an absent member."""
 
-JsonChoice: TypeAlias = Annotated[object, _reads(_parsed_or_null, _made)]
+JsonChoice: TypeAlias = Annotated[object, _build_annotation(_check_parsed_or_null, _check_value)]
 """Any JSON value as a member of a presence union: in Python, None may mean both, and the union decides."""

@@ -26,7 +26,7 @@ class AnyOf:
 
     def _plain(self, union: CoreSchema) -> CoreSchema:
         if union["type"] != "union":
-            raise TypeError("only a union has branches")
+            raise TypeError("AnyOf: not a union")
         return core_schema.union_schema(
             union["choices"],
             custom_error_type="union",
@@ -51,7 +51,7 @@ class UnionByMember:
 
     def _tagged(self, union: CoreSchema) -> CoreSchema:
         if union["type"] != "union":
-            raise TypeError("only a union of models can be told apart")
+            raise TypeError("UnionByMember: not a union of models")
         branches = (choice[0] if isinstance(choice, tuple) else choice for choice in union["choices"])
         members = ", ".join(self.by)
         return core_schema.tagged_union_schema(
@@ -81,17 +81,17 @@ Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic: its dozens o
 
 def supply_tags(schema: Schema, document: object) -> object:
     """Return a document with its missing tags; an object that fits no type stays as it is."""
-    return _supplied(schema, document, {})
+    return _supply(schema, document, {})
 
 
-def _supplied(schema: Schema, document: object, definitions: dict[str, Schema]) -> object:
-    schema = _bare(schema, definitions)
+def _supply(schema: Schema, document: object, definitions: dict[str, Schema]) -> object:
+    schema = _unwrap(schema, definitions)
     match schema.get("type"):
         case "list" if is_json_array(document):
-            return [_supplied(schema.get("items_schema", {}), item, definitions) for item in document]
+            return [_supply(schema.get("items_schema", {}), item, definitions) for item in document]
         case "tagged-union" if is_json_object(document):
             branch = _branch(schema, document, definitions)
-            return document if branch is None else _supplied(branch, document, definitions)
+            return document if branch is None else _supply(branch, document, definitions)
         case "model-fields" if is_json_object(document):
             return _members(schema, document, definitions)
         case _:
@@ -103,7 +103,7 @@ def _members(schema: Schema, document: dict[str, object], definitions: dict[str,
     for name, field in schema["fields"].items():
         wire = next((each for each in _names(name, field) if each in document), None)
         if wire is not None:
-            made[wire] = _supplied(field["schema"], document[wire], definitions)
+            made[wire] = _supply(field["schema"], document[wire], definitions)
         elif (constant := _constant(field["schema"], definitions)) is not None:
             made[_names(name, field)[0]] = constant
     return made
@@ -120,7 +120,7 @@ def _branch(union: Schema, document: dict[str, object], definitions: dict[str, S
 
 
 def _required(schema: Schema, definitions: dict[str, Schema]) -> frozenset[str]:
-    return frozenset(_required_names(_bare(schema, definitions), definitions))
+    return frozenset(_required_names(_unwrap(schema, definitions), definitions))
 
 
 def _required_names(schema: Schema, definitions: dict[str, Schema]) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _required_names(schema: Schema, definitions: dict[str, Schema]) -> Iterator[
 
 
 def _constant(schema: Schema, definitions: dict[str, Schema]) -> object:
-    schema = _bare(schema, definitions)
+    schema = _unwrap(schema, definitions)
     return schema["expected"][0] if schema.get("type") == "literal" and len(schema["expected"]) == 1 else None
 
 
@@ -140,7 +140,7 @@ def _names(name: str, field: Schema) -> tuple[str, ...]:
     return (*wire, name)
 
 
-def _bare(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+def _unwrap(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     """Unwrap the schemas around a schema that add no step."""
     while True:
         match schema.get("type"):

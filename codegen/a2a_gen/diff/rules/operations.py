@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from a2a_gen.diff.change import SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, ChangeRule, define_rule
-from a2a_gen.ir.model import Contract, DialectCall, ErrorRow, Operation, State
+from a2a_gen.ir.model import Contract, ErrorRow, OperationCall, OperationRow, State
 from a2a_gen.problems import Place
 
 OPERATION_REMOVED = define_rule("A2A002 operation-removed", "operation narrows E E E", "{name} was removed", mirror="operation-added")
@@ -54,7 +54,7 @@ def compare_tables(old: Contract, new: Contract, is_same: Callable[[str, str, st
     yield from (change for rows in _pair_rows(old.states, new.states) for change in _compare_state(*rows))
 
 
-def _compare_operation(old: Operation, new: Operation, is_same: Callable[[str, str, str], bool]) -> Iterator[SchemaChange]:
+def _compare_operation(old: OperationRow, new: OperationRow, is_same: Callable[[str, str, str], bool]) -> Iterator[SchemaChange]:
     if old.streams != new.streams:
         yield _build_change(STREAMING_CHANGED, old, new, name=new.name, new="streams now" if new.streams else "no longer streams")
     for call in old.calls:
@@ -69,7 +69,7 @@ def _compare_operation(old: Operation, new: Operation, is_same: Callable[[str, s
             yield _build_change(OPERATION_ADDED, old, new, name=f"{new.name} in {call.dialect}")
 
 
-def _compare_call(label: str, old: DialectCall, new: DialectCall, is_same: Callable[[str, str, str], bool]) -> Iterator[SchemaChange]:
+def _compare_call(label: str, old: OperationCall, new: OperationCall, is_same: Callable[[str, str, str], bool]) -> Iterator[SchemaChange]:
     places = ((old.place.file, old.place.pointer), (new.place.file, new.place.pointer))
     spoken = {new.method, *new.aliases}
     for method in (each for each in (old.method, *old.aliases) if each and each not in spoken):

@@ -85,7 +85,7 @@ class Linker:
 
     def _find_opened(self, theirs: Record, ours: Record, rules: Iterable[TranslationRule]) -> tuple[frozenset[Path], frozenset[Path]]:
         """Return the records that rules reach into; a record opened on one side is also opened on the other side if it has the same name there."""
-        their_paths, our_paths = _above(rule.theirs for rule in rules), _above(rule.ours for rule in rules)
+        their_paths, our_paths = _parents(rule.theirs for rule in rules), _parents(rule.ours for rule in rules)
         taken = {tuple(name.split(".")) for rule in rules for name in rule.theirs}
         free = {path for path in their_paths | our_paths if path not in taken}
         both = {path for path in free if _reaches(self.theirs, theirs, path) and _reaches(self.ours, ours, path)}
@@ -131,7 +131,7 @@ class Linker:
         return link
 
 
-def _above(names: Iterable[tuple[str, ...]]) -> set[Path]:
+def _parents(names: Iterable[tuple[str, ...]]) -> set[Path]:
     """List every record on the path to some members."""
     paths = [tuple(name.split(".")) for group in names for name in group]
     return {path[:length] for path in paths for length in range(1, len(path))}
@@ -260,8 +260,8 @@ def fills_empty(expression: TypeExpr, side: RecordMembers) -> bool:
     """Check that the type has an empty value that means absence: text, lists and maps do; numbers, booleans, enumerations and records do not."""
     match expression:
         case Ref(name):
-            named = side.contract.type(side.dialect, name)
-            return isinstance(named, Alias) and fills_empty(named.type, side)
+            definition = side.contract.type(side.dialect, name)
+            return isinstance(definition, Alias) and fills_empty(definition.type, side)
         case Primitive():
             return expression is Primitive.STRING
         case _:
@@ -270,5 +270,5 @@ def fills_empty(expression: TypeExpr, side: RecordMembers) -> bool:
 
 def enumeration(expression: TypeExpr, side: RecordMembers) -> Enumeration | None:
     """Return the enumeration of a member."""
-    named = side.contract.type(side.dialect, expression.name) if isinstance(expression, Ref) else None
-    return named if isinstance(named, Enumeration) else None
+    definition = side.contract.type(side.dialect, expression.name) if isinstance(expression, Ref) else None
+    return definition if isinstance(definition, Enumeration) else None

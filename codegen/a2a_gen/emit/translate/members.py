@@ -24,17 +24,17 @@ class RecordMembers:
 
     def record(self, name: str) -> Record | None:
         """Return a record by name."""
-        named = self.contract.type(self.dialect, name)
-        return named if isinstance(named, Record) else None
+        definition = self.contract.type(self.dialect, name)
+        return definition if isinstance(definition, Record) else None
 
     def records(self, expression: TypeExpr) -> tuple[Record, ...]:
         """Return the possible records of a member: one, or any of several; empty if another type is possible."""
         match expression:
             case Ref(name):
-                named = self.contract.type(self.dialect, name)
-                if isinstance(named, Alias):
-                    return self.records(named.type)
-                return (named,) if isinstance(named, Record) else ()
+                definition = self.contract.type(self.dialect, name)
+                if isinstance(definition, Alias):
+                    return self.records(definition.type)
+                return (definition,) if isinstance(definition, Record) else ()
             case OneOf(options):
                 found = [self.records(option) for option in options]
                 return tuple(record for records in found for record in records) if all(found) else ()
@@ -228,10 +228,10 @@ class Matcher:
         return None if field is None or content is None else WrapperMatch(name, field, content)
 
     def _match_as_primitive(self, theirs: Ref, ours: Primitive) -> Match | None:
-        named = self.theirs.contract.type(self.theirs.dialect, theirs.name)
-        if isinstance(named, Enumeration) and ours is Primitive.STRING:
+        definition = self.theirs.contract.type(self.theirs.dialect, theirs.name)
+        if isinstance(definition, Enumeration) and ours is Primitive.STRING:
             return EnumMapping()
-        if isinstance(named, Record) and named.keeps_unknown and ours is Primitive.OBJECT:
+        if isinstance(definition, Record) and definition.keeps_unknown and ours is Primitive.OBJECT:
             return FreeJson()
         return None
 

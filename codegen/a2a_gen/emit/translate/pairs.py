@@ -64,7 +64,7 @@ class PairFinder:
             result = self._find(pair, table.get(pair), linker, matcher)
             if result is not None:
                 pairs.found[pair] = result
-                waiting += _needed(result, pairs)
+                waiting += _find_needed(result, pairs)
         for pair, row in table.items():
             if pair not in pairs.found:
                 self.report.add(row.place, "A2A-T07", f"{pair}: no operation of {self.dialect.title} uses this row", "delete the row")
@@ -105,14 +105,14 @@ class PairFinder:
         return linked
 
     def _check_branches(self, pair: TypePair, row: Translation | None, listed: tuple[Option, ...], linker: Linker) -> None:
-        there, named = set(branches(linker.theirs, pair.theirs)), {option.branch for option in listed}
+        there, listed_branches = set(branches(linker.theirs, pair.theirs)), {option.branch for option in listed}
         place = row.place if row else self.dialect.place
-        for branch in sorted(there ^ named):
+        for branch in sorted(there ^ listed_branches):
             text = f"{pair}: {branch} is {'not in the table' if branch in there else f'no branch of {pair.theirs}'}"
             self.report.add(place, "A2A-T02", text, "list exactly the branches of the union")
 
 
-def _needed(found: PairMatch, pairs: TypePairs) -> Iterator[TypePair]:
+def _find_needed(found: PairMatch, pairs: TypePairs) -> Iterator[TypePair]:
     match found:
         case LinkedPair():
             for link in found.links:

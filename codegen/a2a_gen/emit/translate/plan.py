@@ -133,7 +133,7 @@ def _context(contract: Contract, dialect: Dialect, pairs: TypePairs, report: Tra
 
 def _modules(contract: Contract, dialect: Dialect, functions: list[Function]) -> Iterator[Module]:
     for family in contract.families:
-        names = {str(named.name): place for place, named in enumerate(family.types)} if family.dialect == dialect.name else {}
+        names = {str(definition.name): place for place, definition in enumerate(family.types)} if family.dialect == dialect.name else {}
         own = sorted((function for function in functions if function.pair.theirs in names), key=lambda each: names[each.pair.theirs])
         if own:
             yield Module(family, tuple(own))

@@ -44,10 +44,10 @@ def options(ours: RecordMembers, translation: Translation) -> Iterator[Option]:
 
 def branches(theirs: RecordMembers, name: str) -> tuple[str, ...]:
     """List the types that a union of theirs allows; a record allows itself."""
-    named = theirs.contract.type(theirs.dialect, name)
-    if isinstance(named, Record):
+    definition = theirs.contract.type(theirs.dialect, name)
+    if isinstance(definition, Record):
         return (name,)
-    options = named.type.options if isinstance(named, Alias) and isinstance(named.type, OneOf) else ()
+    options = definition.type.options if isinstance(definition, Alias) and isinstance(definition.type, OneOf) else ()
     return tuple(option.name for option in options if isinstance(option, Ref))
 
 

@@ -178,9 +178,9 @@ class _Writing:
     def _resource(self, link: Link, target: Leaf) -> MemberEntry:
         values = {leaf.field.wire: self._value(leaf) for leaf in link.ours}
         words = str(link.argument["template"]).split("/")
-        named = [values[word[1:-1]] if word.startswith("{") else ReadValue(literal(word)) for word in words]
+        values_or_words = [values[word[1:-1]] if word.startswith("{") else ReadValue(literal(word)) for word in words]
         when = " or ".join(value.text for value in values.values()) if target.last.is_nullable else None
-        pieces = [f"{value.text} or ''" if value.nullable else value.text for value in named]
+        pieces = [f"{value.text} or ''" if value.nullable else value.text for value in values_or_words]
         return MemberEntry(target, f"'/'.join(({', '.join(pieces)}))", when)
 
     def _write_derived(self, link: Link) -> str:
@@ -229,8 +229,8 @@ class _Writing:
 def _tables(context: TranslationContext, links: Iterable[Link]) -> Iterator[LookupTable]:
     """Build the sets of states that rules of kind ``state`` use."""
     lifecycle, dialect = context.ours.contract.lifecycle, context.ours.dialect
-    named = context.ours.contract.type(dialect, lifecycle.type)
-    words = {word.wire: word.python for word in named.values} if isinstance(named, Enumeration) else {}
+    definition = context.ours.contract.type(dialect, lifecycle.type)
+    words = {word.wire: word.python for word in definition.values} if isinstance(definition, Enumeration) else {}
     for link in links:
         kinds = link.argument.get("kinds") if link.kind == "state" else None
         if isinstance(kinds, tuple | list):

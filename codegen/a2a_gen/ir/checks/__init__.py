@@ -27,7 +27,7 @@ CHECKS: tuple[Callable[[Contract], Iterator[Problem]], ...] = (
     tables.codes,
     tables.transitions,
     tables.spellings,
-    tables.reading,
+    tables.reads,
 )
 
 

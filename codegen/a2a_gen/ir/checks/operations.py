@@ -7,7 +7,7 @@ from itertools import chain
 
 from a2a_gen.ir import names
 from a2a_gen.ir.checks.duplicates import find_duplicates
-from a2a_gen.ir.model import Contract, DialectCall, Enumeration, EnumValue, Family, Field, HttpPath, NamedType, Operation, Primitive, Record
+from a2a_gen.ir.model import Contract, Enumeration, EnumValue, Family, Field, HttpPath, OperationCall, OperationRow, Primitive, Record, TypeDefinition
 from a2a_gen.problems import Place, Problem
 
 
@@ -46,7 +46,7 @@ def operation_names(contract: Contract) -> Iterator[Problem]:
 def routes(contract: Contract) -> Iterator[Problem]:
     """Check that a route means one operation in a dialect and in every other variant of that dialect."""
     form_of = {dialect.name: dialect.form_of or dialect.name for dialect in contract.dialects}
-    inside, across = list[tuple[str, Operation, DialectCall, HttpPath]](), list[tuple[str, Operation, DialectCall, HttpPath]]()
+    inside, across = list[tuple[str, OperationRow, OperationCall, HttpPath]](), list[tuple[str, OperationRow, OperationCall, HttpPath]]()
     for operation in contract.operations:
         for call in operation.calls:
             inside.extend((call.dialect, operation, call, path) for path in call.http)
@@ -76,7 +76,7 @@ def path_members(contract: Contract) -> Iterator[Problem]:
 
 def capabilities(contract: Contract) -> Iterator[Problem]:
     """Check that every capability that an operation requires is a member of the canonical card."""
-    records = [named for named in contract.types(contract.canonical) if isinstance(named, Record)]
+    records = [definition for definition in contract.types(contract.canonical) if isinstance(definition, Record)]
     flags = {field.python for record in records for field in record.fields if field.type is Primitive.BOOLEAN}
     for operation in contract.operations:
         if operation.capability is not None and operation.capability not in flags:
@@ -84,7 +84,7 @@ def capabilities(contract: Contract) -> Iterator[Problem]:
             yield Problem(operation.place, "A2A-C17", text, "name the capability as the agent's card does, in snake_case")
 
 
-def _calls(contract: Contract) -> Iterator[DialectCall]:
+def _calls(contract: Contract) -> Iterator[OperationCall]:
     return chain.from_iterable(operation.calls for operation in contract.operations)
 
 
@@ -96,8 +96,8 @@ def check_name_clashes(contract: Contract) -> Iterator[Problem]:
     for dialect in dict.fromkeys(family.dialect for family in contract.families):
         yield from _modules([family for family in contract.families if family.dialect == dialect])
         yield from _types(list(contract.types(dialect)))
-        for named in contract.types(dialect):
-            yield from _members(named)
+        for definition in contract.types(dialect):
+            yield from _members(definition)
 
 
 def _modules(families: list[Family]) -> Iterator[Problem]:
@@ -107,24 +107,26 @@ def _modules(families: list[Family]) -> Iterator[Problem]:
         )
 
 
-def _types(types: list[NamedType]) -> Iterator[Problem]:
-    for later, first in find_duplicates(types, lambda named: named.name.casefold()):
+def _types(types: list[TypeDefinition]) -> Iterator[Problem]:
+    for later, first in find_duplicates(types, lambda definition: definition.name.casefold()):
         text = f"{later.name} and {first.name} of {first.place.file} have the same name in Python or in its documentation"
         yield Problem(later.place, "A2A-C03", text, "rename one of the two types; all files of a dialect share their names")
-    for named in types:
-        if not names.is_class_name(named.name):
-            yield Problem(named.place, "A2A-C04", f"{named.name} is not a valid class name", "use letters and digits, starting with a capital letter")
+    for definition in types:
+        if not names.is_class_name(definition.name):
+            yield Problem(
+                definition.place, "A2A-C04", f"{definition.name} is not a valid class name", "use letters and digits, starting with a capital letter"
+            )
 
 
-def _members(named: NamedType) -> Iterator[Problem]:
-    if isinstance(named, Record):
-        for later, first in find_duplicates(named.fields, _python_name):
-            text = f"members {later.wire} and {first.wire} of {named.name} have the same Python name {first.python}"
+def _members(definition: TypeDefinition) -> Iterator[Problem]:
+    if isinstance(definition, Record):
+        for later, first in find_duplicates(definition.fields, _python_name):
+            text = f"members {later.wire} and {first.wire} of {definition.name} have the same Python name {first.python}"
             yield Problem(later.place, "A2A-C05", text, "rename one of the two, or list the older spelling in x-a2a-aliases of the other")
-    if isinstance(named, Enumeration):
-        for value, known in find_duplicates(named.values, _python_value):
-            text = f"values {value.wire} and {known.wire} of {named.name} have the same Python name {known.python}"
-            yield Problem(named.place, "A2A-C06", text, "give them different names in x-enum-varnames")
+    if isinstance(definition, Enumeration):
+        for value, known in find_duplicates(definition.values, _python_value):
+            text = f"values {value.wire} and {known.wire} of {definition.name} have the same Python name {known.python}"
+            yield Problem(definition.place, "A2A-C06", text, "give them different names in x-enum-varnames")
 
 
 def _python_name(field: Field) -> str:

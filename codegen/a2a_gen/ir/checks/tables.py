@@ -104,12 +104,12 @@ def losses(contract: Contract) -> Iterator[Problem]:
 def _has_member(contract: Contract, dialect: str, name: str, path: str) -> bool:
     """Check that a dotted path leads to a member; below a free object every path does."""
     first, _, rest = path.partition(".")
-    named = contract.type(dialect, name)
-    if isinstance(named, Alias) and isinstance(named.type, Ref):
-        return _has_member(contract, dialect, named.type.name, path)
-    field = named.field(first) if isinstance(named, Record) else None
+    definition = contract.type(dialect, name)
+    if isinstance(definition, Alias) and isinstance(definition.type, Ref):
+        return _has_member(contract, dialect, definition.type.name, path)
+    field = definition.field(first) if isinstance(definition, Record) else None
     if field is None:
-        return isinstance(named, Record) and named.keeps_unknown
+        return isinstance(definition, Record) and definition.keeps_unknown
     if not rest or field.type in (Primitive.OBJECT, Primitive.ANY):
         return True
     options = field.type.options if isinstance(field.type, OneOf) else (field.type,)
@@ -190,12 +190,12 @@ def spellings(contract: Contract) -> Iterator[Problem]:
     spelled = [(f"state {state.name}", state.spellings, state.place) for state in table.states]
     for what, words, place in (*spelled, ("the unknown state", table.unknown, table.place)):
         for dialect, word in words.items():
-            named = contract.type(dialect, table.type)
+            definition = contract.type(dialect, table.type)
             if contract.dialect(dialect) is None:
                 yield Problem(place, "A2A-C33", f"unknown dialect {dialect}", f"use one of {', '.join(each.name for each in contract.dialects)}")
-            elif not isinstance(named, Enumeration):
+            elif not isinstance(definition, Enumeration):
                 yield Problem(place, "A2A-C34", f"{dialect} has no enumeration {table.type}", f"write it in {dialect}/, or correct `type`")
-            elif word not in {value.wire for value in named.values}:
+            elif word not in {value.wire for value in definition.values}:
                 yield Problem(
                     place,
                     "A2A-C35",
@@ -208,13 +208,13 @@ def spellings(contract: Contract) -> Iterator[Problem]:
                 yield Problem(place, "A2A-C36", f"{what} has no spelling in {each.name}", "add the word that is written for it")
 
 
-def reading(contract: Contract) -> Iterator[Problem]:
+def reads(contract: Contract) -> Iterator[Problem]:
     """Check that every word of a dialect is read as one state."""
     table = contract.lifecycle
     for dialect in contract.dialects:
         read = Counter(word for state in table.states for word in state.reads.get(dialect.name, ()))
-        named = contract.type(dialect.name, table.type)
-        words = [value.wire for value in named.values] if isinstance(named, Enumeration) else []
+        definition = contract.type(dialect.name, table.type)
+        words = [value.wire for value in definition.values] if isinstance(definition, Enumeration) else []
         written = [state.spellings[dialect.name] for state in table.states if dialect.name in state.spellings]
         for word in dict.fromkeys((*words, *written, *read)):
             if read[word] != 1 and word != table.unknown.get(dialect.name):
