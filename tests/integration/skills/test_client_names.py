@@ -83,7 +83,7 @@ def test_files_differ_in_more_than_capitals() -> None:
 
 @pytest.mark.parametrize(
     ("skills", "said"),
-    [([], "the card names no skill: there is nothing to call"), (["a", "b", "a"], "several skills with the id 'a'")],
+    [([], "the card has no skills"), (["a", "b", "a"], "several skills with the id 'a'")],
     ids=["none", "twice"],
 )
 def test_a_card_that_leaves_nothing_to_call_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], skills: list[str], said: str) -> None:
