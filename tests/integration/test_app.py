@@ -117,7 +117,7 @@ def test_a_project_is_read(folder: Path) -> None:
         ('dialects = ["0.3"]', 'dialects = ["0.9"]', "unknown dialect '0.9'; use one of 1.0, 0.3, mesh"),
         ('tags = ["loud"]', "require = [{ staff = [] }]", r"a2a.toml:17: skills.shout.require\[0\]: unknown auth 'staff'"),
         ('auth = "bearer"', 'auth = "magic"', r"a2a.toml:22: surfaces\[0\].auth: unknown auth 'magic'; use one of bearer, or add"),
-        ('path = "/b"', 'path = "/a"', r"a2a.toml:25: surfaces\[1\].path: surfaces\[0\] is at /a already"),
+        ('path = "/b"', 'path = "/a"', r"a2a.toml:25: surfaces\[1\].path: surfaces\[0\] already has the path /a"),
         ('dialects = ["0.3"]\nskills = ["shout"]', 'skill_id = "shoot"', r"toml:26: surfaces\[1\].skill_id: unknown skill shoot"),
         ('path = "/b"', 'path = "b"', "begins with a slash"),
         ('auth = "bearer"', 'atuh = "bearer"', r"a2a.toml:22: surfaces\[0\].atuh: unknown setting"),

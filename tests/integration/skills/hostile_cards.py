@@ -38,27 +38,27 @@ def nested(depth: int) -> object:
 
 
 REFUSED: dict[str, tuple[object, str]] = {
-    "alternatives that double": (inline(levels(lambda to: {"properties": {"q": {}}, "oneOf": [{"allOf": [to]}, {"allOf": [to]}]})), "combines"),
-    "conditions that double": (inline(levels(lambda to: {"properties": {"q": {}}, "if": to, "then": to, "else": to})), "combines"),
-    "references that lead on and on": (inline(levels(lambda to: {"allOf": [to]}, 1500)), "combines"),
+    "alternatives that double": (inline(levels(lambda to: {"properties": {"q": {}}, "oneOf": [{"allOf": [to]}, {"allOf": [to]}]})), "too many combined schemas"),
+    "conditions that double": (inline(levels(lambda to: {"properties": {"q": {}}, "if": to, "then": to, "else": to})), "too many combined schemas"),
+    "references that lead on and on": (inline(levels(lambda to: {"allOf": [to]}, 1500)), "too many combined schemas"),
     "nesting without end": (inline(nested(900)), "nested too deeply"),
     "lone surrogate in a name": (inline({"type": "object"}, "\ud800"), "lone surrogate"),
     "lone surrogate in a schema": (inline({"type": "object", "description": "\udfff"}), "lone surrogate"),
     "a file of the protocol's package that is none of its schemas": (inline({"$ref": "a2a:../../secret#/$defs/X"}), "not a dialect of the protocol"),
     "a settings file as a dialect": (inline({"$ref": "a2a:project#/$defs/Skill"}), "not a dialect of the protocol"),
     "a file outside": (inline({"$ref": "../secret.json"}), "outside the project"),
-    "no name of a file": (inline({"$ref": "a\0b"}), "no name of a file"),
+    "no name of a file": (inline({"$ref": "a\0b"}), "not a file name"),
     "no number of a place": (inline({"allOf": [{}], "$ref": "#/allOf/\u00b2"}), "does not resolve"),
-    "no schema": (inline({"type": "nonsense"}), "no JSON Schema"),
-    "a draft from a file": (inline({"$schema": "file:///etc/passwd"}), "no draft"),
+    "no schema": (inline({"type": "nonsense"}), "not a valid JSON Schema"),
+    "a draft from a file": (inline({"$schema": "file:///etc/passwd"}), "not a supported draft"),
     "a number without end": ('{"skills": [' + "9" * 5000 + "]}", "cannot be represented"),
     "a key that is written twice": ('{"skills": [], "skills": []}', "duplicate key"),
-    "no object": ([], "no JSON object"),
-    "no host": (naming({"url": "http://[::1"}), "no address"),
-    "no name of a host": (naming({"url": "http://xn--/"}), "no address"),
-    "a file as an address": (naming({"url": "file:///etc/passwd"}), "no address of the Web"),
+    "no object": ([], "not a JSON object"),
+    "no host": (naming({"url": "http://[::1"}), "not a valid address"),
+    "no name of a host": (naming({"url": "http://xn--/"}), "not a valid address"),
+    "a file as an address": (naming({"url": "file:///etc/passwd"}), "not an HTTP address"),
     "an address elsewhere": (naming({"url": "http://127.0.0.1:1/s.json"}), "--schemas-from http://127.0.0.1:1"),
-    "no address at all": (naming(7), "no address of the Web"),
+    "no address at all": (naming(7), "not an HTTP address"),
 }
 """A card, and what is said of it; none of them takes long."""
 

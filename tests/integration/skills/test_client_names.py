@@ -46,7 +46,7 @@ def test_every_skill_has_a_method_of_its_own(folder: Path) -> None:
     methods = {name: inspect.getsource(each) for name, each in vars(client.AgentXClient).items() if inspect.isfunction(each)}
     assert sorted(skill for source in methods.values() for name, skill in constants.items() if f"skills.{name}," in source) == sorted(SKILLS)
     assert not {"aclose", "untyped", "str", "class"} & methods.keys()
-    assert inspect.getdoc(client.AgentXClient) == "Calls the skills of AgentX."
+    assert inspect.getdoc(client.AgentXClient) == "Client of the skills of AgentX."
 
 
 @pytest.mark.slow
