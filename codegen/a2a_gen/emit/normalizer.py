@@ -1,9 +1,8 @@
 """Normalization of schemas for datamodel-code-generator.
 
 Constructs that the generator would misread silently are replaced: presence unions, numbers, bytes, timestamps and free JSON become types of the
-base; the
-value of an absent member becomes its default; annotations that would leak into the models are dropped. ``x-a2a-…`` annotations carry what only the
-templates in ``dmcg/`` need.
+base; the value of an absent member becomes its default; annotations that would leak into the models are dropped. ``x-a2a-…`` annotations carry what
+only the templates in ``dmcg/`` need.
 """
 
 from __future__ import annotations

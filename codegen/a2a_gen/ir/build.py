@@ -1,12 +1,11 @@
 """Conversion of documents to the contract.
 
 Building never fails halfway: what a table or a schema omits becomes an empty value, and ``checks`` reports afterwards, all at once, what is
-inconsistent.
-``assemble`` returns the contract with its problems, for callers that apply more rules; ``build_contract`` raises them.
+inconsistent. ``assemble`` returns the contract with its problems, for callers that apply more rules; ``build_contract`` raises them.
 
 A tag is a property that every branch of a union requires with a constant of its own. Parsing by the tag is faster than trying the branches, and a
-wrong
-value has one error at one place instead of one per branch. Branches without a tag are distinguished by a member that only one of them requires.
+wrong value has one error at one place instead of one per branch. Branches without a tag are distinguished by a member that only one of them
+requires.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Intermediate representation: the content of a contract, with every decision taken.
 
 Everything between the schemas and the generated files works on these values: rules check them, templates print them, ``a2a-gen ir`` shows them.
-They hold
-no file handle, no path of this machine and no reference to a library, so the same contract gives the same value on every machine.
+They hold no file handle, no path of this machine and no reference to a library, so the same contract gives the same value on every machine.
 
     Contract ─┬─ Family*       one file of types ── Record | Enumeration | Alias
               ├─ Dialect*      ── Translation*      correspondence of its types to the canonical ones

@@ -1,8 +1,7 @@
 """Python names of the contract; no other module makes any.
 
 A wire name becomes the name that datamodel-code-generator gives it, so names in tables and in models agree; a test compares the two. Two members
-with the
-same Python name are a problem of the contract and not numbered here.
+with the same Python name are a problem of the contract and not numbered here.
 """
 
 from __future__ import annotations

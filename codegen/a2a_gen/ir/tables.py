@@ -2,8 +2,7 @@
 
 Translations are kept as the table has them; the emitter adds the correspondences of equal names. Two notations of a path are the same route:
 ``/tasks/{id}`` names the request's member, and ``/{name=tasks/*}`` makes the member of the whole piece of the path. Both become segments with
-numbered
-parameters, and for each member the pieces that it is joined from.
+numbered parameters, and for each member the pieces that it is joined from.
 """
 
 from __future__ import annotations

@@ -38,9 +38,9 @@ def nested(depth: int) -> object:
 
 
 REFUSED: dict[str, tuple[object, str]] = {
-    "alternatives that double": (inline(levels(lambda to: {"properties": {"q": {}}, "oneOf": [{"allOf": [to]}, {"allOf": [to]}]})), "too many combined schemas"),
-    "conditions that double": (inline(levels(lambda to: {"properties": {"q": {}}, "if": to, "then": to, "else": to})), "too many combined schemas"),
-    "references that lead on and on": (inline(levels(lambda to: {"allOf": [to]}, 1500)), "too many combined schemas"),
+    "alternatives that double": (inline(levels(lambda to: {"properties": {"q": {}}, "oneOf": [{"allOf": [to]}, {"allOf": [to]}]})), "too many"),
+    "conditions that double": (inline(levels(lambda to: {"properties": {"q": {}}, "if": to, "then": to, "else": to})), "too many"),
+    "references that lead on and on": (inline(levels(lambda to: {"allOf": [to]}, 1500)), "too many"),
     "nesting without end": (inline(nested(900)), "nested too deeply"),
     "lone surrogate in a name": (inline({"type": "object"}, "\ud800"), "lone surrogate"),
     "lone surrogate in a schema": (inline({"type": "object", "description": "\udfff"}), "lone surrogate"),

@@ -129,7 +129,7 @@ MISFITS = [
     ('[[surfaces]]\npath = "/"\nskills = ["nope"]', "a2a.toml:20 #/surfaces/0/skills: error: unknown skill nope [A2A-K09]"),
     ('[[surfaces]]\npath = "/"\nauth = "nope"', "a2a.toml:20 #/surfaces/0/auth: error: unknown auth 'nope' [A2A-K09]"),
     ('[[surfaces]]\npath = "/x"\n[[surfaces]]\npath = "/x"', "a2a.toml:21 #/surfaces/1/path: error: surfaces[0] already has the path /x [A2A-K09]"),
-    ('[skills.b]\ndescription = "B."\n[[surfaces]]\npath = "/"\nname = "A"', "a2a.toml:22 #/surfaces/0/name: error: name describes the only skill of"),
+    ('[skills.b]\ndescription = "B."\n[[surfaces]]\npath = "/"\nname = "A"', "a2a.toml:22 #/surfaces/0/name: error: name describes the only skill"),
     (
         '[skills.b]\ndescription = "B."\n[[surfaces]]\npath = "/"\ndialects = ["mesh"]',
         "a2a.toml:20 #/surfaces/0: error: a mesh surface has exactly one skill, this one has 2 [A2A-K09]",

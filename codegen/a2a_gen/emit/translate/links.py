@@ -1,8 +1,7 @@
 """Corresponding members of a pair of records: rules first, then equal names; the remaining members must be declared as lost.
 
 A function reads members through a ``MemberSource``. A value knows that it may be ``None``; a target knows that it must be present. One convention
-holds
-in both directions: where one side requires a member and the other may omit it, the empty value of the first is the absence of the second.
+holds in both directions: where one side requires a member and the other may omit it, the empty value of the first is the absence of the second.
 """
 
 from __future__ import annotations
