@@ -2,8 +2,7 @@
 """Paths of invalid fields in a request, in the usual notation: ``message.parts[0].text``.
 
 Pydantic also names the branch of a union in the location of an error, which no document has. A location is followed through the schema of the
-parsed
-model, because only the schema distinguishes a branch from a member of the same name.
+parsed model, because only the schema distinguishes a branch from a member of the same name.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 """HTTP+JSON: from an HTTP request to its binding and members, and from an operation to the HTTP request that carries it.
 
 Litestar matches paths; this module does what it cannot: the verb after a colon at the end of a path (``/tasks/{id}:cancel``), which ids may contain
-too,
-and members of the request that consist of several segments (``tasks/{id}``).
+too, and members of the request that consist of several segments (``tasks/{id}``).
 """
 
 from __future__ import annotations

@@ -2,14 +2,11 @@
 """JSON-RPC: calls are parsed by servers, and written by clients with their responses parsed.
 
 Envelope, method and params are parsed in one pass of Pydantic over the bytes. The methods of the dialects of a surface form one tagged union. A
-method
-that several dialects share is parsed once for each of them in the same pass, because only the task tells the dialect that the client means. An
-invalid
-call is parsed a second time to describe its errors.
+method that several dialects share is parsed once for each of them in the same pass, because only the task tells the dialect that the client means.
+An invalid call is parsed a second time to describe its errors.
 
 Clients parse responses leniently: servers omit an empty ``result``, send both members of which JSON-RPC allows one, or omit the constants that
-distinguish
-types.
+distinguish types.
 """
 
 from __future__ import annotations

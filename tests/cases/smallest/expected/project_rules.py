@@ -2,12 +2,10 @@
 """Rules across the settings of an ``a2a.toml``: undefined names, two surfaces at one path. Pure.
 
 The generator and the server apply the same rules, so neither accepts what the other rejects. The schema of the file reports settings that are
-invalid by
-themselves; here they are skipped.
+invalid by themselves; here they are skipped.
 
 The end of the module maps settings to lines: ``tomllib`` parses values but reports no positions. The map finds tables and keys at the beginning of
-lines in
-a text that ``tomllib`` accepted; settings within a value get the line where the value begins.
+lines in a text that ``tomllib`` accepted; settings within a value get the line where the value begins.
 """
 
 from __future__ import annotations

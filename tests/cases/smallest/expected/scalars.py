@@ -2,10 +2,8 @@
 """Values with a text form on the wire and a richer type in Python: numbers, bytes, timestamps and free JSON.
 
 Free JSON is kept exactly as sent, or rejected with its place. Values that cannot be serialized again are rejected when they are parsed or put into
-a model:
-non-finite numbers (also `1e999`, which parsers take for infinity), integers of more digits than Python converts, text that is not Unicode, nesting
-deeper
-than readers accept, types that JSON lacks.
+a model: non-finite numbers (also `1e999`, which parsers take for infinity), integers of more digits than Python converts, text that is not Unicode,
+nesting deeper than readers accept, types that JSON lacks.
 """
 
 import re
