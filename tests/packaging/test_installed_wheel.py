@@ -122,7 +122,7 @@ def test_changes_are_served_while_one_works(me: InstalledProject) -> None:
         try:
             assert httpx.post(f"{url}/skills/greet", json=body, trust_env=False).status_code == 400
             schema.write_text(before.replace('"type": "string", "minLength": 1', '"type": "text"'))
-            assert _in_time(lambda: "this is no JSON Schema" in me.log)
+            assert _in_time(lambda: "not a valid JSON Schema" in me.log)
             assert "schema/greeting.json:8" in me.log
             assert httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).status_code == 200
             schema.write_text(before.replace('"language":', '"loud": {"type": "boolean"},\n        "language":'))

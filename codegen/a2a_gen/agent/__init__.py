@@ -1,12 +1,12 @@
-"""From an agent's ``a2a.toml`` and the JSON Schemas of its skills to a typed package.
+"""Build a typed package from an agent's ``a2a.toml`` and the JSON Schemas of its skills.
 
-settings ──► library ──► catalogue ──► shapes ──► models ─┐
- a2a.toml     schema      every type     what of   dmcg    ├──► files of the package
-              files,      that is        a schema          │
-              references  reached,       Python    bundles ┤    one schema per form, without references to outside
-                          its name       can say           │
-                                                  modules ─┘    service, agent, client, table of skills
+settings ──► schemas ──► catalog ──► type_builder ──► models ─┐
+ a2a.toml     schema      every        Python type      dmcg   ├──► files of the package
+              files,      reachable    of a schema             │
+              references  type and                 bundles ────┤    one self-contained schema per payload
+                          its name                             │
+                                                   modules ────┘    service, agent, client, table of skills
 
-Schemas are the user's: any draft from 7 on, any style. A model says as much of a schema as types can say and accepts everything that the schema
-accepts; the rest is the matter of the validator at the boundary. So a keyword that Python has no word for is no problem of the build.
+Schemas belong to the user: any draft from 7 on, any style. A model says as much of a schema as Python types can say and accepts every value that the
+schema accepts; the validator at the boundary checks the rest. A keyword without a Python equivalent is no problem of the build.
 """

@@ -1,4 +1,4 @@
-"""The files of an agent's package, and what they were made from: the steps of this folder in their order."""
+"""The build of an agent's package: read the project, check its schemas, emit the files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from a2a_gen.problems import ContractError, Level, Problem
 from a2a_gen.source.json_text import Json, escape_key
 from a2a_gen.source.project import Project
 
-# What is wrong with the schemas of skills, or works otherwise than it looks.
+# --- checks of schema files ---
 
 SUPPORTED_DRAFTS = (
     "https://json-schema.org/draft/2020-12/schema",
@@ -37,49 +37,49 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _find_invalid_schemas(library: Library, path: str, data: Json) -> Iterator[Problem]:
-    """Find what is no JSON Schema at all."""
+    """Report documents that are not valid JSON Schemas."""
     draft = data.get("$schema", SUPPORTED_DRAFTS[0]) if isinstance(data, dict) else SUPPORTED_DRAFTS[0]
     if not isinstance(draft, str) or draft.rstrip("#") not in SUPPORTED_DRAFTS:
         place = library.place(SchemaRef(path, "/$schema"))
-        yield Problem(place, "A2A-K06", f"{draft!r} is no draft of JSON Schema that is known", f"name one of them: {', '.join(SUPPORTED_DRAFTS)}")
+        yield Problem(place, "A2A-K06", f"$schema: {draft!r} is not a supported draft of JSON Schema", f"use one of {', '.join(SUPPORTED_DRAFTS)}")
         return
     for error in jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, validate_formats=True, offline=True).iter_errors(data):
         pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
-        text = f"this is no JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
-        yield Problem(library.place(SchemaRef(path, pointer)), "A2A-K06", text, "write what the draft named under $schema allows")
+        text = f"not a valid JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
+        yield Problem(library.place(SchemaRef(path, pointer)), "A2A-K06", text, "follow the draft named in $schema")
 
 
 def _find_untyped_objects(library: Library, place: SchemaRef, schema: Json) -> Iterator[Problem]:
-    """Find members of what may not be an object: the schema accepts any other value too, the model does not."""
+    """Report schemas with properties and no ``type``: the schema accepts other values than objects, the model does not."""
     if not isinstance(schema, dict):
         return
     if "properties" in schema and "type" not in schema and place.pointer.rpartition("/")[0].rpartition("/")[2] not in _COMBINED:
         where = library.place(place)
-        yield Problem(where, "A2A-K07", "this has properties and no type: other values than objects fit it", 'add "type": "object"', Level.WARNING)
-    for inner, part in _within(place, schema):
+        yield Problem(where, "A2A-K07", "properties without a type: values other than objects are valid too", 'add "type": "object"', Level.WARNING)
+    for inner, part in _direct_subschemas(place, schema):
         if inner.pointer.removeprefix(place.pointer).split("/")[1] not in {"if", "then", "else", "not", "dependentSchemas", "dependencies"}:
             yield from _find_untyped_objects(library, inner, part)
 
 
 def _find_slow_patterns(library: Library, place: SchemaRef, schema: Json) -> Iterator[Problem]:
-    """Find patterns that a validator has to try in many ways: with them, a long text can keep an agent busy for seconds."""
+    """Report patterns with look-around or back-references: a backtracking engine can take seconds for a long text."""
     if not isinstance(schema, dict):
         return
-    named = {"/pattern": schemas.text(schema, "pattern")}
-    named |= {f"/patternProperties/{escape_key(name)}": name for name in schemas.members(schema, "patternProperties")}
-    for pointer, pattern in named.items():
+    by_pointer = {"/pattern": schemas.text(schema, "pattern")}
+    by_pointer |= {f"/patternProperties/{escape_key(name)}": name for name in schemas.members(schema, "patternProperties")}
+    for pointer, pattern in by_pointer.items():
         if _TRIED.search(_LITERAL.sub("", pattern)):
             where = library.place(SchemaRef(place.file, place.pointer + pointer))
-            text = f"the pattern {pattern} looks around or back, and may take seconds for a long text"
-            yield Problem(where, "A2A-K10", text, r"write it without (?=…), (?!…), (?<=…), (?<!…) and \1", Level.WARNING)
-    for inner, part in _within(place, schema):
+            text = f"the pattern {pattern} uses look-around or back-references; matching a long text may take seconds"
+            yield Problem(where, "A2A-K10", text, r"rewrite it without (?=…), (?!…), (?<=…), (?<!…) and \1", Level.WARNING)
+    for inner, part in _direct_subschemas(place, schema):
         yield from _find_slow_patterns(library, inner, part)
 
 
-def _within(place: SchemaRef, schema: Schema) -> Iterator[tuple[SchemaRef, Json]]:
-    """List the schemas that stand directly in another, definitions too."""
-    named = {f"/{holder}/{escape_key(name)}": each for holder in schemas.HOLDERS for name, each in schemas.members(schema, holder).items()}
-    for pointer, part in (*schemas.subschemas(schema), *named.items()):
+def _direct_subschemas(place: SchemaRef, schema: Schema) -> Iterator[tuple[SchemaRef, Json]]:
+    """List the direct subschemas, definitions included."""
+    by_pointer = {f"/{holder}/{escape_key(name)}": each for holder in schemas.HOLDERS for name, each in schemas.members(schema, holder).items()}
+    for pointer, part in (*schemas.subschemas(schema), *by_pointer.items()):
         yield SchemaRef(place.file, place.pointer + pointer), part
 
 
@@ -90,7 +90,7 @@ _TRIED = re.compile(r"\(\?(?:<?[=!])|\\[1-9]|\\k<")
 
 @dataclass(frozen=True, slots=True)
 class AgentBuild:
-    """An agent as its project says it, beside the texts of every file that has a say in it, and what the rules object to."""
+    """The agent of a project, the texts of the files it was read from, and the problems that were found."""
 
     agent: AgentIR
     inputs: Mapping[str, bytes]
@@ -98,7 +98,7 @@ class AgentBuild:
 
 
 def read_agent(project: Project) -> AgentBuild:
-    """Read the agent of a project, or raise ``ContractError`` with everything that is wrong with its file and its schemas."""
+    """Read the agent of a project, or raise ``ContractError`` with every problem of its file and its schemas."""
     found, reached, library = _find_problems(project)
     if any(problem.level is Level.ERROR for problem in found):
         raise ContractError(found)
@@ -107,7 +107,7 @@ def read_agent(project: Project) -> AgentBuild:
 
 
 def problems(project: Project) -> tuple[Problem, ...]:
-    """Find everything that is wrong with an agent, or works otherwise than it looks."""
+    """Find every problem of an agent: errors and warnings."""
     return _find_problems(project)[0]
 
 
@@ -119,5 +119,5 @@ def _find_problems(project: Project) -> tuple[tuple[Problem, ...], ReachableSche
 
 
 def emit(agent: AgentIR) -> dict[str, bytes]:
-    """Write the files of the package."""
+    """Emit the files of the package."""
     return {**models.emit(agent.definitions, agent.modules), **modules.emit(agent)}

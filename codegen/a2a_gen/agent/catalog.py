@@ -1,7 +1,10 @@
-"""Every schema that the skills reach, and the one name that each has in Python.
+"""The catalog of schemas that the skills reach, with one Python name each, and the bundles that serve them.
 
-A definition is called as its author called it. The schema of a whole file is called by its title, else as its file, whoever uses it. Where two want
-one name, the later one, in the order of files and pointers, gets the name of its file in front.
+A definition keeps the name that its author gave it. The schema of a whole file is named by its title, else by its file. When two schemas want one
+name, the later one, in the order of files and pointers, gets the name of its file as a prefix.
+
+A bundle is one self-contained schema per payload: the text of its author with all referenced definitions included. Only references change: they
+lead to definitions of the same document, so a validator without the project's files gives the same result as one that has them.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from a2a_gen.agent.schemas import Library, SchemaRef
 from a2a_gen.source.json_text import Json, unescape_key
 from a2a_gen.source.references import PROTOCOL_PREFIX
 
-# What modules of models import, or Python has already.
+# Names that modules of models import, and names that Python has already.
 _TAKEN = frozenset(
     """
     Annotated Any AwareDatetime BaseModel ClosedModel ConfigDict Field Json Literal None Number Optional SkillModel True TYPE_CHECKING TypeAlias
@@ -29,7 +32,7 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 class SchemaCatalog:
-    """The schemas that are reached from some roots."""
+    """The schemas that are reachable from some roots, by name."""
 
     def __init__(self, library: Library, roots: Iterable[SchemaRef]) -> None:
         self.library = library
@@ -40,13 +43,13 @@ class SchemaCatalog:
         self.names = {target: self._name(target) for target in self.targets if not target.file.startswith(PROTOCOL_PREFIX)}
 
     def follow(self, origin: SchemaRef, text: str) -> SchemaRef | None:
-        """Find what a reference means, as it was found before."""
+        """Return the target of a reference that was resolved before."""
         return self._references.get((SchemaRef(origin.file), text)) or self.library.resolve(text, origin)
 
-    def unique(self, wanted: str, file: str) -> str:
-        """Give a name that nothing else has."""
+    def unique(self, name: str, file: str) -> str:
+        """Return a name that is not taken yet."""
         stem = pascal(PurePosixPath(file).name.partition(".")[0])
-        tries: Iterable[str] = (wanted, f"{stem}{wanted}", *(f"{wanted}{number}" for number in range(2, 1000)))
+        tries: Iterable[str] = (name, f"{stem}{name}", *(f"{name}{number}" for number in range(2, 1000)))
         name = next(each for each in tries if each not in self._taken)
         self._taken.add(name)
         return name
@@ -87,17 +90,10 @@ class SchemaCatalog:
 
 
 def pascal(text: str) -> str:
-    """Make a name of a class: ``generate-report`` becomes ``GenerateReport``."""
+    """Convert a name to a class name: ``generate-report`` becomes ``GenerateReport``."""
     name = "".join(word[:1].upper() + word[1:] for word in _WORD.findall(text))
     return f"Type{name}" if name[:1].isdigit() or iskeyword(name) else name
 
-
-# One schema for each thing that crosses the boundary: what its author wrote, word for word, with everything that it refers to inside.
-#
-# Only references change: they lead to definitions of the same document. So a validator that knows nothing of the project says the same as one that
-# has
-# all of its files.
-#
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _NAMES = frozenset({"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema"})
@@ -105,7 +101,7 @@ _OLD = ("draft-07", "draft-06", "draft-04")
 
 
 def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
-    """Write the schema of a target."""
+    """Serialize the self-contained schema of a target."""
     library = catalogue.library
     document = library.value(SchemaRef(root.file))
     draft = schemas.text(document, "$schema") or DRAFT
@@ -119,9 +115,9 @@ def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
     own = schemas.text(library.value(root), "$id")
     head: dict[str, Json] = {"$schema": draft, "$id": own if "://" in own or own.startswith("urn:") else identifier}
     body: dict[str, Json] = schema if isinstance(schema, dict) else {"allOf": [schema]}
-    if root.pointer and "title" not in body:  # who has only this document is to call the type as we do
+    if root.pointer and "title" not in body:  # readers of this document alone use the same type name
         body = {"title": catalogue.names[root], **body}
-    if "$ref" in body:  # in old drafts it would push the rest aside
+    if "$ref" in body:  # drafts before 2019-09 ignore keywords beside $ref
         body = {"allOf": [body]}
     if definitions:
         body = {**body, holder: dict(sorted(definitions.items()))}
@@ -129,7 +125,7 @@ def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
 
 
 def _inline_references(value: Json, place: SchemaRef, catalogue: SchemaCatalog, into: tuple[str, dict[SchemaRef, str]]) -> Json:
-    """Copy a schema, with its references leading to definitions that are noted in ``used``."""
+    """Copy a schema, with its references leading to definitions that are recorded in ``into``."""
     if not isinstance(value, dict):
         return value
     parts = dict(schemas.subschemas(value))

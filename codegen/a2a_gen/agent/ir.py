@@ -1,4 +1,4 @@
-"""What the modules of a package are written from: every name and type decided, nothing left to templates."""
+"""Intermediate representation of an agent: every name and type is decided here, templates decide nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from a2a_gen.source.json_text import Json, escape_key
 
 @dataclass(frozen=True, slots=True)
 class TypedSchemaIR:
-    """A schema of a skill: its type in Python, and the file that it is written to; plain text has no file."""
+    """A schema of a skill: its Python type and the file it is written to; plain text has no file."""
 
     type: str
     file: str | None = None
@@ -28,7 +28,7 @@ class TypedSchemaIR:
 
     @property
     def code(self) -> Code:
-        """Write what makes the form."""
+        """Return the expression that constructs the schema."""
         return Code(f"TypedSchema[{self.type}]({self.type}, _SCHEMAS / {self.file!r})" if self.file else "TEXT")
 
 
@@ -37,7 +37,7 @@ TEXT = TypedSchemaIR("str")
 
 @dataclass(frozen=True, slots=True)
 class SkillIR:
-    """A skill."""
+    """A skill of an agent."""
 
     id: str
     method: str
@@ -53,7 +53,7 @@ class SkillIR:
 
 @dataclass(frozen=True, slots=True)
 class AgentIR:
-    """An agent; ``source`` and ``command`` are what the files of its package say of where they come from."""
+    """An agent; ``source`` and ``command`` are what the headers of its generated files name."""
 
     settings: AgentSettings
     skills: tuple[SkillIR, ...]
@@ -64,22 +64,22 @@ class AgentIR:
 
     @property
     def class_name(self) -> str:
-        """Give what the names of its classes begin with."""
+        """Return the prefix of its class names."""
         return self.settings.class_name
 
     @property
     def own_skills(self) -> tuple[SkillIR, ...]:
-        """List the skills that the service class does."""
+        """List the skills that the service class implements."""
         return tuple(skill for skill in self.skills if skill.handler is None)
 
 
-# What the card shows of a skill, as ``Agent.add`` takes it.
+# Arguments of `Agent.add` for a skill, as the card shows them.
 _FACTS = ("name", "description", "tags", "examples", "input_modes", "output_modes", "answers", "timeout", "restartable", "require", "only_extended")
 
 
 @dataclass(frozen=True, slots=True)
 class ReachableSchemas:
-    """The schemas that the skills of an agent lead to, by skill and use; what leads nowhere is a problem of the library."""
+    """The targets of the schema references of an agent, by skill and use; unresolved references are problems of the library."""
 
     settings: AgentSettings
     roots: Mapping[tuple[str, str], SchemaRef | None]
@@ -87,7 +87,7 @@ class ReachableSchemas:
 
 
 def collect_schemas(settings: AgentSettings, library: Library) -> ReachableSchemas:
-    """Follow every reference."""
+    """Resolve every reference."""
     roots = {
         (skill.id, use): library.resolve(text, SchemaRef(FILE, f"/skills/{escape_key(skill.id)}/{use.replace('ask.', 'asks/')}"))
         for skill in settings.skills
@@ -97,7 +97,7 @@ def collect_schemas(settings: AgentSettings, library: Library) -> ReachableSchem
 
 
 def build_agent_ir(reached: ReachableSchemas) -> AgentIR:
-    """Decide everything about an agent with which nothing is wrong."""
+    """Build the representation of an agent without errors."""
     settings, roots, catalogue = reached.settings, reached.roots, reached.catalogue
     definitions = TypeBuilder(catalogue).definitions
     agent = schemas.text(settings.agent, "name")
@@ -131,17 +131,15 @@ def _skill(skill: SkillSettings, forms: Mapping[str, TypedSchemaIR], settings: A
     )
 
 
-# The intermediate form of an agent as JSON, for people: what the generator made of the schemas.
-
-
+# --- output as JSON ---
 def to_json(agent: AgentIR) -> bytes:
-    """Write skills and types as readable JSON: the same everywhere."""
-    shown = {
+    """Serialize skills and types as readable JSON, equal on every machine."""
+    members = {
         "agent": agent.class_name,
         "skills": agent.skills,
         "types": {name: {"file": file, "module": agent.modules[name], "shape": shape} for name, (file, shape) in sorted(agent.definitions.items())},
     }
-    return json.dumps(shown, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
+    return json.dumps(members, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def _to_json_value(value: object) -> object:
@@ -150,6 +148,6 @@ def _to_json_value(value: object) -> object:
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     if not is_dataclass(value):
-        raise TypeError(f"{type(value).__name__} is no part of an agent")
+        raise TypeError(f"{type(value).__name__} is not a type of the agent's representation")
     members = {field.name: getattr(value, field.name) for field in fields(value)}
     return {"is": type(value).__name__} | {name: each for name, each in members.items() if each not in (None, "", b"", (), {})}

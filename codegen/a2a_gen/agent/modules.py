@@ -1,4 +1,4 @@
-"""The modules of a package beside its types: the table of skills, the service to subclass, the agent to mount, the client."""
+"""The modules of a package beside its types: the table of skills, the service base class, the agent, the client."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _CAPABILITIES = {"streaming": "streaming", "push_notifications": "push_notificat
 
 
 def emit(agent: AgentIR) -> dict[str, bytes]:
-    """Write the modules, and the schemas as they are served, by path relative to the package."""
+    """Emit the modules and the published schemas, by path relative to the package."""
     documents = {f"schemas/{form.file}": form.document for skill in agent.skills for form in _emit_schemas(skill) if form.file}
     return {**documents, **emit_client_modules(agent), **_emit_server_modules(agent)}
 
 
 def emit_client_modules(agent: AgentIR) -> dict[str, bytes]:
-    """Write what a caller of the agent needs."""
+    """Emit the modules that a caller of the agent needs."""
     write = partial(render, sources=(agent.source,), command=agent.command)
     used = {form.type for skill in agent.skills for form in _emit_schemas(skill) if form.file}
     sent = {form.type for skill in agent.skills for form in (skill.input, skill.output) if form.file}
-    said = schemas.text(agent.settings.agent, "description") or f"Calls the skills of {agent.class_name}."
+    said = schemas.text(agent.settings.agent, "description") or f"Client of the skills of {agent.class_name}."
     return {
         "py.typed": b"",
         "skills.py": write("skills.py.jinja", skills=agent.skills, imports=_imports(used, agent), has_schemas=bool(used)),
@@ -83,7 +83,7 @@ def _to_literal(value: Json) -> Frozen:
 
 
 def _arguments(agent: AgentIR) -> dict[str, Code]:
-    """Write what makes the agent, by the names of its arguments."""
+    """List the arguments that construct the agent, by name."""
     said, able = agent.settings.agent, schemas.members(agent.settings.data, "capabilities")
     written = {key: _code(said[key]) for key in _AGENT if key in said}
     written |= {name: _code(said[key]) for key, name in _MODES.items() if key in said}

@@ -1,6 +1,11 @@
-"""Reading an agent that somebody else runs: its card, and the schemas that the card names.
+"""Remote agents: read a card and the schemas that it names.
 
-Whatever a card says is only data here: it is checked, and nothing but JSON is fetched, from nowhere but where the user has said.
+A card is untrusted data: it is checked, nothing but JSON is fetched, and only from origins that the user allowed. The user may sit behind a
+firewall, and fetched documents are kept in files: a card that could name any address, or an agent that could redirect to any, would read internal
+resources for its author. Responses are limited in size and time.
+
+    1.0, 0.3   an extension of the card names a URL and a hash for every schema
+    mesh       the metadata of the one skill hold the schema itself
 """
 
 from __future__ import annotations
@@ -23,11 +28,7 @@ from a2a_gen.ir.names import file_word
 from a2a_gen.problems import ProjectError
 from a2a_gen.source.json_text import Json, parse
 
-# Fetching what a card of somebody else leads to: as it is, in moderate size, and only from origins that the user has named.
-#
-# Who makes a client sits behind firewalls, and what is fetched is kept in files: a card that may name any address, or an agent that may redirect to
-# any, would read there for whoever wrote it.
-#
+# --- fetching documents ---
 
 _MAX_BYTES = 4_000_000
 _TIMEOUT_SECONDS = 60
@@ -36,7 +37,7 @@ _SCHEMES = frozenset({"http", "https"})
 
 
 class FetchedDocument(NamedTuple):
-    """What is at an address, and the address that it was found at in the end."""
+    """The content of an address, and the final address after redirects."""
 
     url: str
     status: int
@@ -45,20 +46,20 @@ class FetchedDocument(NamedTuple):
 
 
 def strip_credentials(where: str) -> str:
-    """Name where an agent is without the password that may stand in its URL."""
+    """Return an address without the password that its URL may hold."""
     return str(_url(where).copy_with(username=None, password=None)) if "://" in where else where
 
 
 def origin(url: str) -> str:
-    """Give scheme, host and port of an address."""
+    """Return scheme, host and port of an address."""
     read = _url(url)
     if read.scheme not in _SCHEMES or not read.netloc:
-        raise ProjectError(f"{strip_credentials(url)!r} is no address of the Web", "give a URL that begins with https:// or http://")
+        raise ProjectError(f"{strip_credentials(url)!r} is not an HTTP address", "give a URL that begins with https:// or http://")
     return f"{read.scheme}://{read.netloc.decode('ascii')}"
 
 
-def joined(base: str, text: str) -> str:
-    """Read an address that may be relative to another."""
+def join_url(base: str, text: str) -> str:
+    """Resolve an address that may be relative to another."""
     try:
         return urljoin(base, text)
     except ValueError:
@@ -66,57 +67,55 @@ def joined(base: str, text: str) -> str:
 
 
 def fetch(url: str, http: httpx.Client, origins: Collection[str]) -> FetchedDocument:
-    """Fetch something from one of some origins; redirects are followed as long as they stay within those."""
+    """Fetch a document from one of the allowed origins; redirects must stay within them."""
     for _ in range(_MAX_REDIRECTS):
         if origin(url) not in origins:
             raise ProjectError(
-                f"{strip_credentials(url)} is not where the agent is, and nothing else is read unasked",
-                f"if you trust it: --schemas-from {origin(url)}",
+                f"{strip_credentials(url)} is not the agent's origin and not allowed",
+                f"if you trust it, add --schemas-from {origin(url)}",
             )
         try:
             answer = _fetch_once(url, http)
         except httpx.HTTPError as error:
-            raise ProjectError(f"{strip_credentials(url)} cannot be reached: {error}", "check the address, and that the agent runs") from None
+            raise ProjectError(f"{strip_credentials(url)} cannot be reached: {error}", "check the address and that the agent is running") from None
         location = answer.headers.get("location")
         if not answer.is_redirect or location is None:
             return FetchedDocument(url, answer.status_code, answer.headers.get("content-type", ""), answer.content)
-        url = joined(url, location)
-    raise ProjectError(f"{strip_credentials(url)} leads on and on", "give the address where the agent really is")
+        url = join_url(url, location)
+    raise ProjectError(f"{strip_credentials(url)} redirects too often", "give the final address of the agent")
 
 
 def _fetch_once(url: str, http: httpx.Client) -> httpx.Response:
     end = time.monotonic() + _TIMEOUT_SECONDS
     with http.stream("GET", url, headers={"accept": "application/json", "accept-encoding": "identity"}) as answer:
         if answer.headers.get("content-encoding", "identity") != "identity":
-            raise ProjectError(f"{strip_credentials(url)} answers packed, which was not asked for", "ask whoever runs the agent")
+            raise ProjectError(f"{strip_credentials(url)} responds with an unrequested content encoding", "report it to the operator of the agent")
         content = bytearray()
         for piece in answer.iter_raw():
             content += piece
             if len(content) > _MAX_BYTES:
-                raise ProjectError(f"{strip_credentials(url)} answers with more than {_MAX_BYTES} bytes", "this is no card and no schema of one")
+                raise ProjectError(
+                    f"{strip_credentials(url)} responds with more than {_MAX_BYTES} bytes", "a card or a schema is smaller; check the address"
+                )
             if time.monotonic() > end:
-                raise ProjectError(f"{strip_credentials(url)} takes more than {_TIMEOUT_SECONDS} seconds to answer", "try again later")
+                raise ProjectError(f"{strip_credentials(url)} does not respond within {_TIMEOUT_SECONDS} seconds", "try again later")
         return httpx.Response(answer.status_code, headers=answer.headers, content=bytes(content))
 
 
 def _url(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text)
-        _ = url.host  # which is read only now, and may be no name of a host
+        _ = url.host  # the port is parsed only here, and the host may be invalid
     except (httpx.InvalidURL, ValueError):
         raise _explain_invalid_url(text) from None
     return url
 
 
 def _explain_invalid_url(text: str) -> ProjectError:
-    return ProjectError(f"{text!r} is no address", "ask whoever runs the agent")
+    return ProjectError(f"{text!r} is not a valid address", "report it to the operator of the agent")
 
 
-# An agent as it shows itself to others: its card, its skills, and the schemas that it serves.
-#
-# 1.0, 0.3   the extension that names a URL and a hash for every schema
-# mesh       the schema itself, in the metadata of the one skill
-#
+# --- reading cards ---
 
 EXTENSION = "urn:a2a-gen:extension:skill-schemas:v1"
 USES = ("input", "output")
@@ -132,38 +131,38 @@ class PublishedSchema:
 
     @property
     def file(self) -> str:
-        """Name the file that it is kept in; the name of a skill is somebody else's, and no path."""
+        """Return the name of its file; the skill's name is untrusted and never used as a path."""
         return f"{file_word(self.skill)}.{self.use}.json"
 
     @property
     def data(self) -> Schema:
-        """The schema."""
+        """Parse the schema."""
         data, _ = parse(self.document.decode("utf-8"))
         return data if isinstance(data, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteAgent:
-    """An agent somewhere else."""
+    """A remote agent: its card and its schemas."""
 
     card: Schema
     schemas: tuple[PublishedSchema, ...]
 
     @property
     def streaming(self) -> frozenset[str]:
-        """Name the skills whose output comes in chunks."""
+        """List the skills that stream their output."""
         return frozenset(skill for skill, facts in parse_card(self.card).items() if facts.get("streaming") is True)
 
     @property
     def skills(self) -> Iterator[tuple[str, Schema]]:
-        """List the skills by their ids."""
+        """List the skills by id."""
         for each in keywords.items(self.card, "skills"):
             if isinstance(each, dict) and keywords.text(each, "id"):
                 yield keywords.text(each, "id"), each
 
 
 def parse_card(card: Schema) -> Mapping[str, Schema]:
-    """Read what a card says about the schemas of its skills."""
+    """Parse the parts of a card that concern the schemas of its skills."""
     extensions = keywords.items(keywords.members(card, "capabilities"), "extensions")
     for each in extensions:
         if isinstance(each, dict) and each.get("uri") == EXTENSION:
@@ -176,12 +175,12 @@ _CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 
 
 def read_remote_agent(where: str, schemas_from: Collection[str] = ()) -> RemoteAgent:
-    """Read an agent from its URL, from the URL of its card, or from a card in a file; schemas come from the origin of the card or those named."""
+    """Read an agent from its URL, the URL of its card, or a card in a file; schemas come from the card's origin or the given ones."""
     with httpx.Client(timeout=15) as http:
         card, address = _card(where, http)
         origins = {*map(origin, schemas_from), *([origin(address)] if address else [])}
         schemas = [
-            _fetch_schema((skill, use), said, fetch(joined(address, keywords.text(said, "url")), http, origins))
+            _fetch_schema((skill, use), said, fetch(join_url(address, keywords.text(said, "url")), http, origins))
             for skill, facts in parse_card(card).items()
             if skill in dict(RemoteAgent(card, ()).skills)
             for use, said in facts.items()
@@ -195,7 +194,9 @@ def _card(where: str, http: httpx.Client) -> tuple[Schema, str]:
         try:
             content = Path(where).read_bytes()
         except OSError as error:
-            raise ProjectError(f"{where} cannot be read: {(error.strerror or '').lower()}", "name a card, or the URL of an agent") from None
+            raise ProjectError(
+                f"{where} cannot be read: {(error.strerror or '').lower()}", "give the file of a card, or the URL of an agent"
+            ) from None
         return _object(content, where), ""
     tried = [where, *(where.rstrip("/") + path for path in _CARDS)]
     origins = {origin(where), origin(where).replace("http://", "https://")}
@@ -206,24 +207,25 @@ def _card(where: str, http: httpx.Client) -> tuple[Schema, str]:
             if "skills" in card:
                 return card, answer.url
     raise ProjectError(
-        f"there is no card at {strip_credentials(where)}", f"tried {', '.join(map(strip_credentials, tried))}; give the URL of the card itself"
+        f"{strip_credentials(where)} has no agent card", f"tried {', '.join(map(strip_credentials, tried))}; give the URL of the card itself"
     )
 
 
-def _fetch_schema(key: tuple[str, str], said: Json, answer: FetchedDocument) -> PublishedSchema:
+def _fetch_schema(key: tuple[str, str], reference: Json, response: FetchedDocument) -> PublishedSchema:
     skill, use = key
-    expected = keywords.text(said, "sha256")
-    if answer.status != HTTPStatus.OK:
+    expected = keywords.text(reference, "sha256")
+    if response.status != HTTPStatus.OK:
         raise ProjectError(
-            f"{strip_credentials(answer.url)} answers {answer.status}: the {use} of {skill!r} has no schema", "ask whoever runs the agent"
+            f"{strip_credentials(response.url)} answers {response.status}: the {use} of {skill!r} has no schema",
+            "report it to the operator of the agent",
         )
-    if expected and sha256(answer.content).hexdigest() != expected:
+    if expected and sha256(response.content).hexdigest() != expected:
         raise ProjectError(
-            f"{strip_credentials(answer.url)} is not the schema that the card names: its hash differs",
-            "try again; the agent may just have been replaced",
+            f"{strip_credentials(response.url)} does not have the hash that the card names",
+            "try again; the agent may have been redeployed meanwhile",
         )
-    _object(answer.content, strip_credentials(answer.url))
-    return PublishedSchema(skill, use, answer.content)
+    _object(response.content, strip_credentials(response.url))
+    return PublishedSchema(skill, use, response.content)
 
 
 def _inline(card: Schema) -> Iterator[PublishedSchema]:
@@ -239,7 +241,7 @@ def _object(content: bytes, where: str) -> Schema:
     except UnicodeDecodeError:
         raise ProjectError(f"{where} is not UTF-8", "check the address") from None
     for mistake in mistakes:
-        raise ProjectError(f"{where}{f':{mistake.line}' if mistake.line else ''} is no JSON to work with: {mistake.text}", "check the address")
+        raise ProjectError(f"{where}{f':{mistake.line}' if mistake.line else ''} is not valid JSON: {mistake.text}", "check the address")
     if not isinstance(data, dict):
-        raise ProjectError(f"{where} is no JSON object", "check the address")
+        raise ProjectError(f"{where} is not a JSON object", "check the address")
     return data

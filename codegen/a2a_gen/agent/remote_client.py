@@ -1,4 +1,12 @@
-"""The package of a client for a remote agent: types, client and table of skills from the schemas on its card, beside what was seen of it."""
+"""Package of a client for a remote agent: types, client and table of skills from the schemas of its card, beside a snapshot of what was fetched.
+
+An agent serves each schema whole. Definitions with the same name and the same text become one type again; other definitions of that name get the
+name of their skill as a prefix.
+
+    client.lock.json   the address of the card, and the SHA-256 of the card, of every schema (by skill and use) and of every file of the package
+    card.json          the card
+    schemas/           the schemas as they were served
+"""
 
 from __future__ import annotations
 
@@ -24,16 +32,11 @@ from a2a_gen.problems import ContractError, Level, ProjectError
 from a2a_gen.source.git import BaselineError
 from a2a_gen.source.json_text import Json
 
-# The schemas of a remote agent as files to make types from: what several of them have in common becomes one type again.
-#
-# An agent serves each schema whole. Definitions that are the same to the letter, under the same name, were one definition; others of that name get
-# the
-# name of their skill in front.
-#
+# --- merging schemas ---
 
 
 class MergedSchemas:
-    """Files of definitions, one for each draft, and where each schema has gone."""
+    """Files of merged definitions, one per draft, and the reference to each schema."""
 
     def __init__(self, schemas: Iterable[PublishedSchema]) -> None:
         self._drafts: dict[str, dict[str, Json]] = {}
@@ -43,7 +46,7 @@ class MergedSchemas:
 
     @property
     def files(self) -> Mapping[str, bytes]:
-        """The files, by their names."""
+        """Return the files by name."""
         return {
             _file(index): json.dumps({"$schema": draft, "$defs": definitions}).encode()
             for index, (draft, definitions) in enumerate(self._drafts.items())
@@ -64,18 +67,18 @@ class MergedSchemas:
         definitions |= {names[name]: _rename_references(each, names, holder) for name, each in wanted.items()}
         self.references[served.skill, served.use] = f"{_file(list(self._drafts).index(draft))}#/$defs/{names[root]}"
 
-    def _names(self, wanted: Schema, served: PublishedSchema, taken: Schema, holder: str) -> Mapping[str, str]:
-        """Choose the names; a definition keeps its name when what is there under it says the same."""
-        names = {name: name for name in wanted}
+    def _names(self, definitions: Schema, served: PublishedSchema, taken: Schema, holder: str) -> Mapping[str, str]:
+        """Choose the names; a definition keeps its name when the existing one under that name has the same content."""
+        names = {name: name for name in definitions}
         while clash := next(
-            (name for name, new in names.items() if new in taken and taken[new] != _rename_references(wanted[name], names, holder)), None
+            (name for name, new in names.items() if new in taken and taken[new] != _rename_references(definitions[name], names, holder)), None
         ):
             names[clash] = f"{pascal(skill_word(served.skill))}{names[clash]}"
         return names
 
 
 def _without_title(name: str, schema: Json) -> Json:
-    """Drop a title that only repeats the name: it is there in the schema that is served, and may not be where another refers to it."""
+    """Drop a title that only repeats the name: the served schema has it, a schema that is referenced elsewhere may not."""
     if not isinstance(schema, dict) or pascal(keywords.text(schema, "title")) != name:
         return schema
     return {key: value for key, value in schema.items() if key != "title"}
@@ -101,12 +104,7 @@ def _reference(text: str, names: Mapping[str, str], holder: str) -> str:
     return f"#/$defs/{names[name]}" if name in names and name != text else text
 
 
-# What was seen of a remote agent when its client was made, kept beside the code: the card, the schemas, and a lock with their hashes.
-#
-# client.lock.json   where the card was, and the SHA-256 of it, of every schema, by skill and use, and of every file of the package
-# card.json          the card
-# schemas/           the schemas as they were served
-#
+# --- snapshot ---
 
 LOCK = "client.lock.json"
 CARD = "card.json"
@@ -114,12 +112,12 @@ SCHEMAS = "schemas"
 
 
 def files(remote: RemoteAgent) -> dict[str, bytes]:
-    """Write what was seen, by path relative to the package."""
+    """Emit the files of the snapshot, by path relative to the package."""
     return {CARD: _card(remote), **{f"{SCHEMAS}/{each.file}": each.document for each in remote.schemas}}
 
 
 def lock(remote: RemoteAgent, source: str, outputs: Mapping[str, bytes]) -> bytes:
-    """Write the lock: where the card is, what was seen, and every file of the package as it was made."""
+    """Serialize the lock: the address of the card, the hashes of the snapshot and of every file of the package."""
     hashes: dict[str, dict[str, str]] = {}
     for each in remote.schemas:
         hashes.setdefault(each.skill, {})[each.use] = _hash(each.document)
@@ -129,7 +127,7 @@ def lock(remote: RemoteAgent, source: str, outputs: Mapping[str, bytes]) -> byte
 
 
 def find_leftovers(folder: Path) -> Mapping[str, str]:
-    """Give the hashes of the files of a package as they were made; none of a package that is not there."""
+    """Return the recorded hashes of a package's files; empty when there is no package."""
     try:
         outputs = schemas.members(json.loads((folder / LOCK).read_bytes()), "outputs")
     except (OSError, ValueError):
@@ -138,7 +136,7 @@ def find_leftovers(folder: Path) -> Mapping[str, str]:
 
 
 def find_edited(folder: Path) -> Iterator[tuple[str, str]]:
-    """Name the files that are not as they were made, and why."""
+    """List the files that differ from their recorded hash, with the reason."""
     for path, made in find_leftovers(folder).items():
         file = folder / path
         if not file.is_file():
@@ -148,15 +146,17 @@ def find_edited(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def read_snapshot(folder: Path) -> RemoteAgent:
-    """Read it, or say why it cannot be compared with (``BaselineError``)."""
+    """Read the snapshot, or raise ``BaselineError``."""
     try:
         lock: dict[str, Json] = json.loads((folder / LOCK).read_bytes())
         card: dict[str, Json] = json.loads(_is_unchanged(folder / CARD, schemas.text(lock, "card")))
         return RemoteAgent(card, tuple(_schemas(folder, lock)))
     except OSError as error:
-        raise BaselineError(f"{folder} holds no client: {error.filename} cannot be read", "make it first: a2a-gen client URL -o …") from None
+        raise BaselineError(
+            f"{folder} has no generated client: {error.filename} cannot be read", "generate it first: a2a-gen client URL -o …"
+        ) from None
     except ValueError:
-        raise BaselineError(f"{folder / LOCK} is no lock of a client", "make the client anew: a2a-gen client URL -o …") from None
+        raise BaselineError(f"{folder / LOCK} is not the lock of a client", "generate the client again: a2a-gen client URL -o …") from None
 
 
 def _card(remote: RemoteAgent) -> bytes:
@@ -173,7 +173,7 @@ def _schemas(folder: Path, lock: dict[str, Json]) -> Iterator[PublishedSchema]:
 def _is_unchanged(file: Path, digest: Json) -> bytes:
     content = file.read_bytes()
     if _hash(content) != digest:
-        raise ProjectError(f"{file} is not what was seen: its hash differs from that in {LOCK}", "take back the edit, or make the client anew")
+        raise ProjectError(f"{file} does not match its hash in {LOCK}", "undo the edit, or generate the client again")
     return content
 
 
@@ -185,12 +185,12 @@ _SOURCE = "the card of the agent"
 
 
 def emit(remote: RemoteAgent, command: str) -> dict[str, bytes]:
-    """Write the files of the package; ``command`` is what makes all of this again."""
+    """Emit the files of the package; ``command`` regenerates it."""
     agent = _agent(remote, _methods(remote), command)
     name = f"{agent.class_name}Client"
     homes = [(home, names) for home, names in (("client", [name]), ("types", sorted(agent.modules))) if names]
     names = sorted(each for _, listed in homes for each in listed)
-    says = f"A typed client of {agent.class_name}, made from its card."
+    says = f"Typed client of {agent.class_name}, generated from its card."
     return {
         **models.emit(agent.definitions, agent.modules, _SOURCE, command),
         **modules.emit_client_modules(agent),
@@ -200,12 +200,12 @@ def emit(remote: RemoteAgent, command: str) -> dict[str, bytes]:
 
 
 def _methods(remote: RemoteAgent) -> Mapping[str, str]:
-    """Name the method of each skill, or say that there is none to call, or no telling which."""
+    """Name the method of each skill, or raise when there are no skills or when ids are duplicated."""
     counts = Counter(skill for skill, _ in remote.skills)
     if not counts:
-        raise ProjectError("the card names no skill: there is nothing to call", "give the card of an agent that has some")
+        raise ProjectError("the card has no skills", "use the card of an agent with skills")
     if twice := [skill for skill, count in counts.items() if count > 1]:
-        raise ProjectError(f"the card has several skills with the id {', '.join(map(repr, twice))}", "ask whoever runs the agent to rename them")
+        raise ProjectError(f"the card has several skills with the id {', '.join(map(repr, twice))}", "ask the operator of the agent to rename them")
     return skill_methods(counts)
 
 

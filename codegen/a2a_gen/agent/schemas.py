@@ -1,11 +1,11 @@
-"""The schema files of a project, read when something refers to them, and where references lead.
+"""Schema files of a project, read when something refers to them, and resolution of references.
 
-    report.json#/$defs/Chapter     a file beside the one that refers to it, and a place in it
-    #/$defs/Chapter, #chapter      a place, or an anchor, in the same file
-    https://acme.com/chapter.json  the schema with this ``$id``, in a file that is read or that lies beside one that is
+    report.json#/$defs/Chapter     a file beside the one that refers to it, and a pointer in it
+    #/$defs/Chapter, #chapter      a pointer, or an anchor, in the same file
+    https://acme.com/chapter.json  the schema with this ``$id``, in a file that was read or that lies beside one that was
     a2a:v1_0#/$defs/Part           a type of the protocol, in one of its dialects
 
-Nothing is fetched, and nothing outside the project is read but the protocol's own schemas, which come with this package.
+Nothing is fetched, and nothing outside the project is read but the schemas of the protocol, which come with this package.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SchemaRef(NamedTuple):
 
 
 class Library:
-    """Reads each file once; what is wrong with a file or a reference is kept in ``problems``."""
+    """Schema files, each read once; problems of files and references are collected in ``problems``."""
 
     def __init__(self, root: Path, settings: Document | None = None) -> None:
         self._root = root
@@ -48,35 +48,35 @@ class Library:
 
     @property
     def files(self) -> Mapping[str, Document]:
-        """The files of the project that were read."""
+        """Return the files of the project that were read."""
         return {path: document for path, document in sorted(self._read.items()) if document and not path.startswith(PROTOCOL_PREFIX)}
 
     def document(self, path: str, place: Place) -> Document | None:
-        """Read a file that is named at a place."""
+        """Read the document that a place refers to."""
         if path not in self._read:
             self._read[path] = None
             self._read[path] = self._protocol(path, place) if path.startswith(PROTOCOL_PREFIX) else self._open(path, place)
         return self._read[path]
 
     def value(self, target: SchemaRef) -> Json:
-        """Give the schema at a target that was resolved."""
+        """Return the schema at a resolved target."""
         document = self._read[target.file]
         found, value = _resolve_pointer(document.data if document else True, target.pointer)
         return value if found else True
 
     def place(self, target: SchemaRef) -> Place:
-        """Say where a target stands."""
+        """Return the place of a target."""
         document = self._read.get(target.file)
         return document.place_at(target.pointer) if document else Place(target.file, 0, target.pointer)
 
     def resolve(self, text: str, origin: SchemaRef) -> SchemaRef | None:
-        """Find what a reference means that stands at a place; ``None``, and a problem, when it means nothing."""
+        """Resolve a reference found at a place; record a problem and return ``None`` when it does not resolve."""
         place = self.place(origin)
         name, fragment = urldefrag(text)
         target = self._by_id(name, fragment, origin) if name else None
         if target is None:
             if "://" in name or name.startswith("urn:"):
-                self._problem(place, f"{text} is not in this project", "put the schema beside this file, with this $id; nothing is fetched")
+                self._problem(place, f"{text} is not part of this project", "put the schema with this $id beside this file; nothing is fetched")
                 return None
             target = SchemaRef(self._path(name, origin.file), unquote(fragment))
         document = self.document(target.file, place)
@@ -85,7 +85,7 @@ class Library:
         if fragment and not target.pointer.startswith("/"):
             return self._anchor(document, target.pointer, place)
         if not _resolve_pointer(document.data, target.pointer)[0]:
-            self._problem(place, f"{text} leads nowhere: {target.file} has no #{target.pointer}", "correct the reference")
+            self._problem(place, f"{text} does not resolve: {target.file} has no #{target.pointer}", "correct the reference")
             return None
         return target
 
@@ -95,7 +95,7 @@ class Library:
         return posixpath.normpath(posixpath.join(posixpath.dirname(origin), name)) if not origin.startswith(PROTOCOL_PREFIX) else origin
 
     def _by_id(self, name: str, fragment: str, origin: SchemaRef) -> SchemaRef | None:
-        """Find a schema by its ``$id``: in the files that are read, then in those beside the one that refers to it."""
+        """Find a schema by its ``$id``: in the files that were read, then in those beside the referring one."""
         for file in (*self._read, *(self._beside(origin.file) if "://" in name or name.startswith("urn:") else ())):
             document = self.document(file, self.place(origin))
             if document is None:
@@ -125,17 +125,17 @@ class Library:
         file = self._root / path
         try:
             if not file.resolve().is_relative_to(self._root.resolve()):
-                self._problem(place, f"{path} is outside the project", "put the file into the project")
+                self._problem(place, f"{path} is outside the project", "move the file into the project")
                 return None
             text = file.read_bytes().decode("utf-8")
         except OSError as error:
-            self._problem(place, f"{path} cannot be read: {(error.strerror or '').lower()}", "correct the name, or put the file there")
+            self._problem(place, f"{path} cannot be read: {(error.strerror or '').lower()}", "correct the name, or add the file")
             return None
         except UnicodeDecodeError:
             self._problem(place, f"{path} is not UTF-8", "save the file in UTF-8")
             return None
         except ValueError as error:
-            self._problem(place, f"{path!r} is no name of a file: {error}", "correct the name")
+            self._problem(place, f"{path!r} is not a file name: {error}", "correct the name")
             return None
         is_yaml = file.suffix in YAML
         data, mistakes = (yaml_text.parse if is_yaml else parse)(text)
@@ -143,11 +143,11 @@ class Library:
         return None if mistakes else (yaml_text.YamlDocument if is_yaml else Document)(path, text, data)
 
     def _protocol(self, path: str, place: Place) -> Document | None:
-        """Read the protocol's schemas in a dialect, from the package that has them; the package itself is not imported."""
+        """Read the schemas of the protocol in a dialect from their package, without importing it."""
         spec = find_spec("a2a_contract")
         known = {f"{PROTOCOL_PREFIX}{each.stem}": each for each in Path(spec.origin or "").parent.glob("schemas/v*.json")} if spec else {}
-        if path not in known:  # names are looked up and never joined to a path: references may come from somebody else's card
-            self._problem(place, f"{path} is no dialect of the protocol", f"name one of them: {', '.join(sorted(known)) or 'none here'}")
+        if path not in known:  # names are looked up and never joined to a path: references may come from a remote agent's card
+            self._problem(place, f"{path} is not a dialect of the protocol", f"use one of {', '.join(sorted(known)) or 'none here'}")
             return None
         text = known[path].read_text(encoding="utf-8")
         return Document(path, text, json.loads(text))
@@ -170,11 +170,11 @@ def _resolve_pointer(data: Json, pointer: str) -> tuple[bool, Json]:
 
 
 def _texts(data: Json, keyword: str, pointer: str = "") -> Iterator[tuple[str, str]]:
-    """Find every text under a keyword, with the pointer of the schema that has it."""
+    """Find every text under a keyword, with the pointer of its schema."""
     if isinstance(data, dict):
-        named = data.get(keyword)
-        if isinstance(named, str):
-            yield pointer, named
+        value = data.get(keyword)
+        if isinstance(value, str):
+            yield pointer, value
         for key, value in data.items():
             yield from _texts(value, keyword, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}")
     elif isinstance(data, list):
@@ -182,13 +182,12 @@ def _texts(data: Json, keyword: str, pointer: str = "") -> Iterator[tuple[str, s
             yield from _texts(value, keyword, f"{pointer}/{index}")
 
 
-# What the keywords of JSON Schema hold, over all drafts from 7 on: which values are schemas, and which say something about types.
-
+# --- keywords of JSON Schema, over all drafts from 7 on ---
 Schema: TypeAlias = Mapping[str, Json]
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 HOLDERS = ("$defs", "definitions")
-"""Where definitions stand that count only when something refers to them."""
+"""The keywords that hold definitions, which count only when referenced."""
 
 _ONE = frozenset(
     {
@@ -208,7 +207,7 @@ _ABOUT_TYPES = frozenset(
 
 
 def subschemas(schema: Schema) -> Iterator[tuple[str, Json]]:
-    """Yield each schema that stands directly in another, with the pointer from there; definitions are left out."""
+    """Yield each direct subschema with its pointer; definitions are left out."""
     for keyword, value in schema.items():
         if keyword in _BY_NAME and isinstance(value, dict):
             yield from ((f"/{keyword}/{escape_key(name)}", each) for name, each in value.items() if isinstance(each, dict | bool))
@@ -219,7 +218,7 @@ def subschemas(schema: Schema) -> Iterator[tuple[str, Json]]:
 
 
 def reference(schema: Schema) -> str | None:
-    """Find what a schema refers to."""
+    """Return the reference of a schema."""
     for keyword in REFERENCES:
         if isinstance(text := schema.get(keyword), str):
             return text
@@ -227,7 +226,7 @@ def reference(schema: Schema) -> str | None:
 
 
 def is_about_types(schema: Json) -> bool:
-    """Whether a schema says of which type a value is, and not only what else must be true of it."""
+    """Check that a schema restricts the type of a value, not only the value."""
     return (
         isinstance(schema, dict)
         and not _ABOUT_TYPES.isdisjoint(schema)
@@ -246,18 +245,18 @@ def _has_type_keyword(keyword: str, value: Json) -> bool:
 
 
 def members(schema: Schema, keyword: str) -> Mapping[str, Json]:
-    """Read a member that is an object."""
+    """Return a member that is an object."""
     value = schema.get(keyword)
     return value if isinstance(value, dict) else {}
 
 
 def items(schema: Schema, keyword: str) -> list[Json]:
-    """Read a member that is a list."""
+    """Return a member that is a list."""
     value = schema.get(keyword)
     return value if isinstance(value, list) else []
 
 
 def text(schema: Schema | Json, keyword: str) -> str:
-    """Read a member that is text."""
+    """Return a member that is text."""
     value = schema.get(keyword) if isinstance(schema, Mapping) else None
     return value if isinstance(value, str) else ""

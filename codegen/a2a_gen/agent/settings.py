@@ -1,4 +1,4 @@
-"""An ``a2a.toml`` as values, with the names that everything gets in Python."""
+"""Settings of an ``a2a.toml`` as values, with the Python names derived from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILE = "a2a.toml"
 
 @dataclass(frozen=True, slots=True)
 class SkillSettings:
-    """A skill: what is said about it, and the references to its schemas."""
+    """The settings of a skill and the references to its schemas."""
 
     id: str
     method: str
@@ -35,20 +35,20 @@ class SkillSettings:
 
     @property
     def references(self) -> Mapping[str, str]:
-        """Say where the schemas are, by what they are for: ``input``, ``output``, and ``ask.`` with the name of a question."""
+        """Return the schema references by use: ``input``, ``output``, and ``ask.`` with the name of a question."""
         own = {use: schemas.text(self.facts, use) for use in ("input", "output")}
         asks = {f"ask.{name}": text for name, text in schemas.members(self.facts, "asks").items() if isinstance(text, str)}
         return {use: text for use, text in {**own, **asks}.items() if text}
 
     @property
     def streams(self) -> bool:
-        """Whether the output comes in chunks."""
+        """Report that the output is streamed in chunks."""
         return self.facts.get("streaming") is True
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """The whole file."""
+    """The settings of the whole file."""
 
     data: Schema
     skills: tuple[SkillSettings, ...]
@@ -57,17 +57,17 @@ class AgentSettings:
 
     @property
     def agent(self) -> Schema:
-        """Who the agent is."""
+        """Return the identity of the agent."""
         return schemas.members(self.data, "agent")
 
     @property
     def class_name(self) -> str:
-        """Give what the names of its classes begin with."""
+        """Return the prefix of its class names."""
         return pascal(schemas.text(self.agent, "name")) or "Agent"
 
 
 def read_settings(config: Path) -> AgentSettings:
-    """Read the file of an agent, with everything that is wrong with it."""
+    """Read the settings of an agent with all their problems."""
     text = config.read_text(encoding="utf-8")
     data: dict[str, Json] = tomllib.loads(text)
     document = TomlDocument(FILE, text, data)
@@ -79,7 +79,7 @@ def read_settings(config: Path) -> AgentSettings:
 
 
 _SettingsReader: TypeAlias = tuple[str, str, str, str]
-"""A JSON pointer, a rule, what is wrong there, and what to do."""
+"""JSON pointer, rule, problem, fix."""
 
 
 def _invalid_value(data: Json) -> Iterator[_SettingsReader]:
@@ -93,16 +93,16 @@ def _invalid_value(data: Json) -> Iterator[_SettingsReader]:
         match error.kind:
             case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=names):
                 known = ", ".join(sorted(_check_keys(schema, error.schema_path)))
-                yield from ((f"{pointer}/{escape_key(name)}", "A2A-K03", f"there is no setting {name} here", f"use only {known}") for name in names)
+                yield from ((f"{pointer}/{escape_key(name)}", "A2A-K03", f"unknown setting {name}", f"use one of {known}") for name in names)
             case jsonschema_rs.ValidationErrorKind.Required(property=name):
-                yield pointer, "A2A-K03", f"{name} is not here, and has to be", f"add {name} = …"
+                yield pointer, "A2A-K03", f"{name} is required", f"add {name} = …"
             case _:
                 text = f"{error.message[:1].lower()}{error.message[1:]}"
-                yield pointer, "A2A-K03", text, "write what schemas/project.json of a2a_contract describes"
+                yield pointer, "A2A-K03", text, "see schemas/project.json of a2a_contract"
 
 
 def _check_keys(schema: Json, path: Sequence[str | int]) -> Iterable[str]:
-    """List the settings of the table that an error is about."""
+    """List the settings of the table that an error belongs to."""
     for step in path[:-1]:
         match schema, step:
             case dict(), str():
@@ -115,7 +115,7 @@ def _check_keys(schema: Json, path: Sequence[str | int]) -> Iterable[str]:
 
 
 def _check_rules(document: Document, data: Mapping[str, object]) -> Iterator[Problem]:
-    """Find what ``a2a-gen serve`` would refuse; an app of one's own may still have somebody who does a skill."""
+    """Report what ``a2a-gen serve`` would refuse; handlers may be missing, an application can register its own."""
     for level, found in ((Level.ERROR, check_project(data)), (Level.WARNING, check_handlers(data))):
         for each in found:
             pointer = "".join(f"/{escape_key(str(step))}" for step in each.path)
@@ -128,7 +128,7 @@ def _check_names(skills: tuple[SkillSettings, ...]) -> Iterator[_SettingsReader]
         pointer = f"/skills/{escape_key(skill.id)}"
         other = seen.setdefault(skill.method, skill.id)
         if other != skill.id:
-            yield pointer, "A2A-K04", f"skills {other} and {skill.id} would both be the method {skill.method}", "rename one of them"
+            yield pointer, "A2A-K04", f"skills {other} and {skill.id} have the same method name {skill.method}", "rename one of them"
         if skill.streams and skill.facts.get("answers") == "message":
-            text = f"skill {skill.id} streams, and answers with a message: there is nothing to stream into"
-            yield f"{pointer}/answers", "A2A-K05", text, 'leave out answers = "message", or streaming = true'
+            text = f"skill {skill.id} streams and answers with a message, but only tasks can stream"
+            yield f"{pointer}/answers", "A2A-K05", text, 'remove answers = "message" or streaming = true'

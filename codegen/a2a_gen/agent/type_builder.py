@@ -1,4 +1,8 @@
-"""From schemas to shapes. A shape accepts whatever its schema accepts; it may accept more, which the validator at the boundary refuses."""
+"""Conversion of schemas to Python types. A type accepts every value of its schema; it may accept more, which the validator at the boundary rejects.
+
+A schema and everything that it is combined with (``allOf``, references beside other keywords, ``if``, ``oneOf`` beside members of its own) is split
+into views: one per schema with members. A view that applies only under a condition is not *sure*: its members are optional.
+"""
 
 from __future__ import annotations
 
@@ -30,28 +34,24 @@ from a2a_gen.problems import ContractError, Problem
 from a2a_gen.source.json_text import Json, escape_key
 from a2a_gen.source.references import PROTOCOL_PREFIX
 
-# What several schemas say together about one object.
-#
-# A schema and everything that it is combined with (``allOf``, references beside other keywords, ``if``, ``oneOf`` beside members of its own) is taken
-# apart into views: one per schema that has members. What only sometimes applies is a view that is not *sure*: its members may be there.
-#
+# --- views ---
 
 
 @dataclass(frozen=True, slots=True)
 class ViewSource:
-    """A schema, and where it stands."""
+    """A schema and its place."""
 
     schema: Json
     place: SchemaRef
 
     def part(self, pointer: str, schema: Json) -> ViewSource:
-        """Step down to a schema within this one."""
+        """Return a subschema of this one."""
         return ViewSource(schema, SchemaRef(self.place.file, self.place.pointer + pointer))
 
 
 @dataclass(frozen=True, slots=True)
 class ViewBranch:
-    """One of the alternatives of a union, of which one applies: where the union stands, which one this is, and how many there are."""
+    """One branch of a union: the union's place, the index of the branch, and the number of branches."""
 
     union: SchemaRef
     number: int
@@ -60,7 +60,7 @@ class ViewBranch:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A schema among those that are combined; it applies always, in one branch of a union, or under some other condition."""
+    """One of the combined schemas; it applies always, in one branch of a union, or under another condition."""
 
     schema: Schema
     place: SchemaRef
@@ -69,7 +69,7 @@ class View:
 
 
 def views(sources: Sequence[ViewSource], catalogue: SchemaCatalog) -> list[View]:
-    """Take some schemas apart that all apply."""
+    """Split schemas that all apply into views."""
     seen: set[SchemaRef] = set()
     steps = (view for source in sources for view in _views(source, catalogue, seen, (True, None)))
     try:
@@ -82,8 +82,8 @@ def views(sources: Sequence[ViewSource], catalogue: SchemaCatalog) -> list[View]
 
 
 def _explain_too_many(source: ViewSource, catalogue: SchemaCatalog) -> ContractError:
-    cure = "say with fewer allOf, anyOf and oneOf what a value is"
-    return ContractError([Problem(catalogue.library.place(source.place), "A2A-K08", "this combines more schemas than anybody could follow", cure)])
+    cure = "use fewer allOf, anyOf and oneOf"
+    return ContractError([Problem(catalogue.library.place(source.place), "A2A-K08", "too many combined schemas", cure)])
 
 
 def _views(source: ViewSource, catalogue: SchemaCatalog, seen: set[SchemaRef], when: tuple[bool, ViewBranch | None]) -> Iterator[View]:
@@ -104,12 +104,12 @@ def _views(source: ViewSource, catalogue: SchemaCatalog, seen: set[SchemaRef], w
             is_union = when == _ALWAYS and keyword in {"anyOf", "oneOf"}
             union = SchemaRef(source.place.file, f"{source.place.pointer}/{keyword}")
             branch = ViewBranch(union, int(number), len(schemas.items(schema, keyword))) if is_union else None
-            # A schema that is seen here in one branch may also be the one that always applies.
+            # A schema that is visited here in one branch may also be the one that always applies.
             yield from _views(source.part(pointer, part), catalogue, set(seen), (False, branch))
 
 
 _ALWAYS = (True, None)
-_MAX_VIEWS = 5_000  # alternatives within alternatives double with each level
+_MAX_VIEWS = 5_000  # nested alternatives double with each level
 
 
 _SCALARS: Mapping[str, ScalarType] = {
@@ -119,7 +119,7 @@ _SCALARS: Mapping[str, ScalarType] = {
     "number": ScalarType.NUMBER,
 }
 _FORMATS: Mapping[str, ScalarType] = {"date-time": ScalarType.MOMENT, "date": ScalarType.DATE}
-# Booleans before integers, which they are in Python.
+# Booleans before integers: in Python they are integers too.
 _KINDS: Mapping[type, AgentType] = {
     bool: ScalarType.BOOLEAN,
     int: ScalarType.INTEGER,
@@ -136,19 +136,19 @@ _DEFAULTS: Mapping[AgentType, Callable[[Json], bool]] = {
 
 
 class TypeBuilder:
-    """Shapes every schema of a catalogue; classes that stand within others get names of their own on the way."""
+    """Builds a type for every schema of a catalog; nested classes get names of their own."""
 
     def __init__(self, catalogue: SchemaCatalog) -> None:
         self._catalogue = catalogue
         self.definitions: dict[str, tuple[str, Definition]] = {}
-        """Every type by its name, with the file that it comes from."""
+        """Every type by name, with the file that it comes from."""
         self._combined: dict[tuple[object, ...], DefinitionRef] = {}
         for target, name in catalogue.names.items():
             self._define(target, name)
-        self._break_circles()
+        self._break_cycles()
 
-    def _break_circles(self) -> None:
-        """Let a type be anything that consists of nothing but itself: such a schema says nothing, and no type can."""
+    def _break_cycles(self) -> None:
+        """Replace types that consist of nothing but themselves with any value: such a schema restricts nothing."""
         types = {name: definition for name, (_, definition) in self.definitions.items()}
         for name, (file, definition) in self.definitions.items():
             if isinstance(definition, AliasType) and DefinitionRef(name) in iter_parts(definition.shape, types):
@@ -162,7 +162,7 @@ class TypeBuilder:
             self.definitions[name] = (target.file, AliasType(name, shape, schemas.text(source.schema, "description")))
 
     def _build_type(self, sources: Sequence[ViewSource], name: str, *, is_own: bool = False) -> AgentType:
-        """Shape what has to fit all of some schemas; ``name`` is for the class if it becomes one (its own name, or what it would like)."""
+        """Build the type of a value that satisfies all schemas; ``name`` is the class name, or the preferred one, if it becomes a class."""
         said = [source for source in sources if schemas.is_about_types(source.schema)]
         if not said:
             return ScalarType.ANY
@@ -172,7 +172,7 @@ class TypeBuilder:
                 return shape
         found = views(said, self._catalogue)
         if any(view.schema.get("properties") for view in found):
-            # What refers to itself in the midst of others is the class that is being made.
+            # A nested reference to the schema itself is the class that is being built.
             key = tuple((each.place, *sorted(each.schema), str(each.schema.get("type"))) for each in said if isinstance(each.schema, dict))
             return self._combined.get(key) or self._record(found, name, key, is_own=is_own)
         inner = [source for each in said for source in self._conjuncts(each)]
@@ -191,10 +191,10 @@ class TypeBuilder:
             ViewSource(rest, source.place),
         ]
 
-    # --- one schema alone --------------------------------------------------------------------------------------------------------------------------
+    # --- one schema alone ---
 
     def _sole_reference(self, source: ViewSource, schema: Schema, name: str, *, is_own: bool) -> AgentType | None:
-        """Shape a schema by its own keywords; ``None`` when it has to be seen together with others."""
+        """Build a type from the schema's own keywords; ``None`` when the schema has to be combined with others."""
         text, rest = schemas.reference(schema), {key: value for key, value in schema.items() if key not in schemas.REFERENCES}
         if text is not None:
             return None if schemas.is_about_types(rest) else self._build_reference(source, text)
@@ -234,7 +234,7 @@ class TypeBuilder:
         if isinstance(said, list):
             names = [each for each in said if isinstance(each, str)]
             is_object = is_own and len([each for each in names if each != "null"]) == 1
-            inner = f"{name}Value" if is_object else name  # the name itself is for the whole
+            inner = f"{name}Value" if is_object else name  # the whole takes the name itself
             return make_union([self._build_type([ViewSource({**schema, "type": each}, source.place)], inner) for each in names])
         match said or _infer_kinds(schema):
             case "object":
@@ -278,7 +278,7 @@ class TypeBuilder:
             shapes.append(self._build_type([source.part("/items", rest)], f"{name}Rest"))
         return ArrayType(make_union(shapes))
 
-    # --- objects -----------------------------------------------------------------------------------------------------------------------------------
+    # --- objects ---
 
     def _record(self, found: Sequence[View], name: str, key: tuple[object, ...], *, is_own: bool) -> AgentType:
         file = found[0].place.file
@@ -287,7 +287,7 @@ class TypeBuilder:
         sure = [view for view in found if view.is_sure]
         required = {each for view in sure for each in schemas.items(view.schema, "required") if isinstance(each, str)}
         wires = dict.fromkeys(wire for view in found for wire in schemas.members(view.schema, "properties"))
-        self.definitions[name] = (file, ObjectType(name, (), ExtraMembers.KEPT))  # holds the place, so that it comes before what stands in it
+        self.definitions[name] = (file, ObjectType(name, (), ExtraMembers.KEPT))  # reserves the position, so that it comes before its parts
         members = tuple(
             self._member(wire, found, f"{name}{pascal(wire)}", is_required=wire in required) for wire in (*wires, *sorted(required - set(wires)))
         )
@@ -313,18 +313,18 @@ def _member_source(view: View, wire: str) -> ViewSource:
 
 
 def _is_closed(found: Sequence[View]) -> bool:
-    """Whether a member that is there is one that some schema speaks of."""
+    """Check that a schema declares every member that may be present."""
     return any(view.is_sure and view.schema.get("unevaluatedProperties") is False for view in found)
 
 
 def _is_in_every_branch(saying: Sequence[View]) -> bool:
-    """Whether every branch of one union speaks of a member: then it is as one of them says. Where one is silent, it may be anything there."""
+    """Check that every branch of one union declares a member; a silent branch allows any value."""
     branches = {view.branch for view in saying if view.branch}
     return len({branch.union for branch in branches}) == 1 and len(branches) == next(iter(branches)).count
 
 
 def _is_valid_default(shape: AgentType, default: Json) -> bool:
-    """Whether a default can be one in Python; a member with any other may be absent there too."""
+    """Check that Python can express a default; a member with any other default may be absent."""
     if isinstance(shape, EnumType):
         return default in shape.values
     check = _DEFAULTS.get(shape)
@@ -332,7 +332,7 @@ def _is_valid_default(shape: AgentType, default: Json) -> bool:
 
 
 def _with_type(branch: ViewSource, common: Json) -> ViewSource:
-    """Give a branch the type that stands beside the union, if it says none itself."""
+    """Add the type beside the union to a branch that has none."""
     schema = branch.schema
     if not isinstance(schema, dict) or common is None or "type" in schema or schemas.reference(schema) or "enum" in schema or "const" in schema:
         return branch
@@ -356,9 +356,9 @@ def _constant(value: Json) -> AgentType:
 
 
 def _extra(sure: Sequence[View]) -> ExtraMembers:
-    """Refuse unknown members where the schema knows all of them; the validator says so in every other case."""
+    """Forbid unknown members where the schema declares all; the validator rejects them in every other case."""
     said = [view.schema for view in sure]
     if any(schemas.members(schema, "patternProperties") or schema.get("additionalProperties") not in (None, False) for schema in said):
         return ExtraMembers.KEPT
-    is_sealed = any(schema.get("unevaluatedProperties") is False for schema in said)
-    return ExtraMembers.REFUSED if is_sealed or (len(said) == 1 and said[0].get("additionalProperties") is False) else ExtraMembers.KEPT
+    is_closed = any(schema.get("unevaluatedProperties") is False for schema in said)
+    return ExtraMembers.REFUSED if is_closed or (len(said) == 1 and said[0].get("additionalProperties") is False) else ExtraMembers.KEPT

@@ -1,4 +1,4 @@
-"""What of a schema Python can say: the types of values and the names of members. Pure values, in which everything is decided."""
+"""Python types of schemas and the names of members: pure values in which everything is decided."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class ScalarType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EnumType:
-    """One of some texts."""
+    """A set of literal texts."""
 
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRef:
-    """A type that is made by this build, by its name."""
+    """A reference to a type of this build."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ProtocolRef:
-    """A type of the protocol, by its path in Python."""
+    """A reference to a type of the protocol, by its Python path."""
 
     path: str
 
@@ -61,14 +61,14 @@ class TupleType:
 
 @dataclass(frozen=True, slots=True)
 class MapType:
-    """An object whose members have any names."""
+    """An object with arbitrary keys."""
 
     value: AgentType
 
 
 @dataclass(frozen=True, slots=True)
 class UnionType:
-    """One of several."""
+    """A union of types."""
 
     options: tuple[AgentType, ...]
 
@@ -77,7 +77,7 @@ AgentType: TypeAlias = ScalarType | EnumType | DefinitionRef | ProtocolRef | Arr
 
 
 class ExtraMembers(Enum):
-    """What becomes of members that a class does not have."""
+    """The treatment of members that a class does not declare."""
 
     KEPT = "SkillModel"
     REFUSED = "ClosedModel"
@@ -106,7 +106,7 @@ class ObjectType:
 
 @dataclass(frozen=True, slots=True)
 class AliasType:
-    """A name for a type that is no class."""
+    """A name for a type that is not a class."""
 
     name: str
     shape: AgentType
@@ -117,7 +117,7 @@ Definition: TypeAlias = ObjectType | AliasType
 
 
 def make_union(options: Sequence[AgentType]) -> AgentType:
-    """Unite types: what may be anything may be anything, and no type stands twice; null comes last."""
+    """Unite types: any value absorbs the others, duplicates are dropped, null comes last."""
     flat = [inner for each in options for inner in (each.options if isinstance(each, UnionType) else (each,))]
     unique = list(dict.fromkeys(flat))
     if ScalarType.ANY in unique or not unique:
@@ -132,12 +132,12 @@ def make_union(options: Sequence[AgentType]) -> AgentType:
 
 
 def is_nullable(shape: AgentType, types: Mapping[str, Definition]) -> bool:
-    """Whether null is a value of a type, also by way of the types that it names."""
+    """Check that null is a value of a type, also through the types that it names."""
     return not {ScalarType.NULL, ScalarType.ANY}.isdisjoint(iter_parts(shape, types))
 
 
 def iter_parts(shape: AgentType, types: Mapping[str, Definition]) -> Iterator[AgentType]:
-    """Yield every shape that a value may be of, by way of the types that are named; each once, however they lead back to each other."""
+    """Yield every type that a value may have, through named types; each once, cycles included."""
     waiting, seen = [shape], set[AgentType]()
     while waiting:
         each = waiting.pop()
@@ -146,8 +146,8 @@ def iter_parts(shape: AgentType, types: Mapping[str, Definition]) -> Iterator[Ag
         seen.add(each)
         yield each
         match each:
-            case DefinitionRef(name) if isinstance(named := types[name], AliasType):
-                waiting.append(named.shape)
+            case DefinitionRef(name) if isinstance(target := types[name], AliasType):
+                waiting.append(target.shape)
             case UnionType(options):
                 waiting.extend(options)
             case _:

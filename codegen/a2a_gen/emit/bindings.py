@@ -1,4 +1,4 @@
-"""How each dialect asks for each operation, as data: one module of bindings per dialect, and the JSON-RPC methods of all of them."""
+"""Bindings: one module per dialect, and the JSON-RPC methods of all dialects."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from a2a_gen.emit.render import Code, literal, render
 from a2a_gen.emit.translate.expressions import function_name
 from a2a_gen.emit.translate.members import TypePair
 from a2a_gen.emit.translate.rules import Direction
-from a2a_gen.ir.model import CallRow, Contract, Dialect, Enumeration, Field, ListOf, MapOf, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.model import Contract, Dialect, Enumeration, Field, ListOf, MapOf, OperationCall, Primitive, Record, Ref, TypeExpr
 from a2a_gen.ir.names import field_name
 
-# What a request must have beyond what its model forgives, found by walking the request's type.
+# --- required members, found by walking the type of a request ---
 
 _CAN_BE_EMPTY = (Primitive.STRING, Primitive.BYTES)
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredMembers:
-    """What the objects at one place must have, by names in Python; ``wire`` is the same way by names on the wire."""
+    """The required members of the objects at one place, by Python name; ``wire`` is the same path by wire names."""
 
     path: tuple[str, ...]
     wire: tuple[str, ...]
@@ -31,14 +31,14 @@ class RequiredMembers:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A type of a dialect beside the canonical type that it becomes, as far as that is known."""
+    """A type of a dialect and the canonical type that it becomes, if known."""
 
     theirs: str
     ours: str | None
 
 
 def find_requirements(contract: Contract, dialect: str, request: str, ours: str) -> tuple[RequiredMembers, ...]:
-    """List what a request of a dialect must have, place by place; a place inside itself is not entered again."""
+    """List what a request of a dialect must have, place by place; recursive places are visited once."""
     return tuple(_walk(contract, dialect, _Pair(request, ours), (), ()))
 
 
@@ -61,7 +61,7 @@ def _walk(contract: Contract, dialect: str, pair: _Pair, way: tuple[Field, ...],
 
 
 def _find_translation(contract: Contract, dialect: str, pair: _Pair, field: Field) -> Iterator[Field]:
-    """Find the canonical members that a member becomes; those inside other members are not looked for."""
+    """List the canonical members that a member becomes, without those inside other members."""
     record = contract.type(contract.canonical, pair.ours or "")
     table = contract.dialect(dialect)
     translations = (each for each in table.translations if (each.theirs, each.ours) == (pair.theirs, pair.ours)) if table else ()
@@ -71,19 +71,19 @@ def _find_translation(contract: Contract, dialect: str, pair: _Pair, field: Fiel
 
 
 def _is_required(field: Field, becomes: tuple[Field, ...]) -> bool:
-    """Say whether a member must be there; ProtoJSON cannot say so, and requires what the canonical type does."""
+    """Check that a member is required; ProtoJSON cannot declare it, so the canonical type decides."""
     return field.required or (field.proto is not None and any(each.required for each in becomes))
 
 
 def _may_be_empty(contract: Contract, dialect: str, of: TypeExpr) -> bool:
-    named = contract.type(dialect, of.name) if isinstance(of, Ref) else None
-    has_zero = isinstance(named, Enumeration) and any(value.number == 0 for value in named.values)
+    definition = contract.type(dialect, of.name) if isinstance(of, Ref) else None
+    has_zero = isinstance(definition, Enumeration) and any(value.number == 0 for value in definition.values)
     return of in _CAN_BE_EMPTY or isinstance(of, ListOf) or has_zero
 
 
 def _is_open(contract: Contract, dialect: str, of: TypeExpr) -> bool:
-    named = contract.type(dialect, of.name) if isinstance(of, Ref) else None
-    return isinstance(named, Enumeration) and named.is_open
+    definition = contract.type(dialect, of.name) if isinstance(of, Ref) else None
+    return isinstance(definition, Enumeration) and definition.is_open
 
 
 def _innermost(of: TypeExpr) -> TypeExpr:
@@ -96,7 +96,7 @@ _ENVELOPE = "JSONRPCRequest"
 
 
 def emit(contract: Contract) -> dict[str, bytes]:
-    """Write the bindings, the methods and the routes."""
+    """Emit the bindings, the methods and the routes."""
     modules = {f"bindings/{dialect.name}.py": _module(contract, dialect) for dialect in contract.dialects}
     methods = [dialect.name for dialect in contract.dialects if dialect.facts["jsonrpc"]]
     return {
@@ -129,12 +129,12 @@ def _module(contract: Contract, dialect: Dialect) -> bytes:
 
 
 def _is_lenient_envelope(contract: Contract, dialect: str) -> bool:
-    """Say whether the envelope of a dialect may be incomplete; such a dialect forgives all that its models do, and demands nothing more."""
+    """Check that the envelope of a dialect may be incomplete; such a dialect also has no requirements beyond its models."""
     envelope = contract.type(dialect, _ENVELOPE)
     return isinstance(envelope, Record) and any(field.has_read_default for field in envelope.fields)
 
 
-def _binding(contract: Contract, dialect: str, way: CallStyle, wanted: Mapping[str, object]) -> Mapping[str, object]:
+def _binding(contract: Contract, dialect: str, way: CallStyle, requirements: Mapping[str, object]) -> Mapping[str, object]:
     request = _request(contract, dialect, way)
     answer = f"ours.{way.operation.response}" if way.operation.response else "Empty"
     return {
@@ -145,7 +145,7 @@ def _binding(contract: Contract, dialect: str, way: CallStyle, wanted: Mapping[s
         "operation": way.operation.python.upper(),
         "read": _emit_translate(contract, dialect, way),
         "write": _emit_serialize(contract, dialect, way),
-        "demands": _requirements_constant(way.request) if way.request in wanted else None,
+        "demands": _requirements_constant(way.request) if way.request in requirements else None,
         "ask": _emit_encode_request(contract, dialect, way),
         "hear": _emit_response(contract, dialect, way),
     }
@@ -173,7 +173,7 @@ def _emit_serialize(contract: Contract, dialect: str, way: CallStyle) -> Code:
 
 
 def _emit_encode_request(contract: Contract, dialect: str, way: CallStyle) -> Code | None:
-    """Name what writes a request; what is canonical needs nothing, as does a request that says nothing."""
+    """Return the function that writes a request; canonical requests and empty ones need none."""
     if way.request is None:
         return Code("encode_empty")
     if dialect == contract.canonical:
@@ -202,6 +202,6 @@ def _emit_requirement(found: RequiredMembers) -> Code:
     return Code(", ".join((f"Requirement({literal(found.path)}, {literal(found.wire)}", *sets)) + ")")
 
 
-def _methods(call: CallRow) -> Iterator[str]:
+def _methods(call: OperationCall) -> Iterator[str]:
     if call.method is not None:
         yield from (call.method, *call.aliases)

@@ -1,8 +1,8 @@
-"""From schemas as people write them to schemas as datamodel-code-generator likes them.
+"""Normalization of schemas for datamodel-code-generator.
 
-What it would get wrong in silence never reaches it: presence unions, numbers, bytes, points in time and free JSON become types of the base; what a
-reader puts in place of an absent member becomes its default; annotations that would leak into the models are left out. What only the templates in
-``dmcg/`` need travels as ``x-a2a-…`` annotations.
+Constructs that the generator would misread silently are replaced: presence unions, numbers, bytes, timestamps and free JSON become types of the
+base; the value of an absent member becomes its default; annotations that would leak into the models are dropped. ``x-a2a-…`` annotations carry what
+only the templates in ``dmcg/`` need.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from a2a_gen.emit.render import escape_unprintable
 from a2a_gen.ir import build
 from a2a_gen.ir.model import Contract
-from a2a_gen.ir.types import Alias, Enumeration, Family, Field, ListOf, MapOf, NamedType, OneOf, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.types import Alias, Enumeration, Family, Field, ListOf, MapOf, OneOf, Primitive, Record, Ref, TypeDefinition, TypeExpr
 from a2a_gen.source.json_text import Json
 
 Schema: TypeAlias = dict[str, Json]
@@ -31,7 +31,7 @@ _CUSTOM: Final[Mapping[TypeExpr, str]] = {
 }
 _NUMBERS: Final = (Primitive.INTEGER, Primitive.NUMBER)
 
-# What stays of a schema beside its type; descriptions are handled where they belong, everything else would leak into the models.
+# Keywords that are kept beside the type; descriptions are handled separately, all others would leak into the models.
 _CONSTRAINTS: Final = frozenset(
     {
         *("$ref", "const", "type"),
@@ -42,57 +42,61 @@ _CONSTRAINTS: Final = frozenset(
 
 
 def normalize(family: Family, schema: Json, contract: Contract) -> Schema:
-    """Rewrite one file of types."""
+    """Normalize one file of types."""
     definitions = _object(_object(schema)["$defs"])
-    return {"$defs": {named.name: _build_definition(named, _object(definitions[named.name]), family, contract) for named in family.types}}
+    return {
+        "$defs": {
+            definition.name: _build_definition(definition, _object(definitions[definition.name]), family, contract) for definition in family.types
+        }
+    }
 
 
 def imports(family: Family, contract: Contract) -> str:
-    """Import what only the templates write, so that datamodel-code-generator does not."""
+    """Return the imports that only the templates use, which datamodel-code-generator therefore does not write."""
     types = _types(family, contract)
-    readers = (_reader(of, types).partition("(")[0] for named in family.types for of in _member_types(named))
-    names = {_enum_base(named) for named in family.types if isinstance(named, Enumeration)} | set(filter(None, readers))
+    readers = (_union_annotation(of, types).partition("(")[0] for definition in family.types for of in _member_types(definition))
+    names = {_enum_base(definition) for definition in family.types if isinstance(definition, Enumeration)} | set(filter(None, readers))
     base = f"from ..base import {', '.join(sorted(names))}\n" if names else ""
     return f"from types import MappingProxyType\nfrom typing import Annotated\n\nfrom pydantic import Field\n\n{base}"
 
 
-def _build_definition(named: NamedType, schema: Schema, family: Family, contract: Contract) -> Schema:
+def _build_definition(definition: TypeDefinition, schema: Schema, family: Family, contract: Contract) -> Schema:
     types = _types(family, contract)
-    match named:
+    match definition:
         case Record():
-            body = _record(named, schema, types)
+            body = _record(definition, schema, types)
         case Enumeration():
-            body = _enumeration(named, family, contract)
+            body = _enumeration(definition, family, contract)
         case Alias():
-            body = _with_type(named.type, schema, types) | {"x-a2a-reader": _reader(named.type, types)}
-    return body | {"description": _text(named.description)}
+            body = _with_type(definition.type, schema, types) | {"x-a2a-reader": _union_annotation(definition.type, types)}
+    return body | {"description": _text(definition.description)}
 
 
-def _types(family: Family, contract: Contract) -> Mapping[str, NamedType]:
-    return {named.name: named for named in contract.types(family.dialect)}
+def _types(family: Family, contract: Contract) -> Mapping[str, TypeDefinition]:
+    return {definition.name: definition for definition in contract.types(family.dialect)}
 
 
-def _member_types(named: NamedType) -> tuple[TypeExpr, ...]:
-    match named:
+def _member_types(definition: TypeDefinition) -> tuple[TypeExpr, ...]:
+    match definition:
         case Record():
-            return tuple(field.type for field in named.fields)
+            return tuple(field.type for field in definition.fields)
         case Alias():
-            return (named.type,)
+            return (definition.type,)
         case Enumeration():
             return ()
 
 
-# --- records ---------------------------------------------------------------------------------------------------------------------------------------
+# --- records ---
 
 
-def _record(record: Record, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
+def _record(record: Record, schema: Schema, types: Mapping[str, TypeDefinition]) -> Schema:
     properties, read = _object(schema["properties"]), _object(schema.get("x-a2a-read"))
     body: Schema = {
         "type": "object",
         "properties": {field.wire: _member(field, _object(properties[field.wire]), record, types) | _default(field, read) for field in record.fields},
         "required": [field.wire for field in record.fields if field.required],
     }
-    body["x-a2a-readers"] = {field.wire: reader for field in record.fields if (reader := _reader(field.type, types))}
+    body["x-a2a-readers"] = {field.wire: reader for field in record.fields if (reader := _union_annotation(field.type, types))}
     body["x-a2a-empty"] = [field.wire for field in record.fields if isinstance(field.type, Ref) and read.get(field.wire) == {}]
     if record.choice:
         body |= {"customBasePath": f"{BASE}.Oneof", "x-a2a-oneof": [field.python for field in record.fields if field.wire in record.choice.members]}
@@ -101,10 +105,10 @@ def _record(record: Record, schema: Schema, types: Mapping[str, NamedType]) -> S
     return body
 
 
-def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, NamedType]) -> Schema:
+def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, TypeDefinition]) -> Schema:
     body = _with_type(field.type, schema, types)
     if field.type is Primitive.ANY:
-        # Not `| None`: Pydantic would then take every null for an absent member.
+        # Not `| None`: Pydantic would then accept null as an absent member.
         is_choice = record.choice is not None and field.wire in record.choice.members
         body = {"customTypePath": f"{BASE}.JsonChoice" if is_choice else f"{BASE}.JsonAny", "nullable": False}
     described: Schema = {"description": _text(f"{field.description} Deprecated.".strip() if field.deprecated else field.description)}
@@ -112,41 +116,41 @@ def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, Na
 
 
 def _default(field: Field, read: Schema) -> Schema:
-    """Give the default of a reader; an empty record is written by the template, because no default of a schema can say it."""
+    """Return the default of a member; the template writes an empty record, because no default in a schema can express it."""
     value = read.get(field.wire)
     if not field.has_read_default or (isinstance(field.type, Ref) and value == {}):
         return {}
     return {"default_factory": type(value).__name__} if value in ([], {}) else {"default": value}
 
 
-# --- enumerations ----------------------------------------------------------------------------------------------------------------------------------
+# --- enumerations ---
 
 
-def _enumeration(named: Enumeration, family: Family, contract: Contract) -> Schema:
-    words = [value.wire for value in named.values]
-    reads: dict[str | int, str] = {value.number: value.wire for value in named.values if value.number is not None}
-    if named.name == contract.lifecycle.type:
+def _enumeration(definition: Enumeration, family: Family, contract: Contract) -> Schema:
+    words = [value.wire for value in definition.values]
+    reads: dict[str | int, str] = {value.number: value.wire for value in definition.values if value.number is not None}
+    if definition.name == contract.lifecycle.type:
         for state in contract.states:
             written = state.spellings.get(family.dialect, "")
             reads |= {word: written for word in state.reads.get(family.dialect, ()) if word not in words}
     return {
         "type": "string",
         "enum": list(words),
-        "x-enum-varnames": [value.python for value in named.values],
-        "x-a2a-base": _enum_base(named),
+        "x-enum-varnames": [value.python for value in definition.values],
+        "x-a2a-base": _enum_base(definition),
         "x-a2a-reads": [[read, word] for read, word in reads.items()],
     }
 
 
-def _enum_base(named: Enumeration) -> str:
-    return "OpenEnum" if named.is_open else "WireEnum"
+def _enum_base(definition: Enumeration) -> str:
+    return "OpenEnum" if definition.is_open else "WireEnum"
 
 
-# --- types -----------------------------------------------------------------------------------------------------------------------------------------
+# --- types ---
 
 
-def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
-    """Write a type with the constraints that its schema puts on it."""
+def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, TypeDefinition]) -> Schema:
+    """Return the schema of a type with the constraints of the member's schema."""
     kept: Schema = {keyword: value for keyword, value in schema.items() if keyword in _CONSTRAINTS}
     match of:
         case Primitive() if of in _CUSTOM:
@@ -165,9 +169,9 @@ def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, NamedType]) -> 
             return kept
 
 
-def _union(of: OneOf, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
+def _union(of: OneOf, schema: Schema, types: Mapping[str, TypeDefinition]) -> Schema:
     branches = _list(schema.get("oneOf", schema.get("anyOf", [{"type": name} for name in _list(schema.get("type"))])))
-    # Beside a text, a number is a number: only a member that can be nothing else is also read from text.
+    # Beside a text type, a quoted number stays text: only a member without a text type is also parsed from text.
     pairs = [(option, _object(branch)) for option, branch in zip(of.options, branches, strict=True)]
     options = [branch if option in _NUMBERS else _with_type(option, branch, types) for option, branch in pairs]
     body: Schema = {"anyOf": list(options)}
@@ -178,8 +182,8 @@ def _union(of: OneOf, schema: Schema, types: Mapping[str, NamedType]) -> Schema:
     return body
 
 
-def _reader(of: TypeExpr, types: Mapping[str, NamedType]) -> str:
-    """Write the annotation with which a union without a tag is read, so that a wrong value has one error instead of one per branch."""
+def _union_annotation(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> str:
+    """Return the annotation that parses a union without a tag, so that a wrong value has one error instead of one per branch."""
     if not isinstance(of, OneOf):
         return ""
     records = build.branches(of, types)
@@ -215,11 +219,11 @@ def _own_member(record: Record, records: tuple[Record, ...]) -> str:
 
 
 def _text(description: str) -> str:
-    # Quotes and backslashes are escaped where a docstring is written; here, only what a reader of the code could not see.
+    # Docstrings escape quotes and backslashes when they are written; here, only unprintable characters.
     return escape_unprintable(description, keep="\n")
 
 
-# --- narrowing -------------------------------------------------------------------------------------------------------------------------------------
+# --- narrowing ---
 
 
 def _object(value: Json | None) -> Schema:

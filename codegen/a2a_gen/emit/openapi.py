@@ -25,7 +25,7 @@ _FIELD_ERRORS: JsonObject = {
     "type": "array",
     "items": {
         "type": "object",
-        "properties": {"field": {"description": "The path of the field in the request.", "type": "string"}, "description": _TEXT},
+        "properties": {"field": {"description": "Path of the field in the request.", "type": "string"}, "description": _TEXT},
         "required": ["field", "description"],
     },
 }

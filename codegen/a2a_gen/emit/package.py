@@ -1,4 +1,4 @@
-"""The package itself: the names that its users need most, each loaded when it is first used."""
+"""The package: its lazy exports, service protocols, support files, schema bundles and Litestar controllers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from a2a_gen.ir.names import class_name
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
 
-# Beside the canonical types and the errors; nothing here may lead to litestar.
+# Exports beside the canonical types and the errors; none may import litestar.
 _OTHERS: Mapping[str, tuple[str, ...]] = {
     "base": ("Encoded",),
     "dialects": ("DIALECTS",),
@@ -27,15 +27,15 @@ _OTHERS: Mapping[str, tuple[str, ...]] = {
 
 
 def emit_package(contract: Contract) -> dict[str, bytes]:
-    """Write the module of the package."""
+    """Emit the module of the package."""
     homes = dict(_OTHERS)
     homes["errors"] += (contract.error_root, *(row.name for row in contract.errors))
-    homes[contract.canonical] = tuple(named.name for named in contract.types(contract.canonical))
+    homes[contract.canonical] = tuple(definition.name for definition in contract.types(contract.canonical))
     return {
         "__init__.py": render(
             "package.py.jinja",
             sources=("the contract",),
-            says="The contract of the protocol in Python: models, tables, translations and controllers, all made from its schemas.",
+            says="Python contract of the protocol: models, tables, translations and controllers, all generated from its schemas.",
             homes=[(home, sorted(names)) for home, names in sorted(homes.items())],
             names=sorted(name for names in homes.values() for name in names),
         ),
@@ -43,11 +43,11 @@ def emit_package(contract: Contract) -> dict[str, bytes]:
     }
 
 
-# The two protocols between which generated controllers stand: what an agent does, and what a server does around it.
+# --- protocols on both sides of the generated controllers: the agent's operations, and the dispatcher around them ---
 
 
 def emit_protocols(contract: Contract) -> dict[str, bytes]:
-    """Write the module of the protocols."""
+    """Emit the module of the protocols."""
     types = sorted({name for each in contract.operations for name in (each.request, each.response) if name})
     methods = [_method(each) for each in contract.operations]
     return {
@@ -68,7 +68,7 @@ def _method(operation: OperationRow) -> Mapping[str, object]:
     }
 
 
-# The hand-written files that generated code needs, copied word for word below a header.
+# --- hand-written support files, copied below a header ---
 
 _FOLDER: Final = Path(__file__).parent.parent / "support"
 
@@ -79,13 +79,13 @@ def emit_support() -> dict[str, bytes]:
     return {file.name: f"{header([f'a2a_gen/support/{file.name}'])}\n{file.read_text(encoding='utf-8')}".encode() for file in files}
 
 
-# The schemas of the contract for whoever has only the package: per dialect one JSON document that refers to nothing outside itself.
+# --- schemas for users of the package: one self-contained JSON document per dialect ---
 
 _PROJECT = "meta/project.schema.json"
 
 
 def emit_schemas(contract: Contract, documents: Mapping[str, Document]) -> dict[str, bytes]:
-    """Write the bundles, and the form of a user's project where the contract has one."""
+    """Emit the bundles, and the schema of a user's project where the contract has one."""
     bundles = {f"schemas/{dialect.name}.json": _bundle(contract, dialect, documents) for dialect in contract.dialects}
     project = documents.get(_PROJECT)
     return bundles if project is None else {**bundles, "schemas/project.json": _serialize_schema(project.data)}
@@ -114,7 +114,7 @@ def _definitions(data: Json) -> Mapping[str, Json]:
 
 
 def _inline_references(value: Json) -> Json:
-    """Make every reference to another file of the dialect one to the same document: names are unique within a dialect."""
+    """Redirect references to other files of the dialect to the same document: names are unique within a dialect."""
     if isinstance(value, list):
         return [_inline_references(each) for each in value]
     if not isinstance(value, dict):
@@ -122,12 +122,10 @@ def _inline_references(value: Json) -> Json:
     return {key: f"#{each.partition('#')[2]}" if key == "$ref" and isinstance(each, str) else _inline_references(each) for key, each in value.items()}
 
 
-# Litestar controllers: one for JSON-RPC, one for cards, and one for each dialect that has HTTP+JSON paths of its own.
-#
-# JSON-RPC and cards are raw ASGI handlers, which cost least. Paths of HTTP+JSON are HTTP handlers that give an ASGI application back, for 2 µs more:
-# in
-# Litestar 2.25 a raw handler whose path has a parameter registers without complaint and then fails on every request.
-#
+# --- Litestar controllers ---
+
+# JSON-RPC and cards are raw ASGI handlers, which cost least. HTTP+JSON paths are HTTP handlers that return an ASGI application, at 2 µs more:
+# in Litestar 2.25 a raw handler whose path has a parameter registers without an error and then fails on every request.
 
 _SOURCES = ("operations.json", "dialects.json")
 
@@ -142,7 +140,7 @@ class HttpController:
 
 
 def emit_controllers(contract: Contract) -> dict[str, bytes]:
-    """Write the controllers."""
+    """Emit the controllers."""
     http = tuple(_http(surface) for surface in routes.build_route_tables(contract))
     names = sorted(
         (("cards", "CardController"), ("jsonrpc", "JsonRpcController"), ("mount", "AgentController"), *((each.module, each.name) for each in http))

@@ -1,4 +1,4 @@
-"""The paths of HTTP+JSON as Litestar matches them, and what every HTTP method and verb on a path stands for in each dialect that has it."""
+"""Routes of HTTP+JSON as Litestar matches them: per dialect, the bindings of every HTTP method and verb on a path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from a2a_gen.ir.names import field_name
 
 @dataclass(frozen=True, slots=True)
 class RouteChoice:
-    """One dialect's answer to a method and verb on a path."""
+    """The binding of one dialect for a method and verb on a path."""
 
     dialect: str
     constant: str
@@ -24,7 +24,7 @@ class RouteChoice:
 
     @property
     def code(self) -> Code:
-        """Write the answer as a choice."""
+        """Return the expression that constructs the binding."""
         members = "".join(f"PathMember({literal(member.member)}, {literal(member.pieces)}), " for member in self.members)
         special = ((name, names) for name, names in (("lists", self.lists), ("flags", self.flags)) if names)
         options = "".join(f", {name}=frozenset({literal(names)})" for name, names in special)
@@ -33,7 +33,7 @@ class RouteChoice:
 
 @dataclass(frozen=True, slots=True)
 class RoutePath:
-    """A path that Litestar matches, and the answers by HTTP method and verb."""
+    """A path that Litestar matches, and its bindings by HTTP method and verb."""
 
     name: FieldName
     path: str
@@ -41,19 +41,19 @@ class RoutePath:
 
     @property
     def constant(self) -> str:
-        """The constant that the route becomes."""
+        """Return the constant of the route."""
         return self.name.upper()
 
     @property
     def summary(self) -> str:
-        """Say in words what is answered here."""
+        """Summarize the operations of the route in words."""
         said = (f"{method}{f' :{verb}' if verb else ''} {answers[0].operation.name}" for (method, verb), answers in self.answers.items())
         return f"{', '.join(said)}."
 
 
 @dataclass(frozen=True, slots=True)
 class RouteTable:
-    """The paths of a dialect, which other forms of it share."""
+    """The paths of a dialect, which its variants share."""
 
     name: str
     title: str
@@ -63,7 +63,7 @@ class RouteTable:
 
 @dataclass(frozen=True, slots=True)
 class CardPath:
-    """A path at which clients of some dialects look for a card."""
+    """A path where clients of some dialects look for a card."""
 
     name: FieldName
     path: str
@@ -71,7 +71,7 @@ class CardPath:
 
 
 def emit(contract: Contract) -> dict[str, bytes]:
-    """Write the routes: a module per surface, and one of cards."""
+    """Emit the routes: a module per dialect with paths of its own, and one of cards."""
     modules = {
         f"routes/{each.name}.py": render("routes.py.jinja", sources=("operations.json", "dialects.json"), surface=each)
         for each in build_route_tables(contract)
@@ -84,7 +84,7 @@ def emit(contract: Contract) -> dict[str, bytes]:
 
 
 def build_route_tables(contract: Contract) -> tuple[RouteTable, ...]:
-    """Find the dialects that have paths of their own, each with all forms that share them."""
+    """List the dialects with paths of their own, each with the variants that share them."""
     return tuple(
         RouteTable(dialect.name, dialect.title, dialects, paths)
         for dialect in contract.dialects
@@ -121,7 +121,7 @@ def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[RoutePath]
 
 
 def _split_verb(http: HttpPath) -> str | None:
-    """Name the verb if it has to be split off what a parameter holds; Litestar matches the others as a part of the path."""
+    """Return the verb if it has to be split off a parameter; Litestar matches the others as a part of the path."""
     return http.verb if isinstance(http.segments[-1], int) else None
 
 
@@ -134,7 +134,7 @@ def _path(http: HttpPath) -> RoutePath:
 
 
 def _members(contract: Contract, dialect: str, request: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """List the members of a request that are lists, and those that are true or false, by both of their names."""
+    """List the members of a request that are lists, and the boolean ones, by both of their names."""
     record = contract.type(dialect, request) if request else None
     fields = record.fields if isinstance(record, Record) else ()
     lists = (each for each in fields if isinstance(each.type, ListOf))

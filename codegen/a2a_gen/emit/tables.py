@@ -1,4 +1,4 @@
-"""The tables of the protocol as frozen Python values: states, errors, dialects, operations."""
+"""Tables of the protocol as frozen Python values: states, errors, dialects, operations."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.ir.model import CallRow, Contract, Dialect, ErrorRow, Json, OperationRow, State
+from a2a_gen.ir.model import Contract, Dialect, ErrorRow, Json, OperationCall, OperationRow, State
 
-_PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: a client that fills in the name has the whole of it
+_PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: the client fills in the whole name
 
 
 def emit(contract: Contract) -> dict[str, bytes]:
-    """Write the modules of the tables."""
+    """Emit the modules of the tables."""
     return {
         "lifecycle.py": _lifecycle(contract),
         "errors.py": _errors(contract),
@@ -61,7 +61,7 @@ def _errors(contract: Contract) -> bytes:
 
 
 def _find_children(contract: Contract, parent: str, depth: int = 1) -> Iterator[tuple[ErrorRow, int]]:
-    """Go through the errors below one, each followed by its own, with how deep they are."""
+    """Yield the errors below one, depth first, each with its depth."""
     for row in contract.errors:
         if row.parent == parent:
             yield row, depth
@@ -79,7 +79,7 @@ def _error_row(row: ErrorRow, canonical: str) -> Mapping[str, object]:
 
 
 def _columns(columns: Mapping[str, Json], message: str) -> Code:
-    """Write the columns of an error that say something; a text only where it is not the error's own."""
+    """Return the columns of an error that have a value; a text only where it differs from the error's own."""
     said = {name: value for name, value in columns.items() if value is not None and (name, value) != ("message", message)}
     return Code(", ".join(f"{name}={literal(value)}" for name, value in said.items()))
 
@@ -107,7 +107,7 @@ def _operation(operation: OperationRow) -> Mapping[str, object]:
     }
 
 
-def _call(call: CallRow) -> Code:
+def _call(call: OperationCall) -> Code:
     said: Mapping[str, Json] = {"method": call.method, "aliases": call.aliases, "grpc": call.grpc}
     arguments = [f"{name}={literal(value)}" for name, value in said.items() if value]
     if call.http:

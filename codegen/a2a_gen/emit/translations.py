@@ -1,4 +1,4 @@
-"""The translations between the canonical model and every other dialect: one module per schema file of the dialect."""
+"""Translations between the canonical model and every other dialect: one module per schema file of the dialect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from a2a_gen.problems import ContractError, Problem
 
 
 def emit(contract: Contract) -> dict[str, bytes]:
-    """Write the translations; a table that is wrong in any dialect ends the build with everything that is wrong in all of them."""
+    """Emit the translations, or raise ``ContractError`` with the problems of all dialects."""
     plans = build_plans(contract)
     problems = [problem for plan in plans for problem in plan.problems]
     if problems:
@@ -28,13 +28,13 @@ def build_plans(contract: Contract) -> tuple[TranslationPlan, ...]:
 
 
 def check(contract: Contract) -> tuple[Problem, ...]:
-    """Find everything that is wrong with the tables of translations."""
+    """Report every problem of the translation tables."""
     return tuple(problem for plan in build_plans(contract) for problem in plan.problems)
 
 
 def _root(plans: Iterable[TranslationPlan]) -> bytes:
     titles = ", ".join(plan.dialect.title for plan in plans)
-    summary = f"Translations between the canonical model and the other forms of the protocol: {titles}."
+    summary = f"Translations between the canonical model and the other dialects of the protocol: {titles}."
     return render("translate_package.py.jinja", sources=("dialects.json",), summary=summary, imports=(), names=())
 
 
@@ -83,7 +83,7 @@ def _tables(functions: Iterable[Function]) -> list[LookupTable]:
 
 
 def _lines(steps: Iterable[Step], depth: int, made: set[str]) -> Iterator[tuple[Code, Step, bool]]:
-    """Give each step its indent, and say whether it makes an object of a new name; steps under a condition follow it."""
+    """Yield each step with its indent and a flag for a new object; steps under a condition follow it."""
     for step in steps:
         is_new = isinstance(step, Make) and step.name not in made
         made |= {step.name} if isinstance(step, Make) else set()

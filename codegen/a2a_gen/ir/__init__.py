@@ -1,1 +1,1 @@
-"""The intermediate form of a contract: its shape, its builder, the names in it, and the checks that everything in it fits together."""
+"""Intermediate representation of a contract: its types, its builder, the Python names in it, and its consistency checks."""

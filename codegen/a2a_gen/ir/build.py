@@ -1,7 +1,11 @@
-"""From documents to the contract.
+"""Conversion of documents to the contract.
 
-Building never fails halfway: what a table or a schema does not say becomes an empty value, and ``checks`` finds out afterwards, all at once, what
-does not fit together. ``assemble`` gives both, for whoever has more rules to apply; ``build_contract`` is for everyone else.
+Building never fails halfway: what a table or a schema omits becomes an empty value, and ``checks`` reports afterwards, all at once, what is
+inconsistent. ``assemble`` returns the contract with its problems, for callers that apply more rules; ``build_contract`` raises them.
+
+A tag is a property that every branch of a union requires with a constant of its own. Parsing by the tag is faster than trying the branches, and a
+wrong value has one error at one place instead of one per branch. Branches without a tag are distinguished by a member that only one of them
+requires.
 """
 
 from __future__ import annotations
@@ -23,11 +27,11 @@ from a2a_gen.ir.model import (
     Field,
     ListOf,
     MapOf,
-    NamedType,
     OneOf,
     Primitive,
     Record,
     Ref,
+    TypeDefinition,
     TypeExpr,
 )
 from a2a_gen.ir.node import SourceNode
@@ -36,38 +40,35 @@ from a2a_gen.source import references
 from a2a_gen.source.documents import Document
 from a2a_gen.source.references import resolve_reference
 
-# What tells the branches of a union apart.
-#
-# A tag is a property that every branch requires with a constant of its own. Reading by the tag is quicker than trying the branches, and gives one
-# error
-# at one place instead of one per branch. Without a tag, branches are told apart by a member that only one of them requires.
-#
+# --- tags of unions ---
 
 
 def find_tags(family: Family, families: tuple[Family, ...]) -> Family:
     """Set the tag of every union of a family that has one."""
-    types: dict[str, NamedType] = {named.name: named for each in families if each.dialect == family.dialect for named in each.types}
-    return replace(family, types=tuple(_find_tag(named, types) for named in family.types))
+    types: dict[str, TypeDefinition] = {
+        definition.name: definition for each in families if each.dialect == family.dialect for definition in each.types
+    }
+    return replace(family, types=tuple(_find_tag(definition, types) for definition in family.types))
 
 
-def _find_tag(named: NamedType, types: Mapping[str, NamedType]) -> NamedType:
-    if not isinstance(named, Alias):
-        return named
-    records = branches(named.type, types)
-    return replace(named, tag=find_tag(records)) if records else named
+def _find_tag(definition: TypeDefinition, types: Mapping[str, TypeDefinition]) -> TypeDefinition:
+    if not isinstance(definition, Alias):
+        return definition
+    records = branches(definition.type, types)
+    return replace(definition, tag=find_tag(records)) if records else definition
 
 
-def branches(of: TypeExpr, types: Mapping[str, NamedType]) -> tuple[Record, ...] | None:
-    """Find the records that a union is made of; nothing when it is no union of records."""
+def branches(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> tuple[Record, ...] | None:
+    """Return the records of a union; empty when a branch is no record."""
     if not isinstance(of, OneOf):
         return None
-    named = tuple(types.get(option.name) if isinstance(option, Ref) else None for option in of.options)
-    records = tuple(each for each in named if isinstance(each, Record))
+    definitions = tuple(types.get(option.name) if isinstance(option, Ref) else None for option in of.options)
+    records = tuple(each for each in definitions if isinstance(each, Record))
     return records if len(records) == len(of.options) else None
 
 
 def find_tag(records: tuple[Record, ...]) -> str | None:
-    """Find the property that has another constant in every record."""
+    """Return the property that has a different constant in every record."""
     for field in records[0].fields:
         constants = [_constant(record, field.wire) for record in records]
         known = {constant.value for constant in constants if constant is not None}
@@ -77,7 +78,7 @@ def find_tag(records: tuple[Record, ...]) -> str | None:
 
 
 def are_distinguishable(records: tuple[Record, ...]) -> bool:
-    """Whether each record requires a member that no other record has."""
+    """Check that each record requires a member that no other record has."""
     for record in records:
         others = {field.wire for other in records if other is not record for field in other.fields}
         if not any(field.required and field.wire not in others for field in record.fields):
@@ -90,7 +91,7 @@ def _constant(record: Record, wire: str) -> Constant | None:
     return field.type if field is not None and field.required and isinstance(field.type, Constant) else None
 
 
-# From schema files to families of types.
+# --- from schema files to families of types ---
 
 _BY_TYPE: Mapping[str, Primitive] = {
     "string": Primitive.STRING,
@@ -103,28 +104,28 @@ _BY_TYPE: Mapping[str, Primitive] = {
 
 
 def build_family(dialect: str, document: Document) -> Family:
-    """Read one file of types."""
+    """Parse one file of types."""
     root = SourceNode(document, "", document.data)
     types = tuple(_build_type(name, schema) for name, schema in root["$defs"].members())
     return Family(dialect, names.module_name(document.path), document.path, root["description"].text(), types)
 
 
-def with_tags(families: tuple[Family, ...]) -> tuple[Family, ...]:
-    """Find the constants that tell the branches of unions apart, which may lie in any family of a dialect."""
+def set_tags(families: tuple[Family, ...]) -> tuple[Family, ...]:
+    """Set the tags of all unions; their constants may lie in any family of a dialect."""
     return tuple(find_tags(family, families) for family in families)
 
 
-def with_scalars(families: tuple[Family, ...]) -> tuple[Family, ...]:
-    """Let every member whose type is only another name of a scalar be of that scalar; what the name demands stays in the schema."""
-    named = {(family.dialect, each.name): each.type for family in families for each in family.types if isinstance(each, Alias)}
-    scalars = {name: of for name, of in named.items() if isinstance(of, Primitive)}
-    return tuple(replace(family, types=tuple(_with_scalars(each, family.dialect, scalars) for each in family.types)) for family in families)
+def resolve_scalars(families: tuple[Family, ...]) -> tuple[Family, ...]:
+    """Replace references to aliases of a scalar with the scalar; the alias's restrictions stay in the schema."""
+    aliases = {(family.dialect, each.name): each.type for family in families for each in family.types if isinstance(each, Alias)}
+    scalars = {name: of for name, of in aliases.items() if isinstance(of, Primitive)}
+    return tuple(replace(family, types=tuple(_resolve_scalar_fields(each, family.dialect, scalars) for each in family.types)) for family in families)
 
 
-def _with_scalars(named: NamedType, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> NamedType:
-    if not isinstance(named, Record):
-        return named
-    return replace(named, fields=tuple(replace(field, type=_strip_reference(field.type, dialect, scalars)) for field in named.fields))
+def _resolve_scalar_fields(definition: TypeDefinition, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> TypeDefinition:
+    if not isinstance(definition, Record):
+        return definition
+    return replace(definition, fields=tuple(replace(field, type=_strip_reference(field.type, dialect, scalars)) for field in definition.fields))
 
 
 def _strip_reference(of: TypeExpr, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> TypeExpr:
@@ -139,7 +140,7 @@ def _strip_reference(of: TypeExpr, dialect: str, scalars: Mapping[tuple[str, Cla
             return of
 
 
-def _build_type(name: str, schema: SourceNode) -> NamedType:
+def _build_type(name: str, schema: SourceNode) -> TypeDefinition:
     description = schema["description"].text()
     class_name = names.class_name(name)
     if "enum" in schema:
@@ -160,7 +161,7 @@ def _values(schema: SourceNode) -> Iterator[EnumValue]:
 
 def _field(wire: str, member: SourceNode, schema: SourceNode) -> Field:
     of, read = build_type_expression(member), schema["x-a2a-read"]
-    proto = member["x-proto"].frozen()
+    proto = member["x-proto"].freeze()
     return Field(
         wire=wire,
         python=names.field_name(wire, of),
@@ -169,7 +170,7 @@ def _field(wire: str, member: SourceNode, schema: SourceNode) -> Field:
         description=member["description"].text(),
         place=member.place,
         has_read_default=wire in read,
-        read_default=read[wire].frozen(),
+        read_default=read[wire].freeze(),
         aliases=member["x-a2a-aliases"].texts(),
         deprecated=member["deprecated"].flag(),
         proto=proto if isinstance(proto, Mapping) else None,
@@ -182,7 +183,7 @@ def _choice(schema: SourceNode) -> Choice | None:
 
 
 def build_type_expression(schema: SourceNode) -> TypeExpr:
-    """Read a schema as the type of a value; a type that has to have a name and has none counts as what it is in JSON."""
+    """Parse a schema as the type of a value; a type that requires a name and has none becomes its JSON type."""
     if "$ref" in schema:
         return Ref(resolve_reference(schema.document, schema["$ref"].text()).type_name)
     if "const" in schema and isinstance(schema["const"].data, str | int):
@@ -214,7 +215,7 @@ _NOT_FAMILIES = frozenset({"meta"})
 
 
 def build_contract(documents: Mapping[str, Document]) -> Contract:
-    """Build the contract that some documents say, or raise everything that is wrong with them."""
+    """Build the contract, or raise ``ContractError`` with every problem."""
     contract, problems = assemble(documents)
     if any(problem.level is Level.ERROR for problem in problems):
         raise ContractError(problems)
@@ -222,13 +223,13 @@ def build_contract(documents: Mapping[str, Document]) -> Contract:
 
 
 def assemble(documents: Mapping[str, Document]) -> tuple[Contract, tuple[Problem, ...]]:
-    """Build as much of a contract as the documents say, with everything that does not fit together."""
+    """Build the contract as far as the documents allow, with all problems."""
     dialect_table, errors, lifecycle, operations = (_table(documents, name) for name in _TABLES)
     known = tuple(dialects.dialects(dialect_table))
     error_rows = tuple(tables.errors(errors, known))
     contract = Contract(
         canonical=dialect_table["canonical"].text(),
-        families=with_tags(with_scalars(_families(documents))),
+        families=set_tags(resolve_scalars(_families(documents))),
         dialects=known,
         parameters=tuple(dialects.parameters(dialect_table)),
         reserved_tenants=dialect_table["reserved_tenants"].texts(),
@@ -250,7 +251,7 @@ def _families(documents: Mapping[str, Document]) -> tuple[Family, ...]:
 
 
 def family_files(documents: Mapping[str, Document]) -> Mapping[str, Document]:
-    """Pick the files of types: those in the folder of a dialect."""
+    """Return the files of types: those in the folder of a dialect."""
     return {path: document for path, document in documents.items() if _folder(path) and _folder(path) not in _NOT_FAMILIES}
 
 

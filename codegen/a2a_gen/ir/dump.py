@@ -1,4 +1,4 @@
-"""The intermediate form as JSON, for people and for a golden test.
+"""Intermediate representation as JSON, for readers and for a golden test.
 
 A value is an object of its fields with its class in ``is``; empty fields are left out, places are text, and the order is that of the contract.
 """
@@ -13,15 +13,15 @@ from a2a_gen.ir.types import Family
 from a2a_gen.problems import Place
 
 
-def to_json(shown: Contract | Family) -> bytes:
-    """Write a contract, or one file of its types, as readable JSON: the same everywhere."""
-    return json.dumps(shown, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
+def to_json(value: Contract | Family) -> bytes:
+    """Serialize a contract, or one file of its types, as readable JSON, equal on every machine."""
+    return json.dumps(value, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def _to_json_value(value: object) -> object:
     if isinstance(value, Place):
         return str(value)
     if not is_dataclass(value):
-        raise TypeError(f"{type(value).__name__} is no part of a contract")
+        raise TypeError(f"{type(value).__name__} is not a type of the contract")
     members = {field.name: getattr(value, field.name) for field in fields(value)}
     return {"is": type(value).__name__} | {name: each for name, each in members.items() if each not in (None, "", (), {})}

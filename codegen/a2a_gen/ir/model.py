@@ -1,15 +1,15 @@
-"""The intermediate form: what a contract says, with every decision taken.
+"""Intermediate representation: the content of a contract, with every decision taken.
 
-Everything between reading the schemas and writing the files works on these values: rules look at them, templates print them, ``a2a-gen ir`` shows
-them. They hold no file handle, no path of this machine and no reference to a library, so the same contract gives the same value anywhere.
+Everything between the schemas and the generated files works on these values: rules check them, templates print them, ``a2a-gen ir`` shows them.
+They hold no file handle, no path of this machine and no reference to a library, so the same contract gives the same value on every machine.
 
-    Contract ─┬─ Family*    one file of types ── Record | Enumeration | Alias
-              ├─ Dialect*   ── Translation*      how its types become canonical ones
-              ├─ Operation* ── Call*             its shape in one dialect
+    Contract ─┬─ Family*       one file of types ── Record | Enumeration | Alias
+              ├─ Dialect*      ── Translation*      correspondence of its types to the canonical ones
+              ├─ OperationRow* ── OperationCall*    its types and paths in one dialect
               ├─ ErrorRow*
-              └─ Lifecycle  ── State*
+              └─ Lifecycle     ── State*
 
-The types are in ``types.py`` and can be had from here too.
+The types are defined in ``types.py`` and exported here too.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from a2a_gen.ir.types import (
     ListOf,
     MapOf,
     ModuleName,
-    NamedType,
     OneOf,
     Primitive,
     Record,
     Ref,
+    TypeDefinition,
     TypeExpr,
 )
 from a2a_gen.problems import Place
@@ -61,8 +61,8 @@ __all__ = [
     "Loss",
     "MapOf",
     "ModuleName",
-    "NamedType",
     "OneOf",
+    "OperationCall",
     "OperationRow",
     "Parameter",
     "PathField",
@@ -72,15 +72,16 @@ __all__ = [
     "State",
     "Translation",
     "TranslationRule",
+    "TypeDefinition",
     "TypeExpr",
 ]
 
-# --- dialects --------------------------------------------------------------------------------------------------------------------------------------
+# --- dialects ---
 
 
 @dataclass(frozen=True, slots=True)
 class TranslationRule:
-    """How one or more members of a dialect's record correspond to members of the canonical one.
+    """The correspondence of one or more members of a dialect's record to members of the canonical record.
 
     The kinds are a closed set, described in ``codegen/README.md``: ``rename``, ``not``, ``wrap``, ``only``, ``resource``, ``milliseconds``,
     ``entry``, ``derive``; ``state``, ``json``, ``position`` and ``constant``, which are only written; ``fresh``, which is only read; and for unions
@@ -95,7 +96,7 @@ class TranslationRule:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """How one type of a dialect corresponds to a canonical type."""
+    """The correspondence of a dialect's type to a canonical type."""
 
     theirs: str
     ours: str
@@ -105,7 +106,7 @@ class Translation:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that a dialect cannot carry: a member (or word, or branch) of a type, in one direction, and why; ``*`` stands for every type."""
+    """A member, word or branch of a type that a dialect cannot carry, in one direction, and the reason; ``*`` stands for every type."""
 
     type: str
     member: str
@@ -116,7 +117,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A form in which agents speak the protocol.
+    """A version or variant of the protocol.
 
     ``enums`` maps words of its enumerations to canonical words; ``wrappers`` names canonical records that only wrap one member, where this dialect
     has that member's value itself; ``form_of`` is the dialect whose paths and version it shares.
@@ -137,19 +138,19 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Something that a client says beside the request, under any of several names of headers."""
+    """A value that a client sends beside the request, in any of several headers."""
 
     name: FieldName
     headers: tuple[str, ...]
     description: str
 
 
-# --- tables ----------------------------------------------------------------------------------------------------------------------------------------
+# --- tables ---
 
 
 @dataclass(frozen=True, slots=True)
 class PathField:
-    """A member of the request that the path holds: ``pieces`` joined by slashes, where a number stands for that parameter of the path."""
+    """A member of the request that the path holds: ``pieces`` joined by slashes; a number stands for that parameter of the path."""
 
     member: str
     pieces: tuple[str | int, ...]
@@ -157,10 +158,10 @@ class PathField:
 
 @dataclass(frozen=True, slots=True)
 class HttpPath:
-    """One HTTP verb and path, the dialect's prefix included.
+    """An HTTP method and path, the dialect's prefix included.
 
-    ``segments`` are the words of the path and, as numbers, its parameters in their order: paths that differ only in the names of their parameters
-    have equal segments. ``verb`` is what follows a colon at the end of the last segment, of which it is no part.
+    ``segments`` are the words of the path and, as numbers, its parameters in order: paths that differ only in the names of their parameters
+    have equal segments. ``verb`` follows a colon at the end of the last segment and is no part of it.
     """
 
     method: str
@@ -171,8 +172,8 @@ class HttpPath:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRow:
-    """The shape of an operation in one dialect; ``None`` for a request or result that has no body, or a binding that the dialect has not."""
+class OperationCall:
+    """An operation in one dialect; ``None`` for a request or result without a body, or a transport that the dialect lacks."""
 
     dialect: str
     method: str | None
@@ -188,7 +189,7 @@ class CallRow:
 
 @dataclass(frozen=True, slots=True)
 class OperationRow:
-    """One thing an agent can be asked, named once for all dialects."""
+    """An operation of an agent, named once for all dialects."""
 
     name: ClassName
     python: FieldName
@@ -197,11 +198,11 @@ class OperationRow:
     response: ClassName | None
     streams: bool
     capability: FieldName | None
-    calls: tuple[CallRow, ...]
+    calls: tuple[OperationCall, ...]
     place: Place
 
-    def call(self, dialect: str) -> CallRow | None:
-        """Find the shape of this operation in a dialect."""
+    def call(self, dialect: str) -> OperationCall | None:
+        """Return the operation in a dialect."""
         return next((call for call in self.calls if call.dialect == dialect), None)
 
 
@@ -209,7 +210,7 @@ class OperationRow:
 class ErrorRow:
     """One error: its place in the hierarchy, its public text, and per dialect every column of ``errors.json``.
 
-    The columns are ``message``, ``code``, ``http``, ``grpc``, ``reason`` and ``jsonrpc_status``, ``None`` where the table says nothing; an abstract
+    The columns are ``message``, ``code``, ``http``, ``grpc``, ``reason`` and ``jsonrpc_status``, ``None`` where the table has no value; an abstract
     error has none, it only groups others.
     """
 
@@ -224,7 +225,7 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One state of a task: per dialect the word that is written for it and the words that are read as it, and the states that may follow."""
+    """A state of a task: per dialect the word that is written and the words that are read, and its next states."""
 
     name: FieldName
     description: str
@@ -239,7 +240,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """The states of a task, the one it begins in, the type that spells them, and what stands for a state that nobody knows."""
+    """The states of a task, the initial one, the enumeration that spells them, and the spelling of an unknown state."""
 
     type: ClassName
     initial: FieldName
@@ -250,7 +251,7 @@ class Lifecycle:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """A whole contract: what every emitter and every rule gets.
+    """A whole contract: the input of every emitter and every rule.
 
     ``error_root`` is the class above all errors; ``shared_codes`` are the codes that more than one error has.
     """
@@ -269,19 +270,19 @@ class Contract:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """The states of a task, in the order of the table."""
+        """Return the states of a task, in the order of the table."""
         return self.lifecycle.states
 
     def dialect(self, name: str) -> Dialect | None:
-        """Find a dialect by its name."""
+        """Return a dialect by name."""
         return next((dialect for dialect in self.dialects if dialect.name == name), None)
 
-    def types(self, dialect: str) -> Iterator[NamedType]:
-        """Go through the types of a dialect, family by family."""
+    def types(self, dialect: str) -> Iterator[TypeDefinition]:
+        """Iterate over the types of a dialect, family by family."""
         for family in self.families:
             if family.dialect == dialect:
                 yield from family.types
 
-    def type(self, dialect: str, name: str) -> NamedType | None:
-        """Find a type by its name in a dialect."""
-        return next((named for named in self.types(dialect) if named.name == name), None)
+    def type(self, dialect: str, name: str) -> TypeDefinition | None:
+        """Return a type by its name in a dialect."""
+        return next((definition for definition in self.types(dialect) if definition.name == name), None)

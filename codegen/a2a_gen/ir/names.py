@@ -1,7 +1,7 @@
-"""The only maker of names that end up in Python.
+"""Python names of the contract; no other module makes any.
 
-A name of the wire becomes the name that datamodel-code-generator gives it, so that what the tables of a contract say and what its models say is one
-thing; a test compares the two. Two members that become one name are a problem of the contract and not numbered here.
+A wire name becomes the name that datamodel-code-generator gives it, so names in tables and in models agree; a test compares the two. Two members
+with the same Python name are a problem of the contract and not numbered here.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from a2a_gen.ir.model import ClassName, FieldName, ListOf, MapOf, ModuleName, On
 _NON_WORD = re.compile(r"\W")
 _WORD_BEGINS = re.compile(r"([^_])([A-Z][a-z]+)")
 _CAPITAL_FOLLOWS = re.compile(r"([a-z0-9])([A-Z])")
-_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # which Windows takes for files of these names
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # names that Windows reserves for devices
 _MAX_LENGTH = 60
 
-# What a Pydantic model has already, by this name.
+# Attributes that every Pydantic model has.
 _TAKEN_BY_MODELS = frozenset(
     """
     construct copy dict from_orm json model_computed_fields model_config model_construct model_copy model_dump model_dump_json model_extra
@@ -29,15 +29,15 @@ _TAKEN_BY_MODELS = frozenset(
     """.split()  # noqa: SIM905 - a list would take thirty lines
 )
 
-# What a client or a service has already by this name, or says in its annotations.
+# Names that a client or a service defines, or uses in its annotations.
 _TAKEN_BY_SKILLS = frozenset({"aclose", "str", "untyped"})
 
-# The word that an annotation of the type begins with; a member of that name would hide it from its own annotation.
+# First word of the annotation of each type: a member of that name would hide the type from its own annotation.
 _ANNOTATIONS = {Primitive.STRING: "str", Primitive.INTEGER: "int", Primitive.NUMBER: "float", Primitive.BOOLEAN: "bool"}
 
 
 def class_name(name: str) -> ClassName:
-    """Take the name of a type as it is; types are named for Python in the contract."""
+    """Return the name of a type unchanged; the contract names types for Python."""
     return ClassName(name)
 
 
@@ -59,7 +59,7 @@ def member_name(wire: str) -> FieldName:
 
 
 def skill_word(skill: str) -> str:
-    """Make a word, for methods, types and files alike, of what somebody else calls a skill; one that has no such word gets a made one."""
+    """Convert a skill id of any origin to a word for methods, types and files; an id without usable letters gets a hash."""
     word = re.sub(r"[^A-Za-z0-9_-]", "_", skill)
     if skill.isascii() and len(word) <= _MAX_LENGTH and re.search(r"[A-Za-z0-9]", word) and not _DEVICE.fullmatch(word):
         return word
@@ -67,7 +67,7 @@ def skill_word(skill: str) -> str:
 
 
 def file_word(skill: str) -> str:
-    """Make a word for files of the same, that no other skill has where capitals and small letters are one."""
+    """Convert a skill id to a file name that is unique on case-insensitive file systems."""
     word = skill_word(skill)
     return word if word == word.lower() or word.endswith(_escape_keyword(skill)) else f"{word}_{_escape_keyword(skill)}"
 
@@ -79,20 +79,20 @@ def skill_method(skill: str) -> str:
 
 
 def skill_constant(method: str) -> str:
-    """Name the entry of a skill, or of a question of it, in the table of skills."""
+    """Name the entry of a skill, or of its question, in the table of skills."""
     name = method.upper().rstrip("_")
-    return "TEXT_" if name == "TEXT" else name  # what a form of plain text is called there
+    return "TEXT_" if name == "TEXT" else name  # the name of the plain-text payload there
 
 
 def skill_methods(skills: Iterable[str]) -> Mapping[str, str]:
-    """Name the methods of skills whose names are not ours to choose; of those that would share one, only the skill that is called so keeps it."""
+    """Name the methods of skills with arbitrary ids; of those that would share a name, only the skill with exactly that id keeps it."""
     wanted = {skill: skill_method(skill_word(skill).strip("_-")) for skill in skills}
     counts = Counter(wanted.values())
     return {skill: name if counts[name] == 1 or name == skill else f"{name}_{_escape_keyword(skill)}" for skill, name in wanted.items()}
 
 
 def is_class_name(name: str) -> bool:
-    """Whether a type can have this name in Python."""
+    """Check that a type can have this name in Python."""
     return name.isidentifier() and not iskeyword(name) and not name.startswith("_")
 
 

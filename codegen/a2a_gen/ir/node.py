@@ -1,8 +1,7 @@
-"""A value in a document that knows where it stands.
+"""Values in a document that know their place.
 
-The builder reads tables and schemas through nodes: a node gives what is there in the type that is asked for, and an empty value when it is not there
-or is something else. That the form of a file is right is for its meta-schema to say, with all places; so the builder has one path and never fails
-halfway.
+The builder reads tables and schemas through nodes: a node returns the value in the requested type, and an empty value when it is missing or of
+another type. The meta-schema of a file reports wrong forms with all places; so the builder has one path and never fails halfway.
 """
 
 from __future__ import annotations
@@ -26,59 +25,59 @@ class SourceNode:
 
     @property
     def place(self) -> Place:
-        """Where the value stands."""
+        """Return the place of the value."""
         return self.document.place_at(self.pointer)
 
     def __contains__(self, key: str) -> bool:
         return isinstance(self.data, dict) and key in self.data
 
     def __getitem__(self, key: str) -> SourceNode:
-        """Step down to a member; one that is not there is ``None`` at the place where it would be."""
+        """Return a member; a missing one is ``None`` at the place where it would be."""
         value = self.data.get(key) if isinstance(self.data, dict) else None
         return SourceNode(self.document, f"{self.pointer}/{escape_key(key)}", value)
 
     def items(self) -> Iterator[SourceNode]:
-        """Go through the items of an array."""
+        """Iterate over the items of an array."""
         if isinstance(self.data, list):
             for index, value in enumerate(self.data):
                 yield SourceNode(self.document, f"{self.pointer}/{index}", value)
 
     def members(self) -> Iterator[tuple[str, SourceNode]]:
-        """Go through the members of an object."""
+        """Iterate over the members of an object."""
         if isinstance(self.data, dict):
             for key in self.data:
                 yield key, self[key]
 
     def text(self, default: str = "") -> str:
-        """Read a string."""
+        """Return a string."""
         return self.data if isinstance(self.data, str) else default
 
     def optional_text(self) -> str | None:
-        """Read a string that may be missing or null."""
+        """Return a string that may be missing or null."""
         return self.data if isinstance(self.data, str) else None
 
     def flag(self) -> bool:
-        """Read a boolean, which is false when it is missing."""
+        """Return a boolean; a missing one is false."""
         return self.data is True
 
     def texts(self) -> tuple[str, ...]:
-        """Read an array of strings."""
+        """Return an array of strings."""
         return tuple(each.text() for each in self.items())
 
     def words(self) -> Mapping[str, str]:
-        """Read an object whose values are strings."""
+        """Return an object whose values are strings."""
         return {key: each.text() for key, each in self.members()}
 
-    def frozen(self) -> model.Json:
-        """Read any value, with tuples for arrays."""
-        return _frozen(self.data)
+    def freeze(self) -> model.Json:
+        """Return any value, with tuples for arrays."""
+        return _freeze(self.data)
 
 
-def _frozen(data: Json) -> model.Json:
+def _freeze(data: Json) -> model.Json:
     match data:
         case dict():
-            return {key: _frozen(value) for key, value in data.items()}
+            return {key: _freeze(value) for key, value in data.items()}
         case list():
-            return tuple(map(_frozen, data))
+            return tuple(map(_freeze, data))
         case _:
             return data

@@ -1,4 +1,9 @@
-"""From ``operations.json``, ``errors.json`` and ``lifecycle.json`` to rows in which every default is filled in."""
+"""Parsing of ``dialects.json``, ``operations.json``, ``errors.json`` and ``lifecycle.json`` to rows with every default filled in.
+
+Translations are kept as the table has them; the emitter adds the correspondences of equal names. Two notations of a path are the same route:
+``/tasks/{id}`` names the request's member, and ``/{name=tasks/*}`` makes the member of the whole piece of the path. Both become segments with
+numbered parameters, and for each member the pieces that it is joined from.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,7 @@ from a2a_gen.ir.model import (
     Json,
     Lifecycle,
     Loss,
+    OperationCall,
     OperationRow,
     Parameter,
     PathField,
@@ -24,7 +30,7 @@ from a2a_gen.ir.model import (
 )
 from a2a_gen.ir.node import SourceNode
 
-# From ``dialects.json`` to dialects with their translations as the table gives them; what follows from equal names is found by the emitter.
+# --- dialects ---
 
 _MEMBER = re.compile(r"\{(\w+)\}")
 _TYPED = frozenset({"name", "title", "description", "version", "form_of", "enums", "wrappers", "types", "lossy"})
@@ -32,7 +38,7 @@ _NOT_ARGUMENT = frozenset({"rule", "ours", "with"})
 
 
 def dialects(table: SourceNode) -> Iterator[Dialect]:
-    """Read the dialects."""
+    """Parse the dialects."""
     for row in table["dialects"].items():
         yield Dialect(
             name=row["name"].text(),
@@ -40,7 +46,7 @@ def dialects(table: SourceNode) -> Iterator[Dialect]:
             description=row["description"].text(),
             version=row["version"].optional_text(),
             form_of=row["form_of"].optional_text(),
-            facts={key: each.frozen() for key, each in row.members() if key not in _TYPED},
+            facts={key: each.freeze() for key, each in row.members() if key not in _TYPED},
             enums={name: words.words() for name, words in row["enums"].members()},
             wrappers=row["wrappers"].words(),
             translations=tuple(map(_translation, row["types"].items())),
@@ -50,7 +56,7 @@ def dialects(table: SourceNode) -> Iterator[Dialect]:
 
 
 def parameters(table: SourceNode) -> Iterator[Parameter]:
-    """Read what clients say in headers."""
+    """Parse the values that clients send in headers."""
     for name, row in table["parameters"].members():
         yield Parameter(names.field_name(name), row["headers"].texts(), row["description"].text())
 
@@ -66,7 +72,7 @@ def _member(item: tuple[str, SourceNode]) -> TranslationRule:
     theirs, row = item
     if not isinstance(row.data, dict):
         return TranslationRule("rename", (theirs,), _texts(row))
-    argument: Mapping[str, Json] = {key: each.frozen() for key, each in row.members() if key not in _NOT_ARGUMENT}
+    argument: Mapping[str, Json] = {key: each.freeze() for key, each in row.members() if key not in _NOT_ARGUMENT}
     made_of = tuple(_MEMBER.findall(row["template"].text()))
     return TranslationRule(row["rule"].text(), (theirs, *row["with"].texts()), _texts(row["ours"]) or made_of, argument)
 
@@ -84,19 +90,14 @@ def _loss(row: SourceNode) -> Loss:
     return Loss(row["type"].text(), row["member"].text(), row["direction"].text(), row["reason"].text(), row.place)
 
 
-# From path templates to routes.
-#
-# Two ways of writing a path mean the same route: ``/tasks/{id}`` names the request's member, and ``/{name=tasks/*}`` makes the member of the whole
-# piece of the path. Both become segments with numbered parameters, and for each member the pieces that it is joined from.
-#
-
+# --- path templates ---
 _PIECE = re.compile(r"\{(?P<member>[^{}=]+)(?:=(?P<template>[^{}]*))?\}|[^/{}]+")
 _VERB = re.compile(r"(?P<path>.*):(?P<verb>[A-Za-z]+)")
 _ANY_SEGMENT = "*"
 
 
 def http_paths(rows: tuple[str, ...], prefixes: tuple[str, ...]) -> Iterator[HttpPath]:
-    """Read the rows ``METHOD /path`` of an operation, each below every prefix of its dialect."""
+    """Parse the rows ``METHOD /path`` of an operation, once per prefix of its dialect."""
     for row in rows:
         method, _, path = row.partition(" ")
         for prefix in prefixes:
@@ -126,7 +127,7 @@ _COLUMNS = ("message", "code", "http", "grpc", "reason", "jsonrpc_status")
 
 
 def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[OperationRow]:
-    """Read the operations."""
+    """Parse the operations."""
     prefixes = {dialect.name: _text_list(dialect.facts.get("http_prefixes")) for dialect in dialects}
     for row in table["operations"].items():
         response, capability = row["response"].optional_text(), row["capability"].optional_text()
@@ -143,9 +144,9 @@ def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[Ope
         )
 
 
-def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> CallRow:
+def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> OperationCall:
     request, result = row["request"].optional_text(), row["result"].optional_text()
-    return CallRow(
+    return OperationCall(
         dialect=dialect,
         method=row["method"].optional_text(),
         aliases=row["aliases"].texts(),
@@ -160,10 +161,10 @@ def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> CallRow:
 
 
 def errors(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRow]:
-    """Read the errors; what a dialect says about one lies over what the row says."""
+    """Parse the errors; columns of a dialect override the columns of the row."""
     for row in table["errors"].items():
         is_abstract = row["abstract"].flag()
-        # A form of a dialect answers with that dialect's errors.
+        # A variant of a dialect responds with that dialect's errors.
         spoken = {dialect.name: dialect.form_of or dialect.name for dialect in dialects} | {name: name for name, _ in row["dialects"].members()}
         yield ErrorRow(
             name=names.class_name(row["name"].text()),
@@ -178,17 +179,17 @@ def errors(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRo
 
 def _columns(row: SourceNode, dialect: str) -> Mapping[str, Json]:
     own = row["dialects"][dialect]
-    return {column: own[column].frozen() if column in own else row[column].frozen() for column in _COLUMNS}
+    return {column: own[column].freeze() if column in own else row[column].freeze() for column in _COLUMNS}
 
 
 def error_root(rows: tuple[ErrorRow, ...]) -> ClassName:
-    """Find the class that all errors come from, which has no row of its own."""
+    """Return the common base class of all errors, which has no row of its own."""
     known = {row.name for row in rows}
     return next((row.parent for row in rows if row.parent not in known), names.class_name("Error"))
 
 
 def lifecycle(table: SourceNode) -> Lifecycle:
-    """Read the states of a task."""
+    """Parse the states of a task."""
     return Lifecycle(
         type=names.class_name(table["type"].text()),
         initial=names.member_name(table["initial"].text()),
@@ -219,7 +220,7 @@ def _states(table: SourceNode) -> Iterator[State]:
 
 
 def _read_spellings(listed: tuple[str, ...], written: str, states: int) -> tuple[str, ...]:
-    """List the words that are read as a state: its own, unless other states share it and the table gives it to one of them, and the others."""
+    """List the words that are read as a state: its own, unless the table gives a shared word to another state, and the listed ones."""
     is_own = states == 1 or written in listed
     return (*((written,) if is_own else ()), *(word for word in listed if word != written))
 

@@ -1,6 +1,6 @@
-"""The types of a contract: records, enumerations and unions of a family, and the expressions that their members are made of.
+"""Types of a contract: records, enumerations and unions of a family, and the type expressions of their members.
 
-Names that end up in Python are types of their own, made in ``names.py`` only: a plain string cannot become an identifier by accident.
+Python names have types of their own, made in ``names.py`` only: a plain string cannot become an identifier by accident.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Json: TypeAlias = "bool | int | float | str | tuple[Json, ...] | Mapping[str, Js
 
 
 class Primitive(StrEnum):
-    """The types that are not written in a contract."""
+    """Types that a contract does not define."""
 
     STRING = "string"
     INTEGER = "integer"
@@ -35,7 +35,7 @@ class Primitive(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A use of a type of the same dialect."""
+    """A reference to a type of the same dialect."""
 
     name: str
 
@@ -49,7 +49,7 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """A JSON object whose keys are free and whose values have one type."""
+    """A JSON object with arbitrary keys and values of one type."""
 
     value: TypeExpr
 
@@ -63,7 +63,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One fixed value, which tells types apart."""
+    """One fixed value, which distinguishes types."""
 
     value: str | int
 
@@ -73,7 +73,7 @@ TypeExpr: TypeAlias = Primitive | Ref | ListOf | MapOf | OneOf | Constant
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One member of a record, under its name on the wire and its name in Python."""
+    """One member of a record, with its wire name and its Python name."""
 
     wire: str
     python: FieldName
@@ -98,7 +98,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A JSON object with named members; one that ``keeps_unknown`` holds on to members without a name, as metadata do."""
+    """A JSON object with named members; with ``keeps_unknown`` it keeps members without a declaration, as metadata do."""
 
     name: ClassName
     description: str
@@ -108,7 +108,7 @@ class Record:
     keeps_unknown: bool = False
 
     def field(self, wire: str) -> Field | None:
-        """Find a member by its name on the wire."""
+        """Return a member by its wire name."""
         return next((field for field in self.fields if field.wire == wire), None)
 
 
@@ -123,7 +123,7 @@ class EnumValue:
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
-    """A string that is one of some words; an open one keeps words it does not know."""
+    """A string that is one of some words; an open one keeps unknown words."""
 
     name: ClassName
     description: str
@@ -134,7 +134,7 @@ class Enumeration:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A name for a union of types (told apart by ``tag`` where it is set), or for any other type expression."""
+    """A name for a union of types (distinguished by ``tag`` where it is set), or for any other type expression."""
 
     name: ClassName
     description: str
@@ -143,15 +143,15 @@ class Alias:
     place: Place
 
 
-NamedType: TypeAlias = Record | Enumeration | Alias
+TypeDefinition: TypeAlias = Record | Enumeration | Alias
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One schema file, and the Python module that it becomes."""
+    """One schema file, and the Python module generated from it."""
 
     dialect: str
     module: ModuleName
     file: str
     description: str
-    types: tuple[NamedType, ...]
+    types: tuple[TypeDefinition, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from a2a_gen.ir import build
-from a2a_gen.ir.types import Alias, Enumeration, Field, NamedType, OneOf, Record, Ref, TypeExpr
+from a2a_gen.ir.types import Alias, Enumeration, Field, OneOf, Record, Ref, TypeDefinition, TypeExpr
 from a2a_gen.lint.rule import LintContext
 from a2a_gen.problems import Place, Violation
 from a2a_gen.source.json_text import Json
@@ -14,14 +14,14 @@ from a2a_gen.source.json_text import Json
 def find_ambiguous_unions(context: LintContext) -> Iterator[Violation]:
     """Find unions whose branches cannot be distinguished."""
     for dialect in dict.fromkeys(family.dialect for family in context.contract.families):
-        types: dict[str, NamedType] = {type_.name: type_ for type_ in context.contract.types(dialect)}
+        types: dict[str, TypeDefinition] = {type_.name: type_ for type_ in context.contract.types(dialect)}
         for place, of in _iter_unions(types):
             records = build.branches(of, types)
             if records and build.find_tag(records) is None and not build.are_distinguishable(records):
                 yield place, f"{' and '.join(record.name for record in records)} cannot be distinguished"
 
 
-def _iter_unions(types: dict[str, NamedType]) -> Iterator[tuple[Place, TypeExpr]]:
+def _iter_unions(types: dict[str, TypeDefinition]) -> Iterator[tuple[Place, TypeExpr]]:
     for type_ in types.values():
         if isinstance(type_, Alias):
             yield type_.place, type_.type
@@ -32,7 +32,7 @@ def _iter_unions(types: dict[str, NamedType]) -> Iterator[tuple[Place, TypeExpr]
 def find_mixed_unions(context: LintContext) -> Iterator[Violation]:
     """Find unions that mix named types with unnamed ones."""
     for family in context.contract.families:
-        types: dict[str, NamedType] = {type_.name: type_ for type_ in family.types}
+        types: dict[str, TypeDefinition] = {type_.name: type_ for type_ in family.types}
         for place, of in _iter_unions(types):
             if isinstance(of, OneOf) and len({isinstance(option, Ref) for option in of.options}) > 1:
                 yield place, "a union mixes named and unnamed types"
@@ -114,7 +114,7 @@ def find_duplicate_proto_numbers(context: LintContext) -> Iterator[Violation]:
                     yield place, f"{name} and {seen[number]} of {type_.name} share the number {number}"
 
 
-def _iter_numbers(type_: NamedType) -> Iterator[tuple[Place, str, int]]:
+def _iter_numbers(type_: TypeDefinition) -> Iterator[tuple[Place, str, int]]:
     if isinstance(type_, Record):
         yield from ((field.place, field.wire, number) for field in type_.fields if (number := _get_number(field)) is not None)
     if isinstance(type_, Enumeration):

@@ -1,4 +1,4 @@
-"""What generated code is made of, under one name."""
+"""The names that generated models use, in one module."""
 
 from .model import Encoded, Oneof, OpenEnum, OpenModel, WireEnum, WireModel
 from .requirements import Requirement, check_requirements

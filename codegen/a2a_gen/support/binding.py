@@ -1,9 +1,9 @@
-"""How one dialect asks for one operation, in the two steps that are not the same everywhere, for whoever answers and for whoever asks.
+"""Bindings: one operation in one dialect, as data, for servers and clients alike.
 
-    agent     their request ── take ──► canonical request ── AgentService ──► canonical answer ── write ──► their JSON
-    client    canonical request ── ask ──► their JSON ── HTTP ──► their JSON ── hear ──► canonical answer
+    agent     their request ── parse ──► canonical request ── AgentService ──► canonical result ── serialize ──► their JSON
+    client    canonical request ── encode_request ──► their JSON ── HTTP ──► their JSON ── response.read ──► canonical result
 
-A binding is data: what differs between dialects is which functions stand in it.
+Dialects differ only in the functions that a binding holds.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pydantic_core import to_json
 
 from .base import Encoded, Requirement, WireModel, check_requirements
 
-# What an operation is, apart from any dialect, and how one dialect asks for it: the row types of ``operations.py``.
+# Row types of ``operations.py``: an operation independent of dialects, and its methods and paths in one dialect.
 
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
-    """An HTTP verb, and a path whose braces hold the members of the request that it names."""
+    """An HTTP method, and a path whose braces name the members of the request that it holds."""
 
     method: str
     path: str
@@ -30,7 +30,7 @@ class HttpCall:
 
 @dataclass(frozen=True, slots=True)
 class DialectCall:
-    """How one dialect asks for an operation; a binding that the dialect has not is ``None`` or empty."""
+    """An operation in one dialect; a transport that the dialect lacks is ``None`` or empty."""
 
     method: str | None = None
     aliases: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class DialectCall:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that an agent can be asked; ``service_method`` is its name in ``AgentService``, ``capability`` what the agent must have declared."""
+    """An operation of an agent; ``service_method`` is its name in ``AgentService``, ``capability`` is what the agent's card must declare."""
 
     name: str
     service_method: str
@@ -56,34 +56,34 @@ TypeForm: TypeAlias = Any  # a model, or an alias of a union or a list of them: 
 
 
 class Empty(WireModel):
-    """A request that says nothing but that it was made, or an answer that says nothing but that it was done."""
+    """A request or a result without content."""
 
 
 def identity(request: Ours) -> Ours:
-    """Read a request, or an answer, that is canonical already."""
+    """Return a request or a result that is canonical already."""
     return request
 
 
 def encode_as_is(request: WireModel) -> dict[str, object]:
-    """Ask in canonical form."""
+    """Encode a request in canonical form."""
     return request.to_dict()
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseReader(Generic[Answer]):
-    """What a dialect answers: the type that its JSON has, and how to read that."""
+    """The result of an operation in a dialect: the type of its JSON, and the function that translates it."""
 
     result: TypeForm
     read: Callable[[Any], Answer] = identity
 
     def adapter(self) -> TypeAdapter[Any]:
-        """Make what reads the JSON; costly, so make it once."""
+        """Build the parser of the JSON; building is expensive, so callers keep it."""
         return TypeAdapter(self.result)
 
 
 @dataclass(frozen=True, slots=True)
 class Binding(Generic[Theirs, Ours, Answer]):
-    """An operation in one dialect: its request model, and how to read and write requests and, where there are some, answers."""
+    """An operation in one dialect: its request model, and the functions that parse and write requests and, where they exist, results."""
 
     operation: Operation
     dialect: str
@@ -96,29 +96,29 @@ class Binding(Generic[Theirs, Ours, Answer]):
     response: ResponseReader[Answer] | None = None
 
     def parse(self, request: Theirs) -> Ours:
-        """Turn a request into the canonical one, or refuse what it lacks with every place."""
+        """Translate a request to the canonical one, or raise every missing requirement with its place."""
         check_requirements(request, self.requirements)
         return self.translate(request)
 
 
-AnyBinding: TypeAlias = "Binding[Any, Any, Any]"  # a table holds bindings of every type; each of its rows was checked on its own
+AnyBinding: TypeAlias = "Binding[Any, Any, Any]"  # a table holds bindings of all types; each row was type-checked where it was defined
 
 
 def serialize_as_is(answer: Encoded[Answer]) -> bytes:
-    """Write an answer in canonical form."""
+    """Return the JSON of a canonical result."""
     return answer.json
 
 
 def build_default(model: type[Ours]) -> Callable[[Empty], Ours]:
-    """Read a request that says nothing as one without members."""
+    """Return a function that translates an empty request to a canonical one without members."""
     return lambda _: model()
 
 
 def encode_empty(_: WireModel) -> dict[str, object]:
-    """Ask where the dialect has nothing to say."""
+    """Encode a request that has no content in the dialect."""
     return {}
 
 
 def serialize_with(write: Callable[[Answer], object]) -> Callable[[Encoded[Answer]], bytes]:
-    """Write an answer by a translation, which makes the dialect's JSON straight from the canonical model."""
+    """Return a function that serializes a result by a translation, which writes the dialect's JSON straight from the canonical model."""
     return lambda answer: to_json(write(answer.model))

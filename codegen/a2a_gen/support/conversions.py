@@ -1,6 +1,6 @@
-"""What no rule of a translation can say: a function per member. Plain JSON values in, plain JSON values out; nothing here knows a model.
+"""Conversions that no translation rule can express: a function per member, from plain JSON values to plain JSON values.
 
-Names say the direction: ``read_…`` gives what the canonical model holds, ``write_…`` the members that a dialect has for it.
+Names tell the direction: ``read_…`` returns the value of the canonical model, ``write_…`` the members of the dialect.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -19,30 +19,30 @@ _LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class UntranslatableError(ValueError):
-    """A dialect has no way to say something; the list ``lossy`` of the dialect says what and why."""
+    """A value that a dialect cannot express; the list ``lossy`` of the dialect names it with the reason."""
 
 
 def fresh_id() -> str:
-    """Make an identifier where a dialect has none."""
+    """Create an identifier where a dialect has none."""
     return str(uuid4())
 
 
 def json_text(value: object) -> str:
-    """Write any JSON value as text."""
+    """Serialize any JSON value as text."""
     return _AS_TEXT(value)
 
 
 def entry(values: JsonObject | None, key: str) -> str | None:
-    """Find a text in a free object."""
+    """Return a text of a free object."""
     value = (values or {}).get(key)
     return value if isinstance(value, str) else None
 
 
-# --- points in time --------------------------------------------------------------------------------------------------------------------------------
+# --- timestamps ---
 
 
 def moment(milliseconds: int) -> datetime:
-    """Read a count of milliseconds since 1970; one beyond the calendar becomes the nearest day of it."""
+    """Convert milliseconds since 1970 to a timestamp; one beyond the calendar becomes its nearest day."""
     try:
         return _EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
@@ -50,15 +50,15 @@ def moment(milliseconds: int) -> datetime:
 
 
 def milliseconds(value: datetime) -> int:
-    """Write a point in time as a count of milliseconds since 1970."""
+    """Convert a timestamp to milliseconds since 1970."""
     return (value - _EPOCH) // timedelta(milliseconds=1)
 
 
-# --- names of resources ----------------------------------------------------------------------------------------------------------------------------
+# --- resource names ---
 
 
 def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, ...]:
-    """Take the identifiers out of a name that begins as a template does, where ``None`` marks their places; a name of another form has none.
+    """Parse the identifiers of a resource name by a template, in which ``None`` marks their places; a name of another form has none.
 
     >>> resource("tasks/1/pushNotificationConfigs/2", ("tasks", None, "pushNotificationConfigs", None))
     ('1', '2')
@@ -68,30 +68,30 @@ def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, .
     return tuple(pieces[place] if fits else "" for place, word in enumerate(template) if word is None)
 
 
-# --- data that must be an object -------------------------------------------------------------------------------------------------------------------
+# --- data that must be an object ---
 
 
 def wrap(value: object, metadata: JsonObject | None, key: str, mark: str) -> tuple[JsonObject, JsonObject | None]:
-    """Put a value that is no object into one, and leave a mark of that in the metadata."""
+    """Wrap a value that is no object in one, and mark this in the metadata."""
     if is_json_object(value):
         return value, metadata
     return {key: value}, {**(metadata or {}), mark: True}
 
 
 def unwrap(data: JsonObject, metadata: JsonObject | None, key: str, mark: str) -> tuple[object, JsonObject | None]:
-    """Take a wrapped value out again, if the mark and the form say that it is one."""
+    """Unwrap a value if the mark and the form say that it was wrapped."""
     if not metadata or metadata.get(mark) is not True or data.keys() != {key}:
         return data, metadata
     return data[key], {name: value for name, value in metadata.items() if name != mark} or None
 
 
-# --- cards -----------------------------------------------------------------------------------------------------------------------------------------
+# --- cards ---
 
 
 def read_interfaces(
     url: str | None, preferred: str | None, additional: list[JsonObject] | None, version: str | None, *, transport: str
 ) -> list[JsonObject]:
-    """List the addresses of a card that names a main one and further ones; the main one comes first and once."""
+    """List the interfaces of a card with a main address and additional ones; the main one comes first, without its duplicate."""
     others = [_interface(other, version or "") for other in additional or ()]
     if not url and preferred is None:
         return others
@@ -102,7 +102,7 @@ def read_interfaces(
 
 
 def write_interfaces(interfaces: list[JsonObject], **_: str) -> JsonObject:
-    """Name the first address as the main one, and all of them if there are several; what is spoken there is always said."""
+    """Write the first interface as the main one, and all of them if there are several; the transport is always written."""
     if not interfaces:
         return {"url": "", "protocolVersion": ""}
     main = interfaces[0]
@@ -116,26 +116,26 @@ def _interface(other: JsonObject, version: str) -> JsonObject:
 
 
 def read_address(url: str | None, *, transport: str) -> list[JsonObject]:
-    """List the one address of a card, or none where it is not known."""
+    """Return the one interface of a card, or none if the address is unknown."""
     return [{"url": url, "protocolBinding": transport, "protocolVersion": ""}] if url else []
 
 
 def write_address(interfaces: list[JsonObject], *, transport: str) -> JsonObject:
-    """Name the first address of the one transport."""
+    """Write the first address of the given transport."""
     url = next((each["url"] for each in interfaces if each.get("protocolBinding") == transport and each.get("url")), None)
     return {"url": url} if url else {}
 
 
 def read_authentication(authentication: JsonObject) -> tuple[dict[str, JsonObject], list[JsonObject]]:
-    """Name a scheme of the HTTP header for each word, any of which is enough."""
+    """Convert each name of an HTTP authentication scheme to a security scheme; any of them is sufficient."""
     words = authentication.get("schemes")
     schemes = [word for word in words if isinstance(word, str)] if is_json_array(words) else []
-    named: dict[str, JsonObject] = {word: {"httpAuthSecurityScheme": {"scheme": word}} for word in schemes}
-    return named, [{"schemes": {word: {"list": []}}} for word in schemes]
+    security_schemes: dict[str, JsonObject] = {word: {"httpAuthSecurityScheme": {"scheme": word}} for word in schemes}
+    return security_schemes, [{"schemes": {word: {"list": []}}} for word in schemes]
 
 
 def write_authentication(schemes: dict[str, JsonObject] | None, requirements: list[JsonObject] | None) -> JsonObject:
-    """List the schemes of the HTTP header that a requirement asks for, alone."""
+    """List the HTTP authentication schemes that are sufficient alone."""
     words = (_header_scheme(schemes or {}, requirement) for requirement in requirements or ())
     return {"authentication": {"schemes": list(dict.fromkeys(word for word in words if word))}}
 

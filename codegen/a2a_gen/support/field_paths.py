@@ -1,4 +1,8 @@
-"""Where in a request something is wrong, as people write it: ``message.parts[0].text``."""
+"""Paths of invalid fields in a request, in the usual notation: ``message.parts[0].text``.
+
+Pydantic also names the branch of a union in the location of an error, which no document has. A location is followed through the schema of the
+parsed model, because only the schema distinguishes a branch from a member of the same name.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,23 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-# The steps of an error's place that a document has: Pydantic also names the branch of a union that it was reading, and no document has that.
-#
-# A place is followed through the schema of the model that was read, because only the schema tells a branch from a member of the same name.
-#
+# --- from locations to document paths ---
 
 Step: TypeAlias = int | str
-Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic, whose dozens of forms have no common type
+Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic: its dozens of forms have no common type
 
 _NOTHING: Schema = {}
 
 
 def parse_location(of: type[BaseModel], loc: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Leave out the names of branches."""
-    return tuple(_followed(of.__pydantic_core_schema__, loc))
+    """Return a location without the names of branches."""
+    return tuple(_follow(of.__pydantic_core_schema__, loc))
 
 
-def _followed(schema: Schema, loc: tuple[Step, ...]) -> Iterator[Step]:
+def _follow(schema: Schema, loc: tuple[Step, ...]) -> Iterator[Step]:
     definitions: dict[str, Schema] = {}
     for step in loc:
-        schema = _bare(schema, definitions)
+        schema = _unwrap(schema, definitions)
         if schema.get("type") in ("tagged-union", "union"):
             schema = _branch(schema, step)
         else:
@@ -34,8 +35,8 @@ def _followed(schema: Schema, loc: tuple[Step, ...]) -> Iterator[Step]:
             schema = _inside(schema, step)
 
 
-def _bare(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """Take off everything around a schema that adds no step."""
+def _unwrap(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    """Unwrap the schemas around a schema that add no step."""
     while True:
         match schema.get("type"):
             case "definitions":
@@ -76,11 +77,11 @@ def _names(field: Schema) -> tuple[Step, ...]:
 
 
 MAX_FIELD_ERRORS: Final = 1000
-"""So many wrong places are not listed one by one: a body can hold millions of them, and each costs more than the bytes that it came in."""
+"""Limit of listed field errors: a body can hold millions of wrong values, and an entry costs more than the bytes that caused it."""
 
 
 def field_paths(error: ValidationError, skip: int = 0, of: type[BaseModel] | None = None) -> tuple[tuple[str, str], ...]:
-    """List each place and what is wrong there, once; ``skip`` leaves out steps around the request, ``of`` (its type) the names of branches."""
+    """List each invalid field once with its error; ``skip`` drops steps around the request, ``of`` (its type) the names of branches."""
     if error.error_count() > MAX_FIELD_ERRORS:
         return (("", f"More than {MAX_FIELD_ERRORS} values are wrong"),)
     found = error.errors(include_url=False, include_context=False, include_input=False)

@@ -1,7 +1,7 @@
-"""From an HTTP request to the binding that answers it, and to the request that it makes of path, query and body.
+"""HTTP+JSON: from an HTTP request to its binding and members, and from an operation to the HTTP request that carries it.
 
-Litestar matches paths; what it cannot match is here: the verb after a colon at the end of a path (``/tasks/{id}:cancel``), which ids may contain too,
-and members of the request that are made of several segments (``tasks/{id}``).
+Litestar matches paths; this module does what it cannot: the verb after a colon at the end of a path (``/tasks/{id}:cancel``), which ids may contain
+too, and members of the request that consist of several segments (``tasks/{id}``).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _FLAGS = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class PathMember:
-    """A member of the request that the path holds: pieces joined by slashes, where a number stands for that parameter of the path."""
+    """A member of the request that the path holds: pieces joined by slashes; a number stands for that parameter of the path."""
 
     name: str
     pieces: tuple[str | int, ...]
 
     def fill(self, parameters: Sequence[str]) -> str:
-        """Put the parameters of a path into place."""
+        """Fill in the parameters of a path."""
         return "/".join(piece if isinstance(piece, str) else parameters[piece] for piece in self.pieces)
 
 
 @dataclass(frozen=True, slots=True)
 class RouteBinding:
-    """One dialect's answer to a verb on a path; ``lists`` and ``flags`` are the members that are no plain text or number in a query."""
+    """The binding of one dialect for a verb on a path; ``lists`` and ``flags`` are the members of a query that are lists or booleans."""
 
     binding: AnyBinding
     members: tuple[PathMember, ...] = ()
@@ -45,20 +45,20 @@ class RouteBinding:
 
 @dataclass(frozen=True, slots=True)
 class RouteMatch:
-    """The dialects that answer a request, and the parameters of its path without the verb."""
+    """The bindings that match a request, and the parameters of its path without the verb."""
 
     bindings: tuple[RouteBinding, ...]
     parameters: tuple[str, ...]
 
     def parse(self, binding: RouteBinding, query: bytes, body: bytes) -> WireModel:
-        """Make the dialect's request, or raise what Pydantic finds wrong with it; the path goes before the body, and the body before the query."""
+        """Build the dialect's request, or raise ``ValidationError``; the path overrides the body, and the body overrides the query."""
         model: type[WireModel] = binding.binding.request
         if body and not (query or binding.members):
             return model.model_validate_json(body)
         return model.model_validate_json(to_json(self.request_members(binding, query, body)))
 
     def request_members(self, binding: RouteBinding, query: bytes, body: bytes) -> dict[str, object]:
-        """Put together what a request says in all of its places, or raise what Pydantic says of a body that is no object."""
+        """Merge the members of path, query and body, or raise ``ValidationError`` for a body that is not an object."""
         members = {member.name: member.fill(self.parameters) for member in binding.members}
         in_body = _object(body, binding.binding.request) if body else {}
         return {**_query_members(query, binding), **in_body, **members}
@@ -66,13 +66,13 @@ class RouteMatch:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path as Litestar matches it, and what each HTTP method and verb on it stands for."""
+    """A path as Litestar matches it, with its bindings by HTTP method and verb."""
 
     path: str
     bindings: Mapping[tuple[str, str | None], tuple[RouteBinding, ...]]
 
     def match(self, method: str, parameters: Sequence[str]) -> RouteMatch | None:
-        """Find who answers; the end of a path is a verb only where this method has that verb, and part of an id everywhere else."""
+        """Return the matching bindings; the end of a path is a verb only where this method has that verb, and part of an id everywhere else."""
         if parameters:
             last, colon, verb = parameters[-1].rpartition(":")
             if last and colon and (choices := self.bindings.get((method, verb))):
@@ -81,14 +81,14 @@ class Route:
         return None if plain is None else RouteMatch(plain, tuple(parameters))
 
     def methods(self, parameters: Sequence[str]) -> tuple[str, ...]:
-        """List the HTTP methods that a path takes, for a client that came with another one."""
+        """List the HTTP methods of a path, for the ``Allow`` header."""
         known = dict.fromkeys(method for method, _ in self.bindings)
         return tuple(method for method in known if self.match(method, parameters))
 
 
 @dataclass(frozen=True, slots=True)
 class CardRoute:
-    """A path at which cards are found, and the dialects whose clients look there."""
+    """A path of cards, and the dialects whose clients look there."""
 
     path: str
     dialects: tuple[str, ...]
@@ -102,7 +102,7 @@ def _object(body: bytes, model: type[WireModel]) -> dict[str, object]:
         said = None
     if isinstance(said, dict):
         return said
-    model.model_validate_json(body)  # raises in Pydantic's words
+    model.model_validate_json(body)  # raises the standard error of Pydantic
     raise TypeError("a body that is no object was read as one")
 
 
@@ -117,14 +117,14 @@ def _query_value(name: str, values: list[str], choice: RouteBinding) -> object:
     return _FLAGS.get(values[-1], values[-1]) if name in choice.flags else values[-1]
 
 
-# From an operation and what a dialect says in its request to the HTTP request that carries it: ``routing.py`` the other way round.
+# --- client side ---
 
 _PARAMETER = re.compile(r"\{[^}]*\}")
 _WITHOUT_BODY = frozenset(("GET", "DELETE"))
 
 
 class RequestTarget(NamedTuple):
-    """Where and how something is asked; what has a body says everything in it, also what stands in the path."""
+    """Method and address of a request; a request with a body repeats the members of the path in it."""
 
     method: str
     path: str
@@ -134,7 +134,7 @@ class RequestTarget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HttpCandidate:
-    """One path by which a dialect takes an operation, and the members of the request that stand in the path."""
+    """One path of an operation in a dialect, and the members of the request that the path holds."""
 
     method: str
     path: str
@@ -142,11 +142,11 @@ class HttpCandidate:
     binding: RouteBinding
 
     def is_match(self, members: Mapping[str, object]) -> bool:
-        """Say whether a request has all that stands in the path."""
+        """Check that a request has every member of the path."""
         return all(members.get(member.name) for member in self.binding.members)
 
     def build_target(self, members: Mapping[str, object]) -> RequestTarget:
-        """Put a request on its way."""
+        """Build the request."""
         values: dict[int, str] = {}
         for member in self.binding.members:
             values.update(_parameters(member, str(members[member.name])))
@@ -159,7 +159,7 @@ class HttpCandidate:
 
 
 class PathBuilder:
-    """The ways of one dialect over HTTP+JSON."""
+    """Builds the HTTP+JSON requests of one dialect."""
 
     def __init__(self, dialect: str, routes: Iterable[Route]) -> None:
         self._ways: dict[str, list[HttpCandidate]] = {}
@@ -170,12 +170,12 @@ class PathBuilder:
                         self._ways.setdefault(choice.binding.operation.name, []).append(HttpCandidate(method, route.path, verb, choice))
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
-        """Find the binding of an operation, if the dialect has it over HTTP+JSON."""
+        """Return the binding of an operation, if the dialect has it over HTTP+JSON."""
         ways = self._ways.get(operation.name)
         return ways[0].binding.binding if ways else None
 
     def build(self, operation: Operation, members: Mapping[str, object]) -> RequestTarget:
-        """Choose the way whose path says the most of a request, or raise ``ValueError`` if it lacks what every path says."""
+        """Build the request on the path that holds the most members, or raise ``ValueError`` if the request fits no path."""
         fitting = [way for way in self._ways[operation.name] if way.is_match(members)]
         if not fitting:
             raise ValueError(f"the request does not say what the path of {operation.name} needs")
@@ -183,7 +183,7 @@ class PathBuilder:
 
 
 def _parameters(member: PathMember, value: str) -> dict[int, str]:
-    """Take the parameters of a path out of the member that is made of them."""
+    """Parse the parameters of a path out of the member that they form."""
     numbers = [piece for piece in member.pieces if isinstance(piece, int)]
     pattern = "/".join("(.+)" if isinstance(piece, int) else re.escape(piece) for piece in member.pieces)
     found = re.fullmatch(pattern, value, re.DOTALL)
@@ -193,7 +193,7 @@ def _parameters(member: PathMember, value: str) -> dict[int, str]:
 
 
 def _quote(piece: str) -> str:
-    """Write one piece of a path; dots alone would lead somewhere else."""
+    """Quote one segment of a path; a segment of dots would change the path."""
     return "%2E" * len(piece) if set(piece) == {"."} else quote(piece, safe="")
 
 

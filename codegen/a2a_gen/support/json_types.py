@@ -1,13 +1,13 @@
-"""Which kind of JSON a value is: `isinstance` as type checkers understand it, so that what is inside is an object and not anything."""
+"""Kinds of JSON values: ``isinstance`` checks that narrow to ``object`` members instead of ``Any``."""
 
 from typing import TypeGuard
 
 
 def is_json_array(value: object) -> TypeGuard[list[object]]:
-    """Tell whether a value is a list."""
+    """Check that a value is a list."""
     return isinstance(value, list)
 
 
 def is_json_object(value: object) -> TypeGuard[dict[str, object]]:
-    """Tell whether a value is an object, whose keys are text wherever it came from JSON."""
+    """Check that a value is an object, whose keys are text wherever it came from JSON."""
     return isinstance(value, dict)

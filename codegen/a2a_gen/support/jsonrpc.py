@@ -1,7 +1,11 @@
-"""Reading a JSON-RPC body: envelope, method and params in one pass of Pydantic over the bytes.
+"""JSON-RPC: calls are parsed by servers, and written by clients with their responses parsed.
 
-The methods of the dialects that a surface speaks become one tagged union. A method that several dialects share is read once for each of them in the
-same pass, because only its task tells which one the client means. What cannot be read is looked at a second time, to say what is wrong with it.
+Envelope, method and params are parsed in one pass of Pydantic over the bytes. The methods of the dialects of a surface form one tagged union. A
+method that several dialects share is parsed once for each of them in the same pass, because only the task tells the dialect that the client means.
+An invalid call is parsed a second time to describe its errors.
+
+Clients parse responses leniently: servers omit an empty ``result``, send both members of which JSON-RPC allows one, or omit the constants that
+distinguish types.
 """
 
 from __future__ import annotations
@@ -25,12 +29,12 @@ from .json_types import is_json_object
 from .unions import supply_tags
 
 CallId: TypeAlias = bytes
-"""The id of a call as JSON, to be given back as it came: text, a number or null; anything at all in a dialect that forgives its envelope."""
+"""The id of a call as JSON, returned unchanged: text, a number or null; any value in a dialect with a lenient envelope."""
 
 NO_ID: CallId = b"null"
 
 _VERSION = "2.0"
-_MEMBER = 2  # the place in an error's path of the name of a member of the params: after the method, and "params"
+_MEMBER = 2  # index of the params' member name in an error's location: after the method and "params"
 _ENVELOPE = {"jsonrpc": f'must be "{_VERSION}"', "id": "must be a text, a number or null", "method": "must be the name of a method"}
 _STRICT_ID = core_schema.nullable_schema(
     core_schema.union_schema(
@@ -40,7 +44,7 @@ _STRICT_ID = core_schema.nullable_schema(
 
 
 class CallProblem(Enum):
-    """What is wrong with a body that cannot be read."""
+    """The kinds of invalid calls."""
 
     NOT_JSON = auto()
     NOT_AN_OBJECT = auto()
@@ -50,7 +54,7 @@ class CallProblem(Enum):
 
 
 class InvalidCallError(Exception):
-    """A body is no call of a known method with the right params; ``call_id`` and ``method`` as far as they could be read."""
+    """A body that is not a valid call; ``call_id`` and ``method`` are set as far as they could be parsed."""
 
     def __init__(self, problem: CallProblem, call_id: CallId = NO_ID, method: str | None = None, fields: tuple[tuple[str, str], ...] = ()) -> None:
         super().__init__(problem.name)
@@ -58,7 +62,7 @@ class InvalidCallError(Exception):
 
 
 class ParsedCall(NamedTuple):
-    """A call that was read: the bindings that have its method, most likely first, and the request as each one's dialect sees it."""
+    """A parsed call: the bindings of its method, most likely first, and the request in the model of each."""
 
     call_id: CallId
     bindings: tuple[AnyBinding, ...]
@@ -66,7 +70,7 @@ class ParsedCall(NamedTuple):
 
 
 class JsonRpcParser:
-    """Reads calls of the methods of some dialects."""
+    """Parses calls of the methods of some dialects."""
 
     def __init__(self, tables: Iterable[Mapping[str, AnyBinding]]) -> None:
         methods: defaultdict[str, tuple[AnyBinding, ...]] = defaultdict(tuple)
@@ -78,14 +82,14 @@ class JsonRpcParser:
         self._read_call = TypeAdapter(Annotated[dict[str, Any], _CallSchema(self._methods, self._forgiving)]).validator.validate_json
 
     def parse(self, body: bytes) -> ParsedCall:
-        """Read a body, or raise what is wrong with it."""
+        """Parse a body, or raise ``InvalidCallError``."""
         try:
             call = self._read_call(body)
         except ValidationError as error:
             return self._diagnose(body, error)
         bindings = self._methods[call["method"]]
         given = call["id"]
-        call_id = _digits(body, given) if given.__class__ is float else to_json(given, inf_nan_mode="null")
+        call_id = _number_text(body, given) if given.__class__ is float else to_json(given, inf_nan_mode="null")
         return ParsedCall(call_id, bindings, tuple([call[binding.dialect] for binding in bindings]))
 
     def _diagnose(self, body: bytes, error: ValidationError) -> ParsedCall:
@@ -111,25 +115,25 @@ class JsonRpcParser:
         ) from None
 
     def _serialize_id(self, given: object, body: bytes) -> CallId:
-        """Write an id as far as it is one: a call that cannot be read has none otherwise."""
+        """Serialize an id if it is valid; an invalid call has none otherwise."""
         if isinstance(given, float):
-            return _digits(body, given)
+            return _number_text(body, given)
         return to_json(given, inf_nan_mode="null") if self._forgiving or _is_strict_id(given) else NO_ID
 
     def _parse_leniently(self, call: dict[str, object], error: ValidationError) -> ParsedCall | None:
-        """Read a call without what a forgiving dialect overlooks; nothing when that does not help."""
+        """Parse a call without the members that a lenient dialect ignores; ``None`` when it stays invalid."""
         params = call.get("params", {})
         if not is_json_object(params):
             return self.parse(to_json(call | {"params": {}}))
-        mended = _mended(params, error)
-        with suppress(InvalidCallError):  # what else is wrong with it is said of the call as it came
+        mended = _drop_unreadable(params, error)
+        with suppress(InvalidCallError):  # other errors are reported for the original call
             return self.parse(to_json(call | {"params": mended})) if mended != params else None
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class _CallSchema:
-    """The union of all calls, told apart by their method, as Pydantic sees it: params are one member per dialect, all read from the same place."""
+    """Pydantic schema of all calls, a union tagged by the method: params are one field per dialect, all with the same alias."""
 
     methods: Mapping[str, tuple[AnyBinding, ...]]
     lenient: frozenset[str]
@@ -157,19 +161,19 @@ def _params(model: CoreSchema) -> core_schema.TypedDictField:
 
 
 def _envelope(*members: str | int) -> tuple[tuple[str, str], ...]:
-    """Say what each of the members must be that is one of the envelope."""
+    """Return the errors of the members that belong to the envelope."""
     wrong = frozenset(members)
     return tuple((name, text) for name, text in _ENVELOPE.items() if name in wrong)
 
 
-def _mended(params: dict[str, object], error: ValidationError) -> dict[str, object]:
-    """Leave out the members of params that are of a kind which no reader can take; what is wrong deeper inside stays wrong."""
+def _drop_unreadable(params: dict[str, object], error: ValidationError) -> dict[str, object]:
+    """Drop the members of params that have an unreadable type; nested errors stay."""
     unreadable = {each["loc"][_MEMBER] for each in error.errors() if len(each["loc"]) == _MEMBER + 1}
     return {name: value for name, value in params.items() if name not in unreadable}
 
 
-def _digits(body: bytes, number: float) -> CallId:
-    """Find a number again as it was written, since a float does not keep its digits; one without an end is no JSON."""
+def _number_text(body: bytes, number: float) -> CallId:
+    """Return a number as it was written, because a float loses digits; an infinite one is not JSON."""
     call: dict[str, str] = loads(body, parse_float=str, parse_int=str)
     return call["id"].encode() if isfinite(number) else NO_ID
 
@@ -178,16 +182,12 @@ def _is_strict_id(value: object) -> bool:
     return value is None or (isinstance(value, str | int) and not isinstance(value, bool))
 
 
-# The client's side of a call: writing its JSON-RPC body, and reading what comes back, in an envelope or without one.
-#
-# Answers are read as leniently as can be: whoever wrote them may have left out a ``result`` that says nothing, sent both members of which JSON-RPC
-# wants one, or taken the constants for granted that tell objects apart.
-#
+# --- client side ---
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorObject:
-    """An error as it came over the wire; what it stands for is the business of whoever knows the table of errors."""
+    """An error as received; the table of errors gives its meaning."""
 
     code: int | None
     message: str
@@ -195,52 +195,52 @@ class ErrorObject:
 
 
 def serialize_call(method: str, call_id: str | int, params: Mapping[str, object]) -> bytes:
-    """Write a call."""
+    """Serialize a call."""
     return to_json({"jsonrpc": _VERSION, "id": call_id, "method": method, "params": params})
 
 
 class JsonRpcResponseParser(Generic[Answer]):
-    """Reads the answers to one operation in one dialect; without a hearing there is nothing to be read."""
+    """Parses the responses of one operation in one dialect; without a reader the result is ignored."""
 
     def __init__(self, reader: ResponseReader[Answer] | None) -> None:
-        self._hearing = reader
+        self._reader = reader
         self._adapter: TypeAdapter[Any] | None = reader.adapter() if reader else None
 
     def parse(self, body: bytes) -> Answer | None:
-        """Read an answer that stands alone, or raise ``ValidationError``."""
+        """Parse a result without an envelope, or raise ``ValidationError``."""
         return None if self._adapter is None else self._parse_result(self._adapter, body)
 
     def parse_envelope(self, body: bytes) -> Answer | ErrorObject | None:
-        """Read the answer out of its JSON-RPC envelope, or the error that stands there; raise ``ValueError`` for what is neither."""
+        """Parse the result or the error in a JSON-RPC envelope; raise ``ValueError`` for neither."""
         said: object = from_json(body, allow_inf_nan=False)
         if not is_json_object(said):
-            raise ValueError("a JSON-RPC answer is an object")
+            raise ValueError("JSON-RPC response: not an object")
         error = said.get("error")
         if error is not None:
             return parse_error_object(error)
         if self._adapter is None:
             return None
         if "result" not in said:
-            raise ValueError("a JSON-RPC answer has a result or an error")
+            raise ValueError("JSON-RPC response: neither a result nor an error")
         return self._parse_result(self._adapter, to_json(said["result"]))
 
     def _parse_result(self, adapter: TypeAdapter[Any], body: bytes) -> Answer:
-        hearing = self._hearing
-        assert hearing is not None, "an adapter is made from a hearing"  # noqa: S101 - a fact of the constructor
+        reader = self._reader
+        assert reader is not None, "the adapter is built from the reader"  # noqa: S101 - a fact of the constructor
         try:
-            return hearing.read(adapter.validate_json(body))
+            return reader.read(adapter.validate_json(body))
         except ValidationError as error:
             whole = supply_tags(adapter.core_schema, from_json(body)) if _is_json(error) else None
             if whole is None:
                 raise
             try:
-                return hearing.read(adapter.validate_json(to_json(whole)))
+                return reader.read(adapter.validate_json(to_json(whole)))
             except ValidationError:
                 raise error from None
 
 
 def parse_error_object(error: object) -> ErrorObject:
-    """Read the error of a JSON-RPC answer, whatever it lacks; one that has nothing that could be read is told as it came."""
+    """Parse the error of a response, however incomplete; one without any known member becomes the message as received."""
     if not is_json_object(error):
         return ErrorObject(None, error if isinstance(error, str) else to_json(error).decode())
     code, message = error.get("code"), error.get("message")

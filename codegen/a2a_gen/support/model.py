@@ -1,10 +1,10 @@
-"""The bases of every generated model.
+"""Base classes of every generated model, their enumerations, and lazily encoded values.
 
-    WireModel     names of the wire in JSON, names of Python in Python; unknown members are ignored; never changed once made
+    WireModel     wire names in JSON, Python names in Python; unknown members are ignored; frozen
     ├── OpenModel keeps unknown members, as free JSON
     └── Oneof     exactly one member of a group is present
 
-A copy with `model_copy(update=...)` is not checked; make a new object where the values come from elsewhere.
+``model_copy(update=...)`` does not validate; construct a new object from values of other origins.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from .scalars import JSON_NULL, JsonAny
 
 
 class WireModel(BaseModel):
-    """A JSON object of a protocol. None is a member that is absent, and is never written."""
+    """A JSON object of a protocol. None is an absent member, and is never written."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -32,22 +32,22 @@ class WireModel(BaseModel):
     )
 
     def to_json(self) -> bytes:
-        """Write the object as JSON."""
-        # Straight from Pydantic's serializer: `model_dump_json` makes a text of the bytes, which every caller would undo.
+        """Serialize the object as JSON."""
+        # Straight from Pydantic's serializer: `model_dump_json` decodes the bytes to text, which every caller would encode again.
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_none=True)
 
     def to_dict(self) -> dict[str, object]:
-        """Write the object as what its JSON would be in Python."""
+        """Convert the object to the Python form of its JSON."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     @classmethod
     def wire_name(cls, member: str) -> str:
-        """Say what a member is called on the wire."""
+        """Return the wire name of a member."""
         return cls.model_fields[member].serialization_alias or member
 
 
 class OpenModel(WireModel):
-    """A JSON object that keeps the members it does not know, in `model_extra`."""
+    """A JSON object that keeps unknown members, in `model_extra`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -58,7 +58,7 @@ class Oneof(WireModel):
     """A JSON object that has exactly one of some members; None counts as absent."""
 
     __oneof__: ClassVar[frozenset[str]] = frozenset()
-    """The members, by their names in Python."""
+    """The members, by their Python names."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -72,24 +72,24 @@ class Oneof(WireModel):
         return self
 
     def _settle(self, present: int) -> None:
-        """Take a None for the JSON value `null` where no other member is there; refuse everything else."""
+        """Accept None as the JSON value `null` where no other member is present; reject everything else."""
         fields = type(self).model_fields
         members = [name for name in fields if name in self.__oneof__]
         null = next((name for name in members if fields[name].annotation is object and name in self.model_fields_set), None)
         if present or null is None:
             names = ", ".join(type(self).wire_name(name) for name in members)
             raise PydanticCustomError("oneof", "Exactly one of {members} must be there", {"members": names})
-        object.__setattr__(self, null, JSON_NULL)  # frozen for everyone else
+        object.__setattr__(self, null, JSON_NULL)  # the model is frozen
 
 
-# A value that is needed as a model here and as JSON there, and made into the other at most once.
+# --- values that are a model, JSON, or both ---
 
 T = TypeVar("T", bound=WireModel)
 M = TypeVar("M", bound=WireModel)
 
 
 class Encoded(Generic[T]):
-    """A model, its JSON, or both; whichever is asked for first and not there is made from the other."""
+    """A model, its JSON, or both; a missing form is computed from the other on first use."""
 
     __slots__ = ("_json", "_model", "_type")
 
@@ -98,24 +98,24 @@ class Encoded(Generic[T]):
 
     @staticmethod
     def of(model: M) -> "Encoded[M]":
-        """Start from a model."""
+        """Wrap a model."""
         return Encoded(type(model), model, None)
 
     @staticmethod
     def raw(of: type[M], json: bytes) -> "Encoded[M]":
-        """Start from JSON that was written by a model of this type."""
+        """Wrap JSON that a model of this type wrote."""
         return Encoded(of, None, json)
 
     @property
     def model(self) -> T:
-        """The value as a model."""
+        """Return the value as a model."""
         if self._model is None:
             self._model = self._type.model_validate_json(self._json or b"")
         return self._model
 
     @property
     def json(self) -> bytes:
-        """The value as JSON."""
+        """Return the value as JSON."""
         if self._json is None:
             self._json = self.model.to_json()
         return self._json
@@ -124,31 +124,31 @@ class Encoded(Generic[T]):
         return f"Encoded({self._type.__name__})"
 
 
-# Enumerations of words: closed ones, and open ones that keep a word they do not know.
+# --- enumerations of words ---
 
 
 class WireEnum(StrEnum):
-    """A word of a closed list, which readers also take by its number or by an older spelling."""
+    """A word of a closed list; readers also accept its number or an older spelling."""
 
     __reads__: ClassVar[Mapping[str | int, str]] = {}
-    """What else readers take, and the word that it stands for."""
+    """Other accepted values, with the word of each."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
-        # By exact type: True is equal to 1, and yet no number of a word.
+        # By exact type: True equals 1 but is no number of a word.
         word = cls.__reads__.get(value) if type(value) is str or type(value) is int else None
         return None if word is None else cls(word)
 
 
 class OpenEnum(WireEnum):
-    """A word of a list that may grow: an unknown word is kept as it is, for as long as someone holds on to it."""
+    """A word of a list that may grow: an unknown word is kept as it is, for the lifetime of its references."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
         known = super()._missing_(value)
         if known is not None or not isinstance(value, str):
             return known
-        # Not entered into the enumeration: words come from strangers, and the enumeration lives for ever.
+        # Not entered into the enumeration: words come from untrusted callers, and the enumeration is never freed.
         unknown = str.__new__(cls, value)
         unknown._name_ = value
         unknown._value_ = value
@@ -156,5 +156,5 @@ class OpenEnum(WireEnum):
 
     @property
     def is_known(self) -> bool:
-        """Whether the contract lists this word."""
+        """Check that the contract lists this word."""
         return type(self)._value2member_map_.get(self._value_) is self

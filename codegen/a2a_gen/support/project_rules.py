@@ -1,7 +1,10 @@
-"""What in an ``a2a.toml`` does not fit together, although each setting is right by itself: names that nothing has, two surfaces at one place. Pure.
+"""Rules across the settings of an ``a2a.toml``: undefined names, two surfaces at one path. Pure.
 
-Whoever builds and whoever serves a project asks here, so that neither takes what the other refuses. What is wrong with a setting by itself says the
-schema of the file; here it is passed over.
+The generator and the server apply the same rules, so neither accepts what the other rejects. The schema of the file reports settings that are
+invalid by themselves; here they are skipped.
+
+The end of the module maps settings to lines: ``tomllib`` parses values but reports no positions. The map finds tables and keys at the beginning of
+lines in a text that ``tomllib`` accepted; settings within a value get the line where the value begins.
 """
 
 from __future__ import annotations
@@ -13,17 +16,17 @@ from typing import Final, NamedTuple, TypeAlias
 from .json_types import is_json_array, is_json_object
 
 _BEARER: Final = "bearer"
-"""The gate that needs no entry: any token comes in."""
+"""The gate that needs no entry: it accepts any token."""
 _MESH: Final = "mesh"
-_SHOWN: Final = ("name", "description", "tags", "input_modes", "output_modes")
-"""How a surface shows its only skill."""
+_SKILL_KEYS: Final = ("name", "description", "tags", "input_modes", "output_modes")
+"""Settings of a surface that describe its only skill."""
 
-_USUAL: Final[list[dict[str, object]]] = [{}]
-_WHO: Final = 'for a2a-gen serve, name the class that does it: service = "module:Class", above all tables; or a function: handler = "module:function"'
+_DEFAULT_SURFACES: Final[list[dict[str, object]]] = [{}]
+_ADD_HANDLER: Final = 'to run a2a-gen serve, set service = "module:Class" above all tables, or handler = "module:function" on the skill'
 
 
 class RuleViolation(NamedTuple):
-    """What does not fit, where it stands (the names that lead to it), and what to write instead."""
+    """A violated rule: the path of names to the setting, the problem, and the fix."""
 
     path: tuple[str | int, ...]
     text: str
@@ -31,74 +34,72 @@ class RuleViolation(NamedTuple):
 
 
 def check_project(data: Mapping[str, object]) -> Iterator[RuleViolation]:
-    """Find what can be neither built nor served."""
+    """Report settings that can be neither built nor served."""
     skills, auth = _table(data, "skills"), [_BEARER, *_table(data, "auth")]
-    surfaces = data.get("surfaces", _USUAL)
+    surfaces = data.get("surfaces", _DEFAULT_SURFACES)
     taken: dict[str, int] = {}
     for number, surface in enumerate(surfaces if is_json_array(surfaces) else ()):
         if not is_json_object(surface):
             continue
-        yield from _of_surface(surface, number, data)
-        yield from _unknown_skills(surface, number, skills)
+        yield from _check_surface(surface, number, data)
+        yield from _check_skills(surface, number, skills)
         if isinstance(gate := surface.get("auth"), str) and gate not in auth:
             yield RuleViolation(("surfaces", number, "auth"), *_unknown_gate(gate, auth))
         if isinstance(path := surface.get("path"), str) and (other := taken.setdefault(path.rstrip("/"), number)) != number:
-            yield RuleViolation(("surfaces", number, "path"), f"surfaces[{other}] is at {path} already", "give one of them another path")
+            yield RuleViolation(("surfaces", number, "path"), f"surfaces[{other}] already has the path {path}", "change one of the paths")
     for skill, facts in skills.items():
         required = facts.get("require") if is_json_object(facts) else None
         for number, each in enumerate(required if is_json_array(required) else ()):
             for gate in each if is_json_object(each) else ():
                 if gate not in auth:
                     yield RuleViolation(("skills", skill, "require", number), *_unknown_gate(gate, auth))
-    yield from _unbuilt(data, skills)
+    yield from _check_outputs(data, skills)
 
 
-def _unbuilt(data: Mapping[str, object], skills: Mapping[str, object]) -> Iterator[RuleViolation]:
-    """Find what needs a generated package where none is written."""
+def _check_outputs(data: Mapping[str, object], skills: Mapping[str, object]) -> Iterator[RuleViolation]:
+    """Report settings that need a generated package when none is configured."""
     if "outputs" in data:
         return
     cure = 'add [outputs] with package = "my_agent.contract"'
     if "service" in data:
-        yield RuleViolation(("service",), "there is no generated class that it could subclass", cure)
+        yield RuleViolation(("service",), "a service needs a generated base class", cure)
     for skill, facts in skills.items():
         schema = next((each for each in ("input", "output", "asks") if is_json_object(facts) and each in facts), None)
         if schema is not None:
-            yield RuleViolation(("skills", skill, schema), "no package holds the skill to its schema", cure)
+            yield RuleViolation(("skills", skill, schema), "a schema needs a generated package", cure)
 
 
 def _unknown_gate(gate: str, known: Sequence[str]) -> tuple[str, str]:
-    return f"auth {gate!r} is not known", f"name one of {', '.join(known)}, or add [auth.{gate}]"
+    return f"unknown auth {gate!r}", f"use one of {', '.join(known)}, or add [auth.{gate}]"
 
 
 def check_handlers(data: Mapping[str, object]) -> Iterator[RuleViolation]:
-    """Find the skills that nobody does when the project is served; in an app of one's own somebody may."""
+    """Report skills without a handler when the project is served; an application can register handlers of its own."""
     left = [skill for skill, facts in _table(data, "skills").items() if is_json_object(facts) and "handler" not in facts]
     if left and "service" not in data:
-        yield RuleViolation(("skills", left[0]), f"{', '.join(left)}: nothing says who does this", _WHO)
+        yield RuleViolation(("skills", left[0]), f"{', '.join(left)}: no service and no handler", _ADD_HANDLER)
 
 
-def _of_surface(surface: Mapping[str, object], number: int, data: Mapping[str, object]) -> Iterator[RuleViolation]:
-    offered = _offered(surface, data)
+def _check_surface(surface: Mapping[str, object], number: int, data: Mapping[str, object]) -> Iterator[RuleViolation]:
+    offered = _list_skills(surface, data)
     dialects = surface.get("dialects", data.get("dialects"))
     if len(offered) != 1:
         cure = 'choose one: skill_id = "…"'
         if is_json_array(dialects) and _MESH in dialects:
-            yield RuleViolation(("surfaces", number), f"a mesh surface has one skill, and this has {len(offered)}", cure)
-        elif shown := next((each for each in _SHOWN if each in surface), None):
-            yield RuleViolation(("surfaces", number, shown), f"{shown} shows the only skill of a surface, and this has {len(offered)}", cure)
+            yield RuleViolation(("surfaces", number), f"a mesh surface has exactly one skill, this one has {len(offered)}", cure)
+        elif key := next((each for each in _SKILL_KEYS if each in surface), None):
+            yield RuleViolation(("surfaces", number, key), f"{key} describes the only skill of a surface, this one has {len(offered)}", cure)
 
 
-def _unknown_skills(surface: Mapping[str, object], number: int, skills: Mapping[str, object]) -> Iterator[RuleViolation]:
+def _check_skills(surface: Mapping[str, object], number: int, skills: Mapping[str, object]) -> Iterator[RuleViolation]:
     for key in ("skill_id", "skills"):
-        named = surface.get(key)
-        for skill in named if is_json_array(named) else [named]:
+        value = surface.get(key)
+        for skill in value if is_json_array(value) else [value]:
             if isinstance(skill, str) and skill not in skills:
-                yield RuleViolation(
-                    ("surfaces", number, key), f"there is no skill {skill}", f"name one of {', '.join(skills)}, or add [skills.{skill}]"
-                )
+                yield RuleViolation(("surfaces", number, key), f"unknown skill {skill}", f"use one of {', '.join(skills)}, or add [skills.{skill}]")
 
 
-def _offered(surface: Mapping[str, object], data: Mapping[str, object]) -> Sequence[object]:
+def _list_skills(surface: Mapping[str, object], data: Mapping[str, object]) -> Sequence[object]:
     chosen = surface.get("skills", [surface["skill_id"]] if "skill_id" in surface else list(_table(data, "skills")))
     return chosen if is_json_array(chosen) else []
 
@@ -108,12 +109,7 @@ def _table(data: Mapping[str, object], name: str) -> Mapping[str, object]:
     return found if is_json_object(found) else {}
 
 
-# Where in a TOML text a setting stands. Pure.
-#
-# ``tomllib`` does the reading; it knows every rule but no position. This knows only as much of TOML as it takes to find tables and keys at the begin
-# of
-# lines, and expects a text that ``tomllib`` has taken. What is written within a value is where the value begins.
-#
+# --- lines of settings ---
 
 _TABLE = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 _SETTING = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'|\s*\.\s*)+?)\s*=""")
@@ -121,21 +117,21 @@ _STEP = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
 _QUOTES = re.compile(r'"""|\'\'\'')
 
 Path: TypeAlias = tuple[str | int, ...]
-"""The names of the tables that lead to a setting, and its own; in a list of tables, their numbers."""
+"""The names of the tables around a setting, and its own; in a list of tables, their indexes."""
 
 
 def find_line(text: str, path: Sequence[str | int]) -> int:
-    """Say on which line a setting stands, or the nearest table around it; 1 if there is none."""
+    """Return the line of a setting, or of the nearest table around it; 1 if there is none."""
     return nearest_line(map_lines(text), path)
 
 
 def map_lines(text: str) -> Mapping[Path, int]:
-    """Map every table and setting, by the names that lead to it, to its line."""
+    """Map every table and setting, by its path, to its line."""
     return dict(reversed([*_places(text)]))
 
 
 def nearest_line(lines: Mapping[Path, int], path: Sequence[str | int]) -> int:
-    """Find the line of a setting among all of them, or that of the nearest table around it; 1 if there is none."""
+    """Return the line of a setting in a map, or of the nearest table around it; 1 if there is none."""
     return next((lines[place] for length in range(len(path), 0, -1) if (place := tuple(path[:length])) in lines), 1)
 
 
@@ -160,7 +156,7 @@ def _places(text: str) -> Iterator[tuple[Path, int]]:
 
 
 def _steps(dotted: str, counts: dict[Path, int]) -> Path:
-    """Read a dotted name; where it passes through a list of tables, the last of them is meant."""
+    """Parse a dotted name; within a list of tables it means the last of them."""
     steps: Path = ()
     names = [step.strip("\"'") for step in _STEP.findall(dotted)]
     for place, name in enumerate(names, 1):

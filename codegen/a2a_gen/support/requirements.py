@@ -1,4 +1,4 @@
-"""What a request must have beyond what its model forgives: members that are not empty, and words that are known."""
+"""Requirements of requests beyond their models: members that are not empty, and words that are known."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ _Loc: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What objects at one place of a request must have; members have their names in Python, lists and maps on the way are gone through."""
+    """The requirements of objects at one place of a request, by Python names; lists and maps on the path are traversed."""
 
     path: tuple[str, ...]
-    """The way from the request to the objects, by names in Python."""
+    """The path from the request to the objects, by Python names."""
     locs: tuple[str, ...]
-    """The same way by names on the wire, for whoever reads the error."""
+    """The same path by wire names, for the reader of the error."""
     required: frozenset[str] = frozenset()
-    """Members that must be there and not empty."""
+    """Members that are required and not empty."""
     known: frozenset[str] = frozenset()
     """Members whose words must be known."""
 
 
 def check_requirements(request: WireModel, demands: Iterable[Requirement]) -> None:
-    """Refuse a request that lacks something, with every place at which it does."""
+    """Raise ``ValidationError`` with every violated requirement of a request."""
     for each in demands:
         if not _is_met(request, each):
             break
@@ -40,7 +40,7 @@ def check_requirements(request: WireModel, demands: Iterable[Requirement]) -> No
 
 
 def _is_met(request: WireModel, wanted: Requirement) -> bool:
-    """Tell in few steps that nothing is lacking: every request passes here. What it does not see at once is left to the longer look."""
+    """Check quickly that nothing is missing, because every request passes here; undecided cases get the full check."""
     node: object = request
     for name in wanted.path:
         if not isinstance(node, WireModel):
@@ -79,7 +79,7 @@ def _reach(node: object, loc: _Loc, steps: tuple[tuple[str, str], ...]) -> Itera
 
 
 def _missing(node: WireModel, loc: _Loc, wanted: Requirement) -> Iterator[InitErrorDetails]:
-    # In the order of the model: sets have none, and an error report should not differ from run to run.
+    # In the order of the model: sets have none, and error reports must not differ from run to run.
     for name in type(node).model_fields:
         value: object = getattr(node, name)
         place = (*loc, type(node).wire_name(name))

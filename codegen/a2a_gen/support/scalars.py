@@ -1,4 +1,9 @@
-"""Values that can be text on the wire and are something better in Python: numbers, bytes and points in time."""
+"""Values with a text form on the wire and a richer type in Python: numbers, bytes, timestamps and free JSON.
+
+Free JSON is kept exactly as sent, or rejected with its place. Values that cannot be serialized again are rejected when they are parsed or put into
+a model: non-finite numbers (also `1e999`, which parsers take for infinity), integers of more digits than Python converts, text that is not Unicode,
+nesting deeper than readers accept, types that JSON lacks.
+"""
 
 import re
 from base64 import b64encode
@@ -13,10 +18,10 @@ from pydantic_core import CoreConfig, CoreSchema, InitErrorDetails, PydanticCust
 
 from .json_types import is_json_array, is_json_object
 
-# --- numbers ---------------------------------------------------------------------------------------------------------------------------------------
+# --- numbers ---
 
-# Peers that write ProtoJSON may put a number in quotes. Everything is done by Pydantic without a call of Python; a boolean is no number.
-_LARGEST: Final = 10**4300  # with more digits, Python refuses to read what it wrote
+# Peers that write ProtoJSON may quote numbers. Pydantic does everything without a call of Python; a boolean is no number.
+_LARGEST: Final = 10**4300  # Python does not parse integers with more digits
 _TEXT: Final = core_schema.str_schema(strict=True)
 _FLOAT: Final = core_schema.float_schema(strict=True, allow_inf_nan=False)
 
@@ -43,16 +48,16 @@ Number: TypeAlias = Annotated[float, GetPydanticSchema(_number_schema)]
 """A finite number, which may be text on the wire."""
 
 
-# --- bytes -----------------------------------------------------------------------------------------------------------------------------------------
+# --- bytes ---
 
 
 def base64_text(data: bytes) -> str:
-    """Write bytes in standard base64, with padding."""
+    """Encode bytes in standard base64, with padding."""
     return b64encode(data).decode()
 
 
 def _bytes_schema(*_: object) -> CoreSchema:
-    # JSON is decoded by Pydantic, in either alphabet, with or without padding; text in Python by the same decoder.
+    # Pydantic decodes JSON, in either alphabet, with or without padding; text in Python uses the same decoder.
     python = core_schema.no_info_before_validator_function(_from_text, core_schema.bytes_schema(strict=True))
     return core_schema.json_or_python_schema(core_schema.bytes_schema(), python)
 
@@ -67,19 +72,19 @@ Base64: TypeAlias = Annotated[bytes, GetPydanticSchema(_bytes_schema), PlainSeri
 """Bytes, which are base64 on the wire."""
 
 
-# --- points in time --------------------------------------------------------------------------------------------------------------------------------
+# --- timestamps ---
 
-# What `datetime.fromisoformat` takes and is no timestamp of any protocol (weeks, dates alone, no separators) is not let through to it.
+# Rejects forms that `datetime.fromisoformat` accepts and no protocol uses: weeks, dates alone, no separators.
 _TIMESTAMP: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d{1,18})?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
 def timestamp_text(moment: datetime) -> str:
-    """Write a point in time in UTC, with milliseconds and `Z`."""
+    """Format a timestamp in UTC, with milliseconds and `Z`."""
     return f"{_in_utc(moment).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 def timestamp_from_text(text: str) -> datetime:
-    """Read a point in time of any offset and precision; without an offset it is in UTC, and what is finer than a microsecond is cut."""
+    """Parse a timestamp of any offset and precision; without an offset it is in UTC, and digits beyond microseconds are cut."""
     if not _TIMESTAMP.fullmatch(text):
         raise ValueError("no date and time of RFC 3339")
     return _in_utc(datetime.fromisoformat(text.upper()))
@@ -101,17 +106,12 @@ def _moment(value: object) -> datetime:
 
 
 Timestamp: TypeAlias = Annotated[datetime, BeforeValidator(_moment), PlainSerializer(timestamp_text, return_type=str, when_used="json-unless-none")]
-"""A point in time, always in UTC."""
+"""A timestamp, always in UTC."""
 
 
-# JSON of any form inside typed models: kept exactly as sent, or refused with its place.
-#
-# What cannot be written as JSON again is refused when it is read or put into a model: numbers that are not finite (also `1e999`, which parsers take
-# for infinity), integers of more digits than Python converts, text that is not Unicode, nesting deeper than readers take, values that JSON has not.
-#
-
+# --- free JSON ---
 MAX_DEPTH: Final = 180
-"""Readers stop at 200 levels; the rest is room for the messages, events and envelopes around a value."""
+"""Readers stop at 200 levels; the rest is reserved for the messages, events and envelopes around a value."""
 
 _MAX_DIGITS: Final = 4300
 _MAX_INTEGER: Final = 10**_MAX_DIGITS
@@ -120,7 +120,7 @@ _ALWAYS_FINE: Final = frozenset({str, int, bool, type(None)})
 
 
 class JsonNull(Enum):
-    """The JSON value `null` where it differs from a member that is absent."""
+    """The JSON value `null` where it differs from an absent member."""
 
     NULL = None
 
@@ -128,18 +128,18 @@ class JsonNull(Enum):
         return "JSON_NULL"
 
     def __bool__(self) -> Literal[False]:
-        """Be as false as None."""
+        """Return false, like None."""
         return False
 
 
 JSON_NULL: Final = JsonNull.NULL
 
 
-# --- finding flaws ---------------------------------------------------------------------------------------------------------------------------------
+# --- finding flaws ---
 
 
 class _Flaw(NamedTuple):
-    """Why a value is no JSON that can be kept, and where in it."""
+    """The reason why a value cannot be kept as JSON, and the place in it."""
 
     place: tuple[str | int, ...]
     kind: LiteralString
@@ -147,7 +147,7 @@ class _Flaw(NamedTuple):
 
 
 def _is_finite(items: Iterable[Any], room: int) -> bool:
-    """Tell parsed JSON that can be kept from all other: only numbers and depth can be wrong. The hot path: few calls, and types by identity."""
+    """Check that parsed JSON can be kept: only numbers and depth can be wrong. The hot path: few calls, and types by identity."""
     for item in items:
         kind = item.__class__
         if kind in _ALWAYS_FINE:
@@ -161,7 +161,7 @@ def _is_finite(items: Iterable[Any], room: int) -> bool:
 
 
 def _flaw(value: object, room: int) -> _Flaw | None:
-    """Find the first flaw of any value."""
+    """Return the first flaw of any value."""
     match value:
         case str():
             return None if value.isascii() or _is_unicode(value) else _Flaw((), "json_text", _NO_UNICODE)
@@ -200,35 +200,35 @@ def _is_unicode(text: str) -> bool:
 def _refuse_flaw(value: object) -> None:
     flaw = _flaw(value, MAX_DEPTH)
     if flaw:
-        # A ValidationError inside a validator keeps its places: Pydantic puts them behind the place of the member.
+        # A ValidationError inside a validator keeps its places: Pydantic appends them to the place of the member.
         error = PydanticCustomError(flaw.kind, "{reason}", {"reason": flaw.text})
         raise ValidationError.from_exception_data("JSON", [InitErrorDetails(type=error, loc=flaw.place, input=None)])
 
 
-# --- types -----------------------------------------------------------------------------------------------------------------------------------------
+# --- types ---
 
 
-def _parsed(value: object) -> object:
+def _check_parsed(value: object) -> object:
     if not _is_finite((value,), MAX_DEPTH):
         _refuse_flaw(value)
     return value
 
 
-def _made(value: object) -> object:
+def _check_value(value: object) -> object:
     _refuse_flaw(value)
     return value
 
 
-def _parsed_or_null(value: object) -> object:
-    return JSON_NULL if value is None else _parsed(value)
+def _check_parsed_or_null(value: object) -> object:
+    return JSON_NULL if value is None else _check_parsed(value)
 
 
-def _made_or_null(value: object) -> object:
-    return JSON_NULL if value is None else _made(value)
+def _check_value_or_null(value: object) -> object:
+    return JSON_NULL if value is None else _check_value(value)
 
 
-def _reads(parsed: Callable[[Any], object], made: Callable[[Any], object]) -> GetPydanticSchema:
-    """Check what comes from a parser less than what comes from Python, where anything can be in it."""
+def _build_annotation(parsed: Callable[[Any], object], made: Callable[[Any], object]) -> GetPydanticSchema:
+    """Validate parsed JSON with fewer checks than Python values, which can hold anything."""
 
     def schema(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         inner = handler(source)
@@ -238,11 +238,11 @@ def _reads(parsed: Callable[[Any], object], made: Callable[[Any], object]) -> Ge
     return GetPydanticSchema(schema)
 
 
-JsonObject: TypeAlias = Annotated[dict[str, object], _reads(_parsed, _made)]
+JsonObject: TypeAlias = Annotated[dict[str, object], _build_annotation(_check_parsed, _check_value)]
 """A JSON object of any form; nulls in it are None."""
 
-JsonAny: TypeAlias = Annotated[object, _reads(_parsed_or_null, _made_or_null)]
-"""Any JSON value; `null` is JSON_NULL, because None is a member that is absent."""
+JsonAny: TypeAlias = Annotated[object, _build_annotation(_check_parsed_or_null, _check_value_or_null)]
+"""Any JSON value; `null` is JSON_NULL, because None is an absent member."""
 
-JsonChoice: TypeAlias = Annotated[object, _reads(_parsed_or_null, _made)]
-"""Any JSON value as a member of a presence union: in Python, None may say both, and the union finds out which."""
+JsonChoice: TypeAlias = Annotated[object, _build_annotation(_check_parsed_or_null, _check_value)]
+"""Any JSON value as a member of a presence union: in Python, None may mean both, and the union decides."""

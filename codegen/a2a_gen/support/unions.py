@@ -1,4 +1,4 @@
-"""Unions whose branches have no constant to tell them apart by: what is none of them has one error, not one per branch."""
+"""Unions whose branches have no constant tag: a value that fits no branch has one error, not one per branch."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .json_types import is_json_array, is_json_object
 
 @dataclass(frozen=True)
 class AnyOf:
-    """Reads a value of any of several plain types."""
+    """Parses a value of any of several plain types."""
 
     kinds: str
-    """What a value may be, in words."""
+    """Description of the accepted types."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Put one error in the place of those of every type."""
+        """Replace the errors of all types with one."""
         schema = handler(source)
         return core_schema.nullable_schema(self._plain(schema["schema"])) if schema["type"] == "nullable" else self._plain(schema)
 
     def _plain(self, union: CoreSchema) -> CoreSchema:
         if union["type"] != "union":
-            raise TypeError("only a union has branches")
+            raise TypeError("AnyOf: not a union")
         return core_schema.union_schema(
             union["choices"],
             custom_error_type="union",
@@ -37,21 +37,21 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class UnionByMember:
-    """Reads an object as the branch that has its member: one error at one place, instead of those of every branch."""
+    """Parses an object as the branch with its member: one error at one place, instead of those of every branch."""
 
     by: Mapping[str, str]
     """The name of the branch, by the wire name of the member that only this branch has."""
     nullable: tuple[str, ...] = ()
-    """Those members of which null is a value; null in any other is as good as nothing."""
+    """Members of which null is a value; null in any other counts as absent."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Replace trying every branch by looking for the members."""
+        """Select the branch by member instead of trying every branch."""
         schema = handler(source)
         return core_schema.nullable_schema(self._tagged(schema["schema"])) if schema["type"] == "nullable" else self._tagged(schema)
 
     def _tagged(self, union: CoreSchema) -> CoreSchema:
         if union["type"] != "union":
-            raise TypeError("only a union of models can be told apart")
+            raise TypeError("UnionByMember: not a union of models")
         branches = (choice[0] if isinstance(choice, tuple) else choice for choice in union["choices"])
         members = ", ".join(self.by)
         return core_schema.tagged_union_schema(
@@ -71,29 +71,27 @@ class UnionByMember:
         return present[0] if len(present) == 1 else None
 
 
-# Supplying the constants that tell objects apart, where whoever wrote a document has left them out.
-#
-# Some writers take ``kind`` for granted. What an object is can mostly be seen from the members that it has; which members belong to what stands in
-# the
-# schema of the model that reads it.
-#
+# --- missing tags ---
 
-Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic, whose dozens of forms have no common type
+# Some servers omit constants such as ``kind``. The members of an object mostly determine its type; the schema of the model lists them.
+
+
+Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic: its dozens of forms have no common type
 
 
 def supply_tags(schema: Schema, document: object) -> object:
-    """Give a document with the constants that it lacks; one that fits nowhere stays as it is."""
-    return _supplied(schema, document, {})
+    """Return a document with its missing tags; an object that fits no type stays as it is."""
+    return _supply(schema, document, {})
 
 
-def _supplied(schema: Schema, document: object, definitions: dict[str, Schema]) -> object:
-    schema = _bare(schema, definitions)
+def _supply(schema: Schema, document: object, definitions: dict[str, Schema]) -> object:
+    schema = _unwrap(schema, definitions)
     match schema.get("type"):
         case "list" if is_json_array(document):
-            return [_supplied(schema.get("items_schema", {}), item, definitions) for item in document]
+            return [_supply(schema.get("items_schema", {}), item, definitions) for item in document]
         case "tagged-union" if is_json_object(document):
             branch = _branch(schema, document, definitions)
-            return document if branch is None else _supplied(branch, document, definitions)
+            return document if branch is None else _supply(branch, document, definitions)
         case "model-fields" if is_json_object(document):
             return _members(schema, document, definitions)
         case _:
@@ -105,14 +103,14 @@ def _members(schema: Schema, document: dict[str, object], definitions: dict[str,
     for name, field in schema["fields"].items():
         wire = next((each for each in _names(name, field) if each in document), None)
         if wire is not None:
-            made[wire] = _supplied(field["schema"], document[wire], definitions)
+            made[wire] = _supply(field["schema"], document[wire], definitions)
         elif (constant := _constant(field["schema"], definitions)) is not None:
             made[_names(name, field)[0]] = constant
     return made
 
 
 def _branch(union: Schema, document: dict[str, object], definitions: dict[str, Schema]) -> Schema | None:
-    """Choose what a document is: by its tag, or else the branch most of whose required members it has, if it has all of them."""
+    """Select the branch of a document: by its tag, or else the one with the most required members, if the document has all of them."""
     tag = union["discriminator"]
     choices: dict[object, Schema] = union["choices"]
     if isinstance(tag, str) and tag in document:
@@ -122,7 +120,7 @@ def _branch(union: Schema, document: dict[str, object], definitions: dict[str, S
 
 
 def _required(schema: Schema, definitions: dict[str, Schema]) -> frozenset[str]:
-    return frozenset(_required_names(_bare(schema, definitions), definitions))
+    return frozenset(_required_names(_unwrap(schema, definitions), definitions))
 
 
 def _required_names(schema: Schema, definitions: dict[str, Schema]) -> Iterator[str]:
@@ -132,7 +130,7 @@ def _required_names(schema: Schema, definitions: dict[str, Schema]) -> Iterator[
 
 
 def _constant(schema: Schema, definitions: dict[str, Schema]) -> object:
-    schema = _bare(schema, definitions)
+    schema = _unwrap(schema, definitions)
     return schema["expected"][0] if schema.get("type") == "literal" and len(schema["expected"]) == 1 else None
 
 
@@ -142,8 +140,8 @@ def _names(name: str, field: Schema) -> tuple[str, ...]:
     return (*wire, name)
 
 
-def _bare(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """Take off everything around a schema that adds no step."""
+def _unwrap(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    """Unwrap the schemas around a schema that add no step."""
     while True:
         match schema.get("type"):
             case "definitions":

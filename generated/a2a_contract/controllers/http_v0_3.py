@@ -9,7 +9,7 @@ from .mount import METHODS, AgentController
 
 
 class HttpV03Controller(AgentController):
-    """A2A 0.3 over HTTP+JSON; each path hands its route to the exchange."""
+    """A2A 0.3 over HTTP+JSON; each path passes its route to the endpoints."""
 
     @route("/v1/message:send", http_method=METHODS, include_in_schema=False)
     async def v1_message_send(self) -> ASGIApp:

@@ -9,7 +9,7 @@ from .mount import METHODS, AgentController
 
 
 class HttpV10Controller(AgentController):
-    """A2A 1.0 over HTTP+JSON; each path hands its route to the exchange."""
+    """A2A 1.0 over HTTP+JSON; each path passes its route to the endpoints."""
 
     @route("/message:send", http_method=METHODS, include_in_schema=False)
     async def message_send(self) -> ASGIApp:

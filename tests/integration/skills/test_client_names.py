@@ -46,7 +46,7 @@ def test_every_skill_has_a_method_of_its_own(folder: Path) -> None:
     methods = {name: inspect.getsource(each) for name, each in vars(client.AgentXClient).items() if inspect.isfunction(each)}
     assert sorted(skill for source in methods.values() for name, skill in constants.items() if f"skills.{name}," in source) == sorted(SKILLS)
     assert not {"aclose", "untyped", "str", "class"} & methods.keys()
-    assert inspect.getdoc(client.AgentXClient) == "Calls the skills of AgentX."
+    assert inspect.getdoc(client.AgentXClient) == "Client of the skills of AgentX."
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_files_differ_in_more_than_capitals() -> None:
 
 @pytest.mark.parametrize(
     ("skills", "said"),
-    [([], "the card names no skill: there is nothing to call"), (["a", "b", "a"], "several skills with the id 'a'")],
+    [([], "the card has no skills"), (["a", "b", "a"], "several skills with the id 'a'")],
     ids=["none", "twice"],
 )
 def test_a_card_that_leaves_nothing_to_call_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], skills: list[str], said: str) -> None:

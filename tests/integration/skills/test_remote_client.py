@@ -148,7 +148,7 @@ def test_what_was_seen_is_not_edited(folder: Path, capsys: pytest.CaptureFixture
     schema = folder / "mesh" / "schemas" / "generate-report.input.json"
     schema.write_text(schema.read_text().replace("string", "integer"))
     assert main(["client", where, "-o", "mesh", "--check"]) == 2
-    assert "not what was seen" in capsys.readouterr().err
+    assert "does not match its hash" in capsys.readouterr().err
 
 
 def test_files_say_how_they_are_made_again(url: str, folder: Path) -> None:

@@ -76,7 +76,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("typed.handlers", "typed.handler", "a2a.toml:1: service: there is no module typed.handler$"),
         ("typed.handlers:Typed", "typed.contract.service:TypedService", "a2a.toml:1: service: .* has no method greet; add it$"),
         ("typed.contract", "typed.contracts", "a2a.toml:16: outputs.package: there is no module typed.contracts; run a2a-gen build$"),
-        ('service = "typed.handlers:Typed"', "", "a2a.toml:8: skills.greet: greet: nothing says who does this; .*service = "),
+        ('service = "typed.handlers:Typed"', "", "a2a.toml:8: skills.greet: greet: no service and no handler; .*service = "),
     ],
     ids=["fine", "class", "module", "method", "package", "nobody"],
 )
@@ -108,7 +108,7 @@ def test_a_function_is_held_to_the_schemas_of_its_skill(typed: Path) -> None:
         assert client.post("/skills/greet", json={"name": ""}).status_code == 400
         assert client.post("/skills/greet", json={"name": "Ada"}).json() == {"text": "Ada"}
     file.write_text(file.read_text().partition("[outputs]")[0])
-    with pytest.raises(ProjectConfigError, match=r"skills.greet.input: no package holds the skill to its schema; add \[outputs\]"):
+    with pytest.raises(ProjectConfigError, match=r"skills.greet.input: a schema needs a generated package; add \[outputs\]"):
         load_project(typed, {})
 
 
@@ -126,13 +126,13 @@ def test_a_stale_package_is_told_of(typed: Path, caplog: pytest.LogCaptureFixtur
 
 
 MISFITS = [
-    ('[[surfaces]]\npath = "/"\nskills = ["nope"]', "a2a.toml:20 #/surfaces/0/skills: error: there is no skill nope [A2A-K09]"),
-    ('[[surfaces]]\npath = "/"\nauth = "nope"', "a2a.toml:20 #/surfaces/0/auth: error: auth 'nope' is not known [A2A-K09]"),
-    ('[[surfaces]]\npath = "/x"\n[[surfaces]]\npath = "/x"', "a2a.toml:21 #/surfaces/1/path: error: surfaces[0] is at /x already [A2A-K09]"),
-    ('[skills.b]\ndescription = "B."\n[[surfaces]]\npath = "/"\nname = "A"', "a2a.toml:22 #/surfaces/0/name: error: name shows the only skill of"),
+    ('[[surfaces]]\npath = "/"\nskills = ["nope"]', "a2a.toml:20 #/surfaces/0/skills: error: unknown skill nope [A2A-K09]"),
+    ('[[surfaces]]\npath = "/"\nauth = "nope"', "a2a.toml:20 #/surfaces/0/auth: error: unknown auth 'nope' [A2A-K09]"),
+    ('[[surfaces]]\npath = "/x"\n[[surfaces]]\npath = "/x"', "a2a.toml:21 #/surfaces/1/path: error: surfaces[0] already has the path /x [A2A-K09]"),
+    ('[skills.b]\ndescription = "B."\n[[surfaces]]\npath = "/"\nname = "A"', "a2a.toml:22 #/surfaces/0/name: error: name describes the only skill"),
     (
         '[skills.b]\ndescription = "B."\n[[surfaces]]\npath = "/"\ndialects = ["mesh"]',
-        "a2a.toml:20 #/surfaces/0: error: a mesh surface has one skill, and this has 2 [A2A-K09]",
+        "a2a.toml:20 #/surfaces/0: error: a mesh surface has exactly one skill, this one has 2 [A2A-K09]",
     ),
     ("[rates.operations]\nSend = { requests = 1, seconds = 1 }", 'a2a.toml:18 #/rates/operations: error: "Send" is not one of'),
 ]
@@ -155,7 +155,7 @@ def test_skills_that_nobody_does_are_warned_of(typed: Path, capsys: pytest.Captu
     file = typed / "a2a.toml"
     file.write_text(file.read_text().partition("\n")[2])
     assert main(["build"]) == 0
-    assert "a2a.toml:7 #/skills/greet: warning: greet: nothing says who does this" in capsys.readouterr().err
+    assert "a2a.toml:7 #/skills/greet: warning: greet: no service and no handler" in capsys.readouterr().err
 
 
 async def test_a_plain_function_may_have_a_contract() -> None:

@@ -102,11 +102,11 @@ def test_recursion_ends(tmp_path: Path) -> None:
     ("schema", "text"),
     [
         ({"$ref": "nowhere.json"}, "nowhere.json cannot be read"),
-        ({"$ref": "#/$defs/Nothing"}, "leads nowhere"),
-        ({"$ref": "https://example.com/x.json"}, "is not in this project"),
+        ({"$ref": "#/$defs/Nothing"}, "does not resolve"),
+        ({"$ref": "https://example.com/x.json"}, "is not part of this project"),
         ({"$ref": "#nothing"}, "has no anchor"),
         ({"$ref": "../../outside.json"}, "outside the project"),
-        ({"$ref": "a2a:v9#/$defs/Part"}, "no dialect of the protocol"),
+        ({"$ref": "a2a:v9#/$defs/Part"}, "not a dialect of the protocol"),
     ],
     ids=["no file", "no definition", "elsewhere", "no anchor", "outside", "no dialect"],
 )

@@ -86,7 +86,7 @@ def test_descriptions_become_docstrings(made: Made) -> None:
         ),
         pytest.param(
             {"v1/task.json#/$defs/Task/properties/ID": {"type": "string"}},
-            "the members of Task have the names",
+            "the members of Task are named",
             id="two-members-with-one-name",
         ),
     ],

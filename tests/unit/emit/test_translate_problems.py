@@ -37,7 +37,7 @@ CASES = {
         {"Thing": record({"a": TEXT})},
         {"Thing": record({"b": TEXT})},
         "A2A-T01",
-        "there is no rule 'guess'",
+        "unknown rule 'guess'",
         row={"members": {"a": {"rule": "guess", "ours": "b"}}},
     ),
     "a branch that the table forgets": Case(
@@ -48,7 +48,7 @@ CASES = {
         row={"union": {"Left": ["a"]}},
     ),
     "types that have nothing in common": Case(
-        {"Thing": record({"a": NUMBER})}, {"Thing": record({"a": TEXT})}, "A2A-T03", "Thing.a and Thing.a have types that no rule translates"
+        {"Thing": record({"a": NUMBER})}, {"Thing": record({"a": TEXT})}, "A2A-T03", "Thing.a and Thing.a have types that do not correspond"
     ),
     "nothing to write": Case(
         {"Thing": record({"a": TEXT}, required=["a"])},
@@ -68,7 +68,7 @@ CASES = {
         {"Thing": record({"a": TIME})},
         {"Thing": record({"a": TIME}, required=["a"])},
         "A2A-T04",
-        "a must be there for us, and may be absent for them",
+        "a is required by us and optional for them",
     ),
     "theirs is dropped": Case({"Thing": record({"a": TEXT})}, {"Thing": record({})}, "A2A-T05", "reading loses Thing.a"),
     "ours is dropped": Case({"Thing": record({})}, {"Thing": record({"a": TEXT})}, "A2A-T05", "writing loses Thing.a"),
@@ -111,7 +111,7 @@ def test_a_row_that_nothing_needs_is_a_problem(tmp_path: Path) -> None:
     """A row of the table for types that no operation leads to is reported."""
     types = {"Thing": record({"a": TEXT}), "Other": record({"a": TEXT})}
     made = contract(tmp_path, types, types, {"types": [{"theirs": "Other"}]})
-    assert [(problem.rule, problem.text) for problem in translations.check(made)] == [("A2A-T07", "Other: no operation of Theirs needs this")]
+    assert [(problem.rule, problem.text) for problem in translations.check(made)] == [("A2A-T07", "Other: no operation of Theirs uses this row")]
 
 
 def test_every_problem_is_reported_at_once(tmp_path: Path) -> None:

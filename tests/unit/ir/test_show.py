@@ -33,6 +33,6 @@ def test_is_the_same_again(small: Small) -> None:
 
 
 def test_shows_nothing_else() -> None:
-    """A value that is no part of a contract is a mistake of ours, and not shown."""
-    with pytest.raises(TypeError, match="no part of a contract"):
+    """Reject a value that is not a type of the contract."""
+    with pytest.raises(TypeError, match="not a type of the contract"):
         _to_json_value(object())

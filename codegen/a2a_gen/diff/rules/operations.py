@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from a2a_gen.diff.change import SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, ChangeRule, define_rule
-from a2a_gen.ir.model import CallRow, Contract, ErrorRow, OperationRow, State
+from a2a_gen.ir.model import Contract, ErrorRow, OperationCall, OperationRow, State
 from a2a_gen.problems import Place
 
 OPERATION_REMOVED = define_rule("A2A002 operation-removed", "operation narrows E E E", "{name} was removed", mirror="operation-added")
@@ -69,7 +69,7 @@ def _compare_operation(old: OperationRow, new: OperationRow, is_same: Callable[[
             yield _build_change(OPERATION_ADDED, old, new, name=f"{new.name} in {call.dialect}")
 
 
-def _compare_call(label: str, old: CallRow, new: CallRow, is_same: Callable[[str, str, str], bool]) -> Iterator[SchemaChange]:
+def _compare_call(label: str, old: OperationCall, new: OperationCall, is_same: Callable[[str, str, str], bool]) -> Iterator[SchemaChange]:
     places = ((old.place.file, old.place.pointer), (new.place.file, new.place.pointer))
     spoken = {new.method, *new.aliases}
     for method in (each for each in (old.method, *old.aliases) if each and each not in spoken):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from a2a_gen.diff.change import SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, ChangeRule, define_rule
-from a2a_gen.ir.model import Contract, Enumeration, NamedType, Record
+from a2a_gen.ir.model import Contract, Enumeration, Record, TypeDefinition
 from a2a_gen.problems import Place
 
 NAME_CHANGED = define_rule("A2A101 python-name-changed", "source none - - E", "the Python name of {name} changed from {old} to {new}", mirror=ITSELF)
@@ -37,11 +37,11 @@ def compare_python(old: Contract, new: Contract) -> Iterator[SchemaChange]:
             yield _build_change(CLIENT_CHANGED, was.place, operation.place, operation.name, str(was.capability), str(operation.capability))
 
 
-def _index_types(contract: Contract) -> Mapping[tuple[str, str], NamedType]:
+def _index_types(contract: Contract) -> Mapping[tuple[str, str], TypeDefinition]:
     return {(family.dialect, type_.name): type_ for family in contract.families for type_ in family.types}
 
 
-def _compare_type(old: NamedType, new: NamedType) -> Iterator[SchemaChange]:
+def _compare_type(old: TypeDefinition, new: TypeDefinition) -> Iterator[SchemaChange]:
     kinds = [type(each).__name__.lower() for each in (old, new)]
     if kinds[0] != kinds[1]:
         yield _build_change(TYPE_CHANGED, old.place, new.place, new.name, *kinds)

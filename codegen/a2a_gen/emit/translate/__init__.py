@@ -1,7 +1,7 @@
-"""Translations between the forms of the protocol: which types correspond, what becomes of each member, and the functions that do it.
+"""Translations between the dialects of the protocol: corresponding types, corresponding members, and the functions that convert them.
 
-pairs    which types correspond      walks from the operations and from the table
-  links      which members             rules, then equal names; everything else must be declared as lost
-    matches    what their types need     a call, a list of calls, a change of form, nothing
+pairs    corresponding types        found by walking the operations and the table
+  links    corresponding members      rules, then equal names; all others must be declared as lost
+    members  matches of their types     a call, a list of calls, a conversion, or nothing
 plan     a function per pair and direction, as steps
 """

@@ -1,4 +1,4 @@
-"""What every function of one dialect is made with."""
+"""Shared context of all functions of one dialect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from a2a_gen.ir.model import Dialect
 
 @dataclass(frozen=True, slots=True)
 class TranslationContext:
-    """The two sides, how they are printed, and where problems go."""
+    """Both sides, their printers, and the collector of problems."""
 
     dialect: Dialect
     theirs: RecordMembers
@@ -23,7 +23,7 @@ class TranslationContext:
     report: TranslationProblems
 
     def printer(self, direction: Direction) -> Printer:
-        """Print expressions of one direction."""
+        """Return the printer of expressions of one direction."""
         return Printer(direction, self.ours.dialect, self.positional)
 
     def function(
@@ -35,7 +35,7 @@ class TranslationContext:
         tables: tuple[LookupTable, ...] = (),
         returns: str = "dict[str, object]",
     ) -> Function:
-        """Put a function together: its name, what it takes and gives."""
+        """Build a function with its name, parameters and result type."""
         theirs, ours = f"{self.theirs.dialect}.{pair.theirs}", f"{self.ours.dialect}.{pair.ours}"
         reads = direction is Direction.READ
         position = ", position: int = 0" if not reads and pair in self.positional else ""
@@ -58,6 +58,6 @@ class TranslationContext:
         return f"{'Read' if reads else 'Write'} `{first}` {'of' if reads else 'for'} {self.dialect.title}{other}."
 
     def refuse_unknown(self, pair: TypePair) -> Refuse:
-        """End a function where nothing can be said."""
+        """Return the step that refuses a value without a counterpart."""
         text = f"{self.dialect.title} has no {pair.theirs} for this {pair.ours}"
         return Refuse(Code(f"conversions.UntranslatableError({literal(text)})"))

@@ -1,4 +1,4 @@
-"""Prints how a value is translated as a Python expression. Every choice is made before; this is the only place that knows how Python spells it."""
+"""Printer of translations as Python expressions. Every choice is made before; only this module knows the syntax."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EMPTY: Final[Mapping[Primitive, str]] = {
     Primitive.BOOLEAN: "False",
     Primitive.OBJECT: "{}",
 }
-"""What stands for a member that one side may leave out and the other must have."""
+"""Empty values of members that one side may omit and the other requires."""
 
 
 def function_name(pair: TypePair, direction: Direction) -> str:
@@ -29,7 +29,7 @@ def function_name(pair: TypePair, direction: Direction) -> str:
 
 
 def empty_value(match: Match) -> str | None:
-    """Say what is empty in the place of such a value, on both sides alike; ``None`` if nothing is."""
+    """Return the empty value of a match, equal on both sides; ``None`` if there is none."""
     match match:
         case Same(primitive):
             return EMPTY.get(primitive)
@@ -54,7 +54,7 @@ class Printer:
     positional: frozenset[TypePair] = frozenset()
 
     def value(self, match: Match, source: str) -> str:
-        """Print a value that is there."""
+        """Print a value that is present."""
         match match:
             case Same(primitive):
                 text = source if self._reads else self._primitive(primitive, source)
@@ -118,7 +118,7 @@ def is_plain_value(expression: TypeExpr, source: str) -> str:
 
 
 def is_model(expression: TypeExpr, source: str, dialect: str) -> str:
-    """Print a value of JSON as one of the models."""
+    """Print a value of JSON as a model."""
     match expression:
         case Ref(name):
             return f"{dialect}.{name}.model_validate({source})"

@@ -1,4 +1,8 @@
-"""Which members of a pair of records correspond: what the rules say, then equal names, and what remains must be declared as lost."""
+"""Corresponding members of a pair of records: rules first, then equal names; the remaining members must be declared as lost.
+
+A function reads members through a ``MemberSource``. A value knows that it may be ``None``; a target knows that it must be present. One convention
+holds in both directions: where one side requires a member and the other may omit it, the empty value of the first is the absence of the second.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from a2a_gen.problems import Place
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One correspondence: the kind of rule, the members on both sides, and how their types match where that is all there is to do."""
+    """One correspondence: the kind of rule, the members on both sides, and the match of their types where that is the whole conversion."""
 
     kind: str
     theirs: tuple[Leaf, ...]
@@ -23,30 +27,30 @@ class Link:
 
     @property
     def owned_members(self) -> tuple[Leaf, ...]:
-        """The members of theirs that no other rule needs to say anything about; the metadata beside a wrapped value are there without it too."""
+        """Return the members of theirs that no other rule has to cover; the metadata beside a wrapped value also exist without it."""
         return self.theirs[:1] if self.kind == "wrap" else self.theirs
 
     def sets(self, direction: Direction) -> bool:
-        """Say whether the rule gives its target a value in this direction."""
+        """Check that the rule gives its target a value in this direction."""
         only = self.argument.get("direction")
         return direction in RULE_KINDS[self.kind].sets and only in (None, direction)
 
     def carries(self, direction: Direction) -> bool:
-        """Say whether the value of its source survives in this direction."""
+        """Check that the value of its source survives in this direction."""
         return direction in RULE_KINDS[self.kind].carries and self.sets(direction)
 
     def targets(self, direction: Direction) -> tuple[Leaf, ...]:
-        """The members that get a value."""
+        """Return the members that get a value."""
         return self.ours if direction is Direction.READ else self.theirs
 
     def sources(self, direction: Direction) -> tuple[Leaf, ...]:
-        """The members that give the value."""
+        """Return the members that supply the value."""
         return self.theirs if direction is Direction.READ else self.ours
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedPair:
-    """A pair of records with everything that corresponds."""
+    """A pair of records with all correspondences."""
 
     pair: TypePair
     place: Place
@@ -57,7 +61,7 @@ class LinkedPair:
 
 @dataclass(frozen=True, slots=True)
 class Linker:
-    """Links the members of records of two sides."""
+    """Links the members of the records of two sides."""
 
     theirs: RecordMembers
     ours: RecordMembers
@@ -65,7 +69,7 @@ class Linker:
     report: TranslationProblems
 
     def link(self, pair: TypePair, translation: Translation | None) -> LinkedPair | None:
-        """Find what corresponds in a pair; ``None`` if either type is no record."""
+        """Link the members of a pair; ``None`` if either type is no record."""
         theirs, ours = self.theirs.record(pair.theirs), self.ours.record(pair.ours)
         if theirs is None or ours is None:
             return None
@@ -79,8 +83,8 @@ class Linker:
         return LinkedPair(pair, place, their_leaves, our_leaves, tuple(links))
 
     def _find_opened(self, theirs: Record, ours: Record, rules: Iterable[TranslationRule]) -> tuple[frozenset[Path], frozenset[Path]]:
-        """Find the records that rules reach into; one that is opened on one side is opened on the other side too, if it has the same name there."""
-        their_paths, our_paths = _above(rule.theirs for rule in rules), _above(rule.ours for rule in rules)
+        """Return the records that rules reach into; a record opened on one side is also opened on the other side if it has the same name there."""
+        their_paths, our_paths = _parents(rule.theirs for rule in rules), _parents(rule.ours for rule in rules)
         taken = {tuple(name.split(".")) for rule in rules for name in rule.theirs}
         free = {path for path in their_paths | our_paths if path not in taken}
         both = {path for path in free if _reaches(self.theirs, theirs, path) and _reaches(self.ours, ours, path)}
@@ -88,7 +92,7 @@ class Linker:
 
     def _from_rule(self, pair: TypePair, place: Place, rule: TranslationRule, theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]) -> Link | None:
         if rule.kind not in RULE_KINDS:
-            self.report.add(place, "A2A-T01", f"{pair}: there is no rule '{rule.kind}'", f"use one of {', '.join(RULE_KINDS)}")
+            self.report.add(place, "A2A-T01", f"{pair}: unknown rule '{rule.kind}'", f"use one of {', '.join(RULE_KINDS)}")
             return None
         wrapped = (("metadata",),) if rule.kind == "wrap" else ()
         their_paths = (*(tuple(name.split(".")) for name in rule.theirs), *wrapped)
@@ -96,7 +100,7 @@ class Linker:
         missing = [f"{pair.theirs}.{'.'.join(path)}" for path in their_paths if path not in theirs]
         missing += [f"{pair.ours}.{'.'.join(path)}" for path in our_paths if path not in ours]
         for member in missing:
-            self.report.add(place, "A2A-T02", f"{pair}: there is no member {member}", "name a member of the schema, or delete the rule")
+            self.report.add(place, "A2A-T02", f"{pair}: unknown member {member}", "name a member of the schema, or delete the rule")
         if missing:
             return None
         argument: Mapping[str, Json] = rule.argument if isinstance(rule.argument, Mapping) else {}
@@ -106,7 +110,7 @@ class Linker:
     def _from_names(
         self, pair: TypePair, place: Place, links: Iterable[Link], theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]
     ) -> Iterable[Link]:
-        """Link what has the same name on both sides and no rule that carries it."""
+        """Link members of equal names that no rule carries."""
         links = tuple(links)
         for path, leaf in theirs.items():
             other = ours.get(path)
@@ -121,13 +125,13 @@ class Linker:
         if matches and None not in matches:
             return Link(link.kind, link.theirs, link.ours, link.argument, matches[0])
         members = f"{pair.theirs}.{link.theirs[0].name} and {pair.ours}.{link.ours[0].name}"
-        text = f"{members} have types that no rule translates"
-        self.report.add(place, "A2A-T03", text, "write a rule of kind 'derive', or give them types that correspond")
+        text = f"{members} have types that do not correspond"
+        self.report.add(place, "A2A-T03", text, "write a rule of kind 'derive', or change one of the types")
         return link
 
 
-def _above(names: Iterable[tuple[str, ...]]) -> set[Path]:
-    """List every record on the way to some members."""
+def _parents(names: Iterable[tuple[str, ...]]) -> set[Path]:
+    """List every record on the path to some members."""
     paths = [tuple(name.split(".")) for group in names for name in group]
     return {path[:length] for path in paths for length in range(1, len(path))}
 
@@ -140,19 +144,19 @@ def _reaches(side: RecordMembers, record: Record, path: Path) -> bool:
     return bool(records)
 
 
-# The cases of a translation: one for each member of a group of which exactly one is present, or a single one.
+# --- cases: one per member of a group of which exactly one is present, or a single one ---
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What holds when one member of ours is the present one: the link that carries it, and every link that has a value then."""
+    """One case: the present member of ours, the link that carries it, and every link that has a value then."""
 
     key: Leaf | None
     link: Link | None
     links: tuple[Link, ...]
 
     def lacks(self, leaf: Leaf) -> bool:
-        """Say whether a member of either side is absent in this case."""
+        """Check that a member of either side is absent in this case."""
         present = (*self.link.theirs[:1], *((self.key,) if self.key else ())) if self.link else ()
         return any(leaf.excludes(other) for other in present)
 
@@ -172,17 +176,12 @@ def cases(linked: LinkedPair, direction: Direction) -> tuple[Case, ...]:
     return tuple(found)
 
 
-# How the members of one side are reached, and what each of them gives in one of the cases of a function.
-#
-# A value knows whether it may be ``None``; a target knows whether it must be there. Between the two stands one agreement, in both directions: where
-# one
-# side requires a member and the other may leave it out, the empty value of the first is the absence of the second.
-#
+# --- access to the members of the source ---
 
 
 @dataclass(frozen=True, slots=True)
 class ReadValue:
-    """An expression, and whether it may be ``None``."""
+    """An expression that may be ``None``."""
 
     text: str
     nullable: bool = False
@@ -190,7 +189,7 @@ class ReadValue:
 
 @dataclass(frozen=True, slots=True)
 class OpenedHolder:
-    """A record inside the source that has a name of its own in the function."""
+    """A record inside the source that has a local name in the function."""
 
     name: str
     value: str
@@ -199,14 +198,14 @@ class OpenedHolder:
 
 @dataclass(slots=True)
 class MemberSource:
-    """The side that is translated: prints how its members are reached."""
+    """The side that is translated: prints the access to its members."""
 
     side: RecordMembers
     root: str
     opened: dict[tuple[str, ...], OpenedHolder] = field(default_factory=dict)
 
     def open(self, leaves: Iterable[Leaf]) -> None:
-        """Name the records on the way to some members."""
+        """Assign the records on the path to some members to local names."""
         for leaf in leaves:
             for length in range(1, len(leaf.steps)):
                 path = leaf.path[:length]
@@ -226,7 +225,7 @@ class MemberSource:
         return self.opened[path[:-1]].name if len(path) > 1 else self.root
 
     def text(self, leaf: Leaf) -> str:
-        """Print a member, taking the records on the way for present."""
+        """Print a member, assuming that the records on its path are present."""
         return f"{self._holder(leaf.path)}.{leaf.field.python}"
 
     def value(self, leaf: Leaf, known: frozenset[str]) -> ReadValue:
@@ -239,7 +238,7 @@ class MemberSource:
         return ReadValue(text, nullable)
 
     def conditions(self, leaf: Leaf) -> tuple[str, ...]:
-        """List what must hold for a member to be present."""
+        """List the conditions under which a member is present."""
         found: list[str] = []
         way = self.opened.get(leaf.path[:-1])
         if way and leaf.last.option:
@@ -257,11 +256,11 @@ class MemberSource:
 
 
 def fills_empty(expression: TypeExpr, side: RecordMembers) -> bool:
-    """Say whether a value of this type has an empty one that means absence: text, lists and maps; not numbers, truth, enumerations and records."""
+    """Check that the type has an empty value that means absence: text, lists and maps do; numbers, booleans, enumerations and records do not."""
     match expression:
         case Ref(name):
-            named = side.contract.type(side.dialect, name)
-            return isinstance(named, Alias) and fills_empty(named.type, side)
+            definition = side.contract.type(side.dialect, name)
+            return isinstance(definition, Alias) and fills_empty(definition.type, side)
         case Primitive():
             return expression is Primitive.STRING
         case _:
@@ -269,6 +268,6 @@ def fills_empty(expression: TypeExpr, side: RecordMembers) -> bool:
 
 
 def enumeration(expression: TypeExpr, side: RecordMembers) -> Enumeration | None:
-    """Find the enumeration that a member is of."""
-    named = side.contract.type(side.dialect, expression.name) if isinstance(expression, Ref) else None
-    return named if isinstance(named, Enumeration) else None
+    """Return the enumeration of a member."""
+    definition = side.contract.type(side.dialect, expression.name) if isinstance(expression, Ref) else None
+    return definition if isinstance(definition, Enumeration) else None

@@ -1,7 +1,7 @@
-"""The members of a record, and of the records inside it that a rule reaches into.
+"""Members of a record, and of the records inside it that a rule reaches into, with the matches of their types.
 
-A rule such as ``file.bytes`` → ``raw`` opens the member ``file``: in its place stand its own members, each a ``Leaf`` with the steps that lead to it.
-Nothing here knows a direction.
+A rule such as ``file.bytes`` → ``raw`` opens the member ``file``: its own members take its place, each a ``Leaf`` with the steps that lead to it.
+Nothing here depends on a direction.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ class RecordMembers:
     dialect: str
 
     def record(self, name: str) -> Record | None:
-        """Find a record by its name."""
-        named = self.contract.type(self.dialect, name)
-        return named if isinstance(named, Record) else None
+        """Return a record by name."""
+        definition = self.contract.type(self.dialect, name)
+        return definition if isinstance(definition, Record) else None
 
     def records(self, expression: TypeExpr) -> tuple[Record, ...]:
-        """Find what may stand in a member: a record, or any of several; empty if something else may."""
+        """Return the possible records of a member: one, or any of several; empty if another type is possible."""
         match expression:
             case Ref(name):
-                named = self.contract.type(self.dialect, name)
-                if isinstance(named, Alias):
-                    return self.records(named.type)
-                return (named,) if isinstance(named, Record) else ()
+                definition = self.contract.type(self.dialect, name)
+                if isinstance(definition, Alias):
+                    return self.records(definition.type)
+                return (definition,) if isinstance(definition, Record) else ()
             case OneOf(options):
                 found = [self.records(option) for option in options]
                 return tuple(record for records in found for record in records) if all(found) else ()
@@ -42,20 +42,20 @@ class RecordMembers:
                 return ()
 
     def is_empty_valid(self, record: Record) -> bool:
-        """Say whether a record can be made without any member."""
+        """Check that a record can be constructed without any member."""
         fields_are_free = all(not field.required or field.has_read_default or isinstance(field.type, Constant) for field in record.fields)
         return record.choice is None and fields_are_free
 
     def empty(self, record: Record) -> str:
-        """Print the making of a record without any member."""
-        # Type checkers know defaults that are written as values, not those that a factory makes.
+        """Print the construction of a record without any member."""
+        # Type checkers see defaults that are written as values, not those of a factory.
         has_factory = any(isinstance(field.read_default, tuple | Mapping) for field in record.fields)
         return f"{self.dialect}.{record.name}{'.model_validate({})' if has_factory else '()'}"
 
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One member on a path; ``option`` is the record that has it, where the member before may be any of several."""
+    """One member on a path; ``option`` is its record, where the member before may be any of several."""
 
     field: Field
     choice: Choice | None = None
@@ -63,43 +63,43 @@ class PathStep:
 
     @property
     def is_chosen(self) -> bool:
-        """Whether the member is one of a group of which exactly one is present."""
+        """Check that the member is one of a group of which exactly one is present."""
         return self.choice is not None and self.field.wire in self.choice.members
 
     @property
     def is_nullable(self) -> bool:
-        """Whether the member may be absent in Python."""
+        """Check that the member may be absent in Python."""
         return not self.field.required and not self.field.has_read_default and not isinstance(self.field.type, Constant)
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A member that is not opened, and the way to it."""
+    """A member that is not opened, and the path to it."""
 
     steps: tuple[PathStep, ...]
 
     @property
     def path(self) -> Path:
-        """The names on the wire."""
+        """Return the wire names on the path."""
         return tuple(step.field.wire for step in self.steps)
 
     @property
     def name(self) -> str:
-        """The path as a rule writes it."""
+        """Return the path as a rule writes it."""
         return ".".join(self.path)
 
     @property
     def last(self) -> PathStep:
-        """The member itself."""
+        """Return the last step."""
         return self.steps[-1]
 
     @property
     def field(self) -> Field:
-        """The member itself, without the way."""
+        """Return the member without its path."""
         return self.last.field
 
     def excludes(self, other: Leaf) -> bool:
-        """Say whether the two can never be present together, because a group on their common way allows only one of them."""
+        """Check that the two can never be present together, because a group on their common path allows only one of them."""
         for mine, theirs in zip(self.steps, other.steps, strict=False):
             if mine.field.wire == theirs.field.wire and mine.option == theirs.option:
                 continue
@@ -110,7 +110,7 @@ class Leaf:
 
 
 def leaves(side: RecordMembers, record: Record, opened: frozenset[Path]) -> tuple[Leaf, ...]:
-    """List the members of a record, with the members of the opened ones in their place."""
+    """List the members of a record, with the members of opened records in their place."""
     return tuple(_leaves(side, (record,), opened, ()))
 
 
@@ -127,12 +127,12 @@ def _leaves(side: RecordMembers, records: tuple[Record, ...], opened: frozenset[
             yield from _leaves(side, inner, opened, steps) if inner else (Leaf(steps),)
 
 
-# What has to happen to a value of one type to become a value of the type it corresponds to, without saying in which direction.
+# --- matches: conversions between corresponding types, in both directions ---
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class TypePair:
-    """A type of a dialect and the canonical type that it corresponds to."""
+    """A type of a dialect and its canonical counterpart."""
 
     theirs: str
     ours: str
@@ -143,7 +143,7 @@ class TypePair:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """The value passes as it is; ``primitive`` has a form of its own on the wire where it is bytes, a point in time or any JSON."""
+    """Unchanged values; a ``primitive`` converts its wire form when it is bytes, a timestamp or any JSON."""
 
     primitive: Primitive
 
@@ -160,7 +160,7 @@ class FreeJson:
 
 @dataclass(frozen=True, slots=True)
 class Types:
-    """Two named types, for which there are functions."""
+    """Two named types with translation functions."""
 
     pair: TypePair
 
@@ -193,14 +193,14 @@ Match: TypeAlias = Same | EnumMapping | FreeJson | Types | Each | Values | Wrapp
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """Finds how types correspond, knowing the records that only wrap."""
+    """Matches types, given the records that only wrap one member."""
 
     theirs: RecordMembers
     ours: RecordMembers
     wrappers: Mapping[str, str]
 
     def match(self, theirs: TypeExpr, ours: TypeExpr) -> Match | None:
-        """Say how a value of one type corresponds to one of the other; ``None`` if no rule says so."""
+        """Match two types; ``None`` if they do not correspond."""
         match theirs, ours:
             case Ref(), Ref():
                 return Types(TypePair(theirs.name, ours.name))
@@ -228,16 +228,16 @@ class Matcher:
         return None if field is None or content is None else WrapperMatch(name, field, content)
 
     def _match_as_primitive(self, theirs: Ref, ours: Primitive) -> Match | None:
-        named = self.theirs.contract.type(self.theirs.dialect, theirs.name)
-        if isinstance(named, Enumeration) and ours is Primitive.STRING:
+        definition = self.theirs.contract.type(self.theirs.dialect, theirs.name)
+        if isinstance(definition, Enumeration) and ours is Primitive.STRING:
             return EnumMapping()
-        if isinstance(named, Record) and named.keeps_unknown and ours is Primitive.OBJECT:
+        if isinstance(definition, Record) and definition.keeps_unknown and ours is Primitive.OBJECT:
             return FreeJson()
         return None
 
 
 def pairs_in(match: Match) -> Iterator[TypePair]:
-    """Go through the pairs of named types that a match needs."""
+    """Yield the pairs of named types that a match needs."""
     match match:
         case Types(pair):
             yield pair
@@ -250,7 +250,7 @@ def pairs_in(match: Match) -> Iterator[TypePair]:
 
 
 def is_plain(match: Match) -> bool:
-    """Say whether a value passes unchanged in both directions."""
+    """Check that a value passes unchanged in both directions."""
     match match:
         case Same(primitive):
             return primitive not in (Primitive.BYTES, Primitive.TIMESTAMP, Primitive.ANY)

@@ -1,6 +1,6 @@
-"""All pairs of types that a dialect needs: from what operations take and give, through the members of the records, to the enumerations.
+"""Pairs of types that a dialect needs: from requests and results of operations, through the members of records, to enumerations.
 
-The table names the pairs whose types have different names or need rules; a pair of equal names is found on the way.
+The table names the pairs whose types have different names or need rules; pairs of equal names are found on the way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, Translation
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """A union of theirs, with what its branches are in ours."""
+    """A union of theirs, with the counterparts of its branches."""
 
     options: tuple[Option, ...]
 
@@ -36,7 +36,7 @@ PairMatch: TypeAlias = LinkedPair | Branches | WrapperMatch | EnumPairs
 
 @dataclass(slots=True)
 class TypePairs:
-    """The pairs of a dialect, each with what corresponds in it; the flat ones are branches of a union whose members lie in ours."""
+    """The pairs of a dialect with their correspondences; the flat ones are branches of a union whose members lie in ours."""
 
     found: dict[TypePair, PairMatch] = field(default_factory=dict)
     flat: set[TypePair] = field(default_factory=set)
@@ -51,7 +51,7 @@ class PairFinder:
     report: TranslationProblems
 
     def pairs(self) -> TypePairs:
-        """Walk from the operations until nothing new is needed, and report rows of the table that nothing needed."""
+        """Walk from the operations until nothing new is needed, and report unused rows of the table."""
         theirs, ours = RecordMembers(self.contract, self.dialect.name), RecordMembers(self.contract, self.contract.canonical)
         matcher = Matcher(theirs, ours, self.dialect.wrappers)
         linker = Linker(theirs, ours, matcher, self.report)
@@ -64,14 +64,14 @@ class PairFinder:
             result = self._find(pair, table.get(pair), linker, matcher)
             if result is not None:
                 pairs.found[pair] = result
-                waiting += _needed(result, pairs)
+                waiting += _find_needed(result, pairs)
         for pair, row in table.items():
             if pair not in pairs.found:
-                self.report.add(row.place, "A2A-T07", f"{pair}: no operation of {self.dialect.title} needs this", "delete the row")
+                self.report.add(row.place, "A2A-T07", f"{pair}: no operation of {self.dialect.title} uses this row", "delete the row")
         return pairs
 
     def _roots(self) -> Iterator[TypePair]:
-        """List what operations take and give; a type of an operation that the dialect has not may still be of use, such as the card."""
+        """List requests and results of operations; types of operations that the dialect lacks are included, since the card may need them."""
         for operation in self.contract.operations:
             call = operation.call(self.dialect.name)
             if call is None:
@@ -105,14 +105,14 @@ class PairFinder:
         return linked
 
     def _check_branches(self, pair: TypePair, row: Translation | None, listed: tuple[Option, ...], linker: Linker) -> None:
-        there, named = set(branches(linker.theirs, pair.theirs)), {option.branch for option in listed}
+        there, listed_branches = set(branches(linker.theirs, pair.theirs)), {option.branch for option in listed}
         place = row.place if row else self.dialect.place
-        for branch in sorted(there ^ named):
+        for branch in sorted(there ^ listed_branches):
             text = f"{pair}: {branch} is {'not in the table' if branch in there else f'no branch of {pair.theirs}'}"
             self.report.add(place, "A2A-T02", text, "list exactly the branches of the union")
 
 
-def _needed(found: PairMatch, pairs: TypePairs) -> Iterator[TypePair]:
+def _find_needed(found: PairMatch, pairs: TypePairs) -> Iterator[TypePair]:
     match found:
         case LinkedPair():
             for link in found.links:

@@ -1,4 +1,4 @@
-"""The functions of a dialect, module by module, and everything that is wrong with its table."""
+"""Plan of a dialect's translations: the functions, module by module, and every problem of the table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from a2a_gen.ir.checks.tables import ANY_TYPE
 from a2a_gen.ir.model import Constant, Contract, Dialect, Enumeration, Family, Loss, Record
 from a2a_gen.problems import Place, Problem
 
-# What a dialect says it cannot carry, against what its translations drop: each must be the other.
+# --- losses: declared losses and dropped members must agree ---
 
 
 def find_dropped_members(linked: LinkedPair, *, is_flat: bool) -> Iterator[tuple[Direction, str]]:
@@ -34,7 +34,7 @@ def find_dropped_members(linked: LinkedPair, *, is_flat: bool) -> Iterator[tuple
 
 
 def _is_read(leaf: Leaf, links: Sequence[Link], read: Sequence[Case]) -> bool:
-    """Say whether a member is read whenever it is there; of several that may be there at once, only the first becomes the one that ours has."""
+    """Check that a member is read whenever it is present; of several that may be present at once, only the first becomes ours."""
     place = next((place for place, case in enumerate(read) if case.link and leaf in case.link.theirs[:1]), 0)
     earlier = [other for case in read[:place] if case.link for other in case.link.theirs[:1]]
     carriers = [link for link in links if leaf in link.theirs and link.carries(Direction.READ)]
@@ -42,7 +42,7 @@ def _is_read(leaf: Leaf, links: Sequence[Link], read: Sequence[Case]) -> bool:
 
 
 def _is_first_source(link: Link, links: Sequence[Link]) -> bool:
-    """Say whether no earlier link gives a value to what this one gives a value to."""
+    """Check that no earlier link sets the same target."""
     targets = {leaf.path for leaf in link.ours}
     earlier = (each for each in links[: links.index(link)] if each.sets(Direction.READ))
     rivals = [each for each in earlier if not targets.isdisjoint(leaf.path for leaf in each.ours)]
@@ -50,7 +50,7 @@ def _is_first_source(link: Link, links: Sequence[Link]) -> bool:
 
 
 def _is_written(leaf: Leaf, cases: Iterable[Case], *, is_flat: bool) -> bool:
-    """Say whether a member is written whenever it is there; of several that are written to one, only the first always is."""
+    """Check that a member is written whenever it is present; of several that are written to one, only the first always is."""
     if leaf.last.is_chosen and len(leaf.steps) == 1:
         own = [case.link for case in cases if case.key is leaf and case.link]
         return all(link.carries(Direction.WRITE) for link in own) if own else is_flat
@@ -62,7 +62,7 @@ def _is_first(leaf: Leaf, link: Link) -> bool:
 
 
 class Losses:
-    """The list ``lossy`` of a dialect, and which of its lines were needed."""
+    """The list ``lossy`` of a dialect, and its lines that were used."""
 
     def __init__(self, dialect: Dialect, report: TranslationProblems) -> None:
         self._lines = dialect.lossy
@@ -70,21 +70,21 @@ class Losses:
         self._report = report
 
     def require(self, pair: TypePair, place: Place, direction: Direction, member: str) -> None:
-        """Note that a member does not survive; it is a problem if no line says so."""
+        """Record that a member does not survive; report a problem if no line declares it."""
         lines = [line for line in self._lines if _covers(line, pair, direction, member)]
         self._used.update(lines)
         if not lines:
             owner, verb = (pair.theirs, "reading") if direction is Direction.READ else (pair.ours, "writing")
             line = f'{{"type": "{pair.theirs}", "member": "{member}", "direction": "{direction}", "reason": …}}'
-            self._report.add(place, "A2A-T05", f"{pair}: {verb} loses {owner}.{member}", f'write a rule for it, or say so in "lossy": {line}')
+            self._report.add(place, "A2A-T05", f"{pair}: {verb} loses {owner}.{member}", f'write a rule for it, or add to "lossy": {line}')
 
     def allow(self, pair: TypePair, direction: Direction, member: str) -> None:
-        """Accept what is said about a member that a function derives, or about its inside, where nobody else can know."""
+        """Accept declared losses of a member that a function derives, or inside it, where the plan cannot tell."""
         own = (line for line in self._lines if line.type == pair.theirs and line.direction == direction)
         self._used.update(line for line in own if line.member == member or line.member.startswith(f"{member}."))
 
     def check(self) -> None:
-        """Report the lines that nothing needed."""
+        """Report unused lines."""
         for line in self._lines:
             if line not in self._used:
                 text = f"{line.type}.{line.member} is not lost on {line.direction}"
@@ -133,7 +133,7 @@ def _context(contract: Contract, dialect: Dialect, pairs: TypePairs, report: Tra
 
 def _modules(contract: Contract, dialect: Dialect, functions: list[Function]) -> Iterator[Module]:
     for family in contract.families:
-        names = {str(named.name): place for place, named in enumerate(family.types)} if family.dialect == dialect.name else {}
+        names = {str(definition.name): place for place, definition in enumerate(family.types)} if family.dialect == dialect.name else {}
         own = sorted((function for function in functions if function.pair.theirs in names), key=lambda each: names[each.pair.theirs])
         if own:
             yield Module(family, tuple(own))
@@ -141,7 +141,7 @@ def _modules(contract: Contract, dialect: Dialect, functions: list[Function]) ->
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    """Makes the functions of each pair and notes what they lose."""
+    """Builds the functions of each pair and records their losses."""
 
     context: TranslationContext
     pairs: TypePairs

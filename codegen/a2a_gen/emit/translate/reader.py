@@ -1,4 +1,4 @@
-"""Records, theirs → ours: the canonical model is made at once, from expressions of its members."""
+"""Functions that read records, theirs → ours: a canonical model is constructed from expressions of its members."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NO_TEXT = '""'
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Makes the functions that read records."""
+    """Builds the functions that read records."""
 
     context: TranslationContext
 
     def function(self, linked: LinkedPair, ours: Record) -> Function:
-        """Make the function of one pair."""
+        """Build the function of one pair."""
         source = MemberSource(self.context.theirs, "theirs")
         used = [link for link in linked.links if link.sets(READ)]
         source.open(leaf for link in used for leaf in link.theirs)
@@ -41,13 +41,13 @@ class Reader:
                 break
             steps.append(BranchStep(Code(" and ".join(conditions)), inner))
         else:
-            # A canonical union without a member refuses to be made, with an error that says what is missing.
+            # A canonical union without a member raises a validation error that names what is missing.
             steps.append(Give(Code(self.context.ours.empty(ours))))
         uses = frozenset((pair, READ) for link in used if link.match for pair in pairs_in(link.match))
         return self.context.function(linked.pair, READ, tuple(steps), uses)
 
     def _is_last(self, key: Leaf, seen: set[str]) -> bool:
-        """Say whether a member is in the only record of several that is left."""
+        """Check that a member lies in the last remaining record of several."""
         if key.last.option is None or key.last.is_nullable:
             return False
         return {record.name for record in self.context.theirs.records(key.steps[-2].field.type)} == seen
@@ -77,7 +77,7 @@ class _Reading:
         return (*lets, Give(Code(self._construct(self.linked.pair.ours, members, 0))))
 
     def _construct(self, name: str, members: list[tuple[Leaf, str]], depth: int) -> str:
-        """Print the making of a record, and of those inside it that a rule reaches into."""
+        """Print the construction of a record, and of the nested ones that a rule reaches into."""
         arguments, done = list[str](), set[str]()
         for leaf, text in members:
             step = leaf.steps[depth]
@@ -108,10 +108,10 @@ class _Reading:
             text = f"{self.linked.pair}: nothing is read into {member}, which must be there"
             self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value")
 
-    # --- values ------------------------------------------------------------------------------------------------------------------------------------
+    # --- values ---
 
     def _read_by_name(self, link: Link) -> tuple[Let | None, list[ReadValue]]:
-        """Give the values of a link, after naming them where a function gives several at once."""
+        """Return the values of a link by target; a function with several results gets local names first."""
         value = self.source.value(link.theirs[0], self._is_known()) if link.theirs else ReadValue("")
         match link.kind:
             case "wrap":
@@ -130,7 +130,7 @@ class _Reading:
                 return None, [self._simple(link, value)] * max(1, len(link.ours))
 
     def _simple(self, link: Link, value: ReadValue) -> ReadValue:
-        """Give the value of a link that makes one of one."""
+        """Return the value of a link with one source and one target."""
         text = value.text
         match link.kind:
             case "not" if "absent" in link.argument:
@@ -159,10 +159,10 @@ class _Reading:
     def _is_known(self) -> frozenset[str]:
         return self.source.known(self.case.link.theirs[0]) if self.case.link else frozenset()
 
-    # --- from values to members --------------------------------------------------------------------------------------------------------------------
+    # --- from values to members ---
 
     def _convert(self, value: ReadValue, match: Match | None, leaf: Leaf) -> str:
-        """Print a value for a member, minding which side may leave it out."""
+        """Print a value for a member, depending on the side that may omit it."""
         is_key = leaf is self.case.key
         if match is None:
             match = Same(Primitive.OBJECT)
@@ -176,20 +176,20 @@ class _Reading:
         return self._require(value, match, leaf)
 
     def _require(self, value: ReadValue, match: Match, leaf: Leaf) -> str:
-        """Print a value that may be absent for a member that may not."""
+        """Print a value that may be absent for a member that is required."""
         printer = self.context.printer(READ)
         words = enumeration(leaf.field.type, self.context.ours)
         if words:
             default = next((each for each in words.values if each.wire == leaf.field.read_default), words.values[0])
             return f"{self.context.ours.dialect}.{words.name}.{default.python} if {value.text} is None else {printer.value(match, value.text)}"
         record = self.context.theirs.record(match.pair.theirs) if isinstance(match, Types) else None
-        # An empty union refuses to be made, which says what is missing.
+        # An empty union raises a validation error that names what is missing.
         if record and (record.choice or self.context.theirs.is_empty_valid(record)):
             return printer.value(match, f"{value.text} or {self.context.theirs.empty(record)}")
         empty = empty_value(match)
         if empty is not None and (is_plain(match) or isinstance(match, Each | Values)):
             return printer.value(match, f"{value.text} or {empty}")
-        text = f"{self.linked.pair}: {leaf.name} must be there for us, and may be absent for them"
+        text = f"{self.linked.pair}: {leaf.name} is required by us and optional for them"
         self.context.report.add(
             self.linked.place, "A2A-T04", text, "make it required in the schema of the dialect, or write a rule that gives it a value"
         )
@@ -197,13 +197,13 @@ class _Reading:
 
 
 def resource_template(link: Link) -> str:
-    """Print the template of a name as words, with ``None`` for what is put in."""
+    """Print the template of a resource name as words, with ``None`` for parameters."""
     words = str(link.argument["template"]).split("/")
     return literal(tuple(None if word.startswith("{") else word for word in words))
 
 
 def emit_derived_call(link: Link, direction: Direction, arguments: list[str]) -> str:
-    """Print the call of a function of ``conversions``, with what the table gives it."""
+    """Print the call of a function of ``conversions``, with the settings of the table."""
     given = link.argument.get("given")
     settings = [f"{name}={literal(value)}" for name, value in given.items()] if isinstance(given, Mapping) else []
     return f"conversions.{direction}_{link.argument['by']}({', '.join([*arguments, *settings])})"

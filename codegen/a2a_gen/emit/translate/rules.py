@@ -1,4 +1,4 @@
-"""The closed set of rules, and the problems that a table of translations can have."""
+"""The closed set of translation rules, and the collector of problems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from a2a_gen.problems import Place, Problem
 
 
 class Direction(StrEnum):
-    """Which way a translation goes: reading makes ours of theirs, writing makes theirs of ours."""
+    """The direction of a translation: reading makes ours of theirs, writing makes theirs of ours."""
 
     READ = "read"
     WRITE = "write"
@@ -24,7 +24,7 @@ WRITE_ONLY: Final = frozenset({Direction.WRITE})
 
 @dataclass(frozen=True, slots=True)
 class RuleKind:
-    """One kind of rule: the directions in which it carries a value whole, and those in which it makes one up or carries a part."""
+    """One kind of rule: the directions in which it carries a value whole, and those in which it creates one or carries a part."""
 
     carries: frozenset[Direction]
     sets: frozenset[Direction] = frozenset()
@@ -49,16 +49,16 @@ BRANCHES: Final = frozenset({"branch", "flat"})
 
 
 class TranslationProblems:
-    """Collects what is wrong with the translations of a dialect; a thing found twice is said once."""
+    """Collects the problems of a dialect's translations without duplicates."""
 
     def __init__(self) -> None:
         self._problems: dict[Problem, None] = {}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Everything found so far."""
+        """Return the problems found so far."""
         return tuple(self._problems)
 
     def add(self, place: Place, rule: str, text: str, cure: str) -> None:
-        """Note one problem; ``rule`` is its stable name."""
+        """Add a problem; ``rule`` is its stable id."""
         self._problems[Problem(place, rule, text, cure)] = None

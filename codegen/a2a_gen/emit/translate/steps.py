@@ -1,4 +1,4 @@
-"""A translation as data: functions of few kinds of steps, which a template prints one by one."""
+"""Translations as data: functions of a few kinds of steps, which a template prints one by one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from a2a_gen.emit.translate.rules import Direction
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """Name a value, or several at once."""
+    """Assign a value, or several at once, to local names."""
 
     kind: ClassVar[str] = "let"
     name: Code
@@ -21,7 +21,7 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Make:
-    """Begin an object with the members that are always there."""
+    """Begin an object with its required members."""
 
     kind: ClassVar[str] = "make"
     name: Code
@@ -30,7 +30,7 @@ class Make:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Add a member to an object, if there is a value for it."""
+    """Add a member to an object if it has a value."""
 
     kind: ClassVar[str] = "put"
     into: Code
@@ -41,7 +41,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Add the members that a function gives."""
+    """Add the members that a function returns."""
 
     kind: ClassVar[str] = "merge"
     into: Code
@@ -50,7 +50,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Give:
-    """End with a value."""
+    """Return a value."""
 
     kind: ClassVar[str] = "give"
     value: Code
@@ -58,7 +58,7 @@ class Give:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """End with an error: the dialect has no way to say this."""
+    """Raise an error: the dialect cannot express the value."""
 
     kind: ClassVar[str] = "refuse"
     error: Code
@@ -66,7 +66,7 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class BranchStep:
-    """Do something else under a condition."""
+    """Run other steps under a condition."""
 
     kind: ClassVar[str] = "branch"
     when: Code
@@ -87,7 +87,7 @@ class LookupTable:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """The translation of one pair in one direction, and what it needs beside itself."""
+    """The translation of one pair in one direction, with its imports and constants."""
 
     pair: TypePair
     direction: Direction

@@ -1,4 +1,4 @@
-"""Pairs of which one is no record: unions told apart by a tag, bare values that ours wraps, and enumerations."""
+"""Functions for pairs of types that are not two records: tagged unions, bare values that ours wraps, and enumerations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READ, WRITE = Direction.READ, Direction.WRITE
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One branch of a union of theirs: what it is a pair with, and the members of ours that it is written for.
+    """One branch of a union of theirs: its pairs, and the members of ours that select it for writing.
 
     A branch is held by a member of ours, or its members lie flat in ours; one without members is only read.
     """
@@ -30,7 +30,7 @@ class Option:
 
 
 def options(ours: RecordMembers, translation: Translation) -> Iterator[Option]:
-    """List the branches of a union as the table says them, one for each type that a branch is a pair with."""
+    """List the branches of a union as the table declares them, one per counterpart of a branch."""
     record = ours.record(translation.ours)
     for rule in translation.rules:
         if rule.kind not in BRANCHES:
@@ -44,15 +44,15 @@ def options(ours: RecordMembers, translation: Translation) -> Iterator[Option]:
 
 def branches(theirs: RecordMembers, name: str) -> tuple[str, ...]:
     """List the types that a union of theirs allows; a record allows itself."""
-    named = theirs.contract.type(theirs.dialect, name)
-    if isinstance(named, Record):
+    definition = theirs.contract.type(theirs.dialect, name)
+    if isinstance(definition, Record):
         return (name,)
-    options = named.type.options if isinstance(named, Alias) and isinstance(named.type, OneOf) else ()
+    options = definition.type.options if isinstance(definition, Alias) and isinstance(definition.type, OneOf) else ()
     return tuple(option.name for option in options if isinstance(option, Ref))
 
 
 def union_functions(context: TranslationContext, pair: TypePair, listed: tuple[Option, ...]) -> Iterator[Function]:
-    """Make both functions of a union."""
+    """Build both functions of a union."""
     ours = context.ours.record(pair.ours)
     order = {field.wire: place for place, field in enumerate(ours.fields)} if ours else {}
     python = {field.wire: field.python for field in ours.fields} if ours else {}
@@ -81,7 +81,7 @@ def _writing(listed: Iterable[Option], python: Mapping[str, str]) -> Iterator[St
 
 
 def wrapped_functions(context: TranslationContext, pair: TypePair, match: WrapperMatch) -> Iterator[Function]:
-    """Make both functions of a type that ours wraps."""
+    """Build both functions of a type that ours wraps."""
     needed = tuple(pairs_in(match))
     for direction, source in ((READ, "theirs"), (WRITE, "ours")):
         value = context.printer(direction).value(match, source)
@@ -89,18 +89,18 @@ def wrapped_functions(context: TranslationContext, pair: TypePair, match: Wrappe
         yield context.function(pair, direction, (Give(Code(value)),), uses, returns="list[dict[str, object]]")
 
 
-# --- enumerations ----------------------------------------------------------------------------------------------------------------------------------
+# --- enumerations ---
 
 
 @dataclass(frozen=True, slots=True)
 class EnumFunction:
-    """How the words of two enumerations correspond: what each of theirs is read as, and what each of ours is written as."""
+    """The corresponding words of two enumerations, for reading and for writing."""
 
     read: Mapping[str, str]
     write: Mapping[str, str]
 
     def lossy_words(self, theirs: Enumeration, ours: Enumeration) -> Iterator[tuple[Direction, str]]:
-        """List the words that do not come back from the other side."""
+        """List the words that do not survive a round trip."""
         for value in theirs.values:
             if self.write.get(self.read.get(value.wire, ""), value.wire) != value.wire:
                 yield READ, value.wire
@@ -111,7 +111,7 @@ class EnumFunction:
 
 
 def enum_functions(context: TranslationContext, theirs: Enumeration, ours: Enumeration) -> EnumFunction:
-    """Find the words: from the table of states, from the table of the dialect, or the same on both sides."""
+    """Match the words: from the table of states, from the table of the dialect, or equal on both sides."""
     lifecycle = context.ours.contract.lifecycle
     dialect, canonical = context.theirs.dialect, context.ours.dialect
     if ours.name == lifecycle.type:
@@ -131,7 +131,7 @@ def enum_functions(context: TranslationContext, theirs: Enumeration, ours: Enume
 def enumeration_functions(
     context: TranslationContext, pair: TypePair, theirs: Enumeration, ours: Enumeration, found: EnumFunction
 ) -> Iterator[Function]:
-    """Make both functions of an enumeration; words that nobody knows survive where they may, and become the first of the table otherwise."""
+    """Build both functions of an enumeration; unknown words are kept if the target is open, and become the first of the table otherwise."""
     dialect = context.ours.dialect
     typed = f"{dialect}.{ours.name}"
     python = {value.wire: f"{typed}.{value.python}" for value in ours.values}

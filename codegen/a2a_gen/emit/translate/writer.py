@@ -1,4 +1,4 @@
-"""Records, ours → theirs: the JSON-able form of the dialect, straight from the canonical model, without a second model."""
+"""Functions that write records, ours → theirs: the JSON form of the dialect from the canonical model, without a second model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EPOCH = '"1970-01-01T00:00:00.000Z"'
 
 @dataclass(frozen=True, slots=True)
 class MemberEntry:
-    """One member to write: its value, and the condition under which there is one."""
+    """One member to write: its value, and the condition under which it has one."""
 
     leaf: Leaf
     value: str
@@ -32,12 +32,12 @@ class MemberEntry:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Makes the functions that write records."""
+    """Builds the functions that write records."""
 
     context: TranslationContext
 
     def function(self, linked: LinkedPair, theirs: Record, *, is_flat: bool) -> Function:
-        """Make the function of one pair; a flat one is only called for the members that it has links for."""
+        """Build the function of one pair; a flat one is only called for the members that it has links for."""
         source = MemberSource(self.context.ours, "ours")
         used = [link for link in linked.links if link.sets(WRITE)]
         source.open(leaf for link in used for leaf in link.ours)
@@ -95,7 +95,7 @@ class _Writing:
             self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value, such as one of kind 'constant'")
 
     def _object(self, name: Code, entries: list[MemberEntry], depth: int) -> list[Step]:
-        """Make an object, and the objects inside it that rules reach into."""
+        """Build an object, and the nested objects that rules reach into."""
         inner: list[Step] = []
         items: list[tuple[Code, Code]] = []
         puts: list[Step] = []
@@ -117,7 +117,7 @@ class _Writing:
                 puts.append(Put(name, key, Code(value), Code(when)))
         return [*inner, Make(name, tuple(items)), *puts]
 
-    # --- links -------------------------------------------------------------------------------------------------------------------------------------
+    # --- links ---
 
     def _write_by_name(self, link: Link) -> list[Step]:
         if link.kind == "wrap":
@@ -149,7 +149,7 @@ class _Writing:
                 yield self._write_with_rule(link, target)
 
     def _write_constant(self, link: Link) -> str:
-        """Print what no member of ours holds."""
+        """Print a value that no member of ours holds."""
         match link.kind:
             case "state":
                 path = ".".join(names.field_name(name) for name in str(link.argument["of"]).split("."))
@@ -178,9 +178,9 @@ class _Writing:
     def _resource(self, link: Link, target: Leaf) -> MemberEntry:
         values = {leaf.field.wire: self._value(leaf) for leaf in link.ours}
         words = str(link.argument["template"]).split("/")
-        named = [values[word[1:-1]] if word.startswith("{") else ReadValue(literal(word)) for word in words]
+        values_or_words = [values[word[1:-1]] if word.startswith("{") else ReadValue(literal(word)) for word in words]
         when = " or ".join(value.text for value in values.values()) if target.last.is_nullable else None
-        pieces = [f"{value.text} or ''" if value.nullable else value.text for value in named]
+        pieces = [f"{value.text} or ''" if value.nullable else value.text for value in values_or_words]
         return MemberEntry(target, f"'/'.join(({', '.join(pieces)}))", when)
 
     def _write_derived(self, link: Link) -> str:
@@ -194,10 +194,10 @@ class _Writing:
     def _value(self, leaf: Leaf) -> ReadValue:
         return self.source.value(leaf, self.source.known(self.case.key) if self.case.key else frozenset())
 
-    # --- from values to members --------------------------------------------------------------------------------------------------------------------
+    # --- from values to members ---
 
     def _convert(self, link: Link, target: Leaf) -> MemberEntry:
-        """Print a value for a member, minding which side may leave it out."""
+        """Print a value for a member, depending on the side that may omit it."""
         values = [self._value(leaf) for leaf in link.ours]
         value = ReadValue(" or ".join(each.text for each in values), all(each.nullable for each in values))
         match = link.match or Same(Primitive.OBJECT)
@@ -211,7 +211,7 @@ class _Writing:
         return MemberEntry(target, self._require(value, match, target))
 
     def _require(self, value: ReadValue, match: Match, target: Leaf) -> str:
-        """Print a value that may be absent for a member that may not."""
+        """Print a value that may be absent for a member that is required."""
         printer = self.context.printer(WRITE)
         record = self.context.ours.record(match.pair.ours) if isinstance(match, Types) else None
         if record and self.context.ours.is_empty_valid(record):
@@ -221,16 +221,16 @@ class _Writing:
         empty = empty_value(match)
         if empty is not None and (is_plain(match) or isinstance(match, Each | Values)):
             return printer.value(match, f"{value.text} or {empty}")
-        text = f"{self.linked.pair}: {target.name} must be there for them, and may be absent for us"
+        text = f"{self.linked.pair}: {target.name} is required by them and optional for us"
         self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value")
         return value.text
 
 
 def _tables(context: TranslationContext, links: Iterable[Link]) -> Iterator[LookupTable]:
-    """Make the sets of states that rules of kind ``state`` ask for."""
+    """Build the sets of states that rules of kind ``state`` use."""
     lifecycle, dialect = context.ours.contract.lifecycle, context.ours.dialect
-    named = context.ours.contract.type(dialect, lifecycle.type)
-    words = {word.wire: word.python for word in named.values} if isinstance(named, Enumeration) else {}
+    definition = context.ours.contract.type(dialect, lifecycle.type)
+    words = {word.wire: word.python for word in definition.values} if isinstance(definition, Enumeration) else {}
     for link in links:
         kinds = link.argument.get("kinds") if link.kind == "state" else None
         if isinstance(kinds, tuple | list):

@@ -1,6 +1,6 @@
-"""What has to fit together in a contract: every name that a table uses means something, and nothing means two things.
+"""Consistency checks of a contract: every name that a table uses is defined, and no name is ambiguous.
 
-A check is a pure function of the contract. It says what is wrong and never repairs it.
+A check is a pure function of the contract. It reports problems and never repairs them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CHECKS: tuple[Callable[[Contract], Iterator[Problem]], ...] = (
     tables.codes,
     tables.transitions,
     tables.spellings,
-    tables.reading,
+    tables.reads,
 )
 
 
 def check(contract: Contract) -> Iterator[Problem]:
-    """Apply every check."""
+    """Run every check."""
     for each in CHECKS:
         yield from each(contract)

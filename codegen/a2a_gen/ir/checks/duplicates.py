@@ -1,4 +1,4 @@
-"""Finding what is there twice."""
+"""Detection of duplicates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def find_duplicates(values: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple[T, T]]:
-    """Yield every value whose key was there before, with the first value of that key."""
+    """Yield every value whose key occurred before, with the first value of that key."""
     first: dict[Hashable, T] = {}
     for value in values:
         known = first.setdefault(key(value), value)

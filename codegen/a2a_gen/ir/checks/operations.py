@@ -1,4 +1,4 @@
-"""Operations: their types exist, and no two of them can be called by one name or route."""
+"""Checks of operations and names: types exist, and no two operations share a name, a method or a route."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from itertools import chain
 
 from a2a_gen.ir import names
 from a2a_gen.ir.checks.duplicates import find_duplicates
-from a2a_gen.ir.model import CallRow, Contract, Enumeration, EnumValue, Family, Field, HttpPath, NamedType, OperationRow, Primitive, Record
+from a2a_gen.ir.model import Contract, Enumeration, EnumValue, Family, Field, HttpPath, OperationCall, OperationRow, Primitive, Record, TypeDefinition
 from a2a_gen.problems import Place, Problem
 
 
 def types(contract: Contract) -> Iterator[Problem]:
-    """Every dialect and type that an operation names exists."""
+    """Check that every dialect and type that an operation names exists."""
     for operation in contract.operations:
         for canonical in (operation.request, operation.response):
             yield from _type(contract, contract.canonical, canonical, operation.place)
         for call in operation.calls:
             if contract.dialect(call.dialect) is None:
-                yield Problem(
-                    call.place, "A2A-C10", f"there is no dialect {call.dialect}", f"use one of {', '.join(d.name for d in contract.dialects)}"
-                )
+                yield Problem(call.place, "A2A-C10", f"unknown dialect {call.dialect}", f"use one of {', '.join(d.name for d in contract.dialects)}")
                 continue
             for name in dict.fromkeys((call.request, call.result, call.http_request, call.http_result)):
                 yield from _type(contract, call.dialect, name, call.place)
@@ -32,23 +30,23 @@ def _type(contract: Contract, dialect: str, name: str | None, place: Place) -> I
 
 
 def operation_names(contract: Contract) -> Iterator[Problem]:
-    """No two operations share a name, a method or a procedure in a dialect."""
+    """Check that no two operations share a name, a method or a procedure in a dialect."""
     for operation, _ in find_duplicates(contract.operations, lambda each: each.name.casefold()):
-        yield Problem(operation.place, "A2A-C12", f"operation {operation.name} is there twice", "delete or rename one of the two")
+        yield Problem(operation.place, "A2A-C12", f"operation {operation.name} is listed twice", "delete or rename one of the two")
     methods = [(call.dialect, method, call) for call in _calls(contract) for method in (call.method, *call.aliases) if method is not None]
     for (dialect, method, later), _ in find_duplicates(methods, lambda row: row[:2]):
-        yield Problem(later.place, "A2A-C13", f"method {method} of {dialect} calls two operations", "give each operation a method of its own")
+        yield Problem(later.place, "A2A-C13", f"method {method} of {dialect} belongs to two operations", "give each operation a method of its own")
     procedures = [(call.dialect, call.grpc, call) for call in _calls(contract) if call.grpc is not None]
     for (dialect, procedure, later), _ in find_duplicates(procedures, lambda row: row[:2]):
         yield Problem(
-            later.place, "A2A-C14", f"procedure {procedure} of {dialect} calls two operations", "give each operation a procedure of its own"
+            later.place, "A2A-C14", f"procedure {procedure} of {dialect} belongs to two operations", "give each operation a procedure of its own"
         )
 
 
 def routes(contract: Contract) -> Iterator[Problem]:
-    """Check that a route means one operation in a dialect, and in every other form of that dialect."""
+    """Check that a route means one operation in a dialect and in every other variant of that dialect."""
     form_of = {dialect.name: dialect.form_of or dialect.name for dialect in contract.dialects}
-    inside, across = list[tuple[str, OperationRow, CallRow, HttpPath]](), list[tuple[str, OperationRow, CallRow, HttpPath]]()
+    inside, across = list[tuple[str, OperationRow, OperationCall, HttpPath]](), list[tuple[str, OperationRow, OperationCall, HttpPath]]()
     for operation in contract.operations:
         for call in operation.calls:
             inside.extend((call.dialect, operation, call, path) for path in call.http)
@@ -58,8 +56,8 @@ def routes(contract: Contract) -> Iterator[Problem]:
         ((later, first) for later, first in find_duplicates(across, lambda row: (row[0], *_route(row[3]))) if later[1] is not first[1]),
     )
     for (_, operation, call, path), (_, other, _, known) in clashes:
-        text = f"{path.method} {path.path} of {operation.name} and {known.method} {known.path} of {other.name} are one route"
-        yield Problem(call.place, "A2A-C15", text, "change the path or the verb of one of the two")
+        text = f"{path.method} {path.path} of {operation.name} and {known.method} {known.path} of {other.name} are the same route"
+        yield Problem(call.place, "A2A-C15", text, "change the path or the HTTP method of one of the two")
 
 
 def _route(path: HttpPath) -> tuple[str, tuple[str | int, ...], str | None]:
@@ -67,7 +65,7 @@ def _route(path: HttpPath) -> tuple[str, tuple[str | int, ...], str | None]:
 
 
 def path_members(contract: Contract) -> Iterator[Problem]:
-    """Every parameter of a path is a member of the request."""
+    """Check that every path parameter is a member of the request."""
     for call in _calls(contract):
         request = contract.type(call.dialect, call.http_request) if call.http_request is not None else None
         for member in dict.fromkeys(field.member for path in call.http for field in path.fields):
@@ -77,8 +75,8 @@ def path_members(contract: Contract) -> Iterator[Problem]:
 
 
 def capabilities(contract: Contract) -> Iterator[Problem]:
-    """Check that what an operation requires of an agent can be said in the canonical form."""
-    records = [named for named in contract.types(contract.canonical) if isinstance(named, Record)]
+    """Check that every capability that an operation requires is a member of the canonical card."""
+    records = [definition for definition in contract.types(contract.canonical) if isinstance(definition, Record)]
     flags = {field.python for record in records for field in record.fields if field.type is Primitive.BOOLEAN}
     for operation in contract.operations:
         if operation.capability is not None and operation.capability not in flags:
@@ -86,45 +84,49 @@ def capabilities(contract: Contract) -> Iterator[Problem]:
             yield Problem(operation.place, "A2A-C17", text, "name the capability as the agent's card does, in snake_case")
 
 
-def _calls(contract: Contract) -> Iterator[CallRow]:
+def _calls(contract: Contract) -> Iterator[OperationCall]:
     return chain.from_iterable(operation.calls for operation in contract.operations)
 
 
-# Names of types and members, which become names in Python.
+# --- names of types and members ---
 
 
 def check_name_clashes(contract: Contract) -> Iterator[Problem]:
-    """Two things of one dialect may not have one name in Python, nor names that only differ in capitals."""
+    """Check that no two types or members of a dialect share a Python name, or differ only in case."""
     for dialect in dict.fromkeys(family.dialect for family in contract.families):
         yield from _modules([family for family in contract.families if family.dialect == dialect])
         yield from _types(list(contract.types(dialect)))
-        for named in contract.types(dialect):
-            yield from _members(named)
+        for definition in contract.types(dialect):
+            yield from _members(definition)
 
 
 def _modules(families: list[Family]) -> Iterator[Problem]:
     for later, first in find_duplicates(families, lambda family: family.module.casefold()):
-        yield Problem(Place(later.file), "A2A-C02", f"{later.file} and {first.file} become one module {first.module}", "rename one of the two files")
+        yield Problem(
+            Place(later.file), "A2A-C02", f"{later.file} and {first.file} have the same module name {first.module}", "rename one of the two files"
+        )
 
 
-def _types(types: list[NamedType]) -> Iterator[Problem]:
-    for later, first in find_duplicates(types, lambda named: named.name.casefold()):
-        text = f"{later.name} and {first.name} of {first.place.file} become one name in Python or in its documentation"
+def _types(types: list[TypeDefinition]) -> Iterator[Problem]:
+    for later, first in find_duplicates(types, lambda definition: definition.name.casefold()):
+        text = f"{later.name} and {first.name} of {first.place.file} have the same name in Python or in its documentation"
         yield Problem(later.place, "A2A-C03", text, "rename one of the two types; all files of a dialect share their names")
-    for named in types:
-        if not names.is_class_name(named.name):
-            yield Problem(named.place, "A2A-C04", f"{named.name} cannot be the name of a class", "use letters and digits, beginning with a capital")
+    for definition in types:
+        if not names.is_class_name(definition.name):
+            yield Problem(
+                definition.place, "A2A-C04", f"{definition.name} is not a valid class name", "use letters and digits, starting with a capital letter"
+            )
 
 
-def _members(named: NamedType) -> Iterator[Problem]:
-    if isinstance(named, Record):
-        for later, first in find_duplicates(named.fields, _python_name):
-            text = f"members {later.wire} and {first.wire} of {named.name} both become {first.python} in Python"
-            yield Problem(later.place, "A2A-C05", text, "rename one of the two, or write the older spelling into x-a2a-aliases of the other")
-    if isinstance(named, Enumeration):
-        for value, known in find_duplicates(named.values, _python_value):
-            text = f"values {value.wire} and {known.wire} of {named.name} both become {known.python} in Python"
-            yield Problem(named.place, "A2A-C06", text, "give them different names in x-enum-varnames")
+def _members(definition: TypeDefinition) -> Iterator[Problem]:
+    if isinstance(definition, Record):
+        for later, first in find_duplicates(definition.fields, _python_name):
+            text = f"members {later.wire} and {first.wire} of {definition.name} have the same Python name {first.python}"
+            yield Problem(later.place, "A2A-C05", text, "rename one of the two, or list the older spelling in x-a2a-aliases of the other")
+    if isinstance(definition, Enumeration):
+        for value, known in find_duplicates(definition.values, _python_value):
+            text = f"values {value.wire} and {known.wire} of {definition.name} have the same Python name {known.python}"
+            yield Problem(definition.place, "A2A-C06", text, "give them different names in x-enum-varnames")
 
 
 def _python_name(field: Field) -> str:
@@ -136,7 +138,7 @@ def _python_value(value: EnumValue) -> str:
 
 
 def dialects_and_folders(contract: Contract) -> Iterator[Problem]:
-    """Every folder of types belongs to a dialect, and every dialect has its folder."""
+    """Check that every folder of types belongs to a dialect, and that every dialect has its folder."""
     known = {dialect.name for dialect in contract.dialects}
     folders = {family.dialect for family in contract.families}
     for family in contract.families:

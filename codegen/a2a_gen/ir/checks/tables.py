@@ -1,4 +1,4 @@
-"""Dialects: what their translations and losses name exists on the side that it is said to be on."""
+"""Checks of the tables: translations and losses of dialects, errors, states."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _TO_UNION = frozenset({"branch", "flat"})
 
 
 def dialects(contract: Contract) -> Iterator[Problem]:
-    """Dialects have names of their own, and name only each other; their words and wrappers exist."""
+    """Check that dialects have distinct names and refer only to each other, and that their words and wrappers exist."""
     known = [dialect.name for dialect in contract.dialects]
     for later, _ in find_duplicates(contract.dialects, lambda dialect: dialect.name):
-        yield Problem(later.place, "A2A-C40", f"dialect {later.name} is there twice", "delete or rename one of the two")
+        yield Problem(later.place, "A2A-C40", f"dialect {later.name} is listed twice", "delete or rename one of the two")
     for dialect in contract.dialects:
         if dialect.form_of is not None and dialect.form_of not in known:
             yield Problem(
-                dialect.place, "A2A-C41", f"{dialect.name} is a form of {dialect.form_of}, which is no dialect", f"use one of {', '.join(known)}"
+                dialect.place, "A2A-C41", f"{dialect.name} is a form of {dialect.form_of}, which is not a dialect", f"use one of {', '.join(known)}"
             )
         yield from _enums(contract, dialect)
         for name, member in dialect.wrappers.items():
@@ -37,22 +37,22 @@ def _enums(contract: Contract, dialect: Dialect) -> Iterator[Problem]:
     for name, words in dialect.enums.items():
         theirs, ours = contract.type(dialect.name, name), contract.type(contract.canonical, name)
         if not isinstance(theirs, Enumeration) or not isinstance(ours, Enumeration):
-            text = f"{name} is no enumeration of both {dialect.name} and {contract.canonical}"
+            text = f"{name} is not an enumeration of both {dialect.name} and {contract.canonical}"
             yield Problem(dialect.place, "A2A-C43", text, "map only enumerations that both have under one name")
             continue
         for side, used in ((theirs, set(words)), (ours, set(words.values()))):
             if unknown := sorted(used - {value.wire for value in side.values}):
-                text = f"{', '.join(unknown)} is no value of {name} in {side.place.file}"
+                text = f"{', '.join(unknown)} is not a value of {name} in {side.place.file}"
                 yield Problem(dialect.place, "A2A-C44", text, "correct the word, or add it to the enumeration")
         if missing := [value.wire for value in theirs.values if value.wire not in words]:
-            yield Problem(dialect.place, "A2A-C44", f"{', '.join(missing)} of {name} maps to nothing", "say which canonical word it is")
+            yield Problem(dialect.place, "A2A-C44", f"{', '.join(missing)} of {name} has no canonical word", "map it to a canonical word")
 
 
 def translations(contract: Contract) -> Iterator[Problem]:
-    """Every type and member that a translation names exists."""
+    """Check that every type and member that a translation names exists."""
     for dialect in contract.dialects:
         for later, first in find_duplicates(dialect.translations, lambda each: (each.theirs, each.ours)):
-            text = f"{later.theirs} to {later.ours} is there twice"
+            text = f"{later.theirs} to {later.ours} is listed twice"
             yield Problem(later.place, "A2A-C45", text, f"join it with the one in line {first.place.line}")
         for translation in dialect.translations:
             yield from _translation(contract, dialect, translation)
@@ -67,7 +67,7 @@ def _translation(contract: Contract, dialect: Dialect, translation: Translation)
             return
     for rule in translation.rules:
         for side, path in _members(contract, dialect, translation, rule):
-            yield Problem(place, "A2A-C47", f"rule {rule.kind}: there is no {path} in {side}", "correct the member; dots lead through nested objects")
+            yield Problem(place, "A2A-C47", f"rule {rule.kind}: {path} does not exist in {side}", "correct the member; dots separate nested objects")
 
 
 def _members(contract: Contract, dialect: Dialect, translation: Translation, rule: TranslationRule) -> Iterator[tuple[str, str]]:
@@ -93,7 +93,7 @@ def losses(contract: Contract) -> Iterator[Problem]:
     """Check that a loss names a type of its dialect, once per member and direction."""
     for dialect in contract.dialects:
         for later, _ in find_duplicates(dialect.lossy, lambda loss: (loss.type, loss.member, loss.direction)):
-            yield Problem(later.place, "A2A-C48", f"the loss of {later.member} in {later.type} is there twice", "delete one of the two")
+            yield Problem(later.place, "A2A-C48", f"the loss of {later.member} in {later.type} is listed twice", "delete one of the two")
         for loss in dialect.lossy:
             if loss.type != ANY_TYPE and contract.type(dialect.name, loss.type) is None:
                 yield Problem(
@@ -102,27 +102,27 @@ def losses(contract: Contract) -> Iterator[Problem]:
 
 
 def _has_member(contract: Contract, dialect: str, name: str, path: str) -> bool:
-    """Whether a dotted path leads to a member; below a free object everything is one."""
+    """Check that a dotted path leads to a member; below a free object every path does."""
     first, _, rest = path.partition(".")
-    named = contract.type(dialect, name)
-    if isinstance(named, Alias) and isinstance(named.type, Ref):
-        return _has_member(contract, dialect, named.type.name, path)
-    field = named.field(first) if isinstance(named, Record) else None
+    definition = contract.type(dialect, name)
+    if isinstance(definition, Alias) and isinstance(definition.type, Ref):
+        return _has_member(contract, dialect, definition.type.name, path)
+    field = definition.field(first) if isinstance(definition, Record) else None
     if field is None:
-        return isinstance(named, Record) and named.keeps_unknown
+        return isinstance(definition, Record) and definition.keeps_unknown
     if not rest or field.type in (Primitive.OBJECT, Primitive.ANY):
         return True
     options = field.type.options if isinstance(field.type, OneOf) else (field.type,)
     return any(isinstance(option, Ref) and _has_member(contract, dialect, option.name, rest) for option in options)
 
 
-# Errors: one hierarchy, and codes that a client can tell apart.
+# --- errors ---
 
 
 def hierarchy(contract: Contract) -> Iterator[Problem]:
-    """Every error stands below one that was listed before it, and there is one root."""
+    """Check that every error stands below one that was listed before it, and that there is one root."""
     for later, _ in find_duplicates(contract.errors, lambda row: row.name.casefold()):
-        yield Problem(later.place, "A2A-C20", f"error {later.name} is there twice", "delete or rename one of the two")
+        yield Problem(later.place, "A2A-C20", f"error {later.name} is listed twice", "delete or rename one of the two")
     before = {contract.error_root}
     for row in contract.errors:
         if row.parent not in before:
@@ -132,44 +132,44 @@ def hierarchy(contract: Contract) -> Iterator[Problem]:
 
 
 def codes(contract: Contract) -> Iterator[Problem]:
-    """In a dialect a code belongs to one error, unless the table lists it as shared, and so does a reason."""
+    """Check that a code or reason of a dialect belongs to one error, unless the table lists it as shared."""
     known = {dialect.name for dialect in contract.dialects}
     for dialect in dict.fromkeys(dialect for row in contract.errors for dialect in row.columns):
         rows = [row for row in contract.errors if dialect in row.columns]
         if dialect not in known:
-            yield Problem(rows[0].place, "A2A-C22", f"there is no dialect {dialect}", f"use one of {', '.join(sorted(known))}")
+            yield Problem(rows[0].place, "A2A-C22", f"unknown dialect {dialect}", f"use one of {', '.join(sorted(known))}")
             continue
         for column, shared in (("code", contract.shared_codes), ("reason", (None,))):
             own = [(row.columns[dialect][column], row) for row in rows if row.columns[dialect][column] not in shared]
             for (value, later), (_, first) in find_duplicates(own, lambda pair: repr(pair[0])):
                 text = f"{later.name} and {first.name} have the {column} {value} in {dialect}"
-                cure = "give one of the two another" + (", or list it in shared_codes" if column == "code" else "")
+                cure = "change one of the two" + (", or list it in shared_codes" if column == "code" else "")
                 yield Problem(later.place, "A2A-C23", text, cure)
 
 
-# States: transitions between known ones, and words that every dialect can write and read.
+# --- states ---
 
 
 def transitions(contract: Contract) -> Iterator[Problem]:
-    """Every state can be reached from the first one, and every transition leads to a state."""
+    """Check that every state is reachable from the initial one, and that every transition leads to a state."""
     table = contract.lifecycle
     names = {state.name for state in table.states}
     for later, _ in find_duplicates(table.states, lambda state: state.name):
-        yield Problem(later.place, "A2A-C30", f"state {later.name} is there twice", "delete or rename one of the two")
+        yield Problem(later.place, "A2A-C30", f"state {later.name} is listed twice", "delete or rename one of the two")
     for state in table.states:
         for follower in state.next:
             if follower not in names:
                 yield Problem(
-                    state.place, "A2A-C31", f"{state.name} leads to {follower}, which is no state", f"use one of {', '.join(sorted(names))}"
+                    state.place, "A2A-C31", f"{state.name} leads to {follower}, which is not a state", f"use one of {', '.join(sorted(names))}"
                 )
     if table.initial not in names:
-        yield Problem(table.place, "A2A-C31", f"tasks begin in {table.initial}, which is no state", f"use one of {', '.join(sorted(names))}")
+        yield Problem(table.place, "A2A-C31", f"tasks begin in {table.initial}, which is not a state", f"use one of {', '.join(sorted(names))}")
         return
     reached = _find_reachable(contract)
     for state in table.states:
         if state.name not in reached:
             yield Problem(
-                state.place, "A2A-C32", f"no way leads from {table.initial} to {state.name}", "add it to `next` of another state, or delete it"
+                state.place, "A2A-C32", f"{state.name} is not reachable from {table.initial}", "add it to `next` of another state, or delete it"
             )
 
 
@@ -185,19 +185,22 @@ def _find_reachable(contract: Contract) -> set[FieldName]:
 
 
 def spellings(contract: Contract) -> Iterator[Problem]:
-    """Every state has a spelling in every dialect, which is a word of the dialect's enumeration."""
+    """Check that every state has a spelling in every dialect, which is a word of the dialect's enumeration."""
     table = contract.lifecycle
     spelled = [(f"state {state.name}", state.spellings, state.place) for state in table.states]
     for what, words, place in (*spelled, ("the unknown state", table.unknown, table.place)):
         for dialect, word in words.items():
-            named = contract.type(dialect, table.type)
+            definition = contract.type(dialect, table.type)
             if contract.dialect(dialect) is None:
-                yield Problem(place, "A2A-C33", f"there is no dialect {dialect}", f"use one of {', '.join(each.name for each in contract.dialects)}")
-            elif not isinstance(named, Enumeration):
+                yield Problem(place, "A2A-C33", f"unknown dialect {dialect}", f"use one of {', '.join(each.name for each in contract.dialects)}")
+            elif not isinstance(definition, Enumeration):
                 yield Problem(place, "A2A-C34", f"{dialect} has no enumeration {table.type}", f"write it in {dialect}/, or correct `type`")
-            elif word not in {value.wire for value in named.values}:
+            elif word not in {value.wire for value in definition.values}:
                 yield Problem(
-                    place, "A2A-C35", f"{word}, the spelling of {what} in {dialect}, is no value of {table.type}", "correct the word, or add it there"
+                    place,
+                    "A2A-C35",
+                    f"{word}, the spelling of {what} in {dialect}, is not a value of {table.type}",
+                    "correct the word, or add it there",
                 )
     for what, words, place in spelled:
         for each in contract.dialects:
@@ -205,13 +208,13 @@ def spellings(contract: Contract) -> Iterator[Problem]:
                 yield Problem(place, "A2A-C36", f"{what} has no spelling in {each.name}", "add the word that is written for it")
 
 
-def reading(contract: Contract) -> Iterator[Problem]:
-    """Every word of a dialect is read as one state."""
+def reads(contract: Contract) -> Iterator[Problem]:
+    """Check that every word of a dialect is read as one state."""
     table = contract.lifecycle
     for dialect in contract.dialects:
         read = Counter(word for state in table.states for word in state.reads.get(dialect.name, ()))
-        named = contract.type(dialect.name, table.type)
-        words = [value.wire for value in named.values] if isinstance(named, Enumeration) else []
+        definition = contract.type(dialect.name, table.type)
+        words = [value.wire for value in definition.values] if isinstance(definition, Enumeration) else []
         written = [state.spellings[dialect.name] for state in table.states if dialect.name in state.spellings]
         for word in dict.fromkeys((*words, *written, *read)):
             if read[word] != 1 and word != table.unknown.get(dialect.name):

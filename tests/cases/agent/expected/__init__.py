@@ -42,10 +42,10 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # whoever checks types knows every name, and takes no other
+if not TYPE_CHECKING:  # type checkers see the imports above, and reject unknown names
 
     def __getattr__(name: str) -> object:
-        """Load a name when it is first used, so that nobody waits for what he does not use."""
+        """Import a name on first use, so that unused modules cost no import time."""
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value: object = getattr(import_module(f".{_HOMES[name]}", __name__), name)
