@@ -42,7 +42,6 @@ from a2a_gen.problems import Place
 
 __all__ = [
     "Alias",
-    "CallRow",
     "Choice",
     "ClassName",
     "Constant",

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 
 from a2a_gen.ir import names
 from a2a_gen.ir.model import (
-    CallRow,
     ClassName,
     Dialect,
     ErrorRow,
