@@ -31,7 +31,7 @@ class TokenGate:
 
     def admit(self, credentials: Credentials) -> Awaitable[Caller]:
         """Check the token."""
-        return self._check(credentials.get_header("authorization"))
+        return self._check(credentials.get("authorization"))
 
     async def _check(self, authorization: str | None) -> Caller:
         if authorization != "Bearer ada":

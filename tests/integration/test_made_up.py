@@ -92,7 +92,7 @@ def test_an_event_that_no_task_can_have(client: httpx.Client, number: str) -> No
 def test_a_name_that_can_be_written_nowhere(client: httpx.Client, claims: dict[str, str]) -> None:
     """In a token that is otherwise right."""
     answer = AuthenticatedClient(client, RPC, token=ISSUER.issue_token(**claims)).call_raw(LIST_TASKS, ListTasksRequest())
-    assert (answer.status_code, "names nobody" in answer.text) == (401, True)
+    assert (answer.status_code, "do not name a valid caller" in answer.text) == (401, True)
 
 
 def test_nobody_has_a_team_that_can_be_written_nowhere() -> None:

@@ -96,4 +96,4 @@ def test_building_without_the_extra_says_what_to_install(tmp_path: Path, site: P
     helped = run(site, hidden + "import a2a_gen.entry as e; sys.exit(e.main(['build', '--help']))", tmp_path / "project")
     assert helped.returncode == 0
     assert "Generate the package from the schemas." in helped.stdout
-    assert "pip install 'a2a-gen[build]'" in helped.stdout
+    assert "pip install 'a2a-gen[build]'" in " ".join(helped.stdout.split())

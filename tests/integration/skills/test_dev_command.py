@@ -85,8 +85,8 @@ def test_calls_are_logged_by_what_they_are(hello: Path, port: int) -> None:
         message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"data": {"name": "Ada"}}]}
         call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
         answer = httpx.post(f"http://127.0.0.1:{port}/", json=call, headers={"A2A-Version": "1.0"}, trust_env=False).json()
-        assert f"task {answer['result']['task']['id']} of skill greet: completed\n" in said(hello)
-    assert "SendMessage at /, in v1_0, from anybody\n" in said(hello)
+        assert f"task completed: {answer['result']['task']['id']}, skill greet\n" in said(hello)
+    assert "SendMessage at /, in v1_0, from anonymous\n" in said(hello)
 
 
 def test_a_port_that_is_taken_ends_the_command(hello: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,7 +91,7 @@ def test_wrong_use_exits_with_2(capsys: pytest.CaptureFixture[str], words: list[
     ("words", "code", "last"),
     [
         (["serve", "--check"], 2, "error: no a2a.toml in "),
-        (["db", "tasks", "list", "--store", "mysql://x"], 2, "error: 'mysql://x' is no address of a store"),
+        (["db", "tasks", "list", "--store", "mysql://x"], 2, "error: store: 'mysql://x' is not a store URL"),
         (["db", "tasks", "show", "x", "--store", "memory"], 1, "error: nothing found"),
         (["card", "sign", "nowhere.json"], 2, "error: Invalid value for 'CARD'"),
         (["init", "no/class"], 2, "error: Invalid value for NAME"),

@@ -21,7 +21,7 @@ def make_agent(service: ReportAgentService) -> Agent:
     """Create the agent."""
     made = Agent(
         name="report-agent",
-        description="Writes reports, chapter by chapter, and publishes what somebody has approved.",
+        description="Writes reports, chapter by chapter, and publishes them after approval.",
         version="0.1.0",
     )
     made.add(
@@ -29,7 +29,7 @@ def make_agent(service: ReportAgentService) -> Agent:
         UnaryHandler(skills.SUMMARIZE, service.summarize),
         contract=skills.SUMMARIZE,
         name="Summarize",
-        description="Sum a text up in a few sentences.",
+        description="Summarize a text in a few sentences.",
         tags=("text",),
     )
     made.add(
@@ -45,7 +45,7 @@ def make_agent(service: ReportAgentService) -> Agent:
         UnaryHandler(skills.PUBLISH, service.publish),
         contract=skills.PUBLISH,
         name="Publish a report",
-        description="Publish a report once somebody has approved it.",
+        description="Publish a report after approval.",
         tags=("reports",),
     )
     return made

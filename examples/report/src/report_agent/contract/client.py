@@ -22,10 +22,10 @@ from .types.summary import (
 
 
 class ReportAgentClient(SkillClient):
-    """Writes reports, chapter by chapter, and publishes what somebody has approved."""
+    """Writes reports, chapter by chapter, and publishes them after approval."""
 
     async def summarize(self, request: SummaryRequest, **options: Unpack[CallOptions]) -> Summary:
-        """Sum a text up in a few sentences."""
+        """Summarize a text in a few sentences."""
         return await self._call(skills.SUMMARIZE, request, options)
 
     def write_report(self, request: ReportRequest, **options: Unpack[CallOptions]) -> AsyncGenerator[Chapter, None]:
@@ -33,5 +33,5 @@ class ReportAgentClient(SkillClient):
         return self._stream(skills.WRITE_REPORT, request, options)
 
     async def publish(self, request: Report, **options: Unpack[CallOptions]) -> Publication:
-        """Publish a report once somebody has approved it."""
+        """Publish a report after approval."""
         return await self._call(skills.PUBLISH, request, options)

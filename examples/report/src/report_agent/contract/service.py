@@ -25,7 +25,7 @@ class ReportAgentService(ABC):
 
     @abstractmethod
     async def summarize(self, request: SummaryRequest, ctx: SkillContext) -> Summary:
-        """Sum a text up in a few sentences."""
+        """Summarize a text in a few sentences."""
 
     @abstractmethod
     def write_report(self, request: ReportRequest, ctx: SkillContext) -> AsyncIterator[Chapter]:
@@ -33,4 +33,4 @@ class ReportAgentService(ABC):
 
     @abstractmethod
     async def publish(self, request: Report, ctx: SkillContext) -> Publication:
-        """Publish a report once somebody has approved it."""
+        """Publish a report after approval."""

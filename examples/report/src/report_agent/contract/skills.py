@@ -33,7 +33,7 @@ SUMMARIZE: Final = SkillContract(
     streams=False,
     replies=(),
 )
-"""Sum a text up in a few sentences."""
+"""Summarize a text in a few sentences."""
 
 WRITE_REPORT: Final = SkillContract(
     id="write-report",
@@ -52,4 +52,4 @@ PUBLISH: Final = SkillContract(
     streams=False,
     replies=(PUBLISH_ASKS_APPROVAL,),
 )
-"""Publish a report once somebody has approved it."""
+"""Publish a report after approval."""
