@@ -114,8 +114,26 @@ class Client:
 
     async def subscribe(self, task_id: str) -> list[Event[StreamResponse]]:
         """Follow a task to the end of the stream."""
-        async with aclosing(self.service.subscribe_to_task(SubscribeToTaskRequest(id=task_id), self.call)) as events:
-            return [event async for event in events]
+        return await (await self.start_subscription(task_id))
+
+    async def start_subscription(self, task_id: str) -> asyncio.Task[list[Event[StreamResponse]]]:
+        """Follow a task in the background; return once its first event has arrived, or the stream has ended."""
+        has_begun = asyncio.Event()
+
+        async def collect() -> list[Event[StreamResponse]]:
+            collected = []
+            try:
+                async with aclosing(self.service.subscribe_to_task(SubscribeToTaskRequest(id=task_id), self.call)) as events:
+                    async for event in events:
+                        collected.append(event)
+                        has_begun.set()
+            finally:
+                has_begun.set()
+            return collected
+
+        subscription = asyncio.create_task(collect())
+        await has_begun.wait()
+        return subscription
 
 
 Serve = Callable[..., AbstractAsyncContextManager[Client]]

@@ -62,8 +62,7 @@ async def test_a_stream_of_0_3_ends_when_the_task_waits_for_the_caller(client: C
 async def test_a_stream_of_1_0_stays_open_while_the_task_waits_for_the_caller(client: Client) -> None:
     """The answer gets its own response, and all streams of the task get the same events."""
     task = await client.send("go", skill="ask")
-    streams = [asyncio.ensure_future(client.subscribe(task.id)) for _ in range(2)]
-    await asyncio.sleep(0.02)
+    streams = [await client.start_subscription(task.id) for _ in range(2)]
     await client.send("this", task_id=task.id)
     await client.send("that", task_id=task.id)
     one, other = await asyncio.gather(*streams)
@@ -89,8 +88,7 @@ async def test_a_closed_stream_frees_its_reader_and_leaves_the_task_alone(client
 async def test_a_subscriber_gets_the_task_first_and_then_its_events(client: Client) -> None:
     """The task is as it was at that moment, so that nothing is lost between reading and subscribing."""
     task = await client.send("hi", skill="wait", return_immediately=True)
-    following = asyncio.ensure_future(client.subscribe(task.id))
-    await asyncio.sleep(0.02)
+    following = await client.start_subscription(task.id)
     await client.service.cancel_task(CancelTaskRequest(id=task.id), client.call)
     events = await following
     assert kinds(events)[0] == "task"
