@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
-from integration.serving import ALL_CAPABILITIES, EXTENSION, build_test_agent
+from integration.outcome_agent import ALL_CAPABILITIES, EXTENSION, build_test_agent
 from litestar import Litestar
 
 from a2a_contract.dialects import V0_3

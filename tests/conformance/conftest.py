@@ -14,9 +14,9 @@ from contextlib import ExitStack
 import httpx
 import pytest
 from conformance.agent import app_under_test
-from conformance.asking import Asker
-from integration.serving import serve_on_socket
-from integration.talking import DIALECT_BINDINGS, DialectBinding
+from conformance.agent_client import Asker
+from integration.dialect_client import DIALECT_BINDINGS, DialectBinding
+from integration.outcome_agent import serve_on_socket
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0

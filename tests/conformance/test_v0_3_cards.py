@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.asking import Asker
+from conformance.agent_client import Asker
 
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.v0_3 import AgentCard

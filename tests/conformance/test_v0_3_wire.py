@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.asking import Asker
-from integration.talking import build_send_request, parse_sse
+from conformance.agent_client import Asker
+from integration.dialect_client import build_send_request, parse_sse
 
 from a2a_contract.dialects import V0_3, V0_3_PROTO
 from a2a_contract.operations import GET_TASK, SEND_STREAMING_MESSAGE

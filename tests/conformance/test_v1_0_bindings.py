@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.asking import Asker
-from integration.talking import build_send_request, parse_sse
+from conformance.agent_client import Asker
+from integration.dialect_client import build_send_request, parse_sse
 
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
 

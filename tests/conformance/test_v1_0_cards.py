@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 from conformance.agent import ADA, BOB, STRICT
-from conformance.asking import Asker
-from integration.serving import EXTENSION
+from conformance.agent_client import Asker
+from integration.outcome_agent import EXTENSION
 
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest

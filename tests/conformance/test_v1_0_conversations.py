@@ -5,8 +5,8 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-from conformance.asking import Asker
-from integration.talking import build_send_request
+from conformance.agent_client import Asker
+from integration.dialect_client import build_send_request
 
 from a2a_contract.dialects import V0_3_PROTO
 from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE

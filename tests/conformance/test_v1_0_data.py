@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.asking import Asker, check_refusal, fields_of
-from integration.talking import build_send_request
+from conformance.agent_client import Asker, check_refusal, fields_of
+from integration.dialect_client import build_send_request
 
 from a2a_contract.operations import GET_TASK, LIST_TASKS, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import GetTaskRequest, ListTasksRequest

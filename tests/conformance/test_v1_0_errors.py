@@ -6,8 +6,8 @@ import re
 
 import pytest
 from conformance.agent import STRICT
-from conformance.asking import ROWS, Asker, check_refusal, fields_of, reason_of
-from integration.talking import build_send_request
+from conformance.agent_client import ROWS, Asker, check_refusal, fields_of, reason_of
+from integration.dialect_client import build_send_request
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from conformance.asking import Asker
-from integration.talking import build_send_request
+from conformance.agent_client import Asker
+from integration.dialect_client import build_send_request
 
 from a2a_contract.operations import GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import GetTaskRequest, Message, Task, TaskState

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 from conformance.agent import ADA, LIMIT
-from conformance.asking import Asker
-from integration.talking import build_send_request
+from conformance.agent_client import Asker
+from integration.dialect_client import build_send_request
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation

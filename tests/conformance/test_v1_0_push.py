@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 from conformance.agent import app_under_test
-from conformance.asking import Asker, fields_of
-from integration.serving import serve_on_socket
-from integration.talking import DialectBinding, build_send_request
+from conformance.agent_client import Asker, fields_of
+from integration.dialect_client import DialectBinding, build_send_request
+from integration.outcome_agent import serve_on_socket
 
 from a2a_contract.dialects import V1_0
 from a2a_contract.operations import (

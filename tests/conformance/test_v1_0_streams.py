@@ -6,8 +6,8 @@ import threading
 import time
 
 import pytest
-from conformance.asking import Asker
-from integration.talking import build_send_request
+from conformance.agent_client import Asker
+from integration.dialect_client import build_send_request
 
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import StreamResponse, TaskState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-from conformance.asking import Asker, check_refusal, fields_of
+from conformance.agent_client import Asker, check_refusal, fields_of
 
 from a2a_contract.operations import CANCEL_TASK, GET_TASK, LIST_TASKS, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, ListTasksRequest, SubscribeToTaskRequest, TaskState

@@ -5,9 +5,9 @@ from __future__ import annotations
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.asking import Asker, check_refusal, reason_of
-from integration.serving import build_test_agent, build_test_app
-from integration.talking import DIALECT_BINDINGS, DialectClient, build_send_request
+from conformance.agent_client import Asker, check_refusal, reason_of
+from integration.dialect_client import DIALECT_BINDINGS, DialectClient, build_send_request
+from integration.outcome_agent import build_test_agent, build_test_app
 from litestar.testing import TestClient
 
 from a2a_contract.operations import OPERATIONS, SEND_MESSAGE

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 from contract.strategies import EXAMPLES
-from contract.translated import CONTRACT, DIALECTS, DOCUMENTS, Translated, losses, pairs_of
+from contract.translation_pairs import CONTRACT, DIALECTS, DOCUMENTS, Translated, losses, pairs_of
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample

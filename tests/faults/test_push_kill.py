@@ -25,7 +25,7 @@ from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest
 
 pytestmark = pytest.mark.anyio
 
-DELIVERER = Path(__file__).with_name("push_deliverer.py")
+DELIVERER = Path(__file__).with_name("push_sender.py")
 TASKS, CHUNKS = 6, 10
 EVENTS = CHUNKS + 2
 CONCURRENCY = 8

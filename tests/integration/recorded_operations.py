@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
-from conformance.asking import Asker
+from conformance.agent_client import Asker
+from integration.dialect_client import DialectBinding, build_send_request
+from integration.outcome_agent import EXTENSION
 from integration.recording import Recorder
-from integration.serving import EXTENSION
-from integration.talking import DialectBinding, build_send_request
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from conformance.agent import app_under_test
+from integration.dialect_client import DIALECT_BINDINGS
+from integration.recorded_errors import browser_app, guarded_app, record_browsers, record_guards, record_refusals, refusing_app
 from integration.recorded_operations import record_operations
-from integration.recorded_refusals import browser_app, guarded_app, record_browsers, record_guards, record_refusals, refusing_app
 from integration.recorded_topics import (
     card_app,
     mesh_app,
@@ -22,7 +23,6 @@ from integration.recorded_topics import (
     report_app,
 )
 from integration.recording import Recorder
-from integration.talking import DIALECT_BINDINGS
 from litestar import Litestar
 
 from a2a_runtime.settings import Settings

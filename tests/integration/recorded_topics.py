@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 import jwt
 from conformance.agent import NameGate, agent_under_test
 from conformance.mesh.producer import job, message, surfaces
+from integration.outcome_agent import build_test_agent
 from integration.recording import Recorder
-from integration.serving import build_test_agent
 from litestar import Litestar
 from report_agent.contract import Publication, Report, make_surfaces
 from report_agent.handlers import ReportAgent

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from integration.serving import build_test_agent, build_test_app
-from integration.talking import DialectBinding, DialectClient
+from integration.dialect_client import DialectBinding, DialectClient
+from integration.outcome_agent import build_test_agent, build_test_app
 from litestar import Litestar
 from litestar.testing import TestClient
 

@@ -11,9 +11,9 @@ from typing import Self
 
 import httpx
 import pytest
-from conformance.security.guarded import AuthenticatedClient
-from integration.serving import build_test_agent, serve_on_socket
-from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
+from conformance.security.guarded_apps import AuthenticatedClient
+from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
+from integration.outcome_agent import build_test_agent, serve_on_socket
 from litestar.testing import TestClient
 from unit.auth.test_tokens import REFUSED as WRONG_TOKENS
 from unit.auth.test_tokens import TRUSTED

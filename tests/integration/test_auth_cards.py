@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from integration.serving import build_test_agent
+from integration.outcome_agent import build_test_agent
 from litestar import Litestar
 from litestar.testing import AsyncTestClient
 

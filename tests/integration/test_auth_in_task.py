@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate
-from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding
+from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_gate
+from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding
 from litestar import Litestar, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromQuery

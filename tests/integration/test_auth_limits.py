@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate, guarded_agent
-from integration.talking import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
+from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_gate, guarded_agent
+from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import MESH, V0_3, V1_0

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedClient, guarded_agent
+from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, guarded_agent
 from conformance.security.test_ownership import ATTACKS, HOOK
-from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
+from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
 from litestar.testing import TestClient
 
 from a2a_contract.base import WireModel

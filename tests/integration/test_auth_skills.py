@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from integration.talking import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
+from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
 from integration.test_auth import ABLE, guarded, person, who
 from litestar.testing import TestClient
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from integration.serving import build_test_agent
+from integration.outcome_agent import build_test_agent
 from litestar.testing import AsyncTestClient
 
 from a2a_contract.dialects import V1_0

@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 
 import httpx
 import pytest
-from conformance.security.guarded import guarded_agent
-from integration.serving import serve_on_socket
+from conformance.security.guarded_apps import guarded_agent
+from integration.outcome_agent import serve_on_socket
 
 from a2a_contract.errors import ERRORS, RateLimitedError, RequestTimeoutError, UnavailableError
 from a2a_runtime.app import create_app

@@ -7,9 +7,9 @@ from collections.abc import Generator, Iterator
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedClient, guarded_agent
-from integration.serving import serve_on_socket
-from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, build_send_request
+from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, guarded_agent
+from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, build_send_request
+from integration.outcome_agent import serve_on_socket
 
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import TaskArtifactUpdateEvent

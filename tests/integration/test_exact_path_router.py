@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from integration.serving import build_test_agent
+from integration.outcome_agent import build_test_agent
 from litestar import Litestar
 from litestar.testing import TestClient
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from integration.fuzzing import BODIES, JSON, NASTY, spoiled, to_bytes
-from integration.serving import ALL_CAPABILITIES, serve_on_socket
+from integration.outcome_agent import ALL_CAPABILITIES, serve_on_socket
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.methods import METHODS

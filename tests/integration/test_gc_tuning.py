@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
-from integration.serving import build_test_agent
+from integration.outcome_agent import build_test_agent
 from litestar import Litestar
 from litestar.testing import TestClient
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from integration.serving import build_test_app
+from integration.outcome_agent import build_test_app
 from litestar.testing import TestClient
 
 JSON = {"content-type": "application/json"}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from integration.serving import build_test_agent, build_test_app
-from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
+from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
+from integration.outcome_agent import build_test_agent, build_test_app
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V0_3_PROTO

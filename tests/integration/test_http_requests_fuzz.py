@@ -11,7 +11,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from integration.serving import build_test_agent, build_test_app
+from integration.outcome_agent import build_test_agent, build_test_app
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import EXTENSIONS, MESH, V0_3, V1_0, VERSION

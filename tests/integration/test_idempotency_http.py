@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from integration.serving import build_test_app, serve_on_socket
-from integration.talking import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
+from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
+from integration.outcome_agent import build_test_app, serve_on_socket
 
 from a2a_contract.operations import SEND_MESSAGE
 from a2a_contract.v1_0 import SendMessageRequest

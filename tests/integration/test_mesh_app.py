@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conformance.mesh.producer import ONLY_MESH, agent_of, echo
-from integration.talking import build_send_request
+from integration.dialect_client import build_send_request
 from litestar import Litestar, get
 from litestar.testing import TestClient
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 from conformance.mesh.producer import Consumer, job, producer, told
-from integration.serving import serve_on_socket
+from integration.outcome_agent import serve_on_socket
 
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import StoreUnavailableError

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from conformance.mesh.producer import Consumer, message, text_of, told
-from integration.serving import serve_on_socket
+from integration.outcome_agent import serve_on_socket
 
 from a2a_runtime.testing.registry import FakeRegistry
 

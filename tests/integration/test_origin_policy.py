@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from conformance.security.guarded import guarded_agent
+from conformance.security.guarded_apps import guarded_agent
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import pytest
-from integration.serving import build_test_agent, build_test_app, serve_on_socket
+from integration.outcome_agent import build_test_agent, build_test_app, serve_on_socket
 
 from a2a_contract.paths import PATHS
 from a2a_runtime.surface import Surface

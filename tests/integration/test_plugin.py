@@ -9,8 +9,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from integration.hosting import MESSAGE, books, plugin, saying, texts
-from integration.serving import build_test_agent
+from integration.host_app import MESSAGE, books, plugin, saying, texts
+from integration.outcome_agent import build_test_agent
 from litestar import Controller, Litestar, Request, Response, Router, asgi, get, post
 from litestar.connection import ASGIConnection
 from litestar.exceptions import HTTPException, ImproperlyConfiguredException, NotAuthorizedException, NotFoundException

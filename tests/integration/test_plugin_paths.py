@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from integration.hosting import MESSAGE, books, plugin, saying, texts
+from integration.host_app import MESSAGE, books, plugin, saying, texts
 from litestar import Litestar, get
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.testing import TestClient

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conformance.asking import Asker
-from integration.talking import DIALECT_BINDINGS, DialectBinding, build_send_request
+from conformance.agent_client import Asker
+from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, build_send_request
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.operations import CREATE_TASK_PUSH_NOTIFICATION_CONFIG, GET_TASK_PUSH_NOTIFICATION_CONFIG, LIST_TASKS, SEND_STREAMING_MESSAGE

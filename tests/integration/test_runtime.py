@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from integration.serving import build_test_agent
+from integration.outcome_agent import build_test_agent
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import SendMessageConfiguration, SendMessageRequest

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from conformance.agent import app_under_test
-from integration.serving import serve_on_socket
+from integration.outcome_agent import serve_on_socket
 from peers.environments import interpreter
 
 pytestmark = pytest.mark.peer

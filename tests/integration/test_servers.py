@@ -14,15 +14,15 @@ from pathlib import Path
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.asking import Asker
-from integration.serving import LINE_ENDS
-from integration.talking import DIALECT_BINDINGS, DialectBinding, build_send_request
+from conformance.agent_client import Asker
+from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, build_send_request
+from integration.outcome_agent import LINE_ENDS
 
 from a2a_contract.dialects import V0_3
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import TaskState
 
-APP = "integration.served_by:app"
+APP = "integration.asgi_app:app"
 COMMANDS = {
     "uvicorn": ("uvicorn", "--host", "127.0.0.1", "--port", "{port}", "--log-level", "error", APP),
     "granian": ("granian", "--interface", "asgi", "--host", "127.0.0.1", "--port", "{port}", "--log-level", "error", APP),

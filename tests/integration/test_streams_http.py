@@ -12,8 +12,8 @@ from contextlib import suppress
 
 import httpx
 import pytest
-from integration.serving import LINE_ENDS, BlockingHandler, build_test_agent, build_test_app, serve_on_socket
-from integration.talking import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request, parse_sse
+from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request, parse_sse
+from integration.outcome_agent import LINE_ENDS, BlockingHandler, build_test_agent, build_test_app, serve_on_socket
 from litestar import Litestar
 
 from a2a_contract.dialects import V0_3, V1_0

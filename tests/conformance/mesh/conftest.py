@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from conformance.mesh.producer import producer
-from integration.serving import serve_on_socket
+from integration.outcome_agent import serve_on_socket
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate, guarded_agent
-from integration.talking import DIALECT_BINDINGS, CallError, DialectBinding, build_send_request
+from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_gate, guarded_agent
+from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, build_send_request
 from litestar import Litestar
 from litestar.testing import TestClient
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
-from conformance.security.guarded import APPS, HOST_PATH, ISSUER
+from conformance.security.guarded_apps import APPS, HOST_PATH, ISSUER
 from litestar import Litestar
 from litestar.routes import HTTPRoute, WebSocketRoute
 from litestar.testing import TestClient

@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from integration.serving import build_test_agent
+from integration.outcome_agent import build_test_agent
 from litestar.testing import TestClient
 from peers.environments import interpreter
 

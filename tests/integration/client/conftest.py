@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from peers.serving import peer_agent
+from peers.sdk_agents import peer_agent
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 import httpx
 import pytest
 from integration.client.tls_proxy import Authority, tls_proxy
-from integration.serving import serve_on_socket
+from integration.outcome_agent import serve_on_socket
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import UnauthenticatedError

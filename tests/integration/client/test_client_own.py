@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 from integration.client.proxy import CuttingProxy
-from integration.serving import EXTENSION, LINE_ENDS, BlockingHandler, build_test_agent, build_test_app, serve_on_socket
+from integration.outcome_agent import EXTENSION, LINE_ENDS, BlockingHandler, build_test_agent, build_test_app, serve_on_socket
 
 from a2a_contract.errors import (
     A2AError,

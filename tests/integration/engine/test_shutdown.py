@@ -25,7 +25,7 @@ from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_te
 from a2a_runtime.testing.clock import FakeClock
 
 from .conftest import MakeStore
-from .stubborn import asks, blocks, breaks_when_stopped, ignores, job, sleeps
+from .uninterruptible import asks, blocks, breaks_when_stopped, ignores, job, sleeps
 
 pytestmark = pytest.mark.anyio
 

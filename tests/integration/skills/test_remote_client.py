@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from integration.serving import serve_on_socket
+from integration.outcome_agent import serve_on_socket
 from report_agent import contract
 from report_agent.contract import make_surfaces
 from report_agent.handlers import ReportAgent

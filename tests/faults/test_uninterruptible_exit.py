@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).with_name("stubborn_process.py")
+SCRIPT = Path(__file__).with_name("uninterruptible_process.py")
 
 
 def run(file: Path, handler: str) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from integration.serving import EXTENSION, build_test_agent, build_test_app
+from integration.outcome_agent import EXTENSION, build_test_agent, build_test_app
 from litestar.exceptions import WebSocketDisconnect
 from litestar.testing import TestClient
 

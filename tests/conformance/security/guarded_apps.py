@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from integration.serving import build_test_agent, echo
-from integration.talking import DialectClient
+from integration.dialect_client import DialectClient
+from integration.outcome_agent import build_test_agent, echo
 from litestar import Litestar, get
 from litestar.config.app import AppConfig
 from litestar.plugins import InitPlugin

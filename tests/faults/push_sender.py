@@ -1,6 +1,6 @@
 """A process that delivers webhooks to this machine until it is killed.
 
-push_deliverer.py STORE
+push_sender.py STORE
 """
 
 from __future__ import annotations

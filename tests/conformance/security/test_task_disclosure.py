@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.security.guarded import AuthenticatedClient
+from conformance.security.guarded_apps import AuthenticatedClient
 from conformance.security.test_ownership import ADA_TOKEN, ATTACKS, INTRUDERS, MESH_VOICE, SENDS, app, surface_path
-from integration.talking import DIALECT_BINDINGS, DialectBinding
+from integration.dialect_client import DIALECT_BINDINGS, DialectBinding
 from litestar import Litestar
 from litestar.testing import TestClient
 

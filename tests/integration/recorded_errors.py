@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from integration.outcome_agent import build_test_agent, echo
 from integration.recording import Recorder
-from integration.serving import build_test_agent, echo
 from litestar import Litestar
 
 from a2a_contract.dialects import MESH, V0_3, V1_0

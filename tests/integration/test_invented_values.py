@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conformance.security.guarded import ISSUER, AuthenticatedClient, build_gate, guarded_agent
-from integration.talking import DialectBinding
+from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_gate, guarded_agent
+from integration.dialect_client import DialectBinding
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V1_0

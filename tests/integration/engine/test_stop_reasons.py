@@ -17,7 +17,7 @@ from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.agent import FAST_SETTINGS, run_agent
 from a2a_runtime.testing.clock import FakeClock
 
-from .stubborn import asks, blocks, breaks_when_stopped, gives_up, ignores, job, sleeps
+from .uninterruptible import asks, blocks, breaks_when_stopped, gives_up, ignores, job, sleeps
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import httpx
 from conformance.agent import ADA, BOB
-from integration.talking import DialectBinding, DialectClient, parse_sse
+from integration.dialect_client import DialectBinding, DialectClient, parse_sse
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from conformance.mesh.producer import Consumer, message, producer, text_of
-from integration.serving import serve_on_socket
-from integration.talking import DialectBinding, DialectClient
+from integration.dialect_client import DialectBinding, DialectClient
+from integration.outcome_agent import serve_on_socket
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.v1_0 import TaskState
