@@ -187,8 +187,8 @@ async def test_wrong_clocks_end_no_lease(postgres_url: str) -> None:
 
 
 @pytest.mark.parametrize("by_claim", [pytest.param(False, id="created"), pytest.param(True, id="claimed")])
-async def test_an_unconfirmed_claim_is_released(postgres_url: str, *, by_claim: bool) -> None:
-    """If the result of a creation or a claim is lost, the task is an orphan after the next lease renewal."""
+async def test_an_unconfirmed_claim_is_found(postgres_url: str, *, by_claim: bool) -> None:
+    """If the result of a creation or a claim is lost, the next lease renewal returns the task, which can be released."""
     lost = iter([StoreUnavailableError("the result is lost")])
 
     def lose_result(point: str) -> None:
@@ -204,8 +204,9 @@ async def test_an_unconfirmed_claim_is_released(postgres_url: str, *, by_claim: 
     with pytest.raises(StoreUnavailableError):
         await (store.claim(task.key, "me") if task else store.create_task(SCOPE, build_new_task(process="me")))
     assert await store.find_orphans() == []
-    await store.renew_lease("me")
-    (key,) = await store.find_orphans()
+    (key,) = (await store.renew_lease("me")).claimed
+    await store.release_claims("me", [key])
+    assert list(await store.find_orphans()) == [key]
     run = await store.claim(key, "me")
     assert run is not None
     assert run.attempt == 2

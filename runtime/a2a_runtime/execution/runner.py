@@ -120,6 +120,8 @@ class InProcessRunner:
         self._unknown_skill_tasks: set[str] = set()
         self._background = BackgroundTasks(clock)
         self._working_delay = DelayedCalls(settings.working_delay, self._mark_working)
+        self._claimed_before = frozenset[str]()
+        """Tasks that this process had claimed without running them when it last renewed its lease: their runs may have been about to begin."""
         self._is_renewal_pending = False
         self._is_closing = False
 
@@ -227,8 +229,12 @@ class InProcessRunner:
             self._background.start(run.mark_working())
 
     async def _renew_lease(self) -> None:
-        for key in await self._store.renew_lease(self.process):
+        lease = await self._store.renew_lease(self.process)
+        for key in lease.cancel_requested:
             self.cancel(key)
+        not_running = frozenset(key for key in lease.claimed if key not in self._running)
+        await self._store.release_claims(self.process, not_running & self._claimed_before)
+        self._claimed_before = not_running
 
     async def _renew_lease_soon(self) -> None:
         """Renew the lease once for many notifications, some of them echoes of this process."""

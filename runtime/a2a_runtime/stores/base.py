@@ -23,6 +23,9 @@ Rules for every implementation:
 - Every call is scoped, or uses a key, which never leaves the process. A task of another scope does not exist for the caller.
 - One run at a time may write: a change with an ``epoch`` raises ``FencedError`` unless that run is the latest and still under way. A run ends when
   another one is claimed, when it releases the task, and when the task ends.
+- A creation or a claim whose caller was cancelled, or whose answer was lost, may have been committed, now or a little later. Only the database knows:
+  then a task is claimed by a process that does not run it. ``renew_lease`` returns what a process has claimed, so that it finds such tasks, and
+  ``release_claims`` makes them orphans. No store keeps a list of doubtful calls.
 - A wire id belongs to one task at a time. A client may use its own id again some time after the task ended; then the old task is found only by its
   key.
 """
@@ -49,6 +52,7 @@ from a2a_runtime.stores.models import (
     NewTask,
     PushFailure,
     RecordKind,
+    RenewedLease,
     ReplayRecord,
     StoredTask,
     TaskChange,
@@ -160,8 +164,12 @@ class RunStore(Protocol):
         """Begin the lease of a process."""
         ...
 
-    async def renew_lease(self, process: str) -> Sequence[str]:
-        """Renew the lease, even an expired one; return the keys of the tasks of this process that are to be canceled."""
+    async def renew_lease(self, process: str) -> RenewedLease:
+        """Renew the lease, even an expired one, and return the claims of this process."""
+        ...
+
+    async def release_claims(self, process: str, keys: Collection[str]) -> None:
+        """End the claims of this process on tasks that it does not run: they become orphans. Other tasks are left as they are."""
         ...
 
     async def unregister(self, process: str) -> None:
@@ -288,6 +296,7 @@ __all__ = [
     "PushConfigStore",
     "PushFailure",
     "RecordKind",
+    "RenewedLease",
     "ReplayRecord",
     "RunStore",
     "Store",

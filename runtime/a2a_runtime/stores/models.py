@@ -197,6 +197,14 @@ class ClaimedRun:
 
 
 @struct
+class RenewedLease:
+    """The claims of a process when its lease was renewed: keys of active tasks."""
+
+    claimed: Sequence[str]
+    cancel_requested: Sequence[str]  # those of them that are to be canceled
+
+
+@struct
 class PushFailure:
     """Time and reason of the failure of a configuration; the reason may be shown to the client that made it."""
 

@@ -29,7 +29,7 @@ from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.fragments import TaskRow
-from a2a_runtime.stores.models import ClaimedRun, Delivery, LoggedEvent, PushFailure, RecordKind, ReplayRecord, StoredTask
+from a2a_runtime.stores.models import ClaimedRun, Delivery, LoggedEvent, PushFailure, RecordKind, RenewedLease, ReplayRecord, StoredTask
 
 T = TypeVar("T")
 
@@ -174,10 +174,16 @@ class SqlStore(ABC):
     def _lease_until(self) -> int:
         return self._shared_millis() + round(self._options.lease_seconds * 1000)
 
-    async def renew_lease(self, process: str) -> Sequence[str]:
-        """Renew the lease; return the keys of the tasks of this process that are to be canceled."""
+    async def renew_lease(self, process: str) -> RenewedLease:
+        """Renew the lease, and return the claims of this process."""
         await self.register(process)
-        return [str(row["key"]) for row in await self._fetch("cancel_requests", process=process)]
+        claims = await self._fetch("load_claims", process=process)
+        return RenewedLease([str(row["key"]) for row in claims], [str(row["key"]) for row in claims if row["cancel_requested"]])
+
+    async def release_claims(self, process: str, keys: Collection[str]) -> None:
+        """End claims of this process."""
+        if keys:
+            await self._execute("release_claims", process=process, keys=[*keys])
 
     async def unregister(self, process: str) -> None:
         """End the lease."""

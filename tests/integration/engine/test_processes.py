@@ -8,15 +8,16 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import EngineOptions
-from a2a_runtime.stores.base import ChangeResult, Store, StoreOptions, TaskChange
+from a2a_runtime.stores.base import ChangeResult, NewTask, Store, StoreOptions, TaskChange
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.streams.notifier import InProcessNotifier, Notifier
-from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, run_agent
+from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, build_user_message, run_agent
 from a2a_runtime.testing.notifiers import UnreliableNotifier
 
 pytestmark = pytest.mark.anyio
@@ -112,6 +113,17 @@ async def test_tasks_of_a_live_process_are_never_claimed(replicas: Replicas) -> 
         await asyncio.sleep(LEASE * 2)
         now = await other.engine.load(other.scope, stored.wire_id)
         assert (now.epoch, now.process) == (1, one.engine.runner.process)
+
+
+async def test_a_claimed_task_that_does_not_run_is_released(replicas: Replicas) -> None:
+    """The process that claimed it may have lost the answer of the store; it notices when it renews its lease, and the task is run."""
+    one, _ = replicas
+    async with asyncio.timeout(20):
+        message = build_user_message("go", message_id="m-1")
+        new = NewTask("c-1", message, "slow_stream", CANONICAL.name, process=one.engine.runner.process)
+        lost = (await one.engine._store.create_task(one.scope, new)).stored
+        task = await one.wait_terminal(lost)
+        assert artifact_texts(task) == {"result": [str(number) for number in range(40)]}
 
 
 async def test_writes_after_a_lost_lease_are_refused(replicas: Replicas) -> None:

@@ -61,7 +61,6 @@ class MemoryBase:
         self._last_delivery_id = 0
         self._conversations: dict[tuple[TaskScope, str], Conversation] = {}
         self._leases: dict[str, int] = {}
-        self._cancel_requests: dict[str, MemoryTask] = {}
         self._counter = MemoryCounter(options.clock)
 
     def _require_task(self, scope: TaskScope, wire_id: str) -> MemoryTask:
@@ -107,7 +106,6 @@ class MemoryBase:
         for config_id in self._push_queues.pop(task.key, {}):
             self._pending_queues.pop((task.key, config_id), None)
         self._records.pop(task.key, None)
-        self._cancel_requests.pop(task.key, None)
         self._index.remove(task)
 
     def _conversation_cutoff(self) -> int:

@@ -15,7 +15,7 @@ from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.memory.index import MemoryTask
 from a2a_runtime.stores.memory.state import Conversation, PushQueue, message_time
 from a2a_runtime.stores.memory.tasks import MemoryTasks
-from a2a_runtime.stores.models import ClaimedRun, Delivery, PushFailure, StoredTask
+from a2a_runtime.stores.models import ClaimedRun, Delivery, PushFailure, RenewedLease, StoredTask
 
 
 class MemoryStore(MemoryTasks):
@@ -107,10 +107,18 @@ class MemoryStore(MemoryTasks):
         """Begin the lease of a process."""
         self._leases[process] = self._clock.millis() + round(self._options.lease_seconds * 1000)
 
-    async def renew_lease(self, process: str) -> Sequence[str]:
-        """Renew the lease; return the keys of the tasks of this process that are to be canceled."""
+    async def renew_lease(self, process: str) -> RenewedLease:
+        """Renew the lease, and return the claims of this process."""
         await self.register(process)
-        return [key for key, task in self._cancel_requests.items() if task.process == process]
+        claimed = [task for task in self._index.active.values() if task.process == process]
+        return RenewedLease([task.key for task in claimed], [task.key for task in claimed if task.cancel_requested])
+
+    async def release_claims(self, process: str, keys: Collection[str]) -> None:
+        """End claims of this process."""
+        for key in keys:
+            task = self._index.active.get(key)
+            if task is not None and task.process == process:
+                task.process = None
 
     async def unregister(self, process: str) -> None:
         """End the lease."""
@@ -136,7 +144,6 @@ class MemoryStore(MemoryTasks):
         if not lifecycle.is_cancelable(task.state):
             raise TaskNotCancelableError(details={"task_id": wire_id})
         task.cancel_requested = True
-        self._cancel_requests[task.key] = task
         return task.to_stored_task()
 
     def _is_claimed(self, task: MemoryTask) -> bool:

@@ -94,7 +94,6 @@ class MemoryTasks(MemoryBase):
             task.pack_artifacts()
             task.process = None
             self._records.pop(task.key, None)
-            self._cancel_requests.pop(task.key, None)
         elif change.records:
             self._records.setdefault(task.key, {}).update({(record.kind, record.key): record for record in change.records})
         if change.idempotency_key is not None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -99,7 +98,6 @@ class PostgresBase(SqlStore):
         self._loads = StatementPipeline(self._pool, SQL["load_task"], width=2)
         self._recent_tasks = RecentTasks()
         self._names: dict[str, TaskNames] = {}
-        self._unconfirmed: dict[str, set[UUID]] = {}
         self._server_offset_millis = 0
 
     async def _fetch(self, section: str, /, **parameters: object) -> Sequence[asyncpg.Record]:
@@ -122,16 +120,6 @@ class PostgresBase(SqlStore):
         Leases are compared between machines. A wall clock that is wrong by a minute must not take the tasks of all other processes.
         """
         return self._server_offset_millis + round(self._clock.monotonic() * 1000)
-
-    @contextmanager
-    def _track_unconfirmed(self, process: str | None, key: UUID) -> Generator[None]:
-        """Remember a task that a process may have claimed without getting the answer; its next lease renewal releases it."""
-        try:
-            yield
-        except BaseException:
-            if process is not None:
-                self._unconfirmed.setdefault(process, set()).add(key)
-            raise
 
     def _cache_names(self, key: str, names: TaskNames) -> None:
         if len(self._names) >= _MAX_CACHED_NAMES:

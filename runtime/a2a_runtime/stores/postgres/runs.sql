@@ -7,17 +7,11 @@ ON CONFLICT (process) DO UPDATE SET lease_until = excluded.lease_until
 -- name: server_millis
 SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS millis
 
--- name: renew_lease_and_release
--- :unconfirmed are tasks that the process may have claimed without getting the answer: it does not run them.
-WITH lease AS (
-    {renew_lease}
-), released AS (
-    UPDATE a2a_tasks SET process = NULL WHERE key = ANY (:unconfirmed::uuid[]) AND process = :process
-)
-{cancel_requests}
+-- name: load_claims
+SELECT key, cancel_requested FROM a2a_tasks WHERE process = :process AND is_active ORDER BY key
 
--- name: cancel_requests
-SELECT key FROM a2a_tasks WHERE process = :process AND is_active AND cancel_requested
+-- name: release_claims
+UPDATE a2a_tasks SET process = NULL WHERE key = ANY (:keys::uuid[]) AND process = :process AND is_active
 
 -- name: end_lease
 DELETE FROM a2a_processes WHERE process = :process

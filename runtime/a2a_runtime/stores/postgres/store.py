@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from a2a_contract.errors import TaskNotFoundError
 from a2a_runtime.stores.models import ClaimedRun
 from a2a_runtime.stores.postgres import schema
@@ -41,15 +39,6 @@ class PostgresStore(PostgresTasks):
     async def claim(self, key: str, process: str) -> ClaimedRun | None:
         """Begin a run of a task."""
         try:
-            task = parse_key(key)
+            return await super().claim(str(parse_key(key)), process)
         except TaskNotFoundError:
             return None
-        with self._track_unconfirmed(process, task):
-            return await super().claim(str(task), process)
-
-    async def renew_lease(self, process: str) -> Sequence[str]:
-        """Renew the lease, and release the tasks that this process may have claimed without getting the answer."""
-        unconfirmed = tuple(self._unconfirmed.get(process, ()))
-        rows = await self._execute("renew_lease_and_release", process=process, until=self._lease_until(), unconfirmed=unconfirmed)
-        self._unconfirmed.get(process, set()).difference_update(unconfirmed)
-        return [str(row["key"]) for row in rows]

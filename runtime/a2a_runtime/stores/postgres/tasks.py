@@ -108,8 +108,7 @@ class PostgresTasks(PostgresBase):
         for _ in range(_MAX_ATTEMPTS):
             insert = self._plan_insert(scope, new)
             try:
-                with self._track_unconfirmed(new.process, UUID(insert.key)):
-                    row = await self._inserts.fetchrow(*to_insert_arguments(insert))
+                row = await self._inserts.fetchrow(*to_insert_arguments(insert))
             except asyncpg.UniqueViolationError as error:
                 raise TaskIdInUseError(details={"task_id": insert.names.wire_id}) from error
             if row["tasks"]:

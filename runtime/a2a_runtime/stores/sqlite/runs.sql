@@ -13,8 +13,11 @@ DELETE FROM processes;
 -- name: delete_old_leases
 DELETE FROM processes WHERE expires_at <= :now;
 
--- name: cancel_requests
-SELECT key FROM tasks WHERE active = 1 AND process = :process AND cancel_requested = 1 ORDER BY key;
+-- name: load_claims
+SELECT key, cancel_requested FROM tasks WHERE active = 1 AND process = :process ORDER BY key;
+
+-- name: release_claims
+UPDATE tasks SET process = NULL WHERE key IN (SELECT value FROM json_each(:keys)) AND active = 1 AND process = :process;
 
 -- name: claim
 UPDATE tasks SET process = :process, epoch = epoch + 1

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import TaskScope
+from a2a_runtime.errors import FencedError
 from a2a_runtime.stores.base import RecordKind, ReplayRecord, Store, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import LEASE_SECONDS, SCOPE, StoreCase, build_new_task, create_task, end_task, load_task
@@ -70,6 +72,48 @@ class RunRules(StoreCase):
         await store.unregister("p-1")
         assert list(await store.find_orphans()) == sorted([left.key, released.key])
         assert await store.claim(released.key, "p-2") is not None
+
+    async def test_a_renewal_returns_the_claims_of_its_process(self, store: Store) -> None:
+        """Created or claimed, until they are suspended, released or ended."""
+        await store.register("p-1")
+        created, claimed = await create_task(store, build_new_task(process="p-1")), await create_task(store)
+        await create_task(store, build_new_task(process="p-2"))
+        assert await store.claim(claimed.key, "p-1") is not None
+        assert sorted((await store.renew_lease("p-1")).claimed) == sorted([created.key, claimed.key])
+        await store.update_task(SCOPE, created.key, TaskChange(state=State.INPUT_REQUIRED, epoch=1, release_claim=True))
+        assert list((await store.renew_lease("p-1")).claimed) == [claimed.key]
+        await end_task(store, claimed)
+        assert list((await store.renew_lease("p-1")).claimed) == []
+
+    async def test_released_claims_are_orphans(self, store: Store) -> None:
+        """The run that may have begun is over; claims of other processes, ended and unknown tasks are left as they are."""
+        await store.register("p-1")
+        await store.register("p-2")
+        task, other = await create_task(store, build_new_task(process="p-1")), await create_task(store, build_new_task(process="p-2"))
+        ended = await end_task(store, await create_task(store, build_new_task(process="p-1")))
+        deleted = await create_task(store, build_new_task(process="p-1"))
+        await store.delete_task(SCOPE, deleted.wire_id)
+        await store.release_claims("p-1", [])
+        await store.release_claims("p-1", {task.key, other.key, ended.key, deleted.key})
+        assert list(await store.find_orphans()) == [task.key]
+        with pytest.raises(FencedError):
+            await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, epoch=1))
+        run = await store.claim(task.key, "p-1")
+        assert run is not None
+        assert run.attempt == 2
+
+    @pytest.mark.parametrize("steps", range(8))
+    async def test_a_cancelled_creation_leaves_no_doubt(self, store: Store, steps: int) -> None:
+        """Its task does not exist, or the next renewals return it."""
+        await store.register("p-1")
+        creation = asyncio.ensure_future(store.create_task(SCOPE, build_new_task(process="p-1", wire_id="w-1")))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        creation.cancel()
+        await asyncio.wait([creation])
+        await create_task(store)  # the writes of a store are in order
+        stored = await store.load_task(SCOPE, "w-1")
+        assert list((await store.renew_lease("p-1")).claimed) == ([] if stored is None else [stored.key])
 
     @pytest.mark.parametrize("state", [State.INPUT_REQUIRED, State.AUTH_REQUIRED, State.COMPLETED, State.CANCELED])
     async def test_suspended_and_ended_tasks_are_no_orphans(self, store: Store, clock: FakeClock, state: State) -> None:
@@ -145,13 +189,13 @@ class RunRules(StoreCase):
         """Each renewal of its lease returns the task until it has ended."""
         await store.register("p-1")
         task, other = await create_task(store, build_new_task(process="p-1")), await create_task(store, build_new_task(process="p-2"))
-        assert list(await store.renew_lease("p-1")) == []
+        assert (await store.renew_lease("p-1")).cancel_requested == []
         for running in (task, other):
             assert (await store.request_cancel(SCOPE, running.wire_id)).cancel_requested
         assert (await store.request_cancel(SCOPE, task.wire_id)).key == task.key
-        assert list(await store.renew_lease("p-1")) == list(await store.renew_lease("p-1")) == [task.key]
+        assert (await store.renew_lease("p-1")).cancel_requested == (await store.renew_lease("p-1")).cancel_requested == [task.key]
         await end_task(store, task, State.CANCELED)
-        assert list(await store.renew_lease("p-1")) == []
+        assert (await store.renew_lease("p-1")).cancel_requested == []
 
     async def test_a_claimed_run_has_the_cancel_request(self, store: Store) -> None:
         """A takeover learns of it at once."""
