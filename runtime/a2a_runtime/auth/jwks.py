@@ -26,6 +26,7 @@ from a2a_contract.json_types import is_json_object
 from a2a_runtime.auth.keys import KeySet, UnknownKeyError, parse_jwks
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.logs import audit
+from a2a_runtime.net.bounded import read_bounded
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,6 @@ FetchDocument: TypeAlias = Callable[[str], Awaitable[bytes]]
 """Fetches a URL, or raises ``DocumentFetchError``."""
 
 _DISCOVERY = "/.well-known/openid-configuration"
-_MAX_DOCUMENT_BYTES = 1024 * 1024
 _FETCH_TIMEOUT = 5.0
 
 
@@ -147,16 +147,11 @@ async def fetch_document(url: str) -> bytes:
         ):
             if response.status_code != HTTPStatus.OK:
                 raise DocumentFetchError(f"the response has status {response.status_code}")
-            if response.headers.get("content-encoding", "identity") != "identity":
-                raise DocumentFetchError("the response is compressed, although the request does not accept that")
-            body = bytearray()
-            async for chunk in response.aiter_raw():
-                body += chunk
-                if len(body) > _MAX_DOCUMENT_BYTES:
-                    raise DocumentFetchError("the response is too large")
+            return await read_bounded(response)
+    except httpx.DecodingError as error:
+        raise DocumentFetchError(str(error)) from error
     except (httpx.HTTPError, TimeoutError) as error:
         raise DocumentFetchError(type(error).__name__) from error
-    return bytes(body)
 
 
 def _is_loopback(host: str) -> bool:

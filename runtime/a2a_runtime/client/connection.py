@@ -120,11 +120,7 @@ class AgentConnection:
 
     async def wait_before_retry(self, failures: int) -> bool:
         """Wait before the next attempt; ``False`` if there is none."""
-        delay = self._transport.get_retry_delay(failures)
-        if delay is None:
-            return False
-        await self._options.clock.sleep(delay)
-        return True
+        return await self._transport.wait_before_retry(failures)
 
     def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None = None) -> bool:
         """Tell whether a request may be repeated after an error."""

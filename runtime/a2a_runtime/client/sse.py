@@ -68,10 +68,7 @@ class EventParser:
 
     def _buffer_line(self, piece: bytes) -> None:
         self._line_size += len(piece)
-        if self._line_size > self._max_bytes:
-            raise ResponseTooLargeError(
-                f"Stream: a line of more than {self._max_bytes} bytes; raise ResponseLimits.event_bytes if you trust the agent"
-            )
+        self._check_size(self._line_size)
         if piece:
             self._line.append(piece)
 
@@ -94,10 +91,7 @@ class EventParser:
         match field:
             case b"data":
                 self._data_size += len(value) + 1
-                if self._data_size > self._max_bytes:
-                    raise ResponseTooLargeError(
-                        f"Stream: event larger than {self._max_bytes} bytes; raise ResponseLimits.event_bytes if you trust the agent"
-                    )
+                self._check_size(self._data_size)
                 self._data.append(value)
             case b"event":
                 self._name = value.decode("utf-8", "replace")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
 from enum import Enum, auto
 from http import HTTPStatus
@@ -154,30 +154,28 @@ class HttpTransport:
         self, request: OutgoingRequest, safety: RetrySafety, headers: Mapping[str, str], *, max_bytes: int, follow_redirects: bool = False
     ) -> ClientResponse:
         """Send a request and read the response, with retries as far as they are safe."""
-        attempt, clock = 0, self._options.clock
+        attempt = 0
         while True:
             attempt += 1
             try:
                 response = await self._fetch_once(request, headers, max_bytes, follow_redirects=follow_redirects)
                 retry_after = parse_retry_after(response.headers.get("retry-after"))
-                delay = self.get_retry_delay(attempt, retry_after) if is_retryable_status(safety, response.status) else None
-                if delay is None:
+                if not is_retryable_status(safety, response.status) or not await self.wait_before_retry(attempt, retry_after):
                     return response
             except TransportError as error:
-                delay = self.get_retry_delay(attempt) if is_retryable_error(safety, error) else None
-                if delay is None:
+                if not is_retryable_error(safety, error) or not await self.wait_before_retry(attempt):
                     raise
-            await clock.sleep(delay)
 
-    def get_retry_delay(self, attempt: int, retry_after: float | None = None) -> float | None:
-        """Compute the seconds before the next attempt; ``None`` if there is none."""
-        return get_retry_delay(self._options.retry_policy, attempt, random.random(), retry_after)  # noqa: S311 - jitter, no secret
+    async def wait_before_retry(self, attempt: int, retry_after: float | None = None) -> bool:
+        """Wait before the next attempt; ``False`` if there is none."""
+        delay = get_retry_delay(self._options.retry_policy, attempt, random.random(), retry_after)  # noqa: S311 - jitter, no secret
+        if delay is not None:
+            await self._options.clock.sleep(delay)
+        return delay is not None
 
-    @asynccontextmanager
-    async def open_stream(self, request: OutgoingRequest, headers: Mapping[str, str]) -> AsyncGenerator[httpx.Response, None]:
+    def open_stream(self, request: OutgoingRequest, headers: Mapping[str, str]) -> AbstractAsyncContextManager[httpx.Response]:
         """Open a streaming response; its connection is released on exit."""
-        async with self._send(request, headers, self._stream_timeout) as response:
-            yield response
+        return self._send(request, headers, self._stream_timeout)
 
     async def read_body(self, response: httpx.Response, max_bytes: int) -> bytes:
         """Read a body up to a limit."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Protocol
 
 import jwt
 
@@ -26,41 +25,22 @@ DIGEST_CLAIM = "digest"
 _VALID_SECONDS = 300
 
 
-class OutgoingNotification(Protocol):
-    """A notification before it is sent."""
-
-    @property
-    def url(self) -> str:
-        """The URL of the webhook."""
-        ...
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers without the signature."""
-        ...
-
-    @property
-    def body(self) -> bytes:
-        """The serialized event."""
-        ...
-
-
 class WebhookSigner:
     """Signs notifications with the key of an agent."""
 
     def __init__(self, key: SigningKey, issuer: str, clock: Clock | None = None) -> None:
         self._key, self._issuer, self._clock = key, issuer, clock or SystemClock()
 
-    def __call__(self, notification: OutgoingNotification) -> Mapping[str, str]:
-        """Return the signature headers of a notification."""
+    def __call__(self, url: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:
+        """Return the signature headers of a notification to a webhook."""
         now = self._clock.millis() // 1000
-        digest = digest_body(notification.body)
+        digest = digest_body(body)
         claims = {
             "iss": self._issuer,
-            "aud": to_audience(notification.url),
+            "aud": to_audience(url),
             "iat": now,
             "exp": now + _VALID_SECONDS,
-            "jti": notification.headers.get("Webhook-Id", ""),
+            "jti": headers.get("Webhook-Id", ""),
             DIGEST_CLAIM: digest,
         }
         return {DIGEST_HEADER: digest, SIGNATURE_HEADER: jwt.encode(claims, self._key.private, self._key.algorithm, headers=self._key.header)}

@@ -25,17 +25,16 @@ from a2a_runtime.heartbeat.registration import (
     ENVIRONMENT_NAMES,
     MeshConfig,
     MeshSurfaces,
-    RegistryIdentity,
     build_identity,
     build_registration,
     detect_local_host,
 )
 from a2a_runtime.heartbeat.schedule import HeartbeatAction, HeartbeatResult, HeartbeatSchedule, ScheduleState, plan_next
+from a2a_runtime.net.bounded import read_bounded
 
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 _DEREGISTER_TIMEOUT = 5.0
 _MAX_EXCERPT_CHARS = 200
-_MAX_RESPONSE_BYTES = 1024 * 1024
 _RESULT_BY_STATUS: Mapping[int, HeartbeatResult] = {
     HTTPStatus.OK: HeartbeatResult.KNOWN,
     HTTPStatus.ACCEPTED: HeartbeatResult.CHANGED,
@@ -50,7 +49,7 @@ log = logging.getLogger(__name__)
 class RegistryHeartbeat:
     """Sends heartbeats while it is open, and deregisters when it closes."""
 
-    def __init__(self, registry: RegistryClient, identity: RegistryIdentity, mesh: MeshConfig, surfaces: MeshSurfaces, clock: Clock) -> None:
+    def __init__(self, registry: RegistryClient, identity: AgentRegistration, mesh: MeshConfig, surfaces: MeshSurfaces, clock: Clock) -> None:
         self._registry, self._identity, self._mesh, self._surfaces, self._clock = registry, identity, mesh, surfaces, clock
         self._schedule = HeartbeatSchedule(mesh.health_interval)
         self._registered: AgentRegistration | None = None
@@ -158,16 +157,9 @@ class RegistryClient:
     ) -> RegistryResponse:
         try:
             async with self._client.stream(method, f"{self.url}{path}", **options) as response:
-                if response.headers.get("content-encoding", "identity") != "identity":
-                    raise httpx.DecodingError("the response is compressed, although the request does not accept that")
-                body = bytearray()
-                async for chunk in response.aiter_bytes():
-                    body += chunk
-                    if len(body) > _MAX_RESPONSE_BYTES:
-                        raise httpx.DecodingError("the response is too large")
+                return parse(httpx.Response(response.status_code, content=await read_bounded(response)))
         except httpx.HTTPError as error:
             return RegistryResponse(HeartbeatResult.UNAVAILABLE, str(error) or type(error).__name__)
-        return parse(httpx.Response(response.status_code, content=bytes(body)))
 
 
 def _parse_registration(response: httpx.Response) -> RegistryResponse:

@@ -104,31 +104,32 @@ ENVIRONMENT_NAMES: Mapping[str, tuple[str, ...]] = {
 """Environment variables of each setting: our own, and those of mcp-mesh; the first that is set counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryIdentity:
-    """An agent at a registry. The registry keeps a row per id, so an id that changed with each start would leave dead agents behind."""
+def build_identity(agent: Agent, config: MeshConfig, http_host: str) -> mesh.AgentRegistration:
+    """Build the members of a registration that stay the same, from the agent of the first mesh surface.
 
-    agent_id: str
-    name: str
-    namespace: str
-    version: str
-    description: str
-    http_host: str
-    http_port: int
-
-
-def build_identity(agent: Agent, mesh: MeshConfig, http_host: str) -> RegistryIdentity:
-    """Build the identity from the agent of the first mesh surface."""
-    name = to_slug(mesh.name or agent.name, _MAX_NAME_CHARS)
-    namespace = to_slug(mesh.namespace, _MAX_NAME_CHARS)
-    if mesh.agent_id:
-        agent_id = to_slug(mesh.agent_id, _MAX_ID_CHARS)
-        if agent_id != mesh.agent_id:
-            log.warning("registry: agent id %r is not allowed; registering as %r", mesh.agent_id, agent_id)
+    The registry keeps a row per id, so an id that changed with each start would leave dead agents behind.
+    """
+    name = to_slug(config.name or agent.name, _MAX_NAME_CHARS)
+    namespace = to_slug(config.namespace, _MAX_NAME_CHARS)
+    if config.agent_id:
+        agent_id = to_slug(config.agent_id, _MAX_ID_CHARS)
+        if agent_id != config.agent_id:
+            log.warning("registry: agent id %r is not allowed; registering as %r", config.agent_id, agent_id)
     else:
-        address = f"{name} {namespace} {http_host}:{mesh.http_port}"
+        address = f"{name} {namespace} {http_host}:{config.http_port}"
         agent_id = f"{name}-a2a-{blake2b(address.encode(), digest_size=4).hexdigest()}"
-    return RegistryIdentity(agent_id, name, namespace, agent.version, agent.description[:_MAX_DESCRIPTION_CHARS], http_host, mesh.http_port)
+    return mesh.AgentRegistration(
+        agent_id=agent_id,
+        name=name,
+        namespace=namespace,
+        version=agent.version,
+        description=agent.description[:_MAX_DESCRIPTION_CHARS] or None,
+        http_host=http_host,
+        http_port=config.http_port,
+        tools=[],
+        runtime=mesh.Runtime.PYTHON,
+        a2a_consumer=False,
+    )
 
 
 def to_slug(text: str, max_chars: int) -> str:
@@ -168,25 +169,13 @@ class MeshSurfaces:
 
 
 def build_registration(
-    identity: RegistryIdentity, surfaces: MeshSurfaces, tools: Sequence[mesh.Tool] = (), *, had_surfaces: bool = False
+    identity: mesh.AgentRegistration, surfaces: MeshSurfaces, tools: Sequence[mesh.Tool] = (), *, had_surfaces: bool = False
 ) -> mesh.AgentRegistration:
-    """Build the registration; an app that ``had_surfaces`` and has none any more sends an empty list."""
+    """Add the members that may change; an app that ``had_surfaces`` and has none any more sends an empty list."""
     registered = [_build_surface(surface, surfaces.prefix) for surface in surfaces.select()]
-    return mesh.AgentRegistration(
-        agent_id=identity.agent_id,
-        agent_type=mesh.AgentType.A2_A if registered else mesh.AgentType.MCP_AGENT,
-        name=identity.name,
-        namespace=identity.namespace,
-        version=identity.version or None,
-        description=identity.description or None,
-        http_host=identity.http_host,
-        http_port=identity.http_port,
-        runtime=mesh.Runtime.PYTHON,
-        tools=list(tools),
-        surfaces=registered if registered or had_surfaces else None,
-        a2a_producer=bool(registered),
-        a2a_consumer=False,
-    )
+    kind = mesh.AgentType.A2_A if registered else mesh.AgentType.MCP_AGENT
+    listed = registered if registered or had_surfaces else None
+    return identity.model_copy(update={"agent_type": kind, "tools": list(tools), "surfaces": listed, "a2a_producer": bool(registered)})
 
 
 def _build_surface(surface: Surface, prefix: str) -> mesh.Surface:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -26,7 +27,7 @@ from a2a_runtime.importing import ImportFromStringError, load_module
 from a2a_runtime.project.auth import build_gates
 from a2a_runtime.project.errors import ConfigError, ConfigProblem, ProjectConfigError, locate_problems, report_at, to_config_problems
 from a2a_runtime.project.surfaces import PROJECT_FILE, find_project_file, import_callable, surfaces_from_tables
-from a2a_runtime.project.tables import OutputsTable, ProjectFile, RegistryTable
+from a2a_runtime.project.tables import AgentTable, CapabilitiesTable, OutputsTable, ProjectFile, RegistryTable
 from a2a_runtime.settings import Settings
 from a2a_runtime.skills.handlers import HandlerMismatchError
 from a2a_runtime.surface import Surface
@@ -118,12 +119,9 @@ def _build_mesh_config(table: RegistryTable | None) -> MeshConfig:
 
 def _merge_settings(file: ProjectFile, settings: Settings) -> Settings:
     """Apply the settings of the file where the environment leaves the default."""
-    default = Settings()
-    store = file.store if file.store and settings.store == default.store else settings.store
-    grace = (
-        file.limits.shutdown_grace if file.limits.shutdown_grace and settings.shutdown_grace == default.shutdown_grace else settings.shutdown_grace
-    )
-    return replace(settings, store=store, shutdown_grace=grace)
+    default, given = Settings(), {"store": file.store, "shutdown_grace": file.limits.shutdown_grace}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value and getattr(settings, name) == getattr(default, name)}
+    return replace(settings, **chosen)
 
 
 def _build_typed_agent(file: ProjectFile, folder: Path) -> Agent:
@@ -162,13 +160,28 @@ def _add_import_paths(*folders: Path) -> None:
 
 
 def _build_agent(file: ProjectFile, folder: Path) -> Agent:
-    table, capabilities = file.agent, file.capabilities
-    agent = Agent(
-        table.name,
-        description=table.description,
-        version=table.version,
-        url=table.url,
-        provider=AgentProvider(organization=table.provider.organization, url=table.provider.url) if table.provider else None,
+    """Build the agent of the file, whose handlers are functions of the project."""
+    _add_import_paths(folder)
+    agent, problems = _describe_agent(file.agent, file.capabilities), list[ConfigProblem]()
+    for skill_id, skill in file.skills.items():
+        try:
+            handler = import_callable(skill.handler or "")
+        except ImportFromStringError as error:
+            problems.append(ConfigProblem(("skills", skill_id, "handler"), str(error)))
+        else:
+            options: dict[str, Any] = skill.model_dump(exclude={"handler"}, exclude_none=True)
+            options["timeout"] = skill.timeout or file.limits.timeout
+            agent.add(skill_id, handler, **options)
+    if problems:
+        raise ConfigError(problems)
+    return agent
+
+
+def _describe_agent(table: AgentTable, capabilities: CapabilitiesTable) -> Agent:
+    same = table.model_dump(include={"name", "description", "version", "url", "documentation_url", "icon_url"})
+    return Agent(
+        **same,
+        provider=AgentProvider.model_validate(table.provider.model_dump()) if table.provider else None,
         default_input_modes=table.input_modes,
         default_output_modes=table.output_modes,
         capabilities=Capabilities(
@@ -177,32 +190,4 @@ def _build_agent(file: ProjectFile, folder: Path) -> Agent:
             extended_agent_card=capabilities.extended_card,
             extensions=tuple(AgentExtension.model_validate(each.model_dump(exclude_none=True)) for each in capabilities.extensions),
         ),
-        documentation_url=table.documentation_url,
-        icon_url=table.icon_url,
     )
-    _add_import_paths(folder)
-    problems: list[ConfigProblem] = []
-    for skill_id, skill in file.skills.items():
-        try:
-            handler = import_callable(skill.handler or "")
-        except ImportFromStringError as error:
-            problems.append(ConfigProblem(("skills", skill_id, "handler"), str(error)))
-            continue
-        agent.add(
-            skill_id,
-            handler,
-            name=skill.name or skill_id,
-            description=skill.description,
-            tags=skill.tags,
-            examples=skill.examples,
-            input_modes=skill.input_modes,
-            output_modes=skill.output_modes,
-            answers=skill.answers,
-            timeout=skill.timeout or file.limits.timeout,
-            restartable=skill.restartable,
-            require=skill.require,
-            only_extended=skill.only_extended,
-        )
-    if problems:
-        raise ConfigError(problems)
-    return agent

@@ -25,7 +25,7 @@ from a2a_runtime.errors import ConcurrencyError, StoreUnavailableError
 from a2a_runtime.net.client import OutboundResponse
 from a2a_runtime.net.target import OutboundError
 from a2a_runtime.push import retry_policy
-from a2a_runtime.push.notification import PlaintextCipher, PushNotification, SecretCipher, build_delivery_id, build_notification, decrypt_config
+from a2a_runtime.push.notification import PlaintextCipher, SecretCipher, build_delivery_id, build_notification, decrypt_config
 from a2a_runtime.push.retry_policy import Attempt, AttemptOutcome, Delivered, GiveUp, PushRetryPolicy, Retry
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Delivery, Outbox, TaskChange, TaskStore
@@ -39,7 +39,7 @@ _MAX_BATCH = 32
 _IDLE_SECONDS = 0.05
 _LEASE_MARGIN_SECONDS = 15.0
 
-Signer = Callable[[PushNotification], Mapping[str, str]]
+Signer = Callable[[str, Mapping[str, str], bytes], Mapping[str, str]]
 """Builds the signature headers of a notification."""
 
 
@@ -77,7 +77,7 @@ class SenderOptions:
         )
 
 
-def skip_signing(_notification: PushNotification) -> Mapping[str, str]:
+def skip_signing(_url: str, _headers: Mapping[str, str], _body: bytes) -> Mapping[str, str]:
     """Add no signature."""
     return {}
 
@@ -184,7 +184,7 @@ class PushSender:
             notification = build_notification(replace(delivery, config=config))
             if notification is None:
                 return Delivered()
-            headers = {**notification.headers, **self._sign(notification)}
+            headers = {**notification.headers, **self._sign(notification.url, notification.headers, notification.body)}
             response = await self._poster.post(notification.url, headers, notification.body)
         except Exception as error:  # the edge of a background task: a bug must not be retried forever
             if not isinstance(error, OutboundError | InvalidParamsError):
