@@ -7,17 +7,16 @@ parsed model, because only the schema distinguishes a branch from a member of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
 
 from pydantic import BaseModel, ValidationError
+
+from .core_schemas import NO_SCHEMA, CoreSchema, member_names, unwrap
 
 # --- from locations to document paths ---
 
 Step: TypeAlias = int | str
-Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic: its dozens of forms have no common type
-
-_NOTHING: Schema = {}
 
 
 def parse_location(of: type[BaseModel], loc: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -25,10 +24,10 @@ def parse_location(of: type[BaseModel], loc: tuple[Step, ...]) -> tuple[Step, ..
     return tuple(_follow(of.__pydantic_core_schema__, loc))
 
 
-def _follow(schema: Schema, loc: tuple[Step, ...]) -> Iterator[Step]:
-    definitions: dict[str, Schema] = {}
+def _follow(schema: CoreSchema, loc: tuple[Step, ...]) -> Iterator[Step]:
+    definitions: dict[str, CoreSchema] = {}
     for step in loc:
-        schema = _unwrap(schema, definitions)
+        schema = unwrap(schema, definitions)
         if schema.get("type") in ("tagged-union", "union"):
             schema = _branch(schema, step)
         else:
@@ -36,45 +35,23 @@ def _follow(schema: Schema, loc: tuple[Step, ...]) -> Iterator[Step]:
             schema = _inside(schema, step)
 
 
-def _unwrap(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """Unwrap the schemas around a schema that add no step."""
-    while True:
-        match schema.get("type"):
-            case "definitions":
-                definitions.update({each["ref"]: each for each in schema["definitions"]})
-                schema = schema["schema"]
-            case "definition-ref":
-                schema = definitions.get(schema["schema_ref"], _NOTHING)
-            case "json-or-python":
-                schema = schema["json_schema"]
-            case _ if isinstance(schema.get("schema"), dict):
-                schema = schema["schema"]
-            case _:
-                return schema
+def _branch(union: CoreSchema, step: Step) -> CoreSchema:
+    choices: dict[Step, CoreSchema] = union["choices"] if union["type"] == "tagged-union" else {}
+    return choices.get(step, NO_SCHEMA)
 
 
-def _branch(union: Schema, step: Step) -> Schema:
-    choices: dict[Step, Schema] = union["choices"] if union["type"] == "tagged-union" else {}
-    return choices.get(step, _NOTHING)
-
-
-def _inside(schema: Schema, step: Step) -> Schema:
-    found: Schema = _NOTHING
+def _inside(schema: CoreSchema, step: Step) -> CoreSchema:
+    found: CoreSchema = NO_SCHEMA
     match schema.get("type"):
         case "list":
-            found = schema.get("items_schema", _NOTHING)
+            found = schema.get("items_schema", NO_SCHEMA)
         case "dict":
-            found = schema.get("values_schema", _NOTHING)
+            found = schema.get("values_schema", NO_SCHEMA)
         case "model-fields":
-            found = next((field["schema"] for name, field in schema["fields"].items() if step in (name, *_names(field))), _NOTHING)
+            found = next((field["schema"] for name, field in schema["fields"].items() if step in member_names(name, field)), NO_SCHEMA)
         case _:
             pass
     return found
-
-
-def _names(field: Schema) -> tuple[Step, ...]:
-    alias = field.get("validation_alias")
-    return (alias,) if isinstance(alias, str) else tuple(path[0] for path in alias or ())
 
 
 MAX_FIELD_ERRORS: Final = 1000

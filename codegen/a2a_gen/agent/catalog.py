@@ -107,11 +107,11 @@ def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
     draft = schemas.text(document, "$schema") or DRAFT
     holder = "definitions" if any(old in draft for old in _OLD) else "$defs"
     used: dict[SchemaRef, str] = {}
-    schema = _inline_references(library.value(root), root, catalogue, (holder, used))
+    schema = _copy_schema(library.value(root), root, catalogue, (holder, used))
     definitions: dict[str, Json] = {}
     while missing := [target for target in used if used[target] not in definitions]:
         for target in missing:
-            definitions[used[target]] = _inline_references(library.value(target), target, catalogue, (holder, used))
+            definitions[used[target]] = _copy_schema(library.value(target), target, catalogue, (holder, used))
     own = schemas.text(library.value(root), "$id")
     head: dict[str, Json] = {"$schema": draft, "$id": own if "://" in own or own.startswith("urn:") else identifier}
     body: dict[str, Json] = schema if isinstance(schema, dict) else {"allOf": [schema]}
@@ -124,7 +124,7 @@ def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
     return f"{json.dumps({**head, **body}, indent=2, ensure_ascii=False)}\n".encode()
 
 
-def _inline_references(value: Json, place: SchemaRef, catalogue: SchemaCatalog, into: tuple[str, dict[SchemaRef, str]]) -> Json:
+def _copy_schema(value: Json, place: SchemaRef, catalogue: SchemaCatalog, into: tuple[str, dict[SchemaRef, str]]) -> Json:
     """Copy a schema, with its references leading to definitions that are recorded in ``into``."""
     if not isinstance(value, dict):
         return value
@@ -137,7 +137,7 @@ def _inline_references(value: Json, place: SchemaRef, catalogue: SchemaCatalog, 
             made[keyword] = each
     for pointer, part in parts.items():
         steps = pointer.split("/")[1:]
-        copied = _inline_references(part, SchemaRef(place.file, place.pointer + pointer), catalogue, into)
+        copied = _copy_schema(part, SchemaRef(place.file, place.pointer + pointer), catalogue, into)
         _put(made, steps, copied)
     return made
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
+from dataclasses import dataclass
 
 from a2a_gen.agent import schemas
 from a2a_gen.agent.catalog import SchemaCatalog, bundle
@@ -14,6 +13,7 @@ from a2a_gen.agent.schemas import Library, SchemaRef
 from a2a_gen.agent.settings import FILE, AgentSettings, SkillSettings
 from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.emit.render import BUILD, Code
+from a2a_gen.ir.dump import to_json_value
 from a2a_gen.ir.names import skill_constant
 from a2a_gen.source.json_text import Json, escape_key
 
@@ -139,15 +139,4 @@ def to_json(agent: AgentIR) -> bytes:
         "skills": agent.skills,
         "types": {name: {"file": file, "module": agent.modules[name], "shape": shape} for name, (file, shape) in sorted(agent.definitions.items())},
     }
-    return json.dumps(members, default=_to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
-
-
-def _to_json_value(value: object) -> object:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes"
-    if not is_dataclass(value):
-        raise TypeError(f"{type(value).__name__} is not a type of the agent's representation")
-    members = {field.name: getattr(value, field.name) for field in fields(value)}
-    return {"is": type(value).__name__} | {name: each for name, each in members.items() if each not in (None, "", b"", (), {})}
+    return json.dumps(members, default=to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"

@@ -257,17 +257,9 @@ def _render_module(shape: AgentType, module: str, modules: Mapping[str, str]) ->
 def _compare(expected: Mapping[str, Mapping[str, Definition]], bodies: Mapping[str, str]) -> None:
     problems: list[Problem] = []
     for module, types in expected.items():
-        made = {name for node in ast.parse(bodies.get(module, "")).body for name in _declared_names(node)}
+        made = models.declared_names(bodies.get(module, "")).keys()
         for name in sorted(types.keys() ^ made):
             text = f"the type {name} has another name in Python" if name in types else f"the type {name} belongs to no schema"
             problems.append(Problem(Place(module), "A2A-K02", text, "rename the type to a name that Python and Pydantic do not reserve"))
     if problems:
         raise ContractError(problems)
-
-
-def _declared_names(node: ast.stmt) -> list[str]:
-    match node:
-        case ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
-            return [name]
-        case _:
-            return []

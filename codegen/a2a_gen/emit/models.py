@@ -148,7 +148,7 @@ def _exports(dialect: str, families: tuple[Family, ...], contract: Contract) -> 
 
 def _differences(family: Family, body: str) -> Iterator[Problem]:
     """Report every name that differs from the one that other generated code uses."""
-    made = {name: members for node in ast.parse(body).body for name, members in _declared_names(node)}
+    made = declared_names(body)
     for definition in family.types:
         if definition.name not in made:
             yield _problem(definition.place, f"the model of {definition.name} has another name; the module has {', '.join(sorted(made))}")
@@ -156,6 +156,11 @@ def _differences(family: Family, body: str) -> Iterator[Problem]:
             yield _problem(definition.place, f"the members of {definition.name} are named {made[definition.name]} instead of {expected}")
     for name in sorted(made.keys() - {definition.name for definition in family.types}):
         yield _problem(Place(family.file), f"the model {name} belongs to no type of the contract")
+
+
+def declared_names(body: str) -> dict[str, tuple[str, ...]]:
+    """Return the names that a module declares, each with those of its members."""
+    return {name: members for node in ast.parse(body).body for name, members in _declared_names(node)}
 
 
 def _declared_names(node: ast.stmt) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -93,7 +93,7 @@ def emit_schemas(contract: Contract, documents: Mapping[str, Document]) -> dict[
 
 def _bundle(contract: Contract, dialect: Dialect, documents: Mapping[str, Document]) -> bytes:
     files = sorted(family.file for family in contract.families if family.dialect == dialect.name)
-    definitions = {name: _inline_references(schema) for file in files for name, schema in _definitions(documents[file].data).items()}
+    definitions = {name: _redirect_references(schema) for file in files for name, schema in _definitions(documents[file].data).items()}
     document: dict[str, Json] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$comment": header(files).removeprefix("# "),
@@ -113,13 +113,15 @@ def _definitions(data: Json) -> Mapping[str, Json]:
     return definitions if isinstance(definitions, dict) else {}
 
 
-def _inline_references(value: Json) -> Json:
+def _redirect_references(value: Json) -> Json:
     """Redirect references to other files of the dialect to the same document: names are unique within a dialect."""
     if isinstance(value, list):
-        return [_inline_references(each) for each in value]
+        return [_redirect_references(each) for each in value]
     if not isinstance(value, dict):
         return value
-    return {key: f"#{each.partition('#')[2]}" if key == "$ref" and isinstance(each, str) else _inline_references(each) for key, each in value.items()}
+    return {
+        key: f"#{each.partition('#')[2]}" if key == "$ref" and isinstance(each, str) else _redirect_references(each) for key, each in value.items()
+    }
 
 
 # --- Litestar controllers ---

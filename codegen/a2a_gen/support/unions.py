@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from pydantic import BaseModel, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import core_schema
 
+from .core_schemas import CoreSchema, member_names, unwrap
 from .json_types import is_json_array, is_json_object
 
 
@@ -19,12 +19,12 @@ class AnyOf:
     kinds: str
     """Description of the accepted types."""
 
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Replace the errors of all types with one."""
         schema = handler(source)
         return core_schema.nullable_schema(self._plain(schema["schema"])) if schema["type"] == "nullable" else self._plain(schema)
 
-    def _plain(self, union: CoreSchema) -> CoreSchema:
+    def _plain(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
         if union["type"] != "union":
             raise TypeError("AnyOf: not a union")
         return core_schema.union_schema(
@@ -44,12 +44,12 @@ class UnionByMember:
     nullable: tuple[str, ...] = ()
     """Members of which null is a value; null in any other counts as absent."""
 
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Select the branch by member instead of trying every branch."""
         schema = handler(source)
         return core_schema.nullable_schema(self._tagged(schema["schema"])) if schema["type"] == "nullable" else self._tagged(schema)
 
-    def _tagged(self, union: CoreSchema) -> CoreSchema:
+    def _tagged(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
         if union["type"] != "union":
             raise TypeError("UnionByMember: not a union of models")
         branches = (choice[0] if isinstance(choice, tuple) else choice for choice in union["choices"])
@@ -76,82 +76,56 @@ class UnionByMember:
 # Some servers omit constants such as ``kind``. The members of an object mostly determine its type; the schema of the model lists them.
 
 
-Schema: TypeAlias = Mapping[str, Any]  # a core schema of Pydantic: its dozens of forms have no common type
-
-
-def supply_tags(schema: Schema, document: object) -> object:
+def supply_tags(schema: CoreSchema, document: object) -> object:
     """Return a document with its missing tags; an object that fits no type stays as it is."""
     return _supply(schema, document, {})
 
 
-def _supply(schema: Schema, document: object, definitions: dict[str, Schema]) -> object:
-    schema = _unwrap(schema, definitions)
+def _supply(schema: CoreSchema, document: object, definitions: dict[str, CoreSchema]) -> object:
+    schema = unwrap(schema, definitions)
     match schema.get("type"):
         case "list" if is_json_array(document):
             return [_supply(schema.get("items_schema", {}), item, definitions) for item in document]
         case "tagged-union" if is_json_object(document):
-            branch = _branch(schema, document, definitions)
+            branch = _select_branch(schema, document, definitions)
             return document if branch is None else _supply(branch, document, definitions)
         case "model-fields" if is_json_object(document):
-            return _members(schema, document, definitions)
+            return _supply_members(schema, document, definitions)
         case _:
             return document
 
 
-def _members(schema: Schema, document: dict[str, object], definitions: dict[str, Schema]) -> dict[str, object]:
+def _supply_members(schema: CoreSchema, document: dict[str, object], definitions: dict[str, CoreSchema]) -> dict[str, object]:
     made = dict(document)
     for name, field in schema["fields"].items():
-        wire = next((each for each in _names(name, field) if each in document), None)
+        wire = next((each for each in member_names(name, field) if each in document), None)
         if wire is not None:
             made[wire] = _supply(field["schema"], document[wire], definitions)
         elif (constant := _constant(field["schema"], definitions)) is not None:
-            made[_names(name, field)[0]] = constant
+            made[member_names(name, field)[0]] = constant
     return made
 
 
-def _branch(union: Schema, document: dict[str, object], definitions: dict[str, Schema]) -> Schema | None:
+def _select_branch(union: CoreSchema, document: dict[str, object], definitions: dict[str, CoreSchema]) -> CoreSchema | None:
     """Select the branch of a document: by its tag, or else the one with the most required members, if the document has all of them."""
     tag = union["discriminator"]
-    choices: dict[object, Schema] = union["choices"]
+    choices: dict[object, CoreSchema] = union["choices"]
     if isinstance(tag, str) and tag in document:
         return choices.get(document[tag])
     fitting = [(required, choice) for choice in choices.values() if (required := _required(choice, definitions)) <= document.keys()]
     return max(fitting, key=lambda each: len(each[0]), default=(None, None))[1]
 
 
-def _required(schema: Schema, definitions: dict[str, Schema]) -> frozenset[str]:
-    return frozenset(_required_names(_unwrap(schema, definitions), definitions))
+def _required(schema: CoreSchema, definitions: dict[str, CoreSchema]) -> frozenset[str]:
+    return frozenset(_required_names(unwrap(schema, definitions), definitions))
 
 
-def _required_names(schema: Schema, definitions: dict[str, Schema]) -> Iterator[str]:
+def _required_names(schema: CoreSchema, definitions: dict[str, CoreSchema]) -> Iterator[str]:
     for name, field in schema.get("fields", {}).items():
         if field["schema"]["type"] != "default" and _constant(field["schema"], definitions) is None:
-            yield _names(name, field)[0]
+            yield member_names(name, field)[0]
 
 
-def _constant(schema: Schema, definitions: dict[str, Schema]) -> object:
-    schema = _unwrap(schema, definitions)
+def _constant(schema: CoreSchema, definitions: dict[str, CoreSchema]) -> object:
+    schema = unwrap(schema, definitions)
     return schema["expected"][0] if schema.get("type") == "literal" and len(schema["expected"]) == 1 else None
-
-
-def _names(name: str, field: Schema) -> tuple[str, ...]:
-    alias = field.get("validation_alias")
-    wire = (alias,) if isinstance(alias, str) else tuple(path[0] for path in alias or ())
-    return (*wire, name)
-
-
-def _unwrap(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """Unwrap the schemas around a schema that add no step."""
-    while True:
-        match schema.get("type"):
-            case "definitions":
-                definitions.update({each["ref"]: each for each in schema["definitions"]})
-                schema = schema["schema"]
-            case "definition-ref":
-                schema = definitions[schema["schema_ref"]]
-            case "json-or-python":
-                schema = schema["json_schema"]
-            case _ if isinstance(schema.get("schema"), dict):
-                schema = schema["schema"]
-            case _:
-                return schema
