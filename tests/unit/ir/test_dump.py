@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from a2a_gen.ir.build import build_contract
-from a2a_gen.ir.dump import to_json_value, to_json
+from a2a_gen.ir.dump import to_json, to_json_value
 from a2a_gen.source.documents import Document
 
 Small = Callable[[Mapping[str, object]], Mapping[str, Document]]
@@ -33,6 +33,6 @@ def test_is_the_same_again(small: Small) -> None:
 
 
 def test_shows_nothing_else() -> None:
-    """Reject a value that is not a type of the contract."""
-    with pytest.raises(TypeError, match="not a type of the contract"):
+    """Reject a value that is not a type of the intermediate."""
+    with pytest.raises(TypeError, match="not a type of the intermediate"):
         to_json_value(object())
