@@ -14,7 +14,7 @@ import httpx
 from peers.environments import interpreter
 
 ROOT = Path(__file__).parents[1]
-DEPENDENCIES = "stranger"
+DEPENDENCIES = "wheel-dependencies"
 """The environment with the dependencies of the wheel, installed once on a machine."""
 
 

@@ -34,7 +34,7 @@ asyncio.run(main())
 @pytest.fixture(scope="module")
 def me(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> InstalledProject:
     """Somebody who has just started a project and built it."""
-    folder = tmp_path_factory.mktemp("stranger")
+    folder = tmp_path_factory.mktemp("user")
     assert "a2a-gen build" in InstalledProject(bin_folder, folder).gen("init", "my-agent")
     made = InstalledProject(bin_folder, folder / "my-agent")
     made.gen("build")

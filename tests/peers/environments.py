@@ -98,7 +98,7 @@ ENVIRONMENTS = {
     "a2a-sdk-0.3.26": (f"{_SDK}==0.3.26", "fastapi", "uvicorn"),
     "mcp-mesh-3.8.0": ("mcp-mesh==3.8.0",),
     # What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel itself is not in it: tests build it.
-    "stranger": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
+    "wheel-dependencies": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
     # What only `make bench` needs: the SDK with its databases, and servers as fast as ours.
     "rival-a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "a2a-sdk[sqlite,postgresql]==1.3.0", "fastapi", "uvicorn[standard]"),
     "rival-fasta2a-2.1.1": ("fasta2a==2.1.1", "uvicorn[standard]"),

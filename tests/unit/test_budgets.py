@@ -43,7 +43,7 @@ def run(project: Path, *words: str) -> tuple[int, str]:
 
 
 def test_a_run_fails_above_double(project: Path) -> None:
-    """What whole suites took is judged, whoever of several workers ran them; what was selected is only printed."""
+    """Runs of whole suites are judged, with any number of workers; selected tests are only printed."""
     code, said = run(project, "-p", "xdist", "-n2")
     assert code == pytest.ExitCode.TESTS_FAILED, said
     assert re.search(r"^slow +0\.3 of +0  more than double: find ", said, re.MULTILINE), said
@@ -61,7 +61,7 @@ def test_only_whole_suites_are_judged() -> None:
 
 
 def test_every_suite_has_a_budget() -> None:
-    """A folder with tests has a line in the file, and a line its folder; the plugin knows what runs when nobody selects anything."""
+    """Folders and lines of the file correspond; the plugin knows the default selection."""
     assert {path.relative_to(budgets.TESTS).parts[0] for path in budgets.TESTS.rglob("test_*.py")} == set(budgets.read())
     options = tomllib.loads((budgets.TESTS.parent / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"]
     assert options[options.index("-m") + 1] == budgets.USUAL

@@ -16,14 +16,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "peers"
 
 
-def test_a_missing_peer_says_how_to_install_it() -> None:
-    """A test that needs it fails with the command, instead of being left out."""
+def test_the_error_for_a_missing_peer_has_the_install_command() -> None:
+    """A test that needs it fails with the command instead of being skipped."""
     with pytest.raises(PeerMissingError, match=r"a2a-sdk-1\.3\.0 is not installed in .*/peers/a2a-sdk-1\.3\.0-3\.\d+-\w{8}: run `make peers`"):
         interpreter("a2a-sdk-1.3.0")
 
 
-def test_other_pins_stand_in_another_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two checkouts that disagree on a version do not change each other's peers; without a place of its own it is the cache of the user."""
+def test_other_pins_use_another_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkouts with different pins do not change each other's peers; the default folder is the user's cache."""
     one, other = Environment("peer", ("tea==1",)), Environment("peer", ("tea==2",))
     assert one.folder != other.folder
     assert {one.folder.parent, other.folder.parent} == {place}

@@ -1,4 +1,4 @@
-"""What is said of schemas that can be used, and work otherwise than they look."""
+"""Warnings about schemas that are valid but behave otherwise than they look."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def said(folder: Path, schema: object) -> list[Problem]:
 
 @pytest.mark.parametrize("pattern", ["(?<!x)(a*)*b", "(?=a)b", "a(?!b)", "(?<=a)b", r"(a)\1", r"(?<n>a)\k<n>", r"\\(?=x)"])
 @pytest.mark.parametrize("place", ["/pattern", "/$defs/Inner/pattern", "/properties/a/not/pattern"])
-def test_patterns_that_look_around_are_told(tmp_path: Path, pattern: str, place: str) -> None:
-    """Wherever they stand, with the place; the schema is used all the same."""
+def test_patterns_with_lookaround_yield_warnings(tmp_path: Path, pattern: str, place: str) -> None:
+    """Each warning names the place of the pattern; the schema is used all the same."""
     schema: object = pattern
     for step in reversed(place.split("/")[1:]):
         schema = {step: schema}
@@ -39,6 +39,6 @@ def test_names_of_members_may_be_patterns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", r"\(\?=x\)", "[(?=x)]", "(?:a|b)", "(?<name>a)", r"\d{2}", r"[\]](a)", r"\\d"])
-def test_other_patterns_are_fine(tmp_path: Path, pattern: str) -> None:
-    """What only looks like it is a text, a class or a group."""
+def test_other_patterns_yield_no_warning(tmp_path: Path, pattern: str) -> None:
+    """A text, a class or a group may resemble a lookaround."""
     assert said(tmp_path, {"type": "string", "pattern": pattern}) == []

@@ -1,4 +1,4 @@
-"""What of a schema becomes a type, as the type is written."""
+"""Types and modules that are made from a schema."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_types_say_what_types_can_say(tmp_path: Path, schema: Json, written: str
     ids=["allOf", "then", "every branch", "one branch", "then, sealed", "required alone"],
 )
 def test_what_is_combined_is_one_class(tmp_path: Path, rest: dict[str, Json], member: str, written: str) -> None:
-    """Keywords that add members to an object add them to its class; what only holds sometimes has a type only where nothing else can stand there."""
+    """Keywords that add members to an object add them to its class; conditional members are typed only where no other type is possible."""
     found = members(tmp_path, {**OBJECT, **rest})
     assert {name for name in found if "." not in name} == {"Made"}
     assert found[f"Made.{member}"] == written
@@ -110,8 +110,8 @@ def test_recursion_ends(tmp_path: Path) -> None:
     ],
     ids=["no file", "no definition", "elsewhere", "no anchor", "outside", "no dialect"],
 )
-def test_references_that_lead_nowhere_are_told(tmp_path: Path, schema: dict[str, Json], text: str) -> None:
-    """Each says where it stands and what is wrong with it."""
+def test_broken_references_are_problems(tmp_path: Path, schema: dict[str, Json], text: str) -> None:
+    """Each problem has the place of the reference and its cause."""
     (tmp_path / "made.json").write_text(json.dumps(schema))
     library = Library(tmp_path)
     target = library.resolve("made.json", SchemaRef("made.json"))

@@ -73,7 +73,7 @@ async def test_a_challenge_names_the_schemes(headers: tuple[tuple[str, str], ...
     assert raised.value.challenge.startswith(challenge)
 
 
-async def test_a_missing_scope_is_named() -> None:
+async def test_a_missing_scope_is_in_the_error() -> None:
     """An authenticated caller is denied and learns what to request; a role counts like a scope."""
     gate = AuthGate(TOKENS, require=[{"bearer": ["tasks", "boss"]}])
     assert (await admit(gate, build_token_header(scope="tasks", roles=["boss"]))).roles == {"boss"}
@@ -142,7 +142,7 @@ WRONG: dict[str, tuple[tuple[object, ...], list[SchemeRequirement] | None, str]]
 
 @pytest.mark.parametrize(("authenticators", "require", "said"), WRONG.values(), ids=WRONG.keys())
 def test_an_invalid_gate_is_rejected(authenticators: tuple[object, ...], require: list[SchemeRequirement] | None, said: str) -> None:
-    """When it is constructed."""
+    """The constructor raises."""
     with pytest.raises((TypeError, ValueError), match=said):
         AuthGate(*authenticators, require=require)  # type: ignore[arg-type]  # that is the point
 
@@ -201,7 +201,7 @@ CERTIFICATES: dict[str, tuple[tuple[tuple[str, str], ...], str, str | None]] = {
     "from anywhere": (CERTIFICATE, "203.0.113.9", None),
     "from nowhere": (CERTIFICATE, "", None),
     "not verified": ((("X-SSL-Client-Verify", "FAILED"), CERTIFICATE[1]), "192.0.2.1", None),
-    "nobody said so": ((CERTIFICATE[1],), "192.0.2.1", None),
+    "no verification header": ((CERTIFICATE[1],), "192.0.2.1", None),
     "no name": ((CERTIFICATE[0],), "192.0.2.1", None),
     "two names": ((*CERTIFICATE, CERTIFICATE[1]), "192.0.2.1", None),
 }

@@ -70,7 +70,7 @@ async def test_failed_passwords_are_counted_by_name_and_by_address() -> None:
     """Three for one name; five for all names, existing or not."""
     setting = AttemptSetup()
     assert await setting.attempt_passwords("ada:1", "ada:2", "ada:3", "ada:4", "ada:ada's") == [401, 401, 401, 429, 429]
-    assert await setting.attempt_passwords("eve:eve's", "nobody:1", "eve:1", "eve:2") == ["basic:eve", 401, 401, 429]
+    assert await setting.attempt_passwords("eve:eve's", "unknown:1", "eve:1", "eve:2") == ["basic:eve", 401, 401, 429]
     assert await setting.attempt_passwords("ada:ada's", client=ELSEWHERE) == ["basic:ada"]
     setting.clock.advance(61)
     assert await setting.attempt_passwords("ada:ada's") == ["basic:ada"]
@@ -88,7 +88,7 @@ async def test_accepted_credentials_stay_accepted() -> None:
     setting = AttemptSetup()
     assert await setting.attempt_keys("good", "a", "b", "c", "good", "other") == ["apiKey:box", 401, 401, 401, "apiKey:box", 429]
     assert await setting.attempt_passwords("ada:ada's", "ada:1", "ada:2", "ada:3", "ada:ada's") == ["basic:ada", 401, 401, 401, "basic:ada"]
-    setting.clock.advance(301)  # the password is looked at anew, in spite of guesses that are as new
+    setting.clock.advance(301)  # the password is checked again, although the failed attempts are as recent
     assert await setting.attempt_passwords("ada:4", "ada:5", "ada:6", "ada:ada's", "ada:7") == [401, 401, 401, "basic:ada", 429]
 
 
@@ -125,7 +125,7 @@ async def test_an_ipv6_network_is_one_address(first: str, second: str, are_one: 
 
 
 async def test_attempts_may_be_unlimited() -> None:
-    """Where another system limits them."""
+    """A project can leave limits to another system."""
     setting = AttemptSetup(None, None)
     assert set(await setting.attempt_keys(*map(str, range(100)))) == {401}
 
@@ -142,9 +142,9 @@ async def test_attempts_are_limited_by_default() -> None:
 
 async def test_remembered_credentials_are_bounded() -> None:
     """Whatever the number of keys and addresses."""
-    guesses = FailedAttemptLimiter(RateLimit(3, 60), RateLimit(5, 60), FakeClock())
+    limiter = FailedAttemptLimiter(RateLimit(3, 60), RateLimit(5, 60), FakeClock())
     for number in range(10_100):
         mark = number.to_bytes(4, "big")
-        guesses.record_success(build_credentials(), mark)
-        guesses.record_failure(build_credentials(client=f"192.0.{number // 250}.{number % 250}"), "", mark)
-    assert (len(guesses._accepted), len(guesses._rejected)) == (10_000, 10_000)
+        limiter.record_success(build_credentials(), mark)
+        limiter.record_failure(build_credentials(client=f"192.0.{number // 250}.{number % 250}"), "", mark)
+    assert (len(limiter._accepted), len(limiter._rejected)) == (10_000, 10_000)

@@ -56,7 +56,7 @@ trusted_proxies = ["192.0.2.0/28"]
 callers = {{ "CN=box,O=Acme" = "box" }}
 scopes = ["reports"]
 
-[everybody]
+[all]
 any_of = ["staff", "jobs"]
 anonymous = true
 
@@ -88,9 +88,9 @@ def test_a_gate_is_built_from_its_table(gates: dict[str, DescribableGate]) -> No
     assert isinstance(gates["jobs"].admit(key), Caller)
     with pytest.raises(ChallengeError):
         gates["jobs"].admit(token)
-    subjects = [found.subject for each in (token, key, build_credentials()) if isinstance(found := gates["everybody"].admit(each), Caller)]
+    subjects = [found.subject for each in (token, key, build_credentials()) if isinstance(found := gates["all"].admit(each), Caller)]
     assert subjects == ["staff:ada", "jobs:nightly", ANONYMOUS.subject]
-    assert list(gates["everybody"].security_schemes()) == ["staff", "jobs"]
+    assert list(gates["all"].security_schemes()) == ["staff", "jobs"]
 
 
 BOX = (("x-ssl-client-verify", "SUCCESS"), ("x-ssl-client-s-dn", "CN=box,O=Acme"))
@@ -153,7 +153,7 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "proxy that is no address": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = ["proxy"]', "auth.a: 'proxy' does not appear to be"),
     "no proxy": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = []', "auth.a.trusted_proxies: "),
-    "scopes of nobody": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = ["::1"]\nscopes = ["x"]', "auth.a: a certificate has no scopes"),
+    "scopes of certificates": ('[a]\nkind = "mutual-tls"\ntrusted_proxies = ["::1"]\nscopes = ["x"]', "auth.a: a certificate has no scopes"),
     "caller without a name": ('[a]\nkind = "basic"\nusers = { "team:x" = "y" }', "auth.a: 'team:x' is not a valid caller"),
     "no guess at all": ('[a]\nkind = "api-keys"\nkeys = {}\nfailed_attempts = { per_name = 0 }', "auth.a.failed_attempts"),
     "guesses that are no table": (

@@ -21,11 +21,11 @@ CONFIG = TaskPushNotificationConfig(
 
 def test_encrypted_secrets_can_be_decrypted() -> None:
     """Token and credentials; the stored text reveals neither."""
-    vault = SecretBox.from_text(SecretBox.generate_key())
-    kept = encrypt_config(CONFIG, vault, SCOPE)
+    box = SecretBox.from_text(SecretBox.generate_key())
+    kept = encrypt_config(CONFIG, box, SCOPE)
     assert not [secret for secret in ("tok", "sésame") if f'"{secret}"'.encode() in kept.to_json()]
-    assert decrypt_config(kept, vault, SCOPE, "t") == CONFIG
-    assert encrypt_config(CONFIG, vault, SCOPE) != kept
+    assert decrypt_config(kept, box, SCOPE, "t") == CONFIG
+    assert encrypt_config(CONFIG, box, SCOPE) != kept
 
 
 def test_keys_can_be_rotated() -> None:
@@ -54,10 +54,10 @@ ELSEWHERE = {
 @pytest.mark.parametrize("moved", ELSEWHERE.values(), ids=ELSEWHERE.keys())
 def test_a_secret_is_bound_to_its_place(moved: Callable[[TaskPushNotificationConfig], tuple[TaskPushNotificationConfig, TaskScope, str]]) -> None:
     """Moved to another place of the database, it cannot be decrypted."""
-    vault = SecretBox.from_text(SecretBox.generate_key())
-    kept, scope, task = moved(encrypt_config(CONFIG, vault, SCOPE))
+    box = SecretBox.from_text(SecretBox.generate_key())
+    kept, scope, task = moved(encrypt_config(CONFIG, box, SCOPE))
     with pytest.raises(DecryptionError):
-        decrypt_config(kept, vault, scope, task)
+        decrypt_config(kept, box, scope, task)
 
 
 def test_plaintext_secrets_stay_readable() -> None:

@@ -53,8 +53,8 @@ CHANGES: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 async def test_members_added_after_signing_are_dropped(change: dict[str, object]) -> None:
     """The form without empty members still fits a card whose empty members were changed; those are not returned."""
-    shown = {name: value for name, value in {**CARD, **change, "signatures": SIGNATURES}.items() if value is not None}
-    known = await verify_card(shown, TRUST)
+    card = {name: value for name, value in {**CARD, **change, "signatures": SIGNATURES}.items() if value is not None}
+    known = await verify_card(card, TRUST)
     assert known == restore_required_members(drop_empty(CARD), CANONICAL.name)
     assert "securityRequirements" not in known
 

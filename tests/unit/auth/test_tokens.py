@@ -69,8 +69,8 @@ REFUSED: dict[str, tuple[Callable[[], str], str]] = {
     "alg none": (lambda: f"{encode_segment({'alg': 'none'})}.{encode_segment(build_claims())}.", "The algorithm of the token is not allowed"),
     "alg NONE": (lambda: f"{encode_segment({'alg': 'NONE'})}.{encode_segment(build_claims())}.", "The algorithm of the token is not allowed"),
     "public key as a secret": (sign_with_public_key, "The algorithm of the token is not allowed"),
-    "key of a stranger": (UNTRUSTED.issue_token, "The signing key is unknown"),
-    "a stranger with our key id": (lambda: UNTRUSTED.issue_token(header={"kid": TRUSTED.key_id}), "The token is not valid"),
+    "key of another issuer": (UNTRUSTED.issue_token, "The signing key is unknown"),
+    "key of another issuer with our key id": (lambda: UNTRUSTED.issue_token(header={"kid": TRUSTED.key_id}), "The token is not valid"),
     "a key of its own": (lambda: UNTRUSTED.issue_token(header={"kid": TRUSTED.key_id, "jwk": UNTRUSTED.public_jwks()[0]}), "The token is not valid"),
     "keys elsewhere": (lambda: UNTRUSTED.issue_token(header={"jku": "https://evil.example"}), "The signing key is unknown"),
     "changed": (tamper, "The token is not valid"),
@@ -144,7 +144,7 @@ def test_the_leeway_is_applied() -> None:
 
 
 def test_a_shared_secret_is_a_key() -> None:
-    """Where issuer and agent are one party."""
+    """Issuer and agent can be one party."""
     shared = JwtAuthenticator(keys_from_secret(SECRET), JwtValidation(ISSUER, AUDIENCE, ("HS256",)))
     assert isinstance(shared.authenticate(build_bearer(jwt.encode(build_claims(), SECRET, "HS256"))), Identity)
     with pytest.raises(InvalidCredentialsError):

@@ -35,14 +35,14 @@ class World:
 
     def __init__(self, life: object = 3600) -> None:
         self.life, self.given, self.good, self.now = life, 0, "", 0.0
-        self.asked: list[httpx.Request] = []
+        self.requests: list[httpx.Request] = []
         self.auth = ClientCredentials(TOKENS, "me", "s3cret", scopes=["a", "b"], now=lambda: self.now)
 
     async def answer(self, request: httpx.Request) -> httpx.Response:
         """Give a token, or look at one."""
         await asyncio.sleep(0)
         if request.url == TOKENS:
-            self.asked.append(request)
+            self.requests.append(request)
             self.given += 1
             self.good = f"t-{self.given}"
             return httpx.Response(200, json={"access_token": self.good, "token_type": "Bearer", "expires_in": self.life})
@@ -54,19 +54,19 @@ class World:
 
 
 async def test_one_token_is_for_all_requests() -> None:
-    """It is asked for once, with our name and secret in the header, and the scopes in the form."""
+    """It is requested once, with our name and secret in the header, and the scopes in the form."""
     world = World()
     async with world.client() as client:
         answers = await asyncio.gather(*(client.get(AGENT) for _ in range(10)))
     assert {each.status_code for each in answers} == {200}
-    (asked,) = world.asked
-    assert asked.headers["authorization"] == "Basic " + b64encode(b"me:s3cret").decode()
-    assert parse_qs(asked.content.decode()) == {"grant_type": ["client_credentials"], "scope": ["a b"]}
+    (request,) = world.requests
+    assert request.headers["authorization"] == "Basic " + b64encode(b"me:s3cret").decode()
+    assert parse_qs(request.content.decode()) == {"grant_type": ["client_credentials"], "scope": ["a b"]}
 
 
 @pytest.mark.parametrize(("life", "after", "count"), [(3600, 3500, 1), (3600, 3571, 2), (10, 6, 2), (None, 200, 1), ("x", 400, 2)])
 async def test_a_token_is_renewed_before_it_runs_out(life: object, after: float, count: int) -> None:
-    """Half a minute before, or half of a short life; five minutes when nobody says how long it lives."""
+    """Renewal is 30 s before the end, or at half of a short life; after five minutes if the lifetime is unknown."""
     world = World(life)
     async with world.client() as client:
         await client.get(AGENT)
@@ -76,7 +76,7 @@ async def test_a_token_is_renewed_before_it_runs_out(life: object, after: float,
 
 
 async def test_a_token_that_was_taken_back_is_replaced_once() -> None:
-    """However many requests find out at once; an agent that refuses every token is not asked for ever."""
+    """Concurrent requests share one refresh; if the agent refuses every token, refreshes end."""
     world = World()
     async with world.client() as client:
         await client.get(AGENT)
@@ -119,11 +119,11 @@ def test_secrets_are_not_sent_in_the_open() -> None:
     ],
 )
 def test_a_key_goes_where_the_card_says(place: str, seen: Callable[[httpx.Request], str]) -> None:
-    """Beside what is there already."""
+    """Other parameters of the request stay."""
     request = httpx.Request("GET", f"{AGENT}?a=b", headers={"cookie": "a=b"})
-    shown = next(ApiKeyAuth("k", "X-K", place).auth_flow(request))
-    assert seen(shown) == "k"
-    assert shown.url.params["a"] == "b"
+    authorized = next(ApiKeyAuth("k", "X-K", place).auth_flow(request))
+    assert seen(authorized) == "k"
+    assert authorized.url.params["a"] == "b"
 
 
 SCHEMES = {
@@ -145,52 +145,52 @@ CHOICES: dict[str, tuple[AgentCard, Mapping[str, Credential], dict[str, str]]] =
     "the first that is there": (card(["bearer"], ["key"]), {"key": "k"}, {"x-k": "k"}),
     "a name and a password": (card(["basic"]), {"basic": ("a", "b")}, {"authorization": "Basic YTpi"}),
     "both at once": (card(["bearer", "key"]), {"bearer": "t", "key": "k"}, {"authorization": "Bearer t", "x-k": "k"}),
-    "rather than as a stranger": (card([], ["key"]), {"key": "k"}, {"x-k": "k"}),
-    "as a stranger": (card([], ["key"]), {}, {}),
-    "nothing is asked": (card(), {"key": "k"}, {}),
+    "rather than anonymous": (card([], ["key"]), {"key": "k"}, {"x-k": "k"}),
+    "anonymous": (card([], ["key"]), {}, {}),
+    "nothing is required": (card(), {"key": "k"}, {}),
 }
 
 
-@pytest.mark.parametrize(("asking", "proofs", "shown"), CHOICES.values(), ids=CHOICES.keys())
-async def test_a_card_chooses_among_our_proofs(asking: AgentCard, proofs: Mapping[str, Credential], shown: dict[str, str]) -> None:
+@pytest.mark.parametrize(("asking", "proofs", "headers"), CHOICES.values(), ids=CHOICES.keys())
+async def test_a_card_chooses_among_our_proofs(asking: AgentCard, proofs: Mapping[str, Credential], headers: dict[str, str]) -> None:
     """By the names of its schemes, and is shown no other one."""
     async with httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200)), auth=choose_auth(asking, proofs)) as client:
         sent = (await client.get(AGENT)).request.headers
-    assert {name: value for name, value in sent.items() if name in {"authorization", "x-k"}} == shown
+    assert {name: value for name, value in sent.items() if name in {"authorization", "x-k"}} == headers
 
 
 async def test_a_key_goes_with_a_token_from_a_server() -> None:
-    """Where a card asks for both."""
+    """A card can require both."""
     world = World()
     async with world.client(choose_auth(card(["bearer", "key"]), {"bearer": world.auth, "key": "k"})) as client:
         answer = await client.get(AGENT)
     assert (answer.status_code, answer.request.headers["x-k"]) == (200, "k")
-    assert "x-k" not in world.asked[0].headers
+    assert "x-k" not in world.requests[0].headers
 
 
-def test_what_is_missing_is_named() -> None:
-    """With what there is."""
+def test_missing_credentials_are_an_error() -> None:
+    """The error names the schemes of the card and the credentials of the client."""
     with pytest.raises(MissingCredentialsError, match="requires bearer with key or basic; given are credentials for key"):
         choose_auth(card(["bearer", "key"], ["basic"]), {"key": "k"})
 
 
-MISFITS: dict[str, tuple[str, Credential, str]] = {
+WRONG_KINDS: dict[str, tuple[str, Credential, str]] = {
     "a text for a name and password": ("basic", "s3cret", "basic: wrong kind of credentials; pass a \\(name, password\\) tuple"),
     "a name and password for a token": ("bearer", ("ada", "s3cret"), "bearer: wrong kind of credentials; pass a str"),
     "a text for a certificate": ("mtls", "s3cret", "mtls: wrong kind of credentials; pass an ssl.SSLContext"),
 }
 
 
-@pytest.mark.parametrize(("scheme", "proof", "said"), MISFITS.values(), ids=MISFITS.keys())
-def test_a_proof_of_another_kind_is_never_shown(scheme: str, proof: Credential, said: str) -> None:
-    """It would tell a secret in the wrong place; the error says what the scheme takes, and not the proof."""
+@pytest.mark.parametrize(("scheme", "proof", "said"), WRONG_KINDS.values(), ids=WRONG_KINDS.keys())
+def test_credentials_of_another_kind_are_not_sent(scheme: str, proof: Credential, said: str) -> None:
+    """They would expose a secret in the wrong place; the error names the kind that the scheme takes, without the secret."""
     with pytest.raises(MissingCredentialsError, match=said) as raised:
         choose_auth(card([scheme]), {scheme: proof})
     assert "s3cret" not in str(raised.value)
 
 
 def test_without_a_card_nothing_is_chosen() -> None:
-    """Whoever names the address of the interface names the proof itself; and what is shown is not told."""
+    """A client with an interface URL sends its one credential; the error text does not contain it."""
     with pytest.raises(ValueError, match="credentials by scheme name need a card"):
         A2AClient(AGENT, auth={"bearer": "s3cret"}, options=ClientOptions(interface_url=AGENT))
     assert repr(CardAuth({"bearer": "s3cret"})) == "CardAuth(bearer)"

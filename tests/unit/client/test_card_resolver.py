@@ -59,17 +59,17 @@ class Clock:
 
 
 class Host:
-    """A host with some files, which counts what it is asked."""
+    """A host with some files, which records its requests."""
 
     def __init__(self, files: Mapping[str, bytes | int], headers: Mapping[str, str] | None = None) -> None:
         self.files, self.headers = dict(files), dict(headers or {})
-        self.asked: list[tuple[str, str | None]] = []
+        self.requests: list[tuple[str, str | None]] = []
         self.clock = Clock()
         self.is_up = True
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         """Give a file, or say that it has not changed."""
-        self.asked.append((request.url.path, request.headers.get("if-none-match")))
+        self.requests.append((request.url.path, request.headers.get("if-none-match")))
         if not self.is_up:
             raise httpx.ConnectError("down")
         found = self.files.get(request.url.path, 404)
@@ -133,8 +133,8 @@ async def test_there_may_be_none(host: Host, url: str, kind: type[Exception], te
         await host.source(url, ResponseLimits(card_bytes=1000)).get()
 
 
-async def test_nobody_there_is_no_missing_card() -> None:
-    """Who cannot be reached may well have a card."""
+async def test_an_unreachable_host_is_no_missing_card() -> None:
+    """The host may have a card, so the error is another one."""
     host = Host({})
     host.is_up = False
     with pytest.raises(ConnectError):
@@ -153,33 +153,33 @@ AGES: dict[str, tuple[dict[str, str], float]] = {
 
 @pytest.mark.parametrize(("headers", "age"), AGES.values(), ids=AGES.keys())
 async def test_a_card_is_kept_while_it_is_good(headers: dict[str, str], age: float) -> None:
-    """It is not asked for a moment too early or too late."""
+    """It is neither requested too early nor too late."""
     host = Host({WELL_KNOWN: new_card()}, headers)
     source = host.source()
     await source.get()
     host.clock.now = max(age - 0.1, 0.0)
     await source.get()
-    assert len(host.asked) == (1 if age else 2)
+    assert len(host.requests) == (1 if age else 2)
     host.clock.now = age
     await source.get()
-    assert len(host.asked) == (2 if age else 3)
+    assert len(host.requests) == (2 if age else 3)
 
 
 async def test_a_card_that_has_not_changed_is_not_sent_again() -> None:
-    """The agent is told which one is there; the same object says that it is the same card."""
+    """The agent is calls which one is there; the same object says that it is the same card."""
     host = Host({WELL_KNOWN: new_card()}, {"etag": '"1"', "cache-control": "max-age=10"})
     source = host.source()
     first = await source.get()
     assert await source.get(refresh=True) is first
     host.clock.now = 15.0
     assert await source.get() is first
-    assert host.asked == [(WELL_KNOWN, None), (WELL_KNOWN, '"1"'), (WELL_KNOWN, '"1"')]
+    assert host.requests == [(WELL_KNOWN, None), (WELL_KNOWN, '"1"'), (WELL_KNOWN, '"1"')]
     host.headers["etag"], host.files[WELL_KNOWN] = '"2"', new_card(name="changed")
     assert (await source.get(refresh=True)).card.name == "changed"
 
 
 async def test_an_old_card_is_better_than_none() -> None:
-    """Where the agent cannot be asked now, its last card is gone on with; who insists hears why there is no new one."""
+    """While the agent is unreachable its last card is used; a forced refresh raises the reason."""
     host = Host({WELL_KNOWN: new_card()})
     source = host.source()
     first = await source.get()
@@ -190,7 +190,7 @@ async def test_an_old_card_is_better_than_none() -> None:
 
 
 async def test_a_card_may_move() -> None:
-    """Where it was and is no more, it is looked for again."""
+    """A card that is gone from its path is looked for at the other paths."""
     host = Host({WELL_KNOWN: new_card()})
     source = host.source()
     await source.get()
@@ -207,12 +207,12 @@ SECRETS = {
 
 
 @pytest.mark.parametrize(("auth", "options"), SECRETS.values(), ids=SECRETS)
-async def test_no_card_leads_our_secrets_to_another_host(auth: httpx.Auth | None, options: ClientOptions) -> None:
-    """Who may know us says whoever made the client: a card that names another host is refused before it is told, with the cure."""
-    told: list[tuple[str, bool]] = []
+async def test_credentials_are_not_sent_to_an_untrusted_host(auth: httpx.Auth | None, options: ClientOptions) -> None:
+    """A card that names another host is refused unless the client trusts that host; the error says how to trust it."""
+    calls: list[tuple[str, bool]] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        told.append((request.url.host, "hush" in str(request.headers.raw)))
+        calls.append((request.url.host, "hush" in str(request.headers.raw)))
         return httpx.Response(200, content=new_card("http://other/rpc")) if request.method == "GET" else httpx.Response(404)
 
     async with A2AClient("http://agent", auth=auth, options=options, transport=httpx.MockTransport(answer)) as client:
@@ -220,8 +220,8 @@ async def test_no_card_leads_our_secrets_to_another_host(auth: httpx.Auth | None
         if is_secret and not options.trusted_hosts:
             with pytest.raises(UntrustedHostError, match=r"hosts=\('other',\)"):
                 await client.get("t")
-            assert told == [("agent", True)]
+            assert calls == [("agent", True)]
         else:
             with pytest.raises(UnexpectedStatusError):
                 await client.get("t")
-            assert told == [("agent", is_secret), ("other", is_secret)]
+            assert calls == [("agent", is_secret), ("other", is_secret)]

@@ -36,13 +36,13 @@ def test_a_task_is_gone_on_with() -> None:
     assert (build_message("a", None, "c").task_id, build_message("a", None, "c").context_id) == (None, "c")
 
 
-def test_a_whole_message_keeps_what_it_says() -> None:
+def test_a_complete_message_is_kept() -> None:
     """Only what it leaves open is filled in."""
     whole = Message(message_id="m", role=Role.AGENT, task_id="other", context_id="here", parts=[Part(text="a")], metadata={"k": 1})
     assert build_message(whole, TASK) == whole
 
 
-def test_more_may_be_said_of_a_message() -> None:
+def test_a_message_takes_further_members() -> None:
     """Its id, the tasks that it refers to and the extensions that it uses; a whole message keeps its own."""
     options = SendOptions(message_id="m", reference_task_ids=("t-1",), extensions=("https://x/1",))
     made = build_message("a", options=options)

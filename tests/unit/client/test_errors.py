@@ -1,4 +1,4 @@
-"""What an agent's refusal stands for."""
+"""Exceptions for the error responses of an agent."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def ours(kind: type[A2AError]) -> A2AError:
     return kind("what happened", details={"task_id": "t-1"}, fields=(("message.parts", "is empty"),))
 
 
-def is_as_told(back: Exception, kind: type[A2AError], dialect: Dialect) -> bool:
-    """Say whether an error has come back as itself, or as one that looks the same in a dialect that says no reason for it."""
+def is_equivalent(back: Exception, kind: type[A2AError], dialect: Dialect) -> bool:
+    """Return whether an error came back as itself, or as an error that is equal on the wire in a dialect without reasons."""
     row = ERRORS[kind].in_dialect(dialect.name)
     says_why = row.reason is not None and dialect.error_body != BARE
     return type(back) is kind or (not says_why and isinstance(back, A2AError) and ERRORS[type(back)].in_dialect(dialect.name).code == row.code)
 
 
 @pytest.mark.parametrize(("kind", "dialect"), EVERY, ids=[f"{error.__name__}-{dialect.name}" for error, dialect in EVERY])
-def test_every_error_comes_back_as_itself_in_an_envelope(kind: type[A2AError], dialect: Dialect) -> None:
-    """What our server writes our client reads, in every dialect; what has no reason of its own may come back as another error of its code."""
-    shown = render_error(ours(kind), dialect.name, ProtocolBinding.JSONRPC)
-    back = error_from_jsonrpc(dialect.name, parse_error_object(from_json(shown.body)["error"]), shown.status)
-    assert is_as_told(back, kind, dialect)
+def test_every_error_survives_jsonrpc(kind: type[A2AError], dialect: Dialect) -> None:
+    """The client reads the error that the server writes, in every dialect; without a reason it may be another error of the same code."""
+    response = render_error(ours(kind), dialect.name, ProtocolBinding.JSONRPC)
+    back = error_from_jsonrpc(dialect.name, parse_error_object(from_json(response.body)["error"]), response.status)
+    assert is_equivalent(back, kind, dialect)
     says_where = dialect.error_body != BARE or not issubclass(kind, EnvelopeError)
     assert back.fields == ((("message.parts", "is empty"),) if says_where else ())
     if dialect.error_body == "jsonrpc" or (ERRORS[kind].reason is not None and dialect.error_body != BARE):
@@ -63,13 +63,13 @@ OVER_HTTP = [(error, dialect) for error, dialect in EVERY if dialect.http_prefix
 
 
 @pytest.mark.parametrize(("kind", "dialect"), OVER_HTTP, ids=[f"{error.__name__}-{dialect.name}" for error, dialect in OVER_HTTP])
-def test_every_error_comes_back_as_itself_over_http(kind: type[A2AError], dialect: Dialect) -> None:
-    """Where the body says no reason, the status and what was asked say it."""
-    shown = render_error(ours(kind), dialect.name, ProtocolBinding.HTTP)
-    back = error_from_http(dialect.name, GET_TASK, shown.status, shown.body)
+def test_every_error_survives_http(kind: type[A2AError], dialect: Dialect) -> None:
+    """Without a reason in the body, status and operation determine the error."""
+    response = render_error(ours(kind), dialect.name, ProtocolBinding.HTTP)
+    back = error_from_http(dialect.name, GET_TASK, response.status, response.body)
     assert isinstance(back, A2AError)
     if ERRORS[kind].reason is not None or dialect.error_body == "jsonrpc":
-        assert is_as_told(back, kind, dialect)
+        assert is_equivalent(back, kind, dialect)
 
 
 PLAIN: dict[str, tuple[Operation, int, object, type[Exception]]] = {

@@ -1,4 +1,4 @@
-"""What importing the client brings along."""
+"""Modules that the client loads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def test_the_client_needs_no_server() -> None:
-    """Whoever only asks loads neither Litestar nor a database driver, nor anything of the runtime's serving half."""
+    """The client loads no Litestar, no database driver and no module of the server."""
     code = "import sys, a2a_runtime.client; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     own = {name.split(".")[1] for name in loaded if name.startswith("a2a_runtime.")}

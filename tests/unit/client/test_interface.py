@@ -1,4 +1,4 @@
-"""Which of an agent's interfaces is used."""
+"""Choice among the interfaces of an agent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHOICES: dict[str, tuple[AgentCard, Pin, tuple[str, str]]] = {
     "the agent's first, the other way round": (card(NEW_HTTP, NEW_RPC), Pin(), ("https://a/http", "v1_0")),
     "the newest version before the agent's order": (card(OLD_RPC, NEW_HTTP), Pin(), ("https://a/http", "v1_0")),
     "what is not spoken is passed over": (card(GRPC, ("https://a/9", "JSONRPC", "9.0"), OLD_RPC), Pin(), ("https://a/old", "v0_3")),
-    "0.3 over HTTP in the form that everybody speaks": (card(OLD_HTTP, OLD_RPC), Pin(), ("https://a/oldhttp", "v0_3_proto")),
+    "0.3 over HTTP in the common form": (card(OLD_HTTP, OLD_RPC), Pin(), ("https://a/oldhttp", "v0_3_proto")),
     "pinned to a transport": (card(NEW_RPC, NEW_HTTP), Pin(transport=HTTP_JSON), ("https://a/http", "v1_0")),
     "pinned to a dialect": (card(NEW_RPC, OLD_RPC), Pin(dialect="v0_3"), ("https://a/old", "v0_3")),
     "pinned to a form": (card(OLD_RPC, OLD_HTTP), Pin("v0_3", HTTP_JSON), ("https://a/oldhttp", "v0_3")),
@@ -62,7 +62,7 @@ def test_there_may_be_none(card: AgentCard, pin: Pin, why: str) -> None:
 
 @pytest.mark.parametrize(("dialect", "version"), [(V0_3, "0.2.5"), (V0_3, ""), (MESH, "")], ids=["older", "none", "mesh"])
 def test_an_old_card_without_a_known_version(dialect: Dialect, version: str) -> None:
-    """A card in an older form means its own dialect where it names no version that anybody knows."""
+    """A card in an older form means its own dialect if it names no known version."""
     assert choose_interface(card(("https://a", "JSONRPC", version)), dialect, "https://a/card.json", Pin()).dialect is dialect
 
 

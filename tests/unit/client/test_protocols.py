@@ -1,4 +1,4 @@
-"""What is said at each kind of interface."""
+"""Requests of each protocol binding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ SAID: dict[str, tuple[Pin, Operation, WireModel, tuple[str, str, tuple[tuple[str
 
 
 @pytest.mark.parametrize(("pin", "operation", "request_", "said"), SAID.values(), ids=SAID.keys())
-def test_an_operation_is_asked(pin: Pin, operation: Operation, request_: WireModel, said: tuple[str, str, tuple[tuple[str, str], ...]]) -> None:
+def test_each_operation_has_a_request(
+    pin: Pin, operation: Operation, request_: WireModel, said: tuple[str, str, tuple[tuple[str, str], ...]]
+) -> None:
     """With the method, the path and the query that the dialect has for it."""
     question = build_protocol(interface_from_pin(URL, pin)).encode(operation, request_)
     method, path, query = said
@@ -48,21 +50,21 @@ def test_a_call_names_the_method_of_its_dialect() -> None:
     ]
 
 
-def test_what_a_dialect_has_not_is_not_asked() -> None:
-    """The error says which dialect has not what."""
+def test_an_operation_that_the_dialect_lacks_is_an_error() -> None:
+    """The error names the dialect and the operation."""
     with pytest.raises(UnsupportedOperationError, match=r"GetExtendedAgentCard: not available in mesh .* over JSONRPC"):
         build_protocol(interface_from_pin(URL, Pin("mesh"))).encode(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
 
 
 @pytest.mark.anyio
-async def test_every_request_says_what_stands_beside_it() -> None:
-    """The tenant of the card's interface, the version and the extensions under all of their names, and what the user adds."""
+async def test_every_request_has_tenant_version_and_extensions() -> None:
+    """The tenant of the interface, the version, the extensions under all of their header names, and the headers of the user."""
     interface = {"url": "https://agent/base", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0", "tenant": "acme"}
     card = {"name": "a", "description": "", "version": "1", "capabilities": {}, "supportedInterfaces": [interface], "skills": []}
-    asked: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
+        requests.append(request)
         body: object = card if request.url.path.endswith(".json") else {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}
         return httpx.Response(200, content=to_json(body))
 
@@ -70,8 +72,8 @@ async def test_every_request_says_what_stands_beside_it() -> None:
     async with A2AClient("https://agent", auth="secret", options=options, transport=httpx.MockTransport(answer)) as client:
         await client.get("t")
         await client.get("u")
-    assert [request.url.path for request in asked] == ["/.well-known/agent-card.json", "/base/acme/tasks/t", "/base/acme/tasks/u"]
-    headers = asked[-1].headers
+    assert [request.url.path for request in requests] == ["/.well-known/agent-card.json", "/base/acme/tasks/t", "/base/acme/tasks/u"]
+    headers = requests[-1].headers
     assert {name: headers[name] for name in ("a2a-version", "opvs-version", "x-request-id", "authorization")} == {
         "a2a-version": "1.0",
         "opvs-version": "1.0",
@@ -81,19 +83,19 @@ async def test_every_request_says_what_stands_beside_it() -> None:
     assert headers["a2a-extensions"] == headers["x-a2a-extensions"] == "https://x/1, https://x/2"
 
 
-def test_a_token_is_not_shown() -> None:
-    """Neither in a repr, nor anywhere a log might print it."""
+def test_a_token_is_not_in_a_repr() -> None:
+    """No log can print it."""
     client = A2AClient("https://agent", auth="secret")
     assert "secret" not in repr(client._transport._http.auth)
 
 
 @pytest.mark.anyio
-async def test_what_is_asked_for_with_a_request_is_said_where_agents_look() -> None:
-    """The tenant of the client goes before the card's; extensions that a message uses are asked for with it, and only with it."""
-    asked: list[httpx.Request] = []
+async def test_tenant_and_extensions_of_one_request() -> None:
+    """The tenant of the client precedes the card's; extensions of a message are requested with that message only."""
+    requests: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
+        requests.append(request)
         task = {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}
         return httpx.Response(200, content=to_json({"task": task} if request.url.path.endswith("send") else task))
 
@@ -101,16 +103,16 @@ async def test_what_is_asked_for_with_a_request_is_said_where_agents_look() -> N
     async with A2AClient("https://agent", options=options, transport=httpx.MockTransport(answer)) as client:
         await client.send("hi", options=SendOptions(message_id="m", reference_task_ids=("t-0",), extensions=("https://x/2",)))
         await client.cancel("t", metadata={"why": "late"})
-    sent, canceled = asked
+    sent, canceled = requests
     message = from_json(sent.content)["message"]
     assert (message["messageId"], message["referenceTaskIds"], message["extensions"]) == ("m", ["t-0"], ["https://x/2"])
     assert [sent.url.path, canceled.url.path] == ["/base/acme/message:send", "/base/acme/tasks/t:cancel"]
-    assert [each.headers["a2a-extensions"] for each in asked] == ["https://x/1, https://x/2", "https://x/1"]
+    assert [each.headers["a2a-extensions"] for each in requests] == ["https://x/1, https://x/2", "https://x/1"]
     assert from_json(canceled.content)["metadata"] == {"why": "late"}
 
 
 @pytest.mark.anyio
-async def test_a_tenant_that_an_agent_cannot_be_told_of_is_not_left_out() -> None:
+async def test_a_tenant_for_an_agent_without_tenants_is_an_error() -> None:
     """An agent of 0.3 knows no tenants."""
     options = ClientOptions(interface_url="https://agent", pin=Pin("v0_3"), tenant="acme")
     async with A2AClient("https://agent", options=options, transport=httpx.MockTransport(lambda _: httpx.Response(500))) as client:

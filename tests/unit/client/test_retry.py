@@ -1,4 +1,4 @@
-"""What may be asked again, and when."""
+"""Repeatable requests, and the delays between attempts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FAILURES: dict[str, tuple[Exception, set[RetrySafety]]] = {
 
 
 @pytest.mark.parametrize(("failure", "safe"), FAILURES.values(), ids=FAILURES.keys())
-def test_what_might_be_done_twice_is_not_asked_twice(failure: Exception, safe: set[RetrySafety]) -> None:
-    """Reading is always safe, a message with a key unless the agent may be at it, and everything only if nothing arrived."""
+def test_retries_follow_the_safety_of_the_request(failure: Exception, safe: set[RetrySafety]) -> None:
+    """Reads always; messages with a key unless the agent may be working on them; anything else only if no byte arrived."""
     assert {safety for safety in RetrySafety if is_retryable_error(safety, failure)} == safe
 
 

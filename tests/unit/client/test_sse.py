@@ -64,7 +64,7 @@ def test_cuts_do_not_matter(data: st.DataObject) -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"])), min_size=1), st.sampled_from(["\n", "\r", "\r\n"]))
-def test_what_is_written_is_read(texts: list[str], end: str) -> None:
+def test_encoded_events_are_parsed(texts: list[str], end: str) -> None:
     """Any text that has no line end of the format comes back whole."""
     stream = "".join(f"data: {text}{end}{end}" for text in texts).encode()
     assert [event.data.decode() for event in parse([stream], limit=10_000)] == texts

@@ -60,7 +60,7 @@ class Script:
 
     def __init__(self, *connections: Connection, ends: TaskState | A2AError = DONE, patience: int = 3) -> None:
         self.connections, self.ends, self.patience = list(connections), ends, patience
-        self.asked: list[tuple[str, str | None]] = []
+        self.requests: list[tuple[str, str | None]] = []
         self.open = 0
         self._said: list[StreamResponse] = []
 
@@ -73,7 +73,7 @@ class Script:
     ) -> AsyncGenerator[ServerEvent, None]:
         """Yield the next scripted connection."""
         assert isinstance(request, SendMessageRequest if operation is SEND_STREAMING_MESSAGE else SubscribeToTaskRequest)
-        self.asked.append((operation.name, cursor))
+        self.requests.append((operation.name, cursor))
         self.open += 1
         try:
             for each in self.connections.pop(0):
@@ -170,11 +170,11 @@ STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
 }
 
 
-@pytest.mark.parametrize(("script", "events", "asked"), STREAMS.values(), ids=STREAMS.keys())
-async def test_a_stream_ends_when_its_task_does(script: Script, events: list[str], asked: list[tuple[str, str | None]]) -> None:
+@pytest.mark.parametrize(("script", "events", "requests"), STREAMS.values(), ids=STREAMS.keys())
+async def test_a_stream_ends_when_its_task_does(script: Script, events: list[str], requests: list[tuple[str, str | None]]) -> None:
     """Whatever happens to connections on the way; and none of them stays open."""
     assert names([event async for event in script.stream()]) == events
-    assert script.asked == asked
+    assert script.requests == requests
     assert script.open == 0
 
 
@@ -195,8 +195,8 @@ BROKEN: dict[str, tuple[Script, type[Exception]]] = {
 
 
 @pytest.mark.parametrize(("script", "kind"), BROKEN.values(), ids=BROKEN.keys())
-async def test_a_stream_that_cannot_go_on_says_so(script: Script, kind: type[Exception]) -> None:
-    """It never ends as if all were well."""
+async def test_a_stream_that_cannot_resume_raises(script: Script, kind: type[Exception]) -> None:
+    """It never ends like a finished one."""
     with pytest.raises(kind):
         _ = [event async for event in script.stream()]
     assert script.open == 0
@@ -207,10 +207,10 @@ async def test_a_silent_subscription_finds_out_how_the_task_ended() -> None:
     script = Script([], [UnsupportedOperationError()], ends=TaskState.CANCELED)
     stream = TaskStream(script, SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), task_id="t")
     assert names([event async for event in stream]) == [TaskState.CANCELED]
-    assert script.asked == [(SUBSCRIBE, None), (SUBSCRIBE, None)]
+    assert script.requests == [(SUBSCRIBE, None), (SUBSCRIBE, None)]
 
 
-async def test_the_error_says_where_to_go_on() -> None:
+async def test_the_error_has_task_and_cursor() -> None:
     """The task and the number of the last event are all that is needed later."""
     with pytest.raises(StreamLostError) as lost:
         _ = [event async for event in Script([chunk("a", "5"), LOST], ends=WORKING, patience=1).stream()]
@@ -229,4 +229,4 @@ async def test_leaving_the_loop_frees_the_connection() -> None:
         assert names([event async for event in stream]) == ["a", DONE]
         assert stream.is_over
         assert [event async for event in stream] == []
-    assert script.asked == [(SEND, None), (SUBSCRIBE, "1")]
+    assert script.requests == [(SEND, None), (SUBSCRIBE, "1")]

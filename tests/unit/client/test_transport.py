@@ -49,13 +49,13 @@ class Network:
     """Answers one thing after the other, and counts."""
 
     def __init__(self, *answers: httpx.Response | Exception) -> None:
-        self.answers, self.asked = list(answers), list[httpx.Request]()
+        self.answers, self.requests = list(answers), list[httpx.Request]()
         self.clock = Naps()
         http = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
-        self.courier = HttpTransport(http, ClientOptions(clock=self.clock, retry_policy=RetryPolicy(attempts=3, initial_delay=1.0)), 5.0)
+        self.transport = HttpTransport(http, ClientOptions(clock=self.clock, retry_policy=RetryPolicy(attempts=3, initial_delay=1.0)), 5.0)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
-        self.asked.append(request)
+        self.requests.append(request)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -63,7 +63,7 @@ class Network:
 
     async def ask(self, safety: RetrySafety, limit: int = 1000) -> bytes:
         """Ask once."""
-        return (await self.courier.fetch(QUESTION, safety, {"x-a": "b"}, max_bytes=limit)).body
+        return (await self.transport.fetch(QUESTION, safety, {"x-a": "b"}, max_bytes=limit)).body
 
 
 def errors_of(root: type[Exception]) -> Iterator[type[Exception]]:
@@ -90,43 +90,43 @@ KINDS: dict[str, tuple[Exception, type[A2AClientError]]] = {
 
 
 @pytest.mark.parametrize(("error", "kind"), KINDS.values(), ids=KINDS.keys())
-async def test_errors_say_what_happened(error: Exception, kind: type[A2AClientError]) -> None:
-    """Whether anything was sent is what a caller needs to know."""
+async def test_errors_distinguish_unsent_requests(error: Exception, kind: type[A2AClientError]) -> None:
+    """A caller may repeat a request of which no byte was sent."""
     with pytest.raises(kind):
         await Network(*[error] * 3).ask(RetrySafety.UNSAFE)
 
 
-def test_line_errors_are_what_python_calls_them() -> None:
-    """Whoever catches the builtin errors catches these too."""
+def test_transport_errors_are_builtin_errors() -> None:
+    """A handler of the builtin exceptions catches them."""
     assert issubclass(TransportError, ConnectionError)
     assert issubclass(ResponseTimeoutError, TimeoutError)
 
 
-async def test_what_is_safe_is_asked_again() -> None:
-    """After a while, and only so often."""
+async def test_a_safe_request_is_repeated() -> None:
+    """After a delay, and with a maximum of attempts."""
     network = Network(httpx.ReadError("cut"), httpx.Response(503), httpx.Response(200, content=b"ok"))
     assert await network.ask(RetrySafety.IDEMPOTENT) == b"ok"
     assert [1.0 <= nap < 5.0 for nap in network.clock.slept] == [True, True]
-    assert network.asked[0].headers["x-a"] == "b"
+    assert network.requests[0].headers["x-a"] == "b"
 
 
-async def test_what_is_not_safe_is_asked_once() -> None:
+async def test_an_unsafe_request_is_sent_once() -> None:
     """A request without a key may have been carried out."""
     network = Network(httpx.ReadError("cut"))
     with pytest.raises(ConnectionLostError):
         await network.ask(RetrySafety.UNSAFE)
-    assert len(network.asked) == 1
+    assert len(network.requests) == 1
 
 
-async def test_nothing_is_asked_for_ever() -> None:
-    """The last answer is the answer, and the last error the error."""
-    assert (await Network(*[httpx.Response(503, content=b"busy")] * 3).courier.fetch(QUESTION, RetrySafety.READ, {}, max_bytes=10)).status == 503
+async def test_attempts_are_limited() -> None:
+    """The last response is returned, and the last error is raised."""
+    assert (await Network(*[httpx.Response(503, content=b"busy")] * 3).transport.fetch(QUESTION, RetrySafety.READ, {}, max_bytes=10)).status == 503
     with pytest.raises(ConnectError):
         await Network(*[httpx.ConnectError("")] * 3).ask(RetrySafety.READ)
 
 
-async def test_the_agent_says_when() -> None:
-    """A Retry-After is kept to, unless it is too long to wait for."""
+async def test_retry_after_is_kept() -> None:
+    """Unless it is longer than the maximum."""
     network = Network(httpx.Response(429, headers={"retry-after": "7"}), httpx.Response(429, headers={"retry-after": "70"}, content=b"later"))
     assert await network.ask(RetrySafety.READ) == b"later"
     assert network.clock.slept == [7.0]
@@ -151,10 +151,10 @@ async def test_a_compressed_answer_counts_unpacked() -> None:
         await Network(packed).ask(RetrySafety.READ, limit=5000)
 
 
-async def test_a_closed_client_says_so() -> None:
-    """Nothing is asked any more."""
+async def test_a_closed_client_raises() -> None:
+    """It sends no request."""
     network = Network()
-    await network.courier.aclose()
+    await network.transport.aclose()
     with pytest.raises(ClosedError):
         await network.ask(RetrySafety.READ)
 
@@ -172,17 +172,17 @@ MOVES = {
 
 
 @pytest.mark.parametrize(("url", "answers", "error", "said"), MOVES.values(), ids=MOVES.keys())
-async def test_what_leads_nowhere_is_not_followed(url: str, answers: list[httpx.Response], error: type[Exception], said: str) -> None:
-    """With what was wrong about it."""
+async def test_invalid_redirects_are_errors(url: str, answers: list[httpx.Response], error: type[Exception], said: str) -> None:
+    """The error names the reason."""
     with pytest.raises(error, match=said):
-        await Network(*answers).courier.fetch(OutgoingRequest("GET", url), RetrySafety.READ, {}, max_bytes=10, follow_redirects=True)
+        await Network(*answers).transport.fetch(OutgoingRequest("GET", url), RetrySafety.READ, {}, max_bytes=10, follow_redirects=True)
 
 
-async def test_what_has_moved_is_followed_where_that_is_wanted() -> None:
-    """Relative to where it was; otherwise the answer is what came first."""
+async def test_redirects_are_followed_on_request() -> None:
+    """Relative to the first URL; otherwise the redirect itself is the response."""
     network = Network(moved("b.json"), httpx.Response(200, content=b"card"), moved("b.json"))
-    reply = await network.courier.fetch(
+    reply = await network.transport.fetch(
         OutgoingRequest("GET", "http://a.example/x/a.json"), RetrySafety.READ, {}, max_bytes=10, follow_redirects=True
     )
     assert (reply.body, reply.url) == (b"card", "http://a.example/x/b.json")
-    assert (await network.courier.fetch(QUESTION, RetrySafety.READ, {}, max_bytes=10)).status == 302
+    assert (await network.transport.fetch(QUESTION, RetrySafety.READ, {}, max_bytes=10)).status == 302

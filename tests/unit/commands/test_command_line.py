@@ -27,9 +27,9 @@ def run_on_a_terminal(project: Path, *words: str, **environment: str) -> str:
     clean = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     subprocess.run([*RUN, *words], cwd=project, stderr=writer, stdout=subprocess.DEVNULL, env={**clean, **environment}, check=False)
     os.close(writer)
-    shown = os.read(reader, 65536).decode()
+    output = os.read(reader, 65536).decode()
     os.close(reader)
-    return shown
+    return output
 
 
 @pytest.fixture

@@ -183,7 +183,7 @@ def test_a_folder_of_the_project_is_the_project(run: Run, baker: Path, monkeypat
     assert run("diff", "--against", "HEAD", "--fail-on", "info") == above
     run("diff", "--against", "HEAD", "--fail-on", "info", "--write-ignore")
     approved = baker / "a2a-gen.ignore.toml"
-    approved.write_text(approved.read_text().replace('reason = ""', 'reason = "Nobody asks."'))
+    approved.write_text(approved.read_text().replace('reason = ""', 'reason = "No client uses it."'))
     assert run("diff", "--against", "HEAD", "--fail-on", "info")[0] == 0
 
 

@@ -63,7 +63,7 @@ def test_ignore_file(run: Run, tmp_path: Path) -> None:
     assert run(*words, "--write-ignore")[0] == 1
     code, _, message = run(*words)
     assert (code, "reason is missing" in message) == (2, True)
-    file.write_text(file.read_text().replace('reason = ""', 'reason = "Nobody sends less."'))
+    file.write_text(file.read_text().replace('reason = ""', 'reason = "No client sends less."'))
     assert run(*words)[0] == 0
     good = file.read_text()
     file.write_text(good + 'until = 2020-01-01\n[[ignore]]\nrule = "type-changed"\npath = "nowhere.json"\nreason = "An old one."\n')

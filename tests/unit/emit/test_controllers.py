@@ -1,4 +1,4 @@
-"""What controllers, bindings and protocols are made of."""
+"""Controllers, bindings and protocols of the generated package."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_members_have_names_of_python(made: Made) -> None:
     ],
 )
 def test_readers_are_lenient_and_writers_are_not(made: Made, sent: object, read: object) -> None:
-    """What the contract forgives is read, and written as a good writer does: required members are there, at their default too."""
+    """Readers accept what the contract forgives; writers send required members also at their default."""
     assert made({})("v1").Task.model_validate_json(json.dumps(sent)).to_dict() == read
 
 
@@ -175,7 +175,7 @@ def test_readers_are_lenient_and_writers_are_not(made: Made, sent: object, read:
     ],
 )
 def test_a_wrong_document_is_one_error_at_its_place(made: Made, document: object, place: tuple[str | int, ...]) -> None:
-    """Whoever sends something wrong learns where, in the names that they used."""
+    """The error has the field path in the names of the wire."""
     with pytest.raises(ValidationError) as caught:
         made({})("v1").Task.model_validate_json(json.dumps(document))
     assert [each["loc"] for each in caught.value.errors()] == [place]

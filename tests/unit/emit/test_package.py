@@ -70,7 +70,7 @@ def test_a_bundle_has_every_type_and_needs_no_other_file(packed: tuple[str, dict
     dialect, document = packed
     definitions = document["$defs"]
     assert isinstance(definitions, dict)
-    assert list(definitions) == sorted(named.name for named in contract.types(dialect))
+    assert list(definitions) == sorted(each.name for each in contract.types(dialect))
     assert {each.removeprefix("#/$defs/") for each in references(document)} <= set(definitions)
 
 
@@ -92,11 +92,11 @@ def test_a_bundle_keeps_annotations(documents: Mapping[str, Document], contract:
 
 
 def test_the_package_has_every_canonical_type_and_every_error(contract: Contract) -> None:
-    """What users need most is at the top: models, errors, and the two protocols."""
+    """Models, errors and the two protocols can be imported from the top."""
     listed = next(
         ast.literal_eval(node.value)
         for node in ast.parse(package.emit_package(contract)["__init__.py"]).body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
-    types, errors = {named.name for named in contract.types("v1_0")}, {row.name for row in contract.errors}
+    types, errors = {each.name for each in contract.types("v1_0")}, {row.name for row in contract.errors}
     assert {*types, *errors, "A2AError", "AgentService", "Endpoints"} <= set(listed)

@@ -65,7 +65,7 @@ def test_any_text_is_one_docstring(text: str, indent: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["quotes", "three quotes", "four quotes", "quote at the end", "backslash", "template", "noqa", "not ASCII", "long"])
-def test_a_docstring_says_what_the_description_says(name: str) -> None:
+def test_a_docstring_equals_the_description(name: str) -> None:
     """Escapes are for Python; a reader of the docstring sees the description."""
     scope: dict[str, type] = {}
     exec(f"class A:\n    {render.docstring(HOSTILE[name])}\n", scope)  # noqa: S102 - the point of the test
@@ -118,7 +118,7 @@ def test_a_directive_is_quoted() -> None:
     "text", [text for text in HOSTILE.values() if not text.isidentifier()], ids=[name for name, text in HOSTILE.items() if not text.isidentifier()]
 )
 def test_a_template_prints_no_plain_text(text: str) -> None:
-    """A template that forgets a filter is an error of the generator, not code of somebody else."""
+    """A template without the filter is an error of the generator; the text never becomes code."""
     with pytest.raises(TypeError, match="without a filter"):
         render.environment().from_string("{{ text }}").render(text=text)
 

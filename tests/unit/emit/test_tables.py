@@ -43,7 +43,7 @@ def test_there_is_a_class_for_every_error_and_an_error_for_every_class() -> None
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_an_error_is_what_the_table_says(name: str) -> None:
+def test_an_error_equals_its_row(name: str) -> None:
     """Parent, description and public text are those of the table."""
     row, error = ERRORS[name], getattr(errors, name)
     assert error.__bases__ == (getattr(errors, row["parent"]),)
@@ -54,27 +54,32 @@ def test_an_error_is_what_the_table_says(name: str) -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("name", [name for name, row in ERRORS.items() if not row.get("abstract")])
 def test_an_error_has_a_row_in_every_dialect(name: str, dialect: str) -> None:
-    """What a dialect says of an error lies over what the table says; a form of a dialect says what that one does."""
+    """The row of a dialect overrides the common row; a form of a dialect has the row of its dialect."""
     home = DIALECTS[dialect].get("form_of", dialect)
     row = {**ERRORS[name], **ERRORS[name].get("dialects", {}).get(home, {})}
     error = getattr(errors, name)
-    shown = errors.ERRORS[error].in_dialect(dialect)
-    assert (shown.code, shown.http, shown.grpc, shown.reason) == (row["code"], row["http"], row["grpc"], row.get("reason"))
-    assert shown.jsonrpc_status == row.get("jsonrpc_status", 200)
+    entry = errors.ERRORS[error].in_dialect(dialect)
+    assert (entry.code, entry.http, entry.grpc, entry.reason) == (
+        row["code"],
+        row["http"],
+        row["grpc"],
+        row.get("reason"),
+    )
+    assert entry.jsonrpc_status == row.get("jsonrpc_status", 200)
     details = dict.fromkeys(("task_id", "method", "member", "header"), "x")
-    assert shown.text(error(details=details)) == row["message"].format_map(details)
+    assert entry.text(error(details=details)) == row["message"].format_map(details)
 
 
 def test_a_text_with_a_gap_needs_its_detail() -> None:
-    """A dialect's own text is shown when the error has what it names, else the error's."""
+    """A dialect's own text is used when the error has what it names, else the error's."""
     row = errors.ERRORS[errors.TaskNotFoundError].in_dialect("mesh")
     assert row.text(errors.TaskNotFoundError(details={"task_id": "{x}"})) == "Unknown task id: {x}"
     assert row.text(errors.TaskNotFoundError()) == "Task not found"
     assert errors.ERRORS[errors.TaskNotFoundError].text(errors.TaskNotFoundError("No such luck")) == "No such luck"
 
 
-def test_an_error_carries_what_may_be_shown() -> None:
-    """Details and places travel with an error, and errors do not share them."""
+def test_an_error_carries_details() -> None:
+    """Errors do not share their details and field errors."""
     error = errors.InvalidParamsError("No", details={"a": "b"}, fields=(("message.parts", "empty"),))
     assert (error.message, error.details, error.fields) == ("No", {"a": "b"}, (("message.parts", "empty"),))
     assert errors.InvalidParamsError().fields == ()

@@ -1,4 +1,4 @@
-"""What the tests of execution share."""
+"""Fixtures of the execution tests."""
 
 from __future__ import annotations
 

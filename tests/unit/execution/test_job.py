@@ -14,16 +14,16 @@ pytestmark = pytest.mark.anyio
 class ForeignJob:
     """Handle of another system, with async and plain methods and its own spelling of canceled."""
 
-    def __init__(self, *told: object, result: object = "done", error: Exception | None = None) -> None:
-        self.told, self.result, self.error = list(told), result, error
+    def __init__(self, *results: object, result: object = "done", error: Exception | None = None) -> None:
+        self.results, self.result, self.error = list(results), result, error
         self.over, self.canceled = asyncio.Event(), False
 
     async def status(self) -> object:
         """Tell how it stands, as long as there is something to tell."""
-        if not self.told:
+        if not self.results:
             self.over.set()
             return "working"
-        seen = self.told.pop(0)
+        seen = self.results.pop(0)
         if isinstance(seen, Exception):
             raise seen
         return seen

@@ -13,7 +13,7 @@ TEXT = fingerprint("ask", None)
 YES = Message(message_id="m", role=Role.USER, parts=[Part(text="yes")])
 
 
-def asked(key: str, wanted: str = TEXT) -> ReplayRecord:
+def record_question(key: str, wanted: str = TEXT) -> ReplayRecord:
     """Record a question."""
     return ReplayRecord(RecordKind.QUESTION, key, b"{}", wanted)
 
@@ -31,7 +31,7 @@ def test_questions_are_numbered_unless_they_have_a_key() -> None:
 
 def test_an_answer_is_found_by_the_key_of_its_question() -> None:
     """An answered question has an answer, an open one has none."""
-    replay = Replay([asked("#1"), answered("#1"), asked("own")])
+    replay = Replay([record_question("#1"), answered("#1"), record_question("own")])
     assert replay.find_answer("#1", TEXT) == YES
     assert replay.find_answer("own", TEXT) is None
     assert replay.find_answer("new", TEXT) is None
@@ -39,14 +39,14 @@ def test_an_answer_is_found_by_the_key_of_its_question() -> None:
 
 def test_another_kind_of_question_under_a_key_raises() -> None:
     """The answer to one schema is never given for another."""
-    replay = Replay([asked("#1"), answered("#1")])
+    replay = Replay([record_question("#1"), answered("#1")])
     with pytest.raises(HandlerChangedError, match="handler changed"):
         replay.find_answer("#1", fingerprint("ask", {"type": "boolean"}))
 
 
 def test_a_run_replays_until_the_last_answer() -> None:
     """A run replays until it has read every recorded answer."""
-    replay = Replay([asked("#1"), answered("#1"), asked("#2"), answered("#2"), asked("#3")])
+    replay = Replay([record_question("#1"), answered("#1"), record_question("#2"), answered("#2"), record_question("#3")])
     repeats = [replay.is_replaying]
     for key in ("#1", "#2"):
         replay.find_answer(key, TEXT)

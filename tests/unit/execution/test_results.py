@@ -1,4 +1,4 @@
-"""What the values stand for that a handler answers with."""
+"""Conversion of a handler's return values."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_the_kind_of_a_handler_is_detected(handler: object, style: HandlerKind) 
 
 
 @pytest.mark.parametrize(
-    ("make", "complaint"),
+    ("make", "problem"),
     [
         (lambda: Skill("s", sync_stream), "async generator"),
         (lambda: Skill("s", Called), "async function"),
@@ -95,9 +95,9 @@ def test_the_kind_of_a_handler_is_detected(handler: object, style: HandlerKind) 
         "two of a name",
     ],
 )
-def test_an_invalid_skill_raises(make: object, complaint: str) -> None:
+def test_an_invalid_skill_raises(make: object, problem: str) -> None:
     """The error is raised at registration and contains the cure."""
-    with pytest.raises((TypeError, ValueError), match=complaint):
+    with pytest.raises((TypeError, ValueError), match=problem):
         make()
 
 

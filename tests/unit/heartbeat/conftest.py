@@ -60,8 +60,8 @@ class MeshSetup:
 
     def take_requests(self) -> list[str]:
         """Take the methods of the requests since the last call."""
-        heard, self.registry.requests = self.registry.requests, []
-        return [each.partition(" ")[0] for each in heard]
+        requests, self.registry.requests = self.registry.requests, []
+        return [each.partition(" ")[0] for each in requests]
 
     @property
     def agent_id(self) -> str:

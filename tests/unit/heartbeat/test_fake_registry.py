@@ -44,7 +44,7 @@ SEEN: list[tuple[str, str, object, int, object]] = [
     ("POST", "/admin/rotate", None, 200, None),
     ("HEAD", "/heartbeat/one", None, 202, None),
     ("DELETE", "/agents/one", None, 204, None),
-    ("DELETE", "/agents/nobody", None, 204, None),
+    ("DELETE", "/agents/unknown", None, 204, None),
     ("HEAD", "/heartbeat/one", None, 410, None),
     ("POST", "/agents/register", {}, 404, None),
     ("GET", "/health", None, 200, None),
@@ -54,15 +54,15 @@ SEEN: list[tuple[str, str, object, int, object]] = [
 def test_it_answers_like_the_real_one() -> None:
     """Status by status; of the bodies, the members that a producer reads."""
     registry = FakeRegistry(FakeClock(), prefix=PREFIX + "/")
-    for method, path, body, status, told in SEEN:
+    for method, path, body, status, expected in SEEN:
         answer = registry.handle_request(method, path, json.dumps(body).encode())
         assert answer.status == status, (method, path, body)
         said = answer.body or {}
-        if isinstance(told, list):
-            assert said["surfaces"] == told, (method, path, body)
-        elif isinstance(told, dict):
+        if isinstance(expected, list):
+            assert said["surfaces"] == expected, (method, path, body)
+        elif isinstance(expected, dict):
             assert not said.get("surfaces")
-            assert told.items() <= said.items(), (method, path, body)
+            assert expected.items() <= said.items(), (method, path, body)
     assert registry.handle_request("GET", "/agents").body is not None
     assert FakeRegistry().handle_request("GET", "/agents").body == {"agents": None}
 

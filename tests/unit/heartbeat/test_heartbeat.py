@@ -102,10 +102,10 @@ async def test_a_failing_registry_is_retried_with_growing_delays(start_heartbeat
         mesh.registry.is_failing = True
         mesh.take_requests()
         await mesh.advance(60)
-        heard = mesh.take_requests()
-        assert heard[:4] == ["HEAD"] * 4
-        assert set(heard[4:]) == {"POST"}
-        assert len(heard) < 14
+        requests = mesh.take_requests()
+        assert requests[:4] == ["HEAD"] * 4
+        assert set(requests[4:]) == {"POST"}
+        assert len(requests) < 14
 
 
 async def test_a_rejection_is_retried(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
@@ -190,10 +190,10 @@ async def test_a_missing_registry_is_logged_once(caplog: pytest.LogCaptureFixtur
     """The app serves without one, and the log names the setting."""
     caplog.set_level(logging.INFO)
     for membership in (MeshConfig(), MeshConfig("http://registry", standalone=True)):
-        async with run_heartbeat(membership, MeshSurfaces(lambda: [surface()])) as heart:
-            assert heart is None
-    async with run_heartbeat(MeshConfig("http://registry"), MeshSurfaces(list)) as heart:
-        assert heart is None
+        async with run_heartbeat(membership, MeshSurfaces(lambda: [surface()])) as heartbeat:
+            assert heartbeat is None
+    async with run_heartbeat(MeshConfig("http://registry"), MeshSurfaces(list)) as heartbeat:
+        assert heartbeat is None
     assert [record.getMessage() for record in caplog.records] == [
         "registry: none is configured, so the agent is not registered; set A2A_REGISTRY_URL"
     ] * 2

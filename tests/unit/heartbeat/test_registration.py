@@ -137,7 +137,7 @@ def test_an_invalid_number_is_rejected() -> None:
 async def test_the_local_address_is_detected() -> None:
     """Of a connection to the registry, which need not be reachable."""
     assert await detect_local_host("http://127.0.0.1:1") == "127.0.0.1"
-    assert await detect_local_host("http://nobody.invalid") == "127.0.0.1"
+    assert await detect_local_host("http://unknown.invalid") == "127.0.0.1"
 
 
 def test_the_environment_overrides_the_project_file() -> None:

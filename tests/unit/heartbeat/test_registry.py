@@ -24,13 +24,13 @@ pytestmark = pytest.mark.anyio
 )
 async def test_large_and_compressed_responses_are_rejected(answer: httpx.Response, said: str) -> None:
     """A response is read uncompressed up to 1 MiB; any other counts as unavailable."""
-    asked = list[str]()
+    encodings = list[str]()
 
     async def answered(request: httpx.Request) -> httpx.Response:
-        asked.append(request.headers["accept-encoding"])
+        encodings.append(request.headers["accept-encoding"])
         return answer
 
     async with aclosing(RegistryClient("http://registry", httpx.MockTransport(answered))) as registry:
-        heard = await registry.renew("an-agent")
-    assert (heard.result, said in heard.reason) == (HeartbeatResult.UNAVAILABLE, True)
-    assert asked == ["identity"]
+        response = await registry.renew("an-agent")
+    assert (response.result, said in response.reason) == (HeartbeatResult.UNAVAILABLE, True)
+    assert encodings == ["identity"]

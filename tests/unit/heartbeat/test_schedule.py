@@ -29,10 +29,10 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize(("pulse", "heard", "then", "wait"), TABLE.values(), ids=TABLE.keys())
-def test_each_result_has_a_next_action(pulse: ScheduleState, heard: HeartbeatResult, then: ScheduleState, wait: float) -> None:
+@pytest.mark.parametrize(("pulse", "result", "then", "wait"), TABLE.values(), ids=TABLE.keys())
+def test_each_result_has_a_next_action(pulse: ScheduleState, result: HeartbeatResult, then: ScheduleState, wait: float) -> None:
     """The result selects the action; jitter is the second half of a delay."""
-    assert plan_next(pulse, heard, RHYTHM, 0.0) == (then, wait)
+    assert plan_next(pulse, result, RHYTHM, 0.0) == (then, wait)
 
 
 def test_half_of_a_delay_is_jitter() -> None:

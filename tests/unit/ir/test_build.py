@@ -17,9 +17,9 @@ SCHEMA = Path(__file__).parents[3] / "schema"
 
 def record_of(documents: Mapping[str, Document], dialect: str, name: str) -> Record:
     """Build, and find a record."""
-    named = build_contract(documents).type(dialect, name)
-    assert isinstance(named, Record)
-    return named
+    found = build_contract(documents).type(dialect, name)
+    assert isinstance(found, Record)
+    return found
 
 
 def test_small_contract_is_right(small: Small) -> None:
@@ -64,10 +64,10 @@ def test_a_name_for_a_scalar_is_that_scalar(small: Small) -> None:
         "v1/message.json#/$defs/Name": {"description": "A name.", "type": "string", "pattern": "^[a-z]*$"},
         "v1/message.json#/$defs/Part/properties/name": {"$ref": "#/$defs/Name"},
         "v1/message.json#/$defs/Part/properties/names": {"type": "array", "items": {"$ref": "#/$defs/Name"}},
-        "v1/message.json#/$defs/Part/properties/named": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Name"}},
+        "v1/message.json#/$defs/Part/properties/by_name": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Name"}},
     }
     types = {field.wire: field.type for field in record_of(small(uses), "v1", "Part").fields}
-    assert (types["name"], types["names"], types["named"]) == (Primitive.STRING, ListOf(Primitive.STRING), MapOf(Primitive.STRING))
+    assert (types["name"], types["names"], types["by_name"]) == (Primitive.STRING, ListOf(Primitive.STRING), MapOf(Primitive.STRING))
 
 
 def test_field(small: Small) -> None:
@@ -131,7 +131,7 @@ def test_calls(small: Small) -> None:
 
 
 def test_error_columns(small: Small) -> None:
-    """What a dialect says about an error lies over what the row says."""
+    """The row of a dialect overrides the common row."""
     contract = build_contract(small({}))
     group, missing, _ = contract.errors
     assert (contract.error_root, group.is_abstract, group.columns) == ("A2AError", True, {})
@@ -195,7 +195,7 @@ def test_malformed_files_never_crash(small: Small, table: str, content: object) 
 
 
 def test_raises_everything(small: Small) -> None:
-    """Whoever only wants a contract gets every problem in one exception, sorted by place."""
+    """A caller gets every problem in one exception, sorted by place."""
     edits = {"v1/task.json#/$defs/Task/properties/state/$ref": "#/$defs/Nothing", "operations.json#/operations/0/request": "Nothing"}
     with pytest.raises(ContractError) as raised:
         build_contract(small(edits))

@@ -1,4 +1,4 @@
-"""What has to fit together in a contract; every case changes one thing in the small contract."""
+"""Consistency checks of a contract; every case changes one thing in the small contract."""
 
 from collections.abc import Callable, Mapping
 
@@ -59,7 +59,7 @@ FAMILY = {"description": "More.", "$defs": {"More": TYPE}}
         pytest.param({f"{STATES}/1/name": "NEW"}, "A2A-C30", f"{STATES}/1", id="state twice"),
         pytest.param({f"{STATES}/0/next": ["DONE", "GONE"]}, "A2A-C31", f"{STATES}/0", id="next state"),
         pytest.param({"lifecycle.json#/initial": "GONE"}, "A2A-C31", "", id="first state"),
-        pytest.param({f"{STATES}/0/next": []}, "A2A-C32", f"{STATES}/1", id="state that no one reaches"),
+        pytest.param({f"{STATES}/0/next": []}, "A2A-C32", f"{STATES}/1", id="unreachable state"),
         pytest.param({f"{STATES}/0/spellings/v7": "x"}, "A2A-C33", f"{STATES}/0", id="dialect of a spelling"),
         pytest.param({"lifecycle.json#/type": "Task"}, "A2A-C34", f"{STATES}/0", id="type of the states"),
         pytest.param({f"{STATES}/0/spellings/v0": "fresh"}, "A2A-C35", f"{STATES}/0", id="spelling"),

@@ -13,9 +13,9 @@ Small = Callable[[Mapping[str, object]], Mapping[str, Document]]
 
 
 def test_shows_every_decision(small: Small) -> None:
-    """What is shown names its class, its place, and leaves out what is empty."""
-    shown = json.loads(to_json(build_contract(small({}))))
-    path = shown["operations"][0]["calls"][1]["http"][0]
+    """A node has its class and its place, and no empty members."""
+    dump = json.loads(to_json(build_contract(small({}))))
+    path = dump["operations"][0]["calls"][1]["http"][0]
     assert path == {
         "is": "HttpPath",
         "method": "GET",
@@ -23,11 +23,11 @@ def test_shows_every_decision(small: Small) -> None:
         "segments": ["v0", "tasks", 0],
         "fields": [{"is": "PathField", "member": "name", "pieces": ["tasks", 0]}],
     }
-    assert shown["families"][1]["types"][0]["place"].startswith("v1/message.json:")
+    assert dump["families"][1]["types"][0]["place"].startswith("v1/message.json:")
 
 
 def test_is_the_same_again(small: Small) -> None:
-    """The same documents in another order are shown the same."""
+    """The order of the documents makes no difference."""
     documents = small({})
     assert to_json(build_contract(documents)) == to_json(build_contract(small({})))
 

@@ -1,4 +1,4 @@
-"""Which addresses may be called, and what the operator can change about it."""
+"""Permitted addresses, and the settings of the operator."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", [*PUBLIC, *PUBLIC_6])
 def test_public_addresses_are_called(text: str) -> None:
-    """What is on the internet needs no setting, just beside private ranges too."""
+    """Public addresses need no setting, also those next to private ranges."""
     assert check_address(ip_address(text), DEFAULT) is None
 
 
@@ -144,5 +144,5 @@ def test_a_cure_is_a_setting_that_exists(text: str) -> None:
     """The setting that a refusal names is one that can be set."""
     refusal = check_address(ip_address(text), DEFAULT)
     assert refusal is not None
-    named = [f"{PREFIX}{name.upper()}" for name in Settings.__dataclass_fields__ if f"{PREFIX}{name.upper()}" in refusal.fix]
-    assert len(named) == 1
+    settings = [f"{PREFIX}{name.upper()}" for name in Settings.__dataclass_fields__ if f"{PREFIX}{name.upper()}" in refusal.fix]
+    assert len(settings) == 1

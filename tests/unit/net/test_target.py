@@ -94,5 +94,5 @@ def test_a_list_of_hosts_is_heeded() -> None:
 
 
 def test_a_target_shows_no_secrets() -> None:
-    """What a log shows of a URL has no path and no query: webhooks keep their secrets there."""
+    """The text for logs has no path and no query, because webhooks keep their secrets there."""
     assert str(parse_target("https://hooks.example.com/services/T0/secret?token=secret", DEFAULT)) == "https://hooks.example.com"

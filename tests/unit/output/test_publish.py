@@ -112,7 +112,7 @@ def test_force_keeps_an_edited_orphan_that_lost_its_mark(tmp_path: Path) -> None
 
 
 def test_a_failure_restores_everything(tmp_path: Path) -> None:
-    """When one file cannot be replaced, the files before it and the lock are restored."""
+    """If one file cannot be replaced, the files before it and the lock are restored."""
     build(tmp_path, {"out/a.py": b"a", "out/gone.py": b"gone"})
     (tmp_path / "out/z.py").mkdir()
     before = read_tree(tmp_path)

@@ -1,4 +1,4 @@
-"""What a webhook is sent, in each dialect, and which configurations cannot be called."""
+"""Requests of webhooks in each dialect, and configurations that are refused."""
 
 from __future__ import annotations
 
@@ -112,17 +112,17 @@ BAD = {
 async def test_a_configuration_that_could_not_be_called_is_refused(change: dict[str, object], places: list[str]) -> None:
     """The client reads every place that is wrong, and nothing of what it has sent."""
     config = FULL.model_copy(update=change)
-    async with GuardedHttpClient() as dialler:
+    async with GuardedHttpClient() as outbound:
         with pytest.raises(InvalidParamsError) as caught:
-            check_config(config, dialler.check_url)
+            check_config(config, outbound.check_url)
     assert [place for place, _ in caught.value.fields] == places
     assert "Evil" not in caught.value.message
 
 
 async def test_a_good_configuration_passes() -> None:
     """Nothing is resolved or called to find that out."""
-    async with GuardedHttpClient() as dialler:
-        check_config(FULL, dialler.check_url)
+    async with GuardedHttpClient() as outbound:
+        check_config(FULL, outbound.check_url)
 
 
 async def test_stored_secrets_that_cannot_be_sent_are_refused_late_too() -> None:

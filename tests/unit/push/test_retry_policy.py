@@ -1,4 +1,4 @@
-"""What follows from what a receiver answers."""
+"""Outcome of an attempt by the receiver's response."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ERRORS: dict[OutboundError, type] = {
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_an_error_decides(error: OutboundError) -> None:
-    """What may pass is tried again, what the URL itself says does not."""
+    """Temporary errors are retried, errors of the URL itself are not."""
     assert isinstance(outcome_from_error(error, FIRST, PATIENCE), ERRORS[error])
 
 

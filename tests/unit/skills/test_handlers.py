@@ -1,4 +1,4 @@
-"""What is refused when an agent is put together, and not by its first call."""
+"""Skills and handlers that are refused when an agent is built."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ECHO = SkillContract(id="echo", input=TEXT, output=TEXT, streams=False, replies=
     ],
     ids=["name", "version", "blank", "nothing", "slash", "control character"],
 )
-def test_what_no_card_could_show_is_refused(make: Callable[[], object], said: str) -> None:
+def test_an_invalid_name_or_id_is_refused(make: Callable[[], object], said: str) -> None:
     """A name is a text, and an id is a part of addresses."""
     with pytest.raises(ValueError, match=said):
         make()
@@ -52,8 +52,8 @@ class Service:
         yield request
 
 
-def test_a_method_that_answers_otherwise_is_refused_at_the_start() -> None:
-    """One that returns cannot stream, and one that yields cannot answer once: told with both cures, before anybody calls."""
+def test_a_handler_of_the_wrong_kind_is_refused() -> None:
+    """A unary handler cannot yield and a streaming handler must; the error has both cures and is raised before any call."""
     service = Service()
     UnaryHandler(ECHO, service.once)
     StreamingHandler(ECHO, service.chunks)

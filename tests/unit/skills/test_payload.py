@@ -1,4 +1,4 @@
-"""Which value a message carries."""
+"""Extraction of the payload from a message."""
 
 from __future__ import annotations
 

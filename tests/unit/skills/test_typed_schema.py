@@ -14,7 +14,7 @@ from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, TypedSchema
 
 
 class Order(SkillModel):
-    """What a schema with every kind of member becomes."""
+    """A model with every kind of member."""
 
     __nullable__ = frozenset({"note"})
     __tags__ = frozenset({"kind"})
@@ -54,8 +54,8 @@ FORM: TypedSchema[Order] = TypedSchema(Order, SCHEMA)
     ],
     ids=["nothing set", "a default set", "null where it may be", "a point in time"],
 )
-def test_what_nobody_has_set_is_not_written(value: Order, written: JsonObject) -> None:
-    """Tags are always written, other members when they were set, and None only where null is a value."""
+def test_unset_members_are_not_written(value: Order, written: JsonObject) -> None:
+    """Tags are always written, other members if they were set, and None only where null is a value."""
     assert FORM.serialize(value) == written
 
 
@@ -72,8 +72,8 @@ def test_what_nobody_has_set_is_not_written(value: Order, written: JsonObject) -
     ],
     ids=["missing", "two at once", "a keyword that types lack", "format", "null", "another type", "nothing"],
 )
-def test_what_does_not_fit_is_refused_with_its_places(value: object, places: list[str]) -> None:
-    """The schema decides, with every place, before any model is made."""
+def test_a_mismatch_lists_field_errors(value: object, places: list[str]) -> None:
+    """The schema decides before a model is made, and reports every place."""
     with pytest.raises(SchemaMismatchError) as refused:
         FORM.parse(value)
     assert [place for place, _ in refused.value.fields] == places
@@ -106,7 +106,7 @@ def test_members_that_the_schema_does_not_speak_of_come_through(rest: JsonObject
 
 
 def test_a_value_of_another_type_is_not_written() -> None:
-    """What no type checker has seen is found when it is written."""
+    """The schema refuses a value that no type checker has seen."""
     with pytest.raises(SchemaMismatchError):
         FORM.serialize("a text")  # type: ignore[arg-type]  # that is the point
     with pytest.raises(SchemaMismatchError) as refused:
@@ -121,8 +121,8 @@ def test_unknown_members_are_kept_or_refused() -> None:
         ClosedModel.model_validate({"a": 1})
 
 
-def test_places_are_named_from_outside() -> None:
-    """A place in a value is told as a place in the message that carried it."""
+def test_field_paths_begin_at_the_message() -> None:
+    """The path leads through the part that carries the value."""
     error = SchemaMismatchError((("", "a"), ("b.c", "d"), ("[0]", "e")))
     assert error.prefix_fields("message.parts[0].data") == (
         ("message.parts[0].data", "a"),

@@ -92,13 +92,13 @@ def test_writes_to_one_artifact_become_one() -> None:
         build_write("b", "5", append=True, description="B"),
     ]
     rows = changes.build_change_rows(TaskChange(artifacts=writes), "t", "c", 0)
-    shown = [StreamResponse.model_validate_json(body).artifact_update for body, _ in rows.events]
+    updates = [StreamResponse.model_validate_json(body).artifact_update for body, _ in rows.events]
     assert [(row.artifact_id, row.replaces) for row in rows.chunks] == [("a", False), ("b", True)]
-    assert [(each.append, each.last_chunk, [part.text for part in each.artifact.parts]) for each in shown if each] == [
+    assert [(each.append, each.last_chunk, [part.text for part in each.artifact.parts]) for each in updates if each] == [
         (True, True, ["1", "3"]),
         (None, None, ["4", "5"]),
     ]
-    assert [(each.artifact.name, each.artifact.description, each.artifact.metadata) for each in shown if each] == [
+    assert [(each.artifact.name, each.artifact.description, each.artifact.metadata) for each in updates if each] == [
         ("A", None, {"x": 1, "y": 2}),
         (None, "B", None),
     ]

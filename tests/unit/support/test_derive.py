@@ -1,4 +1,4 @@
-"""What no rule of a translation can say, said by functions on plain JSON."""
+"""Translations by functions on plain JSON, for changes that no rule expresses."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ VALUES = {
 
 
 @pytest.mark.parametrize(("value", "metadata"), VALUES.values(), ids=VALUES.keys())
-def test_what_is_wrapped_comes_out_again(value: object, metadata: JsonObject | None) -> None:
-    """A value that must be an object is one, and is itself again when it is read."""
+def test_a_wrapped_value_is_unwrapped(value: object, metadata: JsonObject | None) -> None:
+    """A value that must be an object is wrapped for the wire and unwrapped when it is read."""
     data, marked = conversions.wrap(value, metadata, "value", "mark")
     assert isinstance(data, dict)
     assert conversions.unwrap(data, marked, "value", "mark") == (value, metadata)
@@ -93,8 +93,8 @@ def test_addresses_come_back(interfaces: list[JsonObject]) -> None:
     assert read == interfaces
 
 
-def test_the_main_address_is_named_once() -> None:
-    """A main address that stands among the further ones too is one address."""
+def test_the_main_interface_is_listed_once() -> None:
+    """A main address that is also among the further interfaces is one interface."""
     further: list[JsonObject] = [{"url": "v", "transport": "GRPC"}, {"url": "u", "transport": "JSONRPC"}]
     read = conversions.read_interfaces("u", None, further, "0.3.0", transport="JSONRPC")
     assert [each["url"] for each in read] == ["u", "v"]
@@ -123,7 +123,7 @@ def test_an_entry_is_a_text() -> None:
     assert [conversions.entry(each, "k") for each in values] == ["v", None, None, None]
 
 
-def test_json_is_text_as_people_read_it() -> None:
+def test_json_text_keeps_letters() -> None:
     """JSON in a text keeps letters of every script."""
     assert conversions.json_text({"a": "ü", "b": [None, 1.5]}) == '{"a": "ü", "b": [null, 1.5]}'
 

@@ -52,7 +52,7 @@ def test_every_way_to_say_a_word_is_read(json: bytes, value: Role) -> None:
 
 @pytest.mark.parametrize("role", ['"ROLE_OTHER"', "2", "true", "1.5", "[]", "{}"])
 def test_a_closed_list_refuses_everything_else(role: str) -> None:
-    """What is no word of a closed list is refused, at the place of the member."""
+    """The error has the place of the member."""
     with pytest.raises(ValidationError) as caught:
         Holder.model_validate_json(f'{{"role": {role}}}')
     assert [each["loc"] for each in caught.value.errors()] == [("role",)]
@@ -76,15 +76,15 @@ def test_an_open_list_is_a_list_of_words(state: str) -> None:
 
 
 def test_unknown_words_are_not_kept_by_the_enumeration() -> None:
-    """Strangers cannot make an enumeration grow."""
+    """Requests cannot make an enumeration grow."""
     before = len(State.__members__), len(State._value2member_map_)
     words = [State(f"word-{number}") for number in range(100)]
     assert words[1] == State("word-1")
     assert (len(State.__members__), len(State._value2member_map_)) == before
 
 
-def test_a_word_named_like_a_member_is_not_that_member() -> None:
-    """The name of a member in Python is no word of the wire."""
+def test_the_python_name_of_a_member_is_no_value() -> None:
+    """Only words of the wire are values."""
     assert not State("DONE").is_known
     assert State("DONE") != State.DONE
     assert State.DONE.is_known

@@ -22,7 +22,7 @@ class Message(WireModel):
     scopes: dict[str, int] | None = None
 
 
-def test_every_place_is_named() -> None:
+def test_every_location_becomes_a_path() -> None:
     """Members are joined by dots, and items of a list are in brackets."""
     with pytest.raises(ValidationError) as caught:
         Message.model_validate_json(b'{"parts": [{"text": "a"}, {"text": 1}, {}], "scopes": {"a b": "x"}}')
@@ -30,7 +30,7 @@ def test_every_place_is_named() -> None:
 
 
 def test_outer_steps_can_be_left_out() -> None:
-    """What surrounds the request is not the client's to know."""
+    """Steps outside the request are not part of the path."""
     with pytest.raises(ValidationError) as caught:
         Message.model_validate_json(b"{}")
     assert field_paths(caught.value, skip=1) == (("", "Field required"),)

@@ -101,7 +101,7 @@ def test_null_is_a_value_and_none_is_absence() -> None:
     ],
 )
 def test_json_that_cannot_be_kept_is_refused(body: str, place: tuple[str | int, ...]) -> None:
-    """What cannot be written again is refused once, where it stands; what is no JSON, as a whole."""
+    """Values that cannot be serialized are refused at their place; invalid JSON is refused as a whole."""
     with pytest.raises(ValidationError) as caught:
         Holder.model_validate_json(body)
     assert [each["loc"] for each in caught.value.errors()] == [place]
@@ -123,7 +123,7 @@ def test_json_that_cannot_be_kept_is_refused(body: str, place: tuple[str | int, 
     ],
 )
 def test_python_values_that_are_no_json_are_refused(value: object, kind: str, place: tuple[str | int, ...]) -> None:
-    """Whoever puts something into a model that cannot be written learns it there, not when it is sent."""
+    """The model raises, before anything is sent."""
     with pytest.raises(ValidationError) as caught:
         Holder(value=value)
     assert [(each["type"], each["loc"]) for each in caught.value.errors(include_url=False)] == [(kind, ("value", *place))]
@@ -186,7 +186,7 @@ def test_unknown_members_are_kept_with_their_nulls() -> None:
 
 
 def test_unknown_members_are_checked() -> None:
-    """What an open object does not know must still be JSON that can be kept."""
+    """Unknown members of an open object must be JSON that can be serialized."""
     with pytest.raises(ValidationError) as caught:
         Open.model_validate_json(b'{"more":{"a":1e999}}')
     assert [each["loc"] for each in caught.value.errors()] == [("more", "a")]

@@ -68,7 +68,7 @@ def test_envelope_and_params_are_read_together() -> None:
 
 
 def test_a_shared_method_is_read_for_each_dialect() -> None:
-    """Nobody can tell yet which dialect the client means, so there is a request of each, in the order of the tables."""
+    """The dialect is not known yet, so there is a request of each, in the order of the tables."""
     call = read(BOTH, method="get", params={"id": "x", "limit": 3, "reason": "because"})
     assert [each.dialect for each in call.bindings] == ["strict", "loose"]
     assert call.requests == (Get(id="x", limit=3), GetElsewhere(id="x", reason="because"))
@@ -82,7 +82,7 @@ def test_an_id_is_kept(call_id: str) -> None:
 
 
 def test_digits_are_kept_where_the_rest_is_forgiven() -> None:
-    """What a forgiving dialect overlooks makes no difference to the id."""
+    """A lenient dialect keeps the digits of an id."""
     assert BOTH.parse(b'{"id": 1.50, "method": "send", "params": null}').call_id == b"1.50"
 
 
@@ -121,8 +121,8 @@ def test_missing_params_name_the_missing_member() -> None:
     assert (caught.value.problem, caught.value.fields) == (CallProblem.WRONG_PARAMS, (("id", "Field required"),))
 
 
-def test_a_place_is_named_once() -> None:
-    """What is wrong for two dialects alike is one problem."""
+def test_equal_problems_are_listed_once() -> None:
+    """The same problem in two dialects is one problem."""
     with pytest.raises(InvalidCallError) as caught:
         read(BOTH, method="get", params={"id": 5})
     assert caught.value.fields == (("id", "Input should be a valid string"),)
@@ -154,15 +154,15 @@ FAULTS: dict[str, tuple[bytes, CallProblem, object]] = {
 
 
 @pytest.mark.parametrize(("body", "fault", "call_id"), FAULTS.values(), ids=FAULTS.keys())
-def test_faults_are_told_apart(body: bytes, fault: CallProblem, call_id: object) -> None:
-    """Each kind of fault is its own, with the id of the call where one could be read."""
+def test_kinds_of_problems_are_distinguished(body: bytes, fault: CallProblem, call_id: object) -> None:
+    """Each kind has its own error, with the id of the call where one could be read."""
     with pytest.raises(InvalidCallError) as caught:
         ONE.parse(body)
     assert (caught.value.problem, json.loads(caught.value.call_id)) == (fault, call_id)
 
 
-def test_an_unknown_method_is_named() -> None:
-    """Whoever answers may want to say which method it was."""
+def test_an_unknown_method_is_in_the_error() -> None:
+    """An endpoint can report the method."""
     with pytest.raises(InvalidCallError) as caught:
         read(ONE, method="Other")
     assert caught.value.method == "Other"

@@ -86,7 +86,7 @@ def test_a_place_has_no_branches(message: object, place: tuple[str | int, ...]) 
 
 
 def test_branches_of_an_unmarked_union_share_a_place() -> None:
-    """What fits no branch is wrong at the place of the union, whichever branch says so."""
+    """A value that fits no branch is wrong at the place of the union, whichever branch reports it."""
     with pytest.raises(ValidationError) as caught:
         Message.model_validate({"plain": []})
     assert {parse_location(Message, each["loc"]) for each in caught.value.errors()} == {("plain",)}

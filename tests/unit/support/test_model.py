@@ -93,7 +93,7 @@ def test_none_alone_is_null_where_null_is_a_value() -> None:
 
 
 def test_models_do_not_change() -> None:
-    """A model can be shared between tasks, because nobody can set a member of it."""
+    """Tasks can share a model, because its members cannot be set."""
     part = Part(text="a")
     with pytest.raises(ValidationError):
         part.text = "b"  # type: ignore[misc]
@@ -122,7 +122,7 @@ def test_errors_name_what_was_sent(body: dict[str, object]) -> None:
 
 
 def test_members_know_their_names_on_the_wire() -> None:
-    """Whoever reports a member can ask what it is called outside."""
+    """An error report can look up the name of a member on the wire."""
     assert [Message.wire_name(name) for name in Message.model_fields] == ["messageId", "parts", "sender"]
 
 

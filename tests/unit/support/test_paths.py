@@ -1,4 +1,4 @@
-"""Where a request goes over HTTP+JSON."""
+"""Paths, queries and bodies of requests over HTTP+JSON."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ REQUESTS: dict[str, tuple[PathBuilder, Operation, dict[str, object], RequestTarg
 
 
 @pytest.mark.parametrize(("addresses", "operation", "said", "address"), REQUESTS.values(), ids=REQUESTS.keys())
-def test_requests_find_their_way(addresses: PathBuilder, operation: Operation, said: dict[str, object], address: RequestTarget) -> None:
-    """What the path says stands there, and nothing in an id leads to another path."""
+def test_requests_become_paths(addresses: PathBuilder, operation: Operation, said: dict[str, object], address: RequestTarget) -> None:
+    """Path parameters are quoted, so no id leads to another path."""
     assert addresses.build(operation, said) == address
 
 

@@ -1,4 +1,4 @@
-"""What a request must have beyond what its model forgives."""
+"""Requirements on requests beyond what their models check."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Message(WireModel):
     message_id: Annotated[str, Field(alias="messageId")] = ""
     role: Role = Role.UNSPECIFIED
     parts: Annotated[list[Part], Field(default_factory=list)]
-    named: dict[str, Part] | None = None
+    by_name: dict[str, Part] | None = None
 
 
 class Request(WireModel):
@@ -46,10 +46,10 @@ DEMANDS = (
     Requirement((), (), frozenset({"message", "count"})),
     Requirement(("message",), ("message",), frozenset({"message_id", "role", "parts"}), frozenset({"role"})),
     Requirement(("message", "parts"), ("message", "parts"), frozenset({"text"})),
-    Requirement(("message", "named"), ("message", "named"), frozenset({"text"})),
+    Requirement(("message", "by_name"), ("message", "by_name"), frozenset({"text"})),
 )
 
-GOOD = {"messageId": "1", "role": 1, "parts": [{"text": "a"}], "named": {"x": {"text": "b"}}}
+GOOD = {"messageId": "1", "role": 1, "parts": [{"text": "a"}], "by_name": {"x": {"text": "b"}}}
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ GOOD = {"messageId": "1", "role": 1, "parts": [{"text": "a"}], "named": {"x": {"
         pytest.param({"message": {**GOOD, "role": 0}, "count": 1}, [("message", "role")], id="word-for-nothing"),
         pytest.param({"message": {**GOOD, "role": "ROLE_OTHER"}, "count": 1}, [("message", "role")], id="unknown-word"),
         pytest.param({"message": {**GOOD, "parts": [{"text": "a"}, {}]}, "count": 1}, [("message", "parts", 1, "text")], id="in-a-list"),
-        pytest.param({"message": {**GOOD, "named": {"x": {}}}, "count": 1}, [("message", "named", "x", "text")], id="in-a-map"),
+        pytest.param({"message": {**GOOD, "by_name": {"x": {}}}, "count": 1}, [("message", "by_name", "x", "text")], id="in-a-map"),
         pytest.param({"message": {}}, [("count",), ("message", "messageId"), ("message", "role"), ("message", "parts")], id="everything-at-once"),
     ],
 )
-def test_every_lack_is_told_at_its_place(request_: dict[str, object], places: list[tuple[str | int, ...]]) -> None:
-    """All that is missing, empty or unknown is told at once, in names of the wire and in the order of the model."""
+def test_every_missing_value_has_a_path(request_: dict[str, object], places: list[tuple[str | int, ...]]) -> None:
+    """Missing, empty and unknown values are reported together, in names of the wire and in the order of the model."""
     request = Request.model_validate(request_)
     if not places:
         check_requirements(request, DEMANDS)

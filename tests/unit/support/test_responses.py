@@ -15,7 +15,7 @@ from a2a_gen.support.jsonrpc import ErrorObject, JsonRpcResponseParser, parse_er
 
 
 class Theirs(WireModel):
-    """What the dialect says."""
+    """A type of a dialect."""
 
     kind: Literal["reply"]
     text: str
@@ -23,14 +23,14 @@ class Theirs(WireModel):
 
 
 class Other(WireModel):
-    """What it may say instead."""
+    """Another type of the dialect in the same union."""
 
     kind: Literal["other"]
     number: int
 
 
 class Ours(WireModel):
-    """What it means."""
+    """The canonical type."""
 
     text: str
 
@@ -77,14 +77,14 @@ UNREADABLE: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_what_is_no_answer_is_refused(body: bytes) -> None:
-    """The reader never makes something up, and never bends a value."""
+def test_an_invalid_response_is_refused(body: bytes) -> None:
+    """The reader adds nothing and changes no value."""
     with pytest.raises(ValueError, match=r".+"):
         READER.parse_envelope(body)
 
 
-def test_an_answer_may_stand_alone() -> None:
-    """Over HTTP+JSON there is no envelope; what is wrong is said about the document as it came."""
+def test_a_response_without_an_envelope() -> None:
+    """Over HTTP+JSON there is no envelope; field paths begin at the document."""
     assert READER.parse(b'{"kind": "reply", "text": "a"}') == Ours(text="a")
     assert READER.parse(b'{"number": 3}') == Ours(text="3")
     with pytest.raises(ValidationError) as refused:
@@ -94,8 +94,8 @@ def test_an_answer_may_stand_alone() -> None:
         READER.parse(b"<html>")
 
 
-def test_nothing_is_heard_where_nothing_is_said() -> None:
-    """An operation without an answer takes anything for one, but an error."""
+def test_an_operation_without_a_result_accepts_any_result() -> None:
+    """An error is still an error."""
     reader: JsonRpcResponseParser[Ours] = JsonRpcResponseParser(None)
     assert reader.parse(b"") is None
     assert reader.parse_envelope(b'{"id": 1}') is None
@@ -108,11 +108,11 @@ def test_integers_survive_both_ways() -> None:
     call = serialize_call("m", "1", {"n": int(digits)})
     assert from_json(call) == {"jsonrpc": "2.0", "id": "1", "method": "m", "params": {"n": int(digits)}}
     class_reader = JsonRpcResponseParser(ResponseReader(Theirs))
-    heard = class_reader.parse_envelope(b'{"result": {"kind": "reply", "text": "", "data": {"n": %b}}}' % digits.encode())
-    assert isinstance(heard, Theirs)
-    assert heard.data == {"n": int(digits)}
+    response = class_reader.parse_envelope(b'{"result": {"kind": "reply", "text": "", "data": {"n": %b}}}' % digits.encode())
+    assert isinstance(response, Theirs)
+    assert response.data == {"n": int(digits)}
 
 
 def test_an_error_can_be_anything() -> None:
-    """What stands where an error should be is one."""
+    """Any JSON in the place of an error is an error."""
     assert parse_error_object(None) == ErrorObject(None, "null")

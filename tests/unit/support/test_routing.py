@@ -58,7 +58,7 @@ def test_only_a_verb_of_the_method_is_split_off(method: str, path: str, choice: 
 
 @pytest.mark.parametrize(("path", "methods"), [("t-1", ("GET",)), ("t-1:cancel", ("GET", "POST")), ("", ("GET",))], ids=["id", "verb", "nothing"])
 def test_a_path_names_its_methods(path: str, methods: tuple[str, ...]) -> None:
-    """Whoever came with a wrong method learns the right ones."""
+    """The error for a wrong method lists the right ones."""
     assert TASK.methods((path,)) == methods
 
 
@@ -109,7 +109,7 @@ def test_a_body_keeps_its_values_beside_a_path() -> None:
 
 
 def test_the_path_goes_before_the_body_and_the_body_before_the_query() -> None:
-    """What was addressed cannot be changed by what is said there."""
+    """The body cannot change values of the path."""
     members = (PathMember("id", (0,)),)
     assert made(query=b"id=q&name=q&limit=1", body=b'{"id": "b", "name": "b"}', members=members, parameters=("p",)) == Request(
         id="p", name="b", limit=1

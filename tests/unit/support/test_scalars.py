@@ -64,7 +64,7 @@ def test_every_form_of_base64_is_read(data: bytes, is_url_safe: bool, is_padded:
 
 
 @pytest.mark.parametrize("raw", ["not base64!", "YWJjZ", "Y", "-/8=", "YQ==YQ==", "Y Q==", "YQ\\n==", "=", "é"])
-def test_what_is_no_base64_is_refused(raw: str) -> None:
+def test_invalid_base64_is_refused(raw: str) -> None:
     """Text that no encoder writes is refused, never read as fewer bytes."""
     assert refused(f'{{"raw": "{raw}"}}') == [("raw",)]
 
@@ -113,14 +113,14 @@ def test_points_in_time_are_read_leniently_and_written_in_one_way(text: str, sam
         *('"0001-01-01T00:00:00+05:00"', '"9999-12-31T23:59:59-05:00"', '"\\uff12026-03-01T10:00:00Z"', '"2026-03-01T10:00:00Z "'),
     ],
 )
-def test_what_is_no_point_in_time_is_refused(at: str) -> None:
+def test_invalid_timestamps_are_refused(at: str) -> None:
     """Numbers, dates alone, days that do not exist, and moments beyond the calendar are refused, at their place."""
     assert refused(f'{{"at": {at}}}') == [("at",)]
 
 
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_a_point_in_time_survives_to_the_millisecond(moment: datetime) -> None:
-    """What is written is read back, cut to milliseconds."""
+    """A written timestamp is read back, cut to milliseconds."""
     again = timestamp_from_text(timestamp_text(moment))
     assert again == moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
@@ -168,8 +168,8 @@ def test_numbers_are_also_read_from_text(body: dict[str, object], same: dict[str
         *('{"share": true}', '{"share": "half"}', '{"share": NaN}', '{"share": "NaN"}', '{"share": "Infinity"}', '{"share": 1e999}', '{"share": {}}'),
     ],
 )
-def test_what_is_no_number_is_refused(body: str) -> None:
-    """Booleans, words, fractions of an integer, what is out of range or not finite: refused once."""
+def test_invalid_numbers_are_refused(body: str) -> None:
+    """Booleans, words, fractions of an integer, out of range or not finite: one error each."""
     assert len(refused(body)) == 1
 
 
@@ -177,7 +177,7 @@ def test_what_is_no_number_is_refused(body: str) -> None:
     ("member", "number"), [("share", math.inf), ("share", math.nan), ("count", 10**4300)], ids=["infinity", "nan", "4301-digits"]
 )
 def test_a_number_that_cannot_be_written_is_not_let_in(member: str, number: float) -> None:
-    """What no JSON parser would read again is refused when a model is made."""
+    """A model refuses values that no JSON parser would read."""
     with pytest.raises(ValidationError):
         Holder.model_validate({member: number})
 

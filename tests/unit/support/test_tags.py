@@ -60,5 +60,5 @@ DOCUMENTS: dict[str, tuple[object, object]] = {
 
 @pytest.mark.parametrize(("document", "wanted"), DOCUMENTS.values(), ids=DOCUMENTS.keys())
 def test_constants_are_supplied(document: object, wanted: object) -> None:
-    """What is there stays, what is missing is seen from the members, and what fits nowhere is left to the model to refuse."""
+    """An existing tag stays, a missing one follows from the members, and an object that fits no type is left to the model."""
     assert supply_tags(TypeAdapter(Letter).core_schema, document) == wanted

@@ -1,4 +1,4 @@
-"""Where in an a2a.toml a setting stands."""
+"""Line of a setting in an a2a.toml."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_a_branch_is_found_by_its_member(file: object, branch: type[WireModel]) 
 
 @pytest.mark.parametrize("file", [{}, {"name": "a"}, {"bytes": "YQ==", "uri": "x:"}, {"bytes": None}, "x:", 5, [], None])
 def test_neither_branch_or_both_are_one_error(file: object) -> None:
-    """What is no branch has one error at the place of the union, which names the members."""
+    """The one error is at the place of the union and names the members."""
     with pytest.raises(ValidationError) as caught:
         Holder.model_validate({"file": file})
     (error,) = caught.value.errors()
@@ -75,7 +75,7 @@ def test_neither_branch_or_both_are_one_error(file: object) -> None:
     assert error["msg"] == "Input should be an object with exactly one of bytes, uri"
 
 
-def test_a_fault_inside_a_branch_is_told_there() -> None:
+def test_an_error_inside_a_branch_has_its_path() -> None:
     """Once the branch is known, only its errors count."""
     with pytest.raises(ValidationError) as caught:
         Holder.model_validate({"file": {"bytes": "YQ==", "name": 5}})
