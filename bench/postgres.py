@@ -14,6 +14,7 @@ import statistics
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Protocol
 
 import sqlalchemy as sa
@@ -25,7 +26,7 @@ from a2a_contract.v1_0 import Artifact, Message, Part, Role
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import SystemClock
 from a2a_runtime.ids import IdGenerator
-from a2a_runtime.stores import changes
+from a2a_runtime.stores import changes, fragments
 from a2a_runtime.stores.models import ArtifactWrite, NewTask, TaskChange
 from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, upgrade
 from a2a_runtime.stores.postgres.base import SQL
@@ -95,7 +96,7 @@ class WithSqlAlchemy:
 
     async def _create(self, key: str, wire_id: str) -> None:
         at = self._clock.millis()
-        rows = changes.build_new_rows(NEW, wire_id, at)
+        rows = changes.build_new_rows(replace(NEW, wire_id=wire_id), key, self._ids, at)
         names = {"scope": SCOPE.to_text(), "context_id": NEW.context_id}
         task = {
             "key": key,
@@ -115,7 +116,7 @@ class WithSqlAlchemy:
 
     async def _update(self, key: str, wire_id: str, change: TaskChange) -> None:
         at = self._clock.millis()
-        rows = changes.build_change_rows(change, wire_id, NEW.context_id, at)
+        rows = changes.build_change_rows(change, fragments.encode_ids(wire_id, NEW.context_id).joined, at)
         ends = change.state is State.COMPLETED
         tasks = self._tables["a2a_tasks"].c
         statement = (

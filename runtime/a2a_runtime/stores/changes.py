@@ -45,23 +45,29 @@ class ChunkRow:
     artifact_id: str
     replaces: bool
     chunk: Chunk
+    artifact: bytes  # of this chunk alone
 
 
 @struct
 class NewTaskRows:
     """The first rows of a task in its initial state."""
 
+    key: str
+    wire_id: str
+    created_millis: int
+    ids: bytes
     status: bytes
     message: bytes
     metadata: bytes
     task: bytes
     event: bytes
+    push_config: TaskPushNotificationConfig | None
 
-    def build_result(self, scope: TaskScope, new: NewTask, key: str, wire_id: str, created_millis: int) -> CreateResult:
+    def build_result(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Build the task from these rows, without reading it back."""
         stored = StoredTask(
-            key=key,
-            wire_id=wire_id,
+            key=self.key,
+            wire_id=self.wire_id,
             context_id=new.context_id,
             scope=scope,
             skill=new.skill,
@@ -72,7 +78,7 @@ class NewTaskRows:
             epoch=0 if new.process is None else 1,
             process=new.process,
             cancel_requested=False,
-            updated_at=to_datetime(created_millis),
+            updated_at=to_datetime(self.created_millis),
             task=Encoded.raw(Task, self.task),
         )
         return CreateResult(stored, is_new=True, events=(LoggedEvent(1, self.event, INITIAL),))
@@ -133,24 +139,26 @@ def bind_config(config: TaskPushNotificationConfig, wire_id: str, ids: IdGenerat
     return config.model_copy(update={"id": config.id or ids.new(), "task_id": wire_id})
 
 
-def build_new_rows(new: NewTask, wire_id: str, at: int) -> NewTaskRows:
+def build_new_rows(new: NewTask, key: str, generator: IdGenerator, at: int) -> NewTaskRows:
     """Build the first rows of a task."""
+    wire_id = new.wire_id or generator.new()
+    ids = fragments.encode_ids(wire_id, new.context_id)
     status = fragments.encode_status(INITIAL, at, None)
-    message = fragments.encode_message(new.message, wire_id, new.context_id)
+    message = fragments.encode_message(new.message, ids)
     metadata = fragments.encode_object(new.metadata) if new.metadata else fragments.EMPTY_OBJECT
-    task = fragments.encode_task(fragments.encode_ids(wire_id, new.context_id), TaskFragments(status, (), (message,), metadata))
-    return NewTaskRows(status, message, metadata, task, fragments.encode_task_event(task))
+    task = fragments.encode_task(ids.joined, TaskFragments(status, (), (message,), metadata))
+    push_config = new.push_config and bind_config(new.push_config, wire_id, generator)
+    return NewTaskRows(key, wire_id, at, ids.joined, status, message, metadata, task, fragments.encode_task_event(task), push_config)
 
 
-def build_change_rows(change: TaskChange, wire_id: str, context_id: str, at: int) -> ChangeRows:
-    """Build the rows of a change."""
-    ids = fragments.encode_ids(wire_id, context_id)
+def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
+    """Build the rows of a change; ``ids`` are those of the task, joined."""
     chunks: list[ChunkRow] = []
     events: list[tuple[bytes, State | None]] = []
     for write in change.artifacts if len(change.artifacts) < 2 else _merge_writes(change.artifacts):  # noqa: PLR2004 - a single one needs no merging
         chunk = fragments.encode_chunk(write.artifact)
-        chunks.append(ChunkRow(write.artifact.artifact_id, not write.append, chunk))
         body = fragments.encode_artifact(write.artifact.artifact_id, (chunk,))
+        chunks.append(ChunkRow(write.artifact.artifact_id, not write.append, chunk, body))
         events.append((fragments.encode_artifact_event(ids, body, append=write.append, last_chunk=write.last_chunk), None))
     status = None
     if change.state is not None:
@@ -158,7 +166,8 @@ def build_change_rows(change: TaskChange, wire_id: str, context_id: str, at: int
         status = fragments.encode_status(change.state, at, message)
         metadata = None if change.event_metadata is None else fragments.encode_object(change.event_metadata)
         events.append((fragments.encode_status_event(ids, status, metadata), change.state))
-    return ChangeRows(status, chunks, [message.to_json() for message in change.messages], events)
+    messages = [message.to_json() for message in change.messages] if change.messages else ()
+    return ChangeRows(status, chunks, messages, events)
 
 
 def _merge_writes(writes: Sequence[ArtifactWrite]) -> Sequence[ArtifactWrite]:
@@ -202,8 +211,8 @@ def _attach_to_last_event(
     events: Sequence[LoggedEvent], stored: StoredTask, new_rows: NewTaskRows, change: TaskChange, rows: ChangeRows, at: int
 ) -> Sequence[LoggedEvent]:
     last = events[-1]
-    artifacts = [fragments.encode_artifact(row.artifact_id, (row.chunk,)) for row in rows.chunks]
-    parts = TaskFragments(rows.status or new_rows.status, artifacts, (new_rows.message, *rows.messages), new_rows.metadata)
+    history = (new_rows.message, *rows.messages)
+    parts = TaskFragments(rows.status or new_rows.status, [row.artifact for row in rows.chunks], history, new_rows.metadata)
     changed = replace(
         stored,
         state=last.state,
@@ -211,6 +220,6 @@ def _attach_to_last_event(
         last_seq=last.seq,
         process=None if change.release_claim or lifecycle.is_terminal(last.state) else stored.process,
         updated_at=to_datetime(at),
-        task=Encoded.raw(Task, fragments.encode_task(fragments.encode_ids(stored.wire_id, stored.context_id), parts)),
+        task=Encoded.raw(Task, fragments.encode_task(new_rows.ids, parts)),
     )
     return (*events[:-1], replace(last, stored=changed))

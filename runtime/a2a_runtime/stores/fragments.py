@@ -59,10 +59,24 @@ def decode_object(text: bytes) -> dict[str, object]:
     return _OBJECT.validate_json(text)
 
 
-def encode_message(message: Message, wire_id: str, context_id: str) -> bytes:
+class TaskIds(NamedTuple):
+    """The ids of a task, as JSON."""
+
+    wire_id: bytes
+    context_id: bytes
+    joined: bytes  # as they follow the name of the first one in the task and in its events
+
+
+def encode_ids(wire_id: str, context_id: str) -> TaskIds:
+    """Encode the ids of a task."""
+    wire, context = to_json(wire_id), to_json(context_id)
+    return TaskIds(wire, context, b'%b,"contextId":%b' % (wire, context))
+
+
+def encode_message(message: Message, ids: TaskIds) -> bytes:
     """Encode a message with the ids of a task."""
     rest = _serialize_message(message, exclude_none=True, exclude=_ID_FIELDS)  # never empty: it has a role
-    return b'{"messageId":%b,"contextId":%b,"taskId":%b,%b' % (to_json(message.message_id), to_json(context_id), to_json(wire_id), rest[1:])
+    return b'{"messageId":%b,"contextId":%b,"taskId":%b,%b' % (to_json(message.message_id), ids.context_id, ids.wire_id, rest[1:])
 
 
 def encode_status(state: State, at: int, message: bytes | None) -> bytes:
@@ -82,10 +96,8 @@ def encode_chunk(artifact: Artifact) -> Chunk:
     return Chunk(_serialize_artifact(artifact, exclude_none=True, exclude=_ALL_PARTS), parts)
 
 
-def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
+def _join_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Join chunks: the parts in order, and the other members, where later ones win."""
-    if len(chunks) == 1:
-        return chunks[0]
     distinct = [facts for facts, _ in groupby([facts for facts, _ in chunks if facts])]  # mostly all equal
     return Chunk(_merge_facts(distinct) if len(distinct) > 1 else b"".join(distinct), b",".join([parts for _, parts in chunks if parts]))
 
@@ -105,7 +117,7 @@ def merge_artifacts(first: Artifact, more: Artifact) -> Artifact:
 
 def encode_artifact(artifact_id: str, chunks: Sequence[Chunk]) -> bytes:
     """Encode an artifact."""
-    facts, parts = join_chunks(chunks)
+    facts, parts = chunks[0] if len(chunks) == 1 else _join_chunks(chunks)
     if not facts:
         return b'{"artifactId":%b,"parts":[%b]}' % (to_json(artifact_id), parts)
     # The first match is the member itself: only strings precede it, and their quotes are escaped.
@@ -117,33 +129,20 @@ class TaskFragments(NamedTuple):
     """The fragments of a task."""
 
     status: bytes
-    artifacts: Iterable[bytes] = ()
+    artifacts: Sequence[bytes] = ()
     history: Sequence[bytes] = ()
     metadata: bytes = EMPTY_OBJECT
 
 
-def encode_ids(wire_id: str, context_id: str) -> bytes:
-    """Encode the ids of a task, as they follow the name of the first one in the task and in its events."""
-    return b'%b,"contextId":%b' % (to_json(wire_id), to_json(context_id))
-
-
 def encode_task(ids: bytes, pieces: TaskFragments) -> bytes:
     """Join a task from its ids and its fragments."""
-    artifacts = b",".join(pieces.artifacts)
     return b'{"id":%b,"status":%b%b%b%b}' % (
         ids,
         pieces.status,
-        b',"artifacts":[%b]' % artifacts if artifacts else b"",
+        b',"artifacts":[%b]' % b",".join(pieces.artifacts) if pieces.artifacts else b"",
         b',"history":[%b]' % b",".join(pieces.history) if pieces.history else b"",
         b',"metadata":' + pieces.metadata if pieces.metadata != EMPTY_OBJECT else b"",
     )
-
-
-def select_newest(history: Sequence[bytes], length: int | None) -> Sequence[bytes]:
-    """Return the last messages of a history; all if the length is ``None``."""
-    if length is None:
-        return history
-    return history[-length:] if length else ()
 
 
 def encode_task_event(body: bytes) -> bytes:
@@ -202,5 +201,5 @@ def to_stored_task(row: TaskRow, history: Sequence[bytes], chunks: Iterable[Chun
         process=row["process"],
         cancel_requested=bool(row["cancel_requested"]),
         updated_at=to_datetime(row["status_at"]),
-        task=Encoded.raw(Task, encode_task(encode_ids(row["wire_id"], row["context_id"]), pieces)),
+        task=Encoded.raw(Task, encode_task(encode_ids(row["wire_id"], row["context_id"]).joined, pieces)),
     )

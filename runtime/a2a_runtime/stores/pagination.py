@@ -9,12 +9,16 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from typing import TypeVar
 
 from pydantic_core import from_json
 
 from a2a_contract.errors import InvalidParamsError
-from a2a_runtime.stores.models import TaskQuery
+from a2a_runtime.stores.models import StoredTask, TaskPage, TaskQuery
+
+T = TypeVar("T")
 
 MAX_PAGE_SIZE = 100
 _INTEGER_LIMIT = 2**63
@@ -75,11 +79,6 @@ def check_page_size(page_size: int, history_length: int | None = None) -> None:
         raise invalid_param_error("historyLength", f"must not be negative, as {history_length} is")
 
 
-def encode_task_token(query: TaskQuery, at: int, key: str) -> str:
-    """Encode the position after a task in a list of tasks."""
-    return encode_page_token((at, key), query.context_id, query.state, query.changed_after)
-
-
 def parse_task_token(query: TaskQuery) -> tuple[int, str] | None:
     """Return the position where a list of tasks continues; ``None`` for the first page."""
     check_page_size(query.page_size, query.history_length)
@@ -90,6 +89,20 @@ def parse_task_token(query: TaskQuery) -> tuple[int, str] | None:
             return at, key
         case _:
             raise _foreign_token_error()
+
+
+def encode_task_token(query: TaskQuery, at: int, key: str) -> str:
+    """Encode the position after a task in a list of tasks."""
+    return encode_page_token((at, key), query.context_id, query.state, query.changed_after)
+
+
+def build_task_page(
+    query: TaskQuery, found: Sequence[T], total_size: int, load: Callable[[T], StoredTask], get_position: Callable[[T], tuple[int, str]]
+) -> TaskPage:
+    """Build a page from its rows and one more, if there is one: then the token continues after the last row of the page."""
+    page = found[: query.page_size]
+    token = encode_task_token(query, *get_position(page[-1])) if len(found) > len(page) else ""
+    return TaskPage([load(row) for row in page], token, total_size)
 
 
 def parse_config_token(page_size: int, page_token: str, wire_id: str) -> str:

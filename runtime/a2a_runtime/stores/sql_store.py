@@ -292,8 +292,13 @@ class SqlStore(ABC):
 
     async def mark_failed(self, delivery: Delivery, reason: str) -> bool:
         """Mark the configuration as failed and drop its deliveries."""
-        now = self._clock.millis()
-        return bool(await self._execute("mark_failed", id=delivery.id, attempts=delivery.attempts, now=now, reason=reason))
+        claim = {"id": delivery.id, "attempts": delivery.attempts}
+
+        async def mark(transaction: SqlTransaction) -> bool:
+            await transaction.fetch("mark_config_failed", **claim, now=self._clock.millis(), reason=reason)
+            return bool(await transaction.fetch("drop_deliveries", **claim))
+
+        return await self._transact(mark)
 
     # Counters
 

@@ -9,8 +9,10 @@ from a2a_contract.lifecycle import LIFECYCLE, State
 from a2a_contract.v1_0 import Artifact, Part, StreamResponse
 from a2a_runtime import lifecycle
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
-from a2a_runtime.stores import changes
+from a2a_runtime.stores import changes, fragments
 from a2a_runtime.stores.models import ArtifactWrite, IdempotencyKey, TaskChange, TaskHead
+
+IDS = fragments.encode_ids("t", "c").joined
 
 
 def build_head(state: State = State.WORKING, process: str | None = "p") -> TaskHead:
@@ -91,7 +93,7 @@ def test_writes_to_one_artifact_become_one() -> None:
         build_write("b", "4", append=False),
         build_write("b", "5", append=True, description="B"),
     ]
-    rows = changes.build_change_rows(TaskChange(artifacts=writes), "t", "c", 0)
+    rows = changes.build_change_rows(TaskChange(artifacts=writes), IDS, 0)
     updates = [StreamResponse.model_validate_json(body).artifact_update for body, _ in rows.events]
     assert [(row.artifact_id, row.replaces) for row in rows.chunks] == [("a", False), ("b", True)]
     assert [(each.append, each.last_chunk, [part.text for part in each.artifact.parts]) for each in updates if each] == [
@@ -106,6 +108,6 @@ def test_writes_to_one_artifact_become_one() -> None:
 
 def test_events_are_numbered_and_only_the_last_ends_the_task() -> None:
     """Artifacts come before the state, with the state before."""
-    rows = changes.build_change_rows(TaskChange(state=State.COMPLETED, artifacts=[build_write("a", "1", append=False)]), "t", "c", 0)
+    rows = changes.build_change_rows(TaskChange(state=State.COMPLETED, artifacts=[build_write("a", "1", append=False)]), IDS, 0)
     assert [(event.seq, event.state) for event in rows.number_events(7, State.WORKING)] == [(8, State.WORKING), (9, State.COMPLETED)]
     assert rows.number_events(7, State.COMPLETED) == []

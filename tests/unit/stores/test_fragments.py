@@ -18,7 +18,7 @@ from a2a_runtime.stores.fragments import Chunk, TaskFragments
 AT = 1_793_872_800_007
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
-OWN = fragments.encode_ids("t", "c")
+OWN = fragments.encode_ids("t", "c").joined
 HELLO = Message(message_id="m", role=Role.USER, parts=[Part(text="hello")])
 
 
@@ -26,7 +26,8 @@ HELLO = Message(message_id="m", role=Role.USER, parts=[Part(text="hello")])
 def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, name: str, key: str) -> None:
     """The joined JSON equals that of the model, for all characters."""
     made = Artifact(artifact_id=name, name=name, parts=[Part(text=name), Part(text="2")], metadata={key: {"parts": []}})
-    said = fragments.encode_message(HELLO, wire_id, context_id)
+    ids = fragments.encode_ids(wire_id, context_id)
+    said = fragments.encode_message(HELLO, ids)
     pieces = TaskFragments(
         status=fragments.encode_status(State.WORKING, AT, said),
         artifacts=[
@@ -36,7 +37,7 @@ def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, n
         history=[said],
         metadata=fragments.encode_object({key: name}),
     )
-    joined = fragments.encode_task(fragments.encode_ids(wire_id, context_id), pieces)
+    joined = fragments.encode_task(ids.joined, pieces)
     model = Task.model_validate_json(joined)
     assert model.to_json() == joined
     assert (model.id, model.context_id, model.status.state, model.status.timestamp) == (wire_id, context_id, TaskState.WORKING, to_datetime(AT))
@@ -68,15 +69,9 @@ def test_events_are_what_their_models_write(state: State) -> None:
 
 def test_a_message_is_bound_in_a_copy() -> None:
     """The message passed in is not changed."""
-    bound = Message.model_validate_json(fragments.encode_message(HELLO, "t", "c"))
+    bound = Message.model_validate_json(fragments.encode_message(HELLO, fragments.encode_ids("t", "c")))
     assert (bound.task_id, bound.context_id, bound.parts) == ("t", "c", HELLO.parts)
     assert (HELLO.task_id, HELLO.context_id) == (None, None)
-
-
-@pytest.mark.parametrize(("length", "expected"), [(None, [b"1", b"2", b"3"]), (0, []), (2, [b"2", b"3"]), (5, [b"1", b"2", b"3"])])
-def test_the_newest_messages_are_selected(length: int | None, expected: list[bytes]) -> None:
-    """From the end, up to the length."""
-    assert list(fragments.select_newest([b"1", b"2", b"3"], length)) == expected
 
 
 def test_metadata_is_merged_in_order_and_not_in_depth() -> None:

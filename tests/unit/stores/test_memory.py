@@ -107,7 +107,7 @@ async def test_time_never_steps_back_in_a_list() -> None:
 def test_a_timeline_removes_stale_entries() -> None:
     """The number of stale entries is limited."""
     timeline = Timeline()
-    tasks = [MemoryTask(SCOPE, str(n), str(n), "c", "echo", "1.0", None, 0, b"", b"{}", (), None) for n in range(3)]
+    tasks = [MemoryTask(SCOPE, str(n), str(n), "c", b"", "echo", "1.0", None, 0, b"", b"{}", (), None) for n in range(3)]
     for task, position in zip(cycle(tasks), range(1, 10_001), strict=False):
         if task.position:
             timeline.mark_stale()

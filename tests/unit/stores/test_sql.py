@@ -61,4 +61,4 @@ def test_every_section_is_used(backend: str) -> None:
     computed = {f"{kind}_of_{what}" for kind in ("page", "count") for what in ("all", "state", "context")} if backend == "sqlite" else set[str]()
     assert set(sections) - used == computed
     shared = set(re.findall(r"(?:_fetch|_execute|_fetch_configs|fetch)\(\s*\"(\w+)\"", (folder / "sql_store.py").read_text(encoding="utf-8")))
-    assert shared - set(sections) == ({"mark_failed"} if backend == "sqlite" else set())
+    assert shared - set(sections) == set()

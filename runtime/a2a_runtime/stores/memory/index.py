@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from heapq import merge
+from operator import attrgetter
 from secrets import randbits
 from typing import TypeAlias
 
@@ -22,7 +23,7 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import Clock, to_datetime
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.changes import ChunkRow
-from a2a_runtime.stores.fragments import Chunk, TaskFragments
+from a2a_runtime.stores.fragments import TaskFragments
 from a2a_runtime.stores.models import LoggedEvent, StoredTask
 
 _MAX_STALE_SLACK = 64
@@ -34,7 +35,7 @@ TimedMessage: TypeAlias = tuple[int, bytes]
 
 @dataclass(slots=True, eq=False)
 class MemoryTask:
-    """One task. ``older`` and ``newer`` are its neighbours in its conversation.
+    """One task.
 
     ``position`` is the number of its last change of state among those of all tasks: negative if a newer task has its wire id, 0 if it was deleted.
 
@@ -46,6 +47,7 @@ class MemoryTask:
     key: str
     wire_id: str
     context_id: str
+    ids: bytes
     skill: str
     dialect: str
     process: str | None
@@ -60,9 +62,7 @@ class MemoryTask:
     status_at: int = 0
     position: int = 0
     cancel_requested: bool = False
-    artifacts: dict[str, list[Chunk]] | tuple[bytes, ...] = field(default_factory=dict[str, list[Chunk]])  # a tuple when packed
-    older: MemoryTask | None = None
-    newer: MemoryTask | None = None
+    artifacts: dict[str, list[ChunkRow]] | tuple[bytes, ...] = field(default_factory=dict[str, list[ChunkRow]])  # a tuple when packed
 
     def write_chunk(self, row: ChunkRow) -> None:
         """Append a chunk to its artifact, or replace the artifact, which keeps its place."""
@@ -70,13 +70,19 @@ class MemoryTask:
         if isinstance(artifacts, tuple):
             artifacts = self.artifacts = dict(map(_unpack_artifact, artifacts))
         if row.replaces:
-            artifacts[row.artifact_id] = [row.chunk]
+            artifacts[row.artifact_id] = [row]
         else:
-            artifacts.setdefault(row.artifact_id, []).append(row.chunk)
+            artifacts.setdefault(row.artifact_id, []).append(row)
 
-    def pack_artifacts(self) -> None:
-        """Encode each artifact as one byte string."""
-        self.artifacts = tuple(self._encode_artifacts())
+    def pack_artifacts(self) -> Sequence[bytes]:
+        """Encode each artifact as one byte string; they stay so when the task has ended."""
+        artifacts = self.artifacts
+        if isinstance(artifacts, tuple):
+            return artifacts
+        packed = tuple([_pack_artifact(rows) for rows in artifacts.values()])
+        if self.state in lifecycle.TERMINAL:
+            self.artifacts = packed
+        return packed
 
     def clear(self) -> None:
         """Release the content."""
@@ -84,8 +90,9 @@ class MemoryTask:
 
     def to_stored_task(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Return the task as it is now."""
-        history = fragments.select_newest([body for _, body in self.history], history_length)
-        parts = TaskFragments(self.status, self._encode_artifacts() if include_artifacts else (), history, self.metadata)
+        first = 0 if history_length is None else max(0, len(self.history) - history_length)
+        history = [body for _, body in self.history[first:]]
+        parts = TaskFragments(self.status, self.pack_artifacts() if include_artifacts else (), history, self.metadata)
         return StoredTask(
             key=self.key,
             wire_id=self.wire_id,
@@ -100,17 +107,17 @@ class MemoryTask:
             process=self.process,
             cancel_requested=self.cancel_requested,
             updated_at=to_datetime(self.status_at),
-            task=Encoded.raw(Task, fragments.encode_task(fragments.encode_ids(self.wire_id, self.context_id), parts)),
+            task=Encoded.raw(Task, fragments.encode_task(self.ids, parts)),
         )
 
-    def _encode_artifacts(self) -> Sequence[bytes]:
-        artifacts = self.artifacts
-        return artifacts if isinstance(artifacts, tuple) else [fragments.encode_artifact(name, chunks) for name, chunks in artifacts.items()]
+
+def _pack_artifact(rows: Sequence[ChunkRow]) -> bytes:
+    return rows[0].artifact if len(rows) == 1 else fragments.encode_artifact(rows[0].artifact_id, [row.chunk for row in rows])
 
 
-def _unpack_artifact(body: bytes) -> tuple[str, list[Chunk]]:
+def _unpack_artifact(body: bytes) -> tuple[str, list[ChunkRow]]:
     artifact = Artifact.model_validate_json(body)
-    return artifact.artifact_id, [fragments.encode_chunk(artifact)]
+    return artifact.artifact_id, [ChunkRow(artifact.artifact_id, True, fragments.encode_chunk(artifact), body)]  # noqa: FBT003 - a column
 
 
 class Timeline:
@@ -158,23 +165,22 @@ class Timeline:
 class ScopeIndex:
     """The tasks of one scope."""
 
-    __slots__ = ("by_context", "by_state", "by_wire_id", "scope", "timeline")
+    __slots__ = ("by_context", "by_state", "by_wire_id", "scope")
 
     def __init__(self, scope: TaskScope) -> None:
         self.scope = scope
         self.by_wire_id: dict[str, MemoryTask] = {}
-        self.by_context: dict[str, MemoryTask] = {}  # the newest task, which links to the older ones
-        self.by_state: dict[State, Timeline] = {}
-        self.timeline = Timeline()
+        self.by_context: defaultdict[str, list[MemoryTask]] = defaultdict(list)  # oldest first
+        self.by_state: defaultdict[State, Timeline] = defaultdict(Timeline)
 
-    def get_timeline(self, state: State | None) -> Timeline:
-        """Return the tasks in one state, or all."""
-        if state is None:
-            return self.timeline
-        timeline = self.by_state.get(state)
-        if timeline is None:
-            timeline = self.by_state[state] = Timeline()
-        return timeline
+    def count(self, state: State | None) -> int:
+        """Count the tasks in one state, or all."""
+        return sum(timeline.size for each, timeline in self.by_state.items() if state in {None, each})
+
+    def iter_newest_first(self, state: State | None, before: int | None) -> Iterator[MemoryTask]:
+        """Iterate over the tasks in one state, or all, from the newest or from before a position."""
+        timelines = [timeline.iter_newest_first(before) for each, timeline in self.by_state.items() if state in {None, each}]
+        return merge(*timelines, key=attrgetter("position"), reverse=True)
 
 
 class TaskIndex:
@@ -188,8 +194,7 @@ class TaskIndex:
         self._logs: deque[MemoryTask] = deque()
         self._max_finished_logs = max_finished_logs
         self._clock = clock
-        self._now = 0
-        self._positions, self._keys = count(1), count(randbits(_KEY_BITS))
+        self._now, self._last_position, self._last_key = 0, 0, randbits(_KEY_BITS)
 
     def now_millis(self) -> int:
         """Return the time, never earlier than before, so that the order of positions is the order of times."""
@@ -198,23 +203,18 @@ class TaskIndex:
 
     def new_key(self) -> str:
         """Generate the key of a new task: it sorts by age, and differs from the keys of earlier processes."""
-        return f"{next(self._keys):016x}"
+        self._last_key += 1
+        return f"{self._last_key:016x}"
 
     def find(self, scope: TaskScope, wire_id: str) -> MemoryTask | None:
         """Find a task by its wire id."""
         index = self.scopes.get(scope)
         return None if index is None else index.by_wire_id.get(wire_id)
 
-    def find_in_context(self, scope: TaskScope, context_id: str) -> list[MemoryTask]:
+    def find_in_context(self, scope: TaskScope, context_id: str) -> Sequence[MemoryTask]:
         """Find the tasks of a conversation, oldest first."""
         index = self.scopes.get(scope)
-        task = None if index is None else index.by_context.get(context_id)
-        found: list[MemoryTask] = []
-        while task is not None:
-            found.append(task)
-            task = task.older
-        found.reverse()
-        return found
+        return () if index is None else tuple(index.by_context.get(context_id, ()))
 
     def add(self, task: MemoryTask, at: int) -> None:
         """Add a new task; an older one with its wire id is found only by its key from now on."""
@@ -224,21 +224,18 @@ class TaskIndex:
         task.scope = index.scope  # one object for all its tasks
         previous = index.by_wire_id.get(task.wire_id)
         if previous is not None:
-            self._mark_stale(index, previous)
+            index.by_state[previous.state].mark_stale()
             previous.position = -previous.position
         self.tasks[task.key] = task
         index.by_wire_id[task.wire_id] = task
-        task.older = index.by_context.get(task.context_id)
-        if task.older is not None:
-            task.older.newer = task
-        index.by_context[task.context_id] = task
+        index.by_context[task.context_id].append(task)
         self.active[task.key] = task
         self._append(index, task, at)
 
     def change_state(self, task: MemoryTask, state: State, at: int) -> None:
         """Set the state of a task."""
         index = self.scopes[task.scope]
-        self._mark_stale(index, task)
+        index.by_state[task.state].mark_stale()
         task.state = state
         self._append(index, task, at)
         if state in lifecycle.ACTIVE:
@@ -252,9 +249,9 @@ class TaskIndex:
                 self._logs.popleft().events = None
 
     def _append(self, index: ScopeIndex, task: MemoryTask, at: int) -> None:
-        task.position, task.status_at = next(self._positions), at
-        index.timeline.add(task)
-        index.get_timeline(task.state).add(task)
+        self._last_position += 1
+        task.position, task.status_at = self._last_position, at
+        index.by_state[task.state].add(task)
 
     def remove(self, task: MemoryTask) -> None:
         """Remove a task."""
@@ -263,31 +260,15 @@ class TaskIndex:
         self.active.pop(task.key, None)
         if index.by_wire_id.get(task.wire_id) is task:
             del index.by_wire_id[task.wire_id]
-        self._unlink_from_context(index, task)
+        index.by_context[task.context_id].remove(task)
+        if not index.by_context[task.context_id]:
+            del index.by_context[task.context_id]
         if task.position > 0:
-            self._mark_stale(index, task)
+            index.by_state[task.state].mark_stale()
         task.position = 0
         task.clear()
         if not index.by_context:
             del self.scopes[task.scope]
-
-    @staticmethod
-    def _unlink_from_context(index: ScopeIndex, task: MemoryTask) -> None:
-        older, newer = task.older, task.newer
-        task.older = task.newer = None
-        if older is not None:
-            older.newer = newer
-        if newer is not None:
-            newer.older = older
-        elif older is not None:
-            index.by_context[task.context_id] = older
-        else:
-            del index.by_context[task.context_id]
-
-    @staticmethod
-    def _mark_stale(index: ScopeIndex, task: MemoryTask) -> None:
-        index.timeline.mark_stale()
-        index.by_state[task.state].mark_stale()
 
     def pop_ended(self, ended_by_millis: int | None, can_delete: Callable[[MemoryTask], bool]) -> MemoryTask | None:
         """Find the deletable task that ended first, up to a time; it stays in the index, but is not returned again."""

@@ -91,11 +91,9 @@ class MemoryBase:
                 queue.pending.append((self._last_delivery_id, event))
             self._pending_queues[task.key, config_id] = queue
 
-    def _put_config(self, task: MemoryTask, config: TaskPushNotificationConfig, dialect: str) -> TaskPushNotificationConfig:
-        config = changes.bind_config(config, task.wire_id, self._ids)
+    def _put_config(self, task: MemoryTask, config: TaskPushNotificationConfig, dialect: str) -> None:
         queue = self._push_queues.setdefault(task.key, {}).setdefault(config.id or "", PushQueue(task, config, dialect))
         queue.config, queue.dialect, queue.failure = config, dialect, None
-        return config
 
     def _is_delivered(self, task: MemoryTask) -> bool:
         return not any(queue.pending for queue in self._push_queues.get(task.key, {}).values())

@@ -157,7 +157,9 @@ class MemoryStore(MemoryTasks):
         """Add a configuration, or replace the one of that id."""
         task = self._require_task(scope, wire_id)
         changes.check_webhook_limit(len(self._push_queues.get(task.key, {}).keys() - {config.id}), max_configs)
-        return self._put_config(task, config, dialect)
+        config = changes.bind_config(config, wire_id, self._ids)
+        self._put_config(task, config, dialect)
+        return config
 
     async def get_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
         """Load one configuration."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
+from operator import attrgetter
 
 from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
 from a2a_runtime import lifecycle
@@ -26,12 +28,12 @@ class MemoryTasks(MemoryBase):
         at = self._index.now_millis()
         if new.wire_id is not None:
             self._check_wire_id(scope, new.wire_id, at)
-        key, wire_id = self._index.new_key(), new.wire_id or self._ids.new()
-        rows = changes.build_new_rows(new, wire_id, at)
-        created = rows.build_result(scope, new, key, wire_id, at)
-        self._evict_if_full()
+        rows = changes.build_new_rows(new, self._index.new_key(), self._ids, at)
+        created = rows.build_result(scope, new)
+        if len(self._index.tasks) >= self._options.max_tasks:
+            self._evict_oldest()
         task = MemoryTask(
-            *(scope, key, wire_id, new.context_id, new.skill, new.dialect, new.process),
+            *(scope, rows.key, rows.wire_id, new.context_id, rows.ids, new.skill, new.dialect, new.process),
             epoch=created.stored.epoch,
             status=rows.status,
             metadata=rows.metadata,
@@ -42,9 +44,9 @@ class MemoryTasks(MemoryBase):
         if new.idempotency_key is not None:
             self._add_idempotency_key(task, new.idempotency_key)
         if new.record is not None:
-            self._records[key] = {(new.record.kind, new.record.key): new.record}
-        if new.push_config is not None:
-            self._put_config(task, new.push_config, new.dialect)
+            self._records[rows.key] = {(new.record.kind, new.record.key): new.record}
+        if rows.push_config is not None:
+            self._put_config(task, rows.push_config, new.dialect)
             self._enqueue_events(task, created.events)
         return created
 
@@ -69,7 +71,7 @@ class MemoryTasks(MemoryBase):
             return ChangeResult(task.version, task.state, (), is_new=False)
         changes.check_change(TaskHead(task.state, task.version, task.epoch, task.process, task.status_at), change)
         at = self._index.now_millis()
-        rows = changes.build_change_rows(change, task.wire_id, task.context_id, at)
+        rows = changes.build_change_rows(change, task.ids, at)
         metadata = fragments.merge_object(task.metadata, change.metadata) if change.metadata else task.metadata
         return self._apply_change(task, change, rows, metadata, at)
 
@@ -109,16 +111,12 @@ class MemoryTasks(MemoryBase):
         if index is None:
             return TaskPage([], "", 0)
         if query.changed_after is None and query.context_id is None:
-            total_size = index.get_timeline(query.state).size
+            total_size = index.count(query.state)
         else:
             total_size = sum(1 for _ in self._iter_matching(scope, query, None))
-        page = list(islice(self._iter_matching(scope, query, position[0] if position else None), query.page_size + 1))
-        page_tasks = page[: query.page_size]
-        return TaskPage(
-            tasks=[task.to_stored_task(query.history_length, include_artifacts=query.include_artifacts) for task in page_tasks],
-            next_page_token=pagination.encode_task_token(query, page_tasks[-1].position, page_tasks[-1].key) if len(page) > len(page_tasks) else "",
-            total_size=total_size,
-        )
+        found = list(islice(self._iter_matching(scope, query, position[0] if position else None), query.page_size + 1))
+        load = partial(MemoryTask.to_stored_task, history_length=query.history_length, include_artifacts=query.include_artifacts)
+        return pagination.build_task_page(query, found, total_size, load, attrgetter("position", "key"))
 
     def _iter_matching(self, scope: TaskScope, query: TaskQuery, before: int | None) -> Iterator[MemoryTask]:
         oldest = 0 if query.changed_after is None else to_millis(query.changed_after)
@@ -129,7 +127,7 @@ class MemoryTasks(MemoryBase):
 
     def _iter_newest_first(self, scope: TaskScope, query: TaskQuery, before: int | None) -> Iterator[MemoryTask]:
         if query.context_id is None:
-            return self._index.scopes[scope].get_timeline(query.state).iter_newest_first(before)
+            return self._index.scopes[scope].iter_newest_first(query.state, before)
         tasks = (task for task in self._index.find_in_context(scope, query.context_id) if task.position > 0 and query.state in {None, task.state})
         return iter(sorted((task for task in tasks if before is None or task.position < before), key=lambda task: -task.position))
 
@@ -159,10 +157,8 @@ class MemoryTasks(MemoryBase):
         if not lifecycle.is_terminal(task.state) or at < task.status_at + self._options.wire_id_reuse_seconds * 1000:
             raise TaskIdInUseError(details={"task_id": wire_id})
 
-    def _evict_if_full(self) -> None:
-        """Delete the task that ended first, if the store is full."""
-        if len(self._index.tasks) < self._options.max_tasks:
-            return
+    def _evict_oldest(self) -> None:
+        """Delete the task that ended first."""
         oldest = self._index.pop_ended(None, self._is_delivered)
         if oldest is None:
             raise StoreFullError(

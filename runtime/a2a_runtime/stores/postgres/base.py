@@ -60,8 +60,7 @@ class TaskNames(NamedTuple):
     """The immutable names of a task."""
 
     scope: str
-    wire_id: str
-    context_id: str
+    ids: bytes
 
 
 def to_stored_task(row: asyncpg.Record) -> StoredTask:
@@ -139,7 +138,7 @@ class PostgresBase(SqlStore):
         row = await self._pool.fetchrow(SQL["load_head"], parse_key(key), scope.to_text())
         if row is None:
             raise TaskNotFoundError
-        self._cache_names(key, TaskNames(scope.to_text(), row["wire_id"], row["context_id"]))
+        self._cache_names(key, TaskNames(scope.to_text(), fragments.encode_ids(row["wire_id"], row["context_id"]).joined))
         return fragments.to_task_head(row)
 
 

@@ -68,11 +68,11 @@ WITH late AS (
 )
 UPDATE a2a_outbox SET due_at = :due_at WHERE id = :id AND attempts = :attempts RETURNING id
 
--- name: mark_failed
+-- name: mark_config_failed
+UPDATE a2a_push_configs c SET failed_at = :now, failure = :reason FROM a2a_outbox o
+WHERE o.id = :id AND o.attempts = :attempts AND c.task = o.task AND c.config_id = o.config_id
+
+-- name: drop_deliveries
 -- An event that another process is just writing may still become due; then it is tried, and given up, once more.
-WITH failed AS (
-    UPDATE a2a_push_configs c SET failed_at = :now, failure = :reason FROM a2a_outbox o
-    WHERE o.id = :id AND o.attempts = :attempts AND c.task = o.task AND c.config_id = o.config_id
-    RETURNING c.task, c.config_id
-)
-DELETE FROM a2a_outbox o USING failed WHERE o.task = failed.task AND o.config_id = failed.config_id RETURNING o.id
+DELETE FROM a2a_outbox o USING a2a_outbox first
+WHERE first.id = :id AND first.attempts = :attempts AND o.task = first.task AND o.config_id = first.config_id RETURNING o.id

@@ -6,14 +6,12 @@ A statement holds every rule about who may change what in its condition. Only if
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 import asyncpg
 
 from a2a_contract.errors import TaskIdInUseError
 from a2a_contract.lifecycle import INITIAL, State
-from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_millis
@@ -29,37 +27,24 @@ Arguments = tuple[object, ...]
 _MAX_ATTEMPTS = 16  # of a write that no rule forbids, but that did not see all rows when it began
 
 
-@dataclass(frozen=True, slots=True)
-class TaskInsert:
-    """A task to be created, with its rows."""
-
-    key: str
-    names: TaskNames
-    created_millis: int
-    new: NewTask
-    rows: NewTaskRows
-    push_config: TaskPushNotificationConfig | None
-    reusable_since_millis: int | None  # for a wire id chosen by the client: the latest end of an older task with it
-
-
-def to_insert_arguments(insert: TaskInsert) -> Arguments:
-    """Arrange the arguments of the statement ``create_task``."""
-    new, names, rows, push, record = insert.new, insert.names, insert.rows, insert.push_config, insert.new.record
+def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusable_since: int | None) -> Arguments:
+    """Arrange the arguments of the statement ``create_task``; an older task that ended before ``reusable_since`` releases the wire id."""
+    push, record = rows.push_config, new.record
     return (
-        UUID(insert.key),
-        names.scope,
-        names.wire_id,
-        names.context_id,
+        UUID(rows.key),
+        scope.to_text(),
+        rows.wire_id,
+        new.context_id,
         new.skill,
         new.dialect,
         INITIAL,
         rows.status,
-        insert.created_millis,
+        rows.created_millis,
         rows.metadata,
         new.process,
         rows.message,
         rows.event,
-        insert.reusable_since_millis,
+        reusable_since,
         *_to_idempotency_arguments(new.idempotency_key),
         *((None, None) if push is None else (push.id, push.to_json())),
         *((None,) * 4 if record is None else (record.kind, record.key, record.fingerprint, record.body)),
@@ -105,28 +90,22 @@ class PostgresTasks(PostgresBase):
 
     async def create_task(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Create a task, or find the one of its idempotency key."""
+        reusable_since = None if new.wire_id is None else self._options.cutoff_millis(self._options.wire_id_reuse_seconds)
         for _ in range(_MAX_ATTEMPTS):
-            insert = self._plan_insert(scope, new)
+            rows = changes.build_new_rows(new, self._ids.new(), self._ids, self._clock.millis())
             try:
-                row = await self._inserts.fetchrow(*to_insert_arguments(insert))
+                row = await self._inserts.fetchrow(*to_insert_arguments(scope, new, rows, reusable_since))
             except asyncpg.UniqueViolationError as error:
-                raise TaskIdInUseError(details={"task_id": insert.names.wire_id}) from error
+                raise TaskIdInUseError(details={"task_id": rows.wire_id}) from error
             if row["tasks"]:
-                self._cache_names(insert.key, insert.names)
-                created = insert.rows.build_result(scope, new, insert.key, insert.names.wire_id, insert.created_millis)
-                self._recent_tasks.add(created.stored, insert.rows)
+                self._cache_names(rows.key, TaskNames(scope.to_text(), rows.ids))
+                created = rows.build_result(scope, new)
+                self._recent_tasks.add(created.stored, rows)
                 return created
             known = None if new.idempotency_key is None else await self._find_idempotent_task(scope, new.idempotency_key)
             if known is not None and (tasks := await self._load_tasks([known["key"]])):
                 return CreateResult(tasks[str(known["key"])], is_new=False)
         raise ConcurrencyError(f"The task of the idempotency key was deleted {_MAX_ATTEMPTS} times at the same time; send the request again")
-
-    def _plan_insert(self, scope: TaskScope, new: NewTask) -> TaskInsert:
-        at = self._clock.millis()
-        names = TaskNames(scope.to_text(), new.wire_id or self._ids.new(), new.context_id)
-        push_config = new.push_config and changes.bind_config(new.push_config, names.wire_id, self._ids)
-        reusable_since = None if new.wire_id is None else self._options.cutoff_millis(self._options.wire_id_reuse_seconds)
-        return TaskInsert(self._ids.new(), names, at, new, changes.build_new_rows(new, names.wire_id, at), push_config, reusable_since)
 
     async def _find_idempotent_task(self, scope: TaskScope, idempotency_key: IdempotencyKey) -> asyncpg.Record | None:
         row = await self._pool.fetchrow(SQL["find_promise"], scope.to_text(), idempotency_key.context_id, idempotency_key.key)
@@ -150,7 +129,7 @@ class PostgresTasks(PostgresBase):
         names = await self._get_names(scope, key)
         at = self._clock.millis()
         for _ in range(_MAX_ATTEMPTS):
-            planned = changes.build_change_rows(change, names.wire_id, names.context_id, at)
+            planned = changes.build_change_rows(change, names.ids, at)
             row = await self._send_change(parse_key(key), names, change, planned, at)
             if row is not None:
                 before, last_seq = State(row["state_before"]), row["last_seq"]
@@ -193,10 +172,8 @@ class PostgresTasks(PostgresBase):
             if at is None:  # no token was sent that could be invalid
                 raise
             raise pagination.invalid_token_error() from error
-        tasks = [to_stored_task(row) for row in found[: query.page_size] if row["key"] is not None]
-        more = len(found) > query.page_size
-        token = pagination.encode_task_token(query, to_millis(tasks[-1].updated_at), tasks[-1].key) if more else ""
-        return TaskPage(tasks, token, found[0]["total"])
+        rows = [row for row in found if row["key"] is not None]
+        return pagination.build_task_page(query, rows, found[0]["total"], to_stored_task, lambda row: (row["status_at"], str(row["key"])))
 
     async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""

@@ -72,4 +72,4 @@ UPDATE push_configs SET failed_at = :now, failure = :reason
 WHERE (task_key, config_id) = (SELECT task_key, config_id FROM outbox WHERE id = :id AND attempts = :attempts);
 
 -- name: drop_deliveries
-DELETE FROM outbox WHERE (task_key, config_id) = (SELECT task_key, config_id FROM outbox WHERE id = :id AND attempts = :attempts);
+DELETE FROM outbox WHERE (task_key, config_id) = (SELECT task_key, config_id FROM outbox WHERE id = :id AND attempts = :attempts) RETURNING id;

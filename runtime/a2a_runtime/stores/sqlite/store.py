@@ -9,7 +9,6 @@ from pathlib import Path
 
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
-from a2a_runtime.stores.models import Delivery
 from a2a_runtime.stores.sqlite.connection import SQL, FileLock, connect, to_unavailable_error, upgrade
 from a2a_runtime.stores.sqlite.executor import ConnectionThread
 from a2a_runtime.stores.sqlite.tasks import SqliteTasks
@@ -66,13 +65,3 @@ class SqliteStore(SqliteTasks):
                 await thread.close()
         if self._lock is not None:
             self._lock.release()
-
-    async def mark_failed(self, delivery: Delivery, reason: str) -> bool:
-        """Mark the configuration as failed and drop its deliveries: two statements here, since SQLite has no writing CTE."""
-        values = {"id": delivery.id, "attempts": delivery.attempts, "now": self._clock.millis(), "reason": reason}
-
-        def mark(db: sqlite3.Connection) -> bool:
-            db.execute(SQL["mark_config_failed"], values)
-            return db.execute(SQL["drop_deliveries"], values).rowcount > 0
-
-        return await self._write(mark)

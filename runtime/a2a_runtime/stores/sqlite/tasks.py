@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
+from operator import itemgetter
 from typing import NamedTuple
 
 from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
@@ -41,9 +43,9 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, ids: IdG
     now = options.clock.millis()
     if new.wire_id is not None:
         _release_wire_id(db, scope, new.wire_id, options.cutoff_millis(options.wire_id_reuse_seconds))
-    key, wire_id = ids.new(), new.wire_id or ids.new()
-    rows = changes.build_new_rows(new, wire_id, now)
-    row = {"key": key, "scope": scope.to_text(), "wire_id": wire_id, "context_id": new.context_id, "skill": new.skill, "dialect": new.dialect}
+    rows = changes.build_new_rows(new, ids.new(), ids, now)
+    key = rows.key
+    row = {"key": key, "scope": scope.to_text(), "wire_id": rows.wire_id, "context_id": new.context_id, "skill": new.skill, "dialect": new.dialect}
     run = {"state": INITIAL, "at": now, "epoch": 0 if new.process is None else 1, "process": new.process}
     db.execute(SQL["add_task"], {**row, **run, "status": rows.status, "metadata": rows.metadata})
     db.execute(SQL["add_message"], (key, 1, 0, now, rows.message))
@@ -52,11 +54,10 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, ids: IdG
         _insert_idempotency_key(db, scope, new.idempotency_key, key)
     if new.record is not None:
         db.execute(SQL["put_record"], (key, 1, 0, new.record.kind, new.record.key, new.record.fingerprint, new.record.body))
-    if new.push_config is not None:
-        config = changes.bind_config(new.push_config, wire_id, ids)
-        db.execute(SQL["put_config"], {"key": key, "config_id": config.id, "dialect": new.dialect, "body": config.to_json()})
+    if rows.push_config is not None:
+        db.execute(SQL["put_config"], {"key": key, "config_id": rows.push_config.id, "dialect": new.dialect, "body": rows.push_config.to_json()})
         db.execute(SQL["post_event"], (1, key))
-    return rows.build_result(scope, new, key, wire_id, now)
+    return rows.build_result(scope, new)
 
 
 def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: TaskChange, options: StoreOptions) -> ChangeResult:
@@ -70,7 +71,7 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
     changes.check_change(head, change)
     now = options.clock.millis()
     status_at = max(now, head.status_at)
-    rows = changes.build_change_rows(change, task["wire_id"], task["context_id"], status_at)
+    rows = changes.build_change_rows(change, fragments.encode_ids(task["wire_id"], task["context_id"]).joined, status_at)
     events = rows.number_events(task["last_seq"], head.state)
     planned = PlannedChange(task, change, rows, head.version + 1, now, status_at)
     _update_task(db, planned, task["last_seq"] + len(events))
@@ -173,13 +174,8 @@ class SqliteTasks(SqliteBase):
 
         def page(db: sqlite3.Connection) -> TaskPage:
             rows = db.execute(SQL[f"page_of_{kind}"], {**where, "limit": query.page_size + 1}).fetchall()
-            page_rows = rows[: query.page_size]
-            return TaskPage(
-                tasks=[load_stored_task(db, row, query.history_length, include_artifacts=query.include_artifacts) for row in page_rows],
-                next_page_token=pagination.encode_task_token(query, page_rows[-1]["status_at"], page_rows[-1]["key"])
-                if len(rows) > len(page_rows)
-                else "",
-                total_size=db.execute(SQL[f"count_of_{kind}"], where).fetchone()[0],
-            )
+            load = partial(load_stored_task, db, history_length=query.history_length, include_artifacts=query.include_artifacts)
+            total_size = db.execute(SQL[f"count_of_{kind}"], where).fetchone()[0]
+            return pagination.build_task_page(query, rows, total_size, load, itemgetter("status_at", "key"))
 
         return await self._read(page)
