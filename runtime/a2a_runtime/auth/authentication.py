@@ -122,9 +122,13 @@ class Credentials(Mapping[str, str]):
         return client[0] if client else ""
 
     @property
-    def is_encrypted(self) -> bool:
-        """True if the request came over TLS, as the server reports it."""
-        return self._scope["scheme"] == "https"
+    def certificate_name(self) -> str | None:
+        """The subject of the client's certificate (RFC 4514), if the server ends TLS and has verified one."""
+        try:
+            name = (self._scope["extensions"] or {}).get("tls", {}).get("client_cert_name")
+        except KeyError:  # servers may leave extensions out
+            return None
+        return name if isinstance(name, str) else None
 
     @cached_property
     def _query(self) -> Sequence[tuple[str, str]]:

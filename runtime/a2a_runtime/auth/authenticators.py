@@ -199,8 +199,9 @@ def _derive_key(password: str, salt: bytes) -> bytes:
 
 
 class MtlsAuthenticator:
-    """Client certificates (mutual TLS) that a proxy verifies and reports in headers.
+    """Client certificates (mutual TLS), verified by the server itself, or by a proxy that reports them in headers.
 
+        MtlsAuthenticator()                     a2a-gen serve --ssl-certfile … --ssl-ca-certs …, or the ASGI extension tls of another server
         MtlsAuthenticator(["10.0.0.0/28"])      nginx: X-SSL-Client-Verify: SUCCESS, X-SSL-Client-S-DN: CN=ada,O=Acme
 
     Any client can send such headers. They are accepted from the addresses of the proxy only, and the proxy must overwrite those of its clients. From
@@ -212,7 +213,7 @@ class MtlsAuthenticator:
 
     def __init__(
         self,
-        trusted_proxies: Iterable[str],
+        trusted_proxies: Iterable[str] = (),
         *,
         subject_header: str = "x-ssl-client-s-dn",
         verified: tuple[str, str] = ("x-ssl-client-verify", "SUCCESS"),
@@ -220,22 +221,14 @@ class MtlsAuthenticator:
         callers: Mapping[str, Identity] | None = None,
     ) -> None:
         self._trusted_networks, self._callers = [ip_network(each) for each in trusted_proxies], callers
-        if not self._trusted_networks:
-            raise ValueError("MtlsAuthenticator: no trusted proxy; name the addresses of the proxy, e.g. trusted_proxies=['10.0.0.0/28']")
         self._subject_header, (self._verified_header, self._verified_value) = subject_header, verified
         self._scheme = scheme
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | None:
-        """Read the subject that the proxy reports."""
-        subject, is_verified = headers.get(self._subject_header), headers.get(self._verified_header) == self._verified_value
-        if not subject and not is_verified:
-            return None
-        if not isinstance(headers, Credentials) or not self._is_trusted(headers.client_host):
-            raise InvalidCredentialsError("The certificate was not reported by a trusted proxy")
-        if not subject or not is_verified:
-            raise InvalidCredentialsError("The certificate is not verified")
-        if self._callers is None:
-            return Identity(subject)
+        """Read the subject that the server or the proxy reports."""
+        subject = self._read_proxy(headers) if self._trusted_networks else _read_certificate_name(headers)
+        if not subject or self._callers is None:
+            return Identity(subject) if subject else None
         if subject not in self._callers:
             raise InvalidCredentialsError("The subject of the certificate is unknown")
         return self._callers[subject]
@@ -244,9 +237,23 @@ class MtlsAuthenticator:
         """Return the mutual TLS scheme."""
         return {self._scheme: SecurityScheme(mtls_security_scheme=MutualTlsSecurityScheme())}
 
+    def _read_proxy(self, headers: Mapping[str, str]) -> str | None:
+        subject, is_verified = headers.get(self._subject_header), headers.get(self._verified_header) == self._verified_value
+        if not subject and not is_verified:
+            return None
+        if not isinstance(headers, Credentials) or not self._is_trusted(headers.client_host):
+            raise InvalidCredentialsError("The certificate was not reported by a trusted proxy")
+        if not subject or not is_verified:
+            raise InvalidCredentialsError("The certificate is not verified")
+        return subject
+
     def _is_trusted(self, host: str) -> bool:
         try:
             address = ip_address(host)
         except ValueError:
             return False
         return any(address in network for network in self._trusted_networks)
+
+
+def _read_certificate_name(headers: Mapping[str, str]) -> str | None:
+    return headers.certificate_name if isinstance(headers, Credentials) else None

@@ -65,13 +65,6 @@ class WindowCounter(Protocol):
         ...
 
 
-class LocalCounter(MemoryCounter):
-    """A counter of this process."""
-
-    def __init__(self, clock: Clock | None = None) -> None:
-        super().__init__(clock or SystemClock())
-
-
 @dataclass(frozen=True, slots=True)
 class SharedCounter:
     """A counter in a store, for all processes that share it."""
@@ -90,8 +83,8 @@ class RateLimiter:
         if shared and counter is not None:
             raise ValueError("RateLimiter: shared limits are counted in the store; leave out counter or shared=True")
         self.shared = shared
-        self._limits, self._counter = limits, LocalCounter() if counter is None else counter
-        self._request_counter = self._counter if isinstance(self._counter, LocalCounter) else LocalCounter()
+        self._limits, self._counter = limits, MemoryCounter(SystemClock()) if counter is None else counter
+        self._request_counter = self._counter if isinstance(self._counter, MemoryCounter) else MemoryCounter(SystemClock())
         self._combined_limit = _combine_limits(limits)
 
     def with_store(self, store: CounterStore) -> RateLimiter:

@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from hashlib import blake2b
 from types import TracebackType
-from typing import Protocol, Self, TypeAlias
+from typing import Self, TypeAlias
 from weakref import ReferenceType, ref
 
 from a2a_contract.base import WireModel
@@ -28,13 +28,13 @@ from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
 from a2a_contract.operations import SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import (
     Message,
-    StreamResponse,
     SubscribeToTaskRequest,
     Task,
     TaskArtifactUpdateEvent,
     TaskState,
     TaskStatusUpdateEvent,
 )
+from a2a_runtime.client.connection import AgentConnection
 from a2a_runtime.client.errors import A2AClientError, ConnectError, ConnectionLostError, ResponseTimeoutError, StreamLostError
 from a2a_runtime.client.sse import ServerEvent
 
@@ -46,32 +46,6 @@ _MAX_REMEMBERED_EVENTS = 1000
 """An agent that sends more events before it closes the connection makes progress."""
 
 
-class StreamConnection(Protocol):
-    """Port of a stream to its client."""
-
-    def stream_events(
-        self, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None
-    ) -> AsyncGenerator[ServerEvent, None]:
-        """Open a stream and yield its events."""
-        ...
-
-    async def decode_event(self, operation: Operation, event: ServerEvent) -> StreamResponse:
-        """Decode an event, or raise the error in it."""
-        ...
-
-    async def get_task(self, task_id: str) -> Task:
-        """Read the current state of a task."""
-        ...
-
-    def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None) -> bool:
-        """Tell whether a request may be repeated after an error."""
-        ...
-
-    async def wait_before_retry(self, failures: int) -> bool:
-        """Wait before the next attempt; ``False`` if there is none."""
-        ...
-
-
 class TaskStream:
     """Events of one task: ``async for event in stream``. Leaving the loop releases the connection; entering it again resumes.
 
@@ -80,7 +54,7 @@ class TaskStream:
 
     def __init__(
         self,
-        connection: StreamConnection,
+        connection: AgentConnection,
         operation: Operation,
         request: WireModel,
         *,

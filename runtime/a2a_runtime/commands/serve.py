@@ -6,8 +6,10 @@ import importlib
 import logging
 import os
 import signal
+import ssl
 import sys
 import traceback
+from importlib.util import find_spec
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from a2a_runtime.project.loader import ProjectConfigError
 
 _PROJECT_APP = "a2a_runtime.app:app"
 _EXIT_FAILED = 1
+_FILE = click.Path(exists=True, dir_okay=False)
 _OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
 _EXAMPLES = """\b
 Examples:
@@ -58,8 +61,11 @@ def _enable_request_log(_context: click.Context, _option: click.Parameter, is_en
     callback=_enable_request_log,
     help="Log the operation of every call, and the end of every task.",
 )
+@click.option("--ssl-certfile", type=_FILE, help="Certificate of the server, for TLS; --ssl-keyfile has its key.")
+@click.option("--ssl-keyfile", type=_FILE, help="Private key of the certificate. [default: in the same file]")
+@click.option("--ssl-ca-certs", type=_FILE, help="Authorities of client certificates, which [auth.*] of kind mutual-tls then admits.")
 @click.option("--check", "only_check", is_flag=True, help="Check the configuration and exit, without serving.")
-def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool) -> None:
+def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool, **tls: Any) -> None:  # noqa: ANN401 - paths of files
     """Serve an agent over HTTP with uvicorn, until it is stopped."""
     _configure_logging()
     if only_check:
@@ -67,8 +73,12 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
         return
     try:
         import uvicorn  # noqa: PLC0415 - an extra, needed only here
+
+        from a2a_runtime.commands.protocol import BoundedHttpProtocol  # noqa: PLC0415 - as above
     except ModuleNotFoundError:
         raise CommandError("uvicorn is not installed; run pip install 'a2a-gen[serve]'") from None
+    if tls["ssl_ca_certs"] and find_spec("cryptography") is None:
+        raise CommandError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth,serve]'")
     os.environ.setdefault(ENVIRONMENT_NAMES["http_port"][0], str(port))  # the registration at a mesh names it
     config = uvicorn.Config(
         _load_app(app),
@@ -78,6 +88,9 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
         timeout_graceful_shutdown=drain,
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies or None,
+        http=BoundedHttpProtocol,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if tls["ssl_ca_certs"] else ssl.CERT_NONE,
+        **tls,
     )
     server = uvicorn.Server(config)
     for stop in (signal.SIGINT, signal.SIGTERM):  # uvicorn handles both, and raises them again after the shutdown

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +27,7 @@ from a2a_runtime.crypto.jcs import canonicalize
 
 PrivateKey: TypeAlias = EllipticCurvePrivateKey | Ed25519PrivateKey | RSAPrivateKey
 
+_ALGORITHMS: Mapping[type[PrivateKey], str] = {EllipticCurvePrivateKey: "ES256", Ed25519PrivateKey: "EdDSA", RSAPrivateKey: "RS256"}
 _MIN_RSA_BITS = 2048
 _THUMBPRINT_MEMBERS = {"EC": ("crv", "kty", "x", "y"), "OKP": ("crv", "kty", "x"), "RSA": ("e", "kty", "n")}
 
@@ -70,13 +71,7 @@ class SigningKey:
     @property
     def algorithm(self) -> str:
         """The algorithm, as JOSE names it."""
-        match self.private:
-            case EllipticCurvePrivateKey():
-                return "ES256"
-            case Ed25519PrivateKey():
-                return "EdDSA"
-            case RSAPrivateKey():
-                return "RS256"
+        return next(name for kind, name in _ALGORITHMS.items() if isinstance(self.private, kind))
 
     @property
     def thumbprint(self) -> str:

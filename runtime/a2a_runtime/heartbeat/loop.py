@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from random import random
 from types import TracebackType
-from typing import NamedTuple, Self, TypedDict, Unpack
+from typing import NamedTuple, Self
 from urllib.parse import quote
 
 import httpx
@@ -33,7 +33,7 @@ from a2a_runtime.heartbeat.schedule import HeartbeatAction, HeartbeatResult, Hea
 from a2a_runtime.net.bounded import read_bounded
 
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
-_DEREGISTER_TIMEOUT = 5.0
+_DEREGISTER_TIMEOUT = httpx.Timeout(5.0)
 _MAX_EXCERPT_CHARS = 200
 _RESULT_BY_STATUS: Mapping[int, HeartbeatResult] = {
     HTTPStatus.OK: HeartbeatResult.KNOWN,
@@ -117,12 +117,6 @@ class RegistryHeartbeat:
         self._has_logged_failure = response.result in _FAILURES
 
 
-class _RequestOptions(TypedDict, total=False):
-    content: bytes
-    headers: Mapping[str, str]
-    timeout: float
-
-
 class RegistryResponse(NamedTuple):
     """The result of a request, the reason of a failure, and the registration as the registry returns it."""
 
@@ -136,13 +130,12 @@ class RegistryClient:
 
     def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self.url = url.rstrip("/")
-        self._client = httpx.AsyncClient(timeout=_TIMEOUT, transport=transport, trust_env=False, headers={"accept-encoding": "identity"})
+        self._client = httpx.AsyncClient(transport=transport, trust_env=False, headers={"accept-encoding": "identity"})
         self.aclose = self._client.aclose
 
     async def register(self, registration: AgentRegistration) -> RegistryResponse:
         """Register an agent, or update its registration."""
-        headers = {"content-type": "application/json"}
-        return await self._request(_parse_registration, "POST", "/heartbeat", content=registration.to_json(), headers=headers)
+        return await self._request(_parse_registration, "POST", "/heartbeat", registration.to_json())
 
     async def renew(self, agent_id: str) -> RegistryResponse:
         """Check that an agent is registered, which keeps it alive."""
@@ -150,13 +143,19 @@ class RegistryClient:
 
     async def deregister(self, agent_id: str) -> str:
         """Deregister an agent; return the reason of a failure, or an empty text."""
-        return (await self._request(_parse_deregistration, "DELETE", f"/agents/{quote(agent_id, safe='')}", timeout=_DEREGISTER_TIMEOUT)).reason
+        return (await self._request(_parse_deregistration, "DELETE", f"/agents/{quote(agent_id, safe='')}", timeouts=_DEREGISTER_TIMEOUT)).reason
 
     async def _request(
-        self, parse: Callable[[httpx.Response], RegistryResponse], method: str, path: str, **options: Unpack[_RequestOptions]
+        self,
+        parse: Callable[[httpx.Response], RegistryResponse],
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        timeouts: httpx.Timeout = _TIMEOUT,
     ) -> RegistryResponse:
+        headers = {"content-type": "application/json"} if body else None
         try:
-            async with self._client.stream(method, f"{self.url}{path}", **options) as response:
+            async with self._client.stream(method, f"{self.url}{path}", content=body, headers=headers, timeout=timeouts) as response:
                 return parse(httpx.Response(response.status_code, content=await read_bounded(response)))
         except httpx.HTTPError as error:
             return RegistryResponse(HeartbeatResult.UNAVAILABLE, str(error) or type(error).__name__)

@@ -16,7 +16,7 @@ kind = "basic"                     user names and password hashes: a2a-gen auth 
 users = { ada = "scrypt$…" }
 
 [auth.machines]
-kind = "mutual-tls"                client certificates, verified by a trusted proxy
+kind = "mutual-tls"                client certificates, verified by the server, or by a trusted proxy
 trusted_proxies = ["10.0.0.0/28"]
 callers = { "CN=box,O=Acme" = "box" }
 
@@ -144,10 +144,10 @@ class BasicTable(_LimitedAuthTable):
 
 
 class MutualTlsTable(_AuthTable):
-    """Client certificates, verified by a proxy."""
+    """Client certificates, verified by the server, or by a proxy if some are trusted."""
 
     kind: Literal["mutual-tls"]
-    trusted_proxies: Annotated[list[NonEmptyText], Field(min_length=1)]
+    trusted_proxies: Annotated[list[NonEmptyText], Field(min_length=1)] | None = None
     subject_header: NonEmptyText = "X-SSL-Client-S-DN"
     verified_header: NonEmptyText = "X-SSL-Client-Verify"
     verified_value: NonEmptyText = "SUCCESS"
@@ -160,7 +160,7 @@ class MutualTlsTable(_AuthTable):
             raise ValueError('a certificate has no scopes; name the callers that have them, e.g. callers = { "CN=ada,O=Acme" = "ada" }')
         callers = None if self.callers is None else {subject: self.build_identity(caller) for subject, caller in self.callers.items()}
         verified = self.verified_header, self.verified_value
-        return MtlsAuthenticator(self.trusted_proxies, subject_header=self.subject_header, verified=verified, scheme=name, callers=callers)
+        return MtlsAuthenticator(self.trusted_proxies or (), subject_header=self.subject_header, verified=verified, scheme=name, callers=callers)
 
 
 AnyAuthTable: TypeAlias = JwtTable | ApiKeysTable | BasicTable | MutualTlsTable

@@ -33,31 +33,18 @@ class SkillContext:
     def __init__(self, untyped: Context, reply_schemas: Sequence[TypedSchema[Any]] = ()) -> None:
         self.untyped = untyped
         self._reply_schemas = reply_schemas
-
-    @property
-    def caller(self) -> Caller:
-        """The caller."""
-        return self.untyped.caller
+        self.caller: Caller = untyped.caller
+        self.request: RequestInfo = untyped.request
+        """Metadata and options of the request."""
+        self.task_id: str | None = untyped.task_id
+        """``None`` if the skill answers with a message."""
+        self.context_id: str = untyped.context_id
+        """The id of the conversation."""
 
     @property
     def message(self) -> Message:
         """The whole message, also parts besides the input."""
         return self.untyped.message
-
-    @property
-    def request(self) -> RequestInfo:
-        """Metadata and options of the request."""
-        return self.untyped.request
-
-    @property
-    def task_id(self) -> str | None:
-        """The id of the task; ``None`` if the skill answers with a message."""
-        return self.untyped.task_id
-
-    @property
-    def context_id(self) -> str:
-        """The id of the conversation."""
-        return self.untyped.context_id
 
     @property
     def is_cancelled(self) -> bool:

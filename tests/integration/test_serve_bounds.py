@@ -1,0 +1,147 @@
+"""``a2a-gen serve`` before any credentials are checked: bounds up to the end of the headers, over a socket."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+SERVE = """
+import a2a_runtime.commands.protocol as protocol
+from a2a_runtime.commands.serve import command
+protocol.HEAD_TIMEOUT_SECONDS = 1.0
+command()
+"""
+APP = """
+import asyncio
+
+async def asgi(scope, receive, send):
+    if scope["type"] == "lifespan":
+        while True:
+            await send({"type": (await receive())["type"] + ".complete"})
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            break
+    if scope["path"] == "/slow":
+        await asyncio.sleep(1.5)
+    said = f"{len(body)} {sorted(name.decode() for name, _ in scope['headers'])}".encode()
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", str(len(said)).encode())]})
+    await send({"type": "http.response.body", "body": said})
+"""
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of an app that says what it got; a head may take one second."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "app.py").write_text(APP)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+    server = subprocess.Popen([sys.executable, "-c", SERVE, "app:asgi", "--port", str(port)], cwd=folder, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.05)
+        yield port
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+
+
+def converse(port: int, *pieces: bytes) -> bytes:
+    """Send some bytes, and read until the server closes the connection; its reset counts as an end."""
+    said = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection, contextlib.suppress(ConnectionError):
+        for piece in pieces:
+            connection.sendall(piece)
+        while data := connection.recv(65_536):
+            said += data
+    return said
+
+
+def test_a_head_has_a_size(port: int) -> None:
+    """Headers, their number and the path are bounded; the rest of an endless header is never read."""
+    assert converse(port, b"GET / HTTP/1.1\r\nx: " + b"a" * 70_000 + b"\r\n\r\n").startswith(b"HTTP/1.1 431 ")
+    assert converse(port, b"GET / HTTP/1.1\r\n" + b"x: 1\r\n" * 101 + b"\r\n").startswith(b"HTTP/1.1 431 ")
+    assert converse(port, b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 4")
+    sent = 0
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection, contextlib.suppress(ConnectionError):
+        connection.sendall(b"GET / HTTP/1.1\r\nx: ")
+        for _ in range(1000):
+            connection.sendall(b"a" * 65_536)
+            sent += 65_536
+    assert sent < 32_000_000  # what the buffers of the machine hold
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [b"", b"GET / HTTP/1.1\r\nHost: x\r\n", b"\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT"],
+    ids=["silence", "half a head", "no head", "half a second head"],
+)
+def test_a_head_has_a_deadline(port: int, beginning: bytes) -> None:
+    """Whatever it begins with, and also after a first answer: the connection is closed, with a status if no answer is open."""
+    began = time.monotonic()
+    said = converse(port, beginning)
+    assert b"HTTP/1.1 408 " in said
+    assert time.monotonic() - began < 20
+    assert said.startswith(b"HTTP/1.1 200 ") == beginning.endswith(b"HT")
+
+
+def test_blank_lines_after_an_answer_are_no_request(port: int) -> None:
+    """They end the time that a kept connection may be idle, and begin the deadline of the next head."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(b"\r\n")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_drip_has_the_same_deadline(port: int) -> None:
+    """A byte now and then is no progress."""
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection, contextlib.suppress(ConnectionError):
+        for each in b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 20:
+            connection.sendall(bytes([each]))
+            time.sleep(0.2)
+    assert time.monotonic() - began < 20
+
+
+def test_many_half_requests_do_not_stop_it(port: int) -> None:
+    """More than there are descriptors: those that wait are served when the deadline of the others has passed."""
+    with ThreadPoolExecutor(300) as pool:
+        halves = [pool.submit(converse, port, b"GET / HTTP/1.1\r\n") for _ in range(300)]
+        with httpx.Client(timeout=30, trust_env=False) as client:
+            assert client.get(f"http://127.0.0.1:{port}/").status_code == httpx.codes.OK
+        assert all(not half.result() or b" 408 " in half.result() for half in halves)
+
+
+def test_usual_requests_pass(port: int) -> None:
+    """Large bodies, long answers, some requests in one write, a head just below the limit; only the head is counted."""
+    url = f"http://127.0.0.1:{port}/"
+    with httpx.Client(timeout=30, trust_env=False) as client:
+        assert client.post(url, content=b"x" * 3_000_000).text.startswith("3000000 ")
+        assert client.get(url, headers={"x": "a" * 60_000}).status_code == httpx.codes.OK
+        assert client.get(f"{url}slow").status_code == httpx.codes.OK
+    small = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"
+    large = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n" + b"x" * 90_000
+    assert converse(port, small + large + small.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")).count(b"HTTP/1.1 200 ") == 3
+
+
+def test_trailers_are_no_headers(port: int) -> None:
+    """What comes after a body is not among what the gate has read."""
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+    said = converse(port, head, b"Authorization: Bearer later\r\n\r\n")
+    assert said.startswith(b"HTTP/1.1 200 ")
+    assert b"authorization" not in said

@@ -1,0 +1,94 @@
+"""Mutual TLS where the server itself ends TLS: ``a2a-gen serve`` with authorities of client certificates."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from integration.client.tls_proxy import Authority
+
+SERVE = "from a2a_runtime.commands.serve import command; command()"
+PROJECT = """
+dialects = ["1.0"]
+surfaces = [{ path = "/", auth = "machines" }]
+
+[agent]
+name = "shouter"
+description = "Shouts."
+version = "1"
+
+[skills.shout]
+description = "Shouts."
+handler = "shouting:shout"
+
+[auth.machines]
+kind = "mutual-tls"
+callers = { "CN=box" = "box" }
+"""
+
+
+@dataclass(frozen=True)
+class Served:
+    """An agent that admits one certificate."""
+
+    port: int
+    authority: Authority
+
+    def get_status(self, context: ssl.SSLContext, **headers: str) -> httpx.Response:
+        """List the tasks."""
+        return httpx.get(f"https://127.0.0.1:{self.port}/tasks", headers=headers, verify=context, trust_env=False, timeout=30)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The agent, served over TLS."""
+    folder = tmp_path_factory.mktemp("served")
+    authority = Authority.at(folder)
+    authority.server()
+    (folder / "a2a.toml").write_text(PROJECT)
+    (folder / "shouting.py").write_text("def shout(ctx):\n    return ctx.text.upper()\n")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+    words = ("--port", str(port), "--ssl-certfile", "server.pem", "--ssl-ca-certs", "authority.pem")
+    server = subprocess.Popen([sys.executable, "-c", SERVE, *words], cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            try:
+                httpx.get(f"https://127.0.0.1:{port}/.well-known/agent-card.json", verify=authority.client(), trust_env=False)
+                break
+            except httpx.TransportError:
+                assert server.poll() is None
+                time.sleep(0.05)
+        yield Served(port, authority)
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(20)
+
+
+def test_a_certificate_names_the_caller(served: Served) -> None:
+    """A listed one is admitted, another one of the same authority is not, and none is challenged; headers of a proxy mean nothing here."""
+    assert served.get_status(served.authority.client("box")).status_code == httpx.codes.OK
+    unknown = served.get_status(served.authority.client("crate"))
+    assert (unknown.status_code, "unknown" in unknown.text) == (401, True)
+    forged = {"X-SSL-Client-Verify": "SUCCESS", "X-SSL-Client-S-DN": "CN=box"}
+    missing = served.get_status(served.authority.client(), **forged)
+    assert (missing.status_code, missing.headers["www-authenticate"]) == (401, "Mutual")
+
+
+def test_a_certificate_of_another_authority_is_no_connection(served: Served, tmp_path: Path) -> None:
+    """The handshake fails."""
+    context = served.authority.client()
+    other = Authority.at(tmp_path)
+    other.client("box")
+    context.load_cert_chain(tmp_path / "box.pem")
+    with pytest.raises(httpx.TransportError):
+        served.get_status(context)
