@@ -97,19 +97,17 @@ def to_parts(value: object) -> list[Part]:
     raise ResultTypeError(f"handler result: {type(value).__qualname__} is not supported; return {allowed}")
 
 
-def to_artifact(value: object) -> Artifact:
-    """Convert a value to an artifact."""
+def to_artifact(value: object, *, is_lossy: bool = False) -> Artifact:
+    """Convert a value to an artifact. A lossy conversion takes any value: one that is no JSON becomes the text of its ``str``."""
     if isinstance(value, Artifact):
         return value
-    return Artifact(artifact_id=RESULT, name=RESULT, parts=to_parts(value))
-
-
-def to_artifact_lossy(value: object) -> Artifact:
-    """Convert any value to an artifact; a value that is no JSON becomes the text of its ``str``."""
     try:
-        return to_artifact(value)
+        parts = to_parts(value)
     except (ResultTypeError, ValidationError):
-        return Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text=json.dumps(value, default=str))])
+        if not is_lossy:
+            raise
+        parts = [Part(text=json.dumps(value, default=str))]
+    return Artifact(artifact_id=RESULT, name=RESULT, parts=parts)
 
 
 def join_texts(parts: Sequence[Part]) -> str:

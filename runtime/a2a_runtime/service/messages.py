@@ -58,7 +58,7 @@ class MessageOperations(ServiceBase):
             yield Event(stored.last_seq, to_stream_response(to_snapshot_event(stored)))
             if state in end_states:
                 return
-            async with aclosing(self._engine.follow_after(stored.key, stored.last_seq, end_states)) as events:
+            async with aclosing(self._engine.hub.follow(stored.key, stored.last_seq, end_states)) as events:
                 async for event in events:
                     state = event.state
                     yield Event(event.seq, to_stream_response(event))

@@ -59,7 +59,7 @@ class TaskOperations(ServiceBase):
     async def list_tasks(self, request: ListTasksRequest, context: CallContext) -> Encoded[ListTasksResponse]:
         """List the tasks of the caller, the most recently changed first."""
         scope, query = context.task_scope(request.tenant), parse_task_query(request)
-        page = await self._engine.list(scope, replace(query, history_length=context.limit_history(query.history_length)))
+        page = await self._store.list_tasks(scope, replace(query, history_length=context.limit_history(query.history_length)))
         if not page.total_size and query.context_id and context.dialect in _DIALECTS_REQUIRING_CONTEXT:
             await self._require_context(scope, query.context_id)
         return Encoded.raw(ListTasksResponse, encode_page(await filter_readable(page, context), query))
