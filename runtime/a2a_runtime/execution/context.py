@@ -175,7 +175,7 @@ class Context:
         """State that the tasks of the conversation share."""
         return ContextState(self._dependencies.store, self.scope, self.context_id)
 
-    @property
+    @cached_property
     def deadline(self) -> datetime | None:
         """The time at which the run times out; ``None`` without a timeout."""
         return None

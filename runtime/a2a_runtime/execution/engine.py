@@ -245,7 +245,8 @@ class Engine:
         try:
             async with asyncio.timeout(skill.timeout):
                 result = await call_handler(skill, context, _reject_chunk)
-                return result if isinstance(result, Message) else context.reply(result)
+                reply = result if isinstance(result, Message) else context.reply(result)
+                return reply if reply.context_id else context.bind(reply)
         except TaskEnded as signal:
             return signal.message
         except Exception as error:  # the edge of a request: any exception of a handler
