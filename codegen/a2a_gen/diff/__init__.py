@@ -20,5 +20,9 @@ A *rule* stands for one kind of change. It has a level for each usage: the schem
 must not widen. A definition with both usages gets the higher level. A *witness* is searched for whenever reading or writing breaks, and confirmed
 by a validator; a finding without one says so.
 
+*Containment confirms, rules explain.* Rules give place, direction and cure; whether a schema contains another one is decided by the containment
+oracle (``containment.py``). A change of which it proves that it has no effect is dropped; a definition that it disproves and that no rule explains is
+an error of its own; what neither decides is a warning.
+
 One exception to sets: a sender writes only members that its schema names. So adding a member to an open object is not a break.
 """

@@ -28,6 +28,11 @@ class NodePair:
     old_location: Location = field(default=NOWHERE, compare=False)
     new_location: Location = field(default=NOWHERE, compare=False)
 
+    @property
+    def is_partial(self) -> bool:
+        """True if branches of a union were chosen, so that the schemas alone do not describe the nodes."""
+        return bool(self.old.expanded_unions or self.new.expanded_unions)
+
 
 @dataclass(frozen=True, slots=True)
 class Focus:
@@ -68,6 +73,12 @@ class SchemaChange:
     def levels(self) -> ChangeLevels:
         """The levels of the rule unless overridden."""
         return self.level_override or self.rule.levels
+
+    @property
+    def is_tolerated(self) -> bool:
+        """True if the contract documents a tolerance that lowers the level of the rule."""
+        usual = self.rule.levels
+        return self.level_override is not None and (self.level_override.read < usual.read or self.level_override.write < usual.write)
 
     @property
     def effect(self) -> Effect:

@@ -31,6 +31,8 @@ _MAX_TRIAL_PAIRS = 200
 
 # Annotations that rules compare although they do not constrain values.
 _COMPARED_ANNOTATIONS = frozenset({"default", "deprecated", "discriminator"})
+# Their members are names or values, so that "title" below them is no annotation.
+_NAMING_KEYWORDS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies", "enum", "required", "type"})
 _UNORDERED_KEYWORDS = frozenset({"required", "enum", "type"})
 
 
@@ -40,9 +42,13 @@ class SchemaEquality:
     def __init__(self, old: SchemaTree, new: SchemaTree) -> None:
         self._trees = (old, new)
         self._known: dict[tuple[SchemaLocation, SchemaLocation], bool] = {}
+        self._has_scopes = old.has_scopes or new.has_scopes
+        self._is_all_same = {path: each.data for path, each in old.documents.items()} == {path: each.data for path, each in new.documents.items()}
 
     def is_same(self, old: SchemaLocation, new: SchemaLocation) -> bool:
         """Return true if two schemas have equal content; false only means that they must be compared."""
+        if self._has_scopes:
+            return self._is_all_same and old.location == new.location
         if (old, new) in self._known:
             return self._known[old, new]
         assumed: set[tuple[SchemaLocation, SchemaLocation]] = {(old, new)}
@@ -102,7 +108,7 @@ class SchemaEquality:
             return True
         if keyword in {"const", "default", "discriminator"} or keyword.startswith("x-"):
             return type(old) is type(new) and old == new
-        plain = under or keyword not in {"properties", "patternProperties", "dependentSchemas", "enum", "required", "type"}
+        plain = under or keyword not in _NAMING_KEYWORDS
         return self._is_equal_json(old, new, schemas, pairs, "" if plain else keyword)
 
 
@@ -150,7 +156,7 @@ class SchemaComparison:
         if len(self._expansions) >= MAX_PAIRS:
             raise ComparisonTooLargeError(f"comparison: more than {MAX_PAIRS} pairs of schemas\n    fix: compare fewer files at a time")
         self._in_progress.add(pair)
-        expansion = _UNCHANGED if self._is_same(pair) else self._compare(pair)
+        expansion = _UNCHANGED if self.is_same(pair) else self._compare(pair)
         self._in_progress.discard(pair)
         self._expansions[pair] = expansion
         return expansion
@@ -181,7 +187,8 @@ class SchemaComparison:
                 return True
         return False
 
-    def _is_same(self, pair: NodePair) -> bool:
+    def is_same(self, pair: NodePair) -> bool:
+        """Return true if the schemas of both nodes have equal content."""
         if pair.old.expanded_unions or pair.new.expanded_unions or len(pair.old.schemas) != len(pair.new.schemas):
             return False
         return all(self.equality.is_same(*schemas) for schemas in zip(pair.old.schemas, pair.new.schemas, strict=True))

@@ -42,8 +42,10 @@ class Finding:
 
 
 def compute_level(change: SchemaChange, usages: frozenset[Usage], profile: str) -> ChangeLevel:
-    """Return the level of a change for a profile: the highest of the usages that the profile includes."""
+    """Return the level of a change for a profile: the highest of the usages that the profile includes; at most info if nothing uses it."""
     levels = change.levels
+    if not usages and profile not in SOURCE_PROFILES:
+        return min(ChangeLevel.INFO, max(levels.read, levels.write))
     relevant = [ChangeLevel.NONE]
     if profile in READ_PROFILES and Usage.READ in usages:
         relevant.append(levels.read)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from a2a_gen.diff import definitions
-from a2a_gen.diff.change import NOWHERE, ChildPair, NodePair, SchemaChange
+from a2a_gen.diff.change import NOWHERE, NodePair, SchemaChange
 from a2a_gen.diff.compare import SchemaComparison
-from a2a_gen.diff.finding import READ_PROFILES, WRITE_PROFILES, Finding, compute_fingerprint, compute_level
+from a2a_gen.diff.containment import ContainmentOracle
+from a2a_gen.diff.finding import Finding
+from a2a_gen.diff.reference_map import ReferenceMap
 from a2a_gen.diff.rules.agents import compare_agents, compare_versions
 from a2a_gen.diff.rules.operations import compare_tables
 from a2a_gen.diff.rules.python import compare_python
 from a2a_gen.diff.rules.rule import ChangeLevel
-from a2a_gen.diff.schema_node import Location
 from a2a_gen.diff.sides import ContractSide
-from a2a_gen.diff.usage import BOTH, Usage, UsageMap, find_enclosing_definition
-from a2a_gen.diff.witness import Witness, WitnessFinder
+from a2a_gen.diff.usage import BOTH, Usage, UsageMap
+from a2a_gen.diff.verdicts import FindingBuilder, ReachedPair, VerdictOptions
 from a2a_gen.problems import pluralize
 
 
@@ -44,15 +45,6 @@ class CompareOptions:
     include_docs: bool = False
 
 
-@dataclass(slots=True)
-class _ReachedPair:
-    """A pair reached from a definition, with the path to it and its usages."""
-
-    root: NodePair
-    path: tuple[ChildPair, ...]
-    usages: set[Usage] = field(default_factory=set)
-
-
 def compare(old: ContractSide, new: ContractSide, options: CompareOptions) -> Report:
     """Compare two sides; sides with equal text are not expanded."""
     if old.has_same_text(new):
@@ -61,19 +53,35 @@ def compare(old: ContractSide, new: ContractSide, options: CompareOptions) -> Re
     paired = definitions.pair_definitions(comparison, include_docs=options.include_docs)
     usages = (old.build_usage_map(options.usages), new.build_usage_map(options.usages))
     skills = tuple(_pair_skills(old, new))
-    reached = _walk(comparison, paired.pairs, usages, skills)
-    changes: list[tuple[SchemaChange, _ReachedPair | None]] = [
+    oracle = ContainmentOracle(comparison.trees, comparison.equality, [*paired.pairs, *(pair for pair, _ in skills)])
+    seeds = _collect_seeds(paired.pairs, usages, skills)
+    references = ReferenceMap(comparison.trees, seeds)
+    seeds = {seed: frozenset[Usage]() if references.is_unused(seed) else used for seed, used in seeds.items()}
+    reached = _walk(comparison, seeds)
+    changes: list[tuple[SchemaChange, ReachedPair | None]] = [
         (change, each) for pair, each in reached.items() for change in comparison.expand(pair).changes
     ]
     changes += [(change, None) for change in paired.changes]
     changes += [(change, None) for change in _compare_tables(comparison, old, new)]
-    builder = _FindingBuilder(comparison, usages, options)
+    builder = FindingBuilder(comparison, oracle, (usages, references), VerdictOptions(options.profile, options.find_witnesses))
     if old.agent and new.agent:
         agents = list(compare_agents(old.agent, new.agent))
         all_changes = [change for change, _ in changes] + agents
         changes += [(change, None) for change in (*agents, *compare_versions(old.agent, new.agent, all_changes))]
-    findings = {finding.fingerprint: finding for change, each in changes if (finding := builder.build(change, each)) is not None}
+    found = [finding for change, each in changes if (finding := builder.build(change, each)) is not None]
+    found += builder.find_unexplained(seeds)
+    findings = {finding.fingerprint: finding for finding in found}
     return Report(sort_findings(findings.values()), len(paired.pairs))
+
+
+def _collect_seeds(
+    pairs: Iterable[NodePair], usages: tuple[UsageMap, UsageMap], skills: Iterable[tuple[NodePair, Usage]]
+) -> dict[NodePair, frozenset[Usage]]:
+    """Collect the definitions of both sides with their usages."""
+    seeds = {pair: usages[0].get_usages(pair.old_location) | usages[1].get_usages(pair.new_location) for pair in pairs}
+    for pair, usage in skills:
+        seeds[pair] = seeds.get(pair, frozenset()) | {usage}
+    return seeds
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -81,24 +89,21 @@ def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda each: (-each.level, each.new, each.rule.code, each.text)))
 
 
-def _walk(
-    comparison: SchemaComparison, seeds: Sequence[NodePair], usages: tuple[UsageMap, UsageMap], skills: Iterable[tuple[NodePair, Usage]]
-) -> Mapping[NodePair, _ReachedPair]:
+def _walk(comparison: SchemaComparison, seeds: Mapping[NodePair, frozenset[Usage]]) -> Mapping[NodePair, ReachedPair]:
     """Walk from every definition to the pairs below it, stopping at definitions that are compared themselves."""
-    all_seeds = set(seeds)
-    reached: dict[NodePair, _ReachedPair] = {}
-    starts = [(seed, usages[0].get_usages(seed.old_location) | usages[1].get_usages(seed.new_location)) for seed in seeds]
-    starts += [(pair, frozenset({usage})) for pair, usage in skills]
-    for seed, seed_usages in starts:
-        pending = [(seed, _ReachedPair(seed, ()))]
+    reached: dict[NodePair, ReachedPair] = {}
+    for seed, usages in seeds.items():
+        pending = [(seed, ReachedPair(seed, ()))]
         seen = {seed}
         while pending:
             pair, origin = pending.pop()
-            reached.setdefault(pair, origin).usages.update(seed_usages)
+            known = reached.setdefault(pair, origin)
+            known.usages.update(usages)
+            known.roots.append(seed)
             for child in comparison.expand(pair).children:
-                if child.pair not in seen and child.pair not in all_seeds:
+                if child.pair not in seen and child.pair not in seeds:
                     seen.add(child.pair)
-                    pending.append((child.pair, _ReachedPair(seed, (*origin.path, child))))
+                    pending.append((child.pair, ReachedPair(seed, (*origin.path, child))))
     return reached
 
 
@@ -126,65 +131,6 @@ def _compare_tables(comparison: SchemaComparison, old: ContractSide, new: Contra
 
     yield from compare_tables(old.contract, new.contract, is_same)
     yield from compare_python(old.contract, new.contract)
-
-
-class _FindingBuilder:
-    """Converts changes to findings."""
-
-    def __init__(self, comparison: SchemaComparison, usages: tuple[UsageMap, UsageMap], options: CompareOptions) -> None:
-        self._trees = comparison.trees
-        self._usage_maps = usages
-        self._options = options
-        self._witness_finder = WitnessFinder(comparison)
-
-    def build(self, change: SchemaChange, reached: _ReachedPair | None) -> Finding | None:
-        """Build the finding of a change; ``None`` if the profile ignores it."""
-        usages = frozenset(reached.usages) if reached else BOTH
-        level = compute_level(change, usages, self._options.profile)
-        if level is ChangeLevel.NONE:
-            return None
-        old_definition, definition = (find_enclosing_definition(*each) for each in zip(self._trees, (change.old, change.new), strict=True))
-        users = _find_called_users(change) | self._usage_maps[1].get_users(definition) | self._usage_maps[0].get_users(old_definition)
-        reads = Usage.READ in usages and self._options.profile in READ_PROFILES and change.levels.read >= ChangeLevel.WARNING
-        writes = Usage.WRITTEN in usages and self._options.profile in WRITE_PROFILES and change.levels.write >= ChangeLevel.WARNING
-        has_search = self._options.find_witnesses and reached is not None and change.pair is not None
-        return Finding(
-            rule=change.rule,
-            level=level,
-            text=change.text,
-            old=self._trees[0].place_at(change.old),
-            new=self._trees[1].place_at(change.new),
-            definition=_get_definition_name(definition, reached),
-            usages=usages,
-            users=tuple(sorted(users)),
-            fingerprint=compute_fingerprint(change),
-            witnesses=tuple(self._find_witnesses(change, reached, reads=reads, writes=writes)) if has_search and reached else (),
-            breaks_reading=reads and change.levels.read is ChangeLevel.ERROR,
-            breaks_writing=writes and change.levels.write is ChangeLevel.ERROR,
-            can_have_witness=has_search and ((reads and change.effect.is_narrowing) or (writes and change.effect.is_widening)),
-        )
-
-    def _find_witnesses(self, change: SchemaChange, reached: _ReachedPair, *, reads: bool, writes: bool) -> Iterator[Witness]:
-        for is_searched, is_newly_refused in ((reads and change.effect.is_narrowing, True), (writes and change.effect.is_widening, False)):
-            if is_searched:
-                witness = self._witness_finder.find(change, reached.path, reached.root, is_newly_refused=is_newly_refused)
-                if witness is not None:
-                    yield witness
-
-
-def _find_called_users(change: SchemaChange) -> frozenset[str]:
-    """Return the operation or skill that a change of a table or card affects."""
-    arguments = dict(change.arguments)
-    name = arguments.get("name") or arguments.get("old", "")
-    if change.rule.area == "operation" and " of " not in name:
-        return frozenset({name.partition(" in ")[0]})
-    is_skill = change.rule.id.startswith("skill-") or name.startswith("the skill ")
-    return frozenset({f"skill {name.removeprefix('the skill ')}"}) if change.rule.area == "agent" and is_skill else frozenset()
-
-
-def _get_definition_name(definition: Location, reached: _ReachedPair | None) -> str:
-    file, pointer = definition
-    return pointer.rpartition("/")[2] or (reached.root.new.name if reached else "") or file
 
 
 _MAX_LISTED_USERS = 6

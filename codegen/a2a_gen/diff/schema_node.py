@@ -6,6 +6,7 @@ a definition and a property that only refers to it are the same node.
 
 from __future__ import annotations
 
+import json
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -72,6 +73,27 @@ class SchemaTree:
     other_documents: Mapping[str, Document] = field(default_factory=dict[str, Document])
 
     @cached_property
+    def has_unevaluated(self) -> bool:
+        """True if a schema depends on what the schemas beside it evaluated."""
+        return self._has_text('"unevaluated')
+
+    @cached_property
+    def has_tolerance(self) -> bool:
+        """True if a schema documents that its readers are tolerant."""
+        return self._has_text('"x-a2a-read"') or self._has_text('"x-extensible-')
+
+    @cached_property
+    def has_scopes(self) -> bool:
+        """True if references depend on more than files and pointers: on a ``$id`` inside a file, or on the path of a validation."""
+        if self._has_text('"$dynamicRef"') or self._has_text('"$recursiveRef"'):
+            return True
+        schemas = (schema for document in self.documents.values() for schema in iter_schemas(document.data))
+        return any(schema.pointer and isinstance(schema.members.get("$id"), str) for schema in schemas)
+
+    def _has_text(self, text: str) -> bool:
+        return any(text in json.dumps(document.data) for document in self.documents.values())
+
+    @cached_property
     def paths_by_id(self) -> Mapping[str, str]:
         """The files by their ``$id``."""
         found: dict[str, str] = {}
@@ -99,7 +121,7 @@ class SchemaTree:
 
     def _iter_definitions(self, path: str) -> Iterator[SchemaLocation]:
         root = self.get_root(path)
-        if set(root.members) - {"$schema", "$id", "$comment", "title", "description", *_DEFINITIONS}:
+        if not root.members.keys() & set(_DEFINITIONS) or set(root.members) - {"$schema", "$id", "$comment", "title", "description", *_DEFINITIONS}:
             yield root
         for keyword in _DEFINITIONS:
             names = root.members.get(keyword)
@@ -161,11 +183,12 @@ def _is_external(reference: str) -> bool:
 
 KINDS = ("null", "boolean", "number", "string", "array", "object")
 
-# Do not constrain values. Neither does any keyword that begins with "x-"; rules read some of those.
+# Do not constrain values; "nullable" is a keyword of OpenAPI 3.0, which JSON Schema does not have. Neither does any keyword that begins with "x-";
+# rules read some of those.
 ANNOTATION_KEYWORDS = frozenset(
     {
         "$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "contentMediaType", "contentSchema", "default",
-        "definitions", "deprecated", "description", "discriminator", "example", "examples", "externalDocs", "id", "readOnly", "title",
+        "definitions", "deprecated", "description", "discriminator", "example", "examples", "externalDocs", "id", "nullable", "readOnly", "title",
         "writeOnly", "xml",
     }
 )  # fmt: skip
@@ -179,7 +202,7 @@ COMPARED_KEYWORDS = frozenset(
     {
         "additionalItems", "additionalProperties", "anyOf", "const", "contentEncoding", "enum", "exclusiveMaximum", "exclusiveMinimum",
         "format", "items", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum",
-        "multipleOf", "nullable", "oneOf", "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "required",
+        "multipleOf", "oneOf", "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "required",
         "type", "unevaluatedProperties", "uniqueItems",
     }
 )  # fmt: skip

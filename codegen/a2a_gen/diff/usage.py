@@ -52,11 +52,11 @@ class UsageMap:
 
 def trace_usage(tree: SchemaTree, roots: Iterable[UsageRoot]) -> UsageMap:
     """Follow references from the roots."""
-    links = _build_links(tree)
+    links = build_links(tree)
     usages: dict[Location, set[Usage]] = {}
     users: dict[Location, set[str]] = {}
     for root in roots:
-        for location in _find_reachable(links, root.location):
+        for location in find_reachable(links, root.location):
             usages.setdefault(location, set()).add(root.usage)
             users.setdefault(location, set()).add(root.user)
     return UsageMap({location: frozenset(each) for location, each in usages.items()}, {location: frozenset(each) for location, each in users.items()})
@@ -79,14 +79,15 @@ def find_operation_roots(tree: SchemaTree, contract: Contract) -> Iterator[Usage
 
 def _find_stored_type(tree: SchemaTree, contract: Contract, by_name: Mapping[tuple[str, str], Location]) -> Location | None:
     """Find the stored type: the canonical response that has a state, and that all other responses with a state contain."""
-    links = _build_links(tree)
+    links = build_links(tree)
     state = by_name.get((contract.canonical, contract.lifecycle.type))
     responses = {by_name.get((contract.canonical, operation.response or "")) for operation in contract.operations}
-    with_state = {location for location in responses if location is not None and state in _find_reachable(links, location)}
-    return next((location for location in sorted(with_state) if all(location in _find_reachable(links, other) for other in with_state)), None)
+    with_state = {location for location in responses if location is not None and state in find_reachable(links, location)}
+    return next((location for location in sorted(with_state) if all(location in find_reachable(links, other) for other in with_state)), None)
 
 
-def _find_reachable(links: Mapping[Location, frozenset[Location]], start: Location) -> set[Location]:
+def find_reachable(links: Mapping[Location, frozenset[Location]], start: Location) -> set[Location]:
+    """Find everything that a definition refers to, directly or not, and the definition itself."""
     pending, seen = [start], {start}
     while pending:
         for other in links.get(pending.pop(), ()):
@@ -96,7 +97,7 @@ def _find_reachable(links: Mapping[Location, frozenset[Location]], start: Locati
     return seen
 
 
-def _build_links(tree: SchemaTree) -> Mapping[Location, frozenset[Location]]:
+def build_links(tree: SchemaTree) -> Mapping[Location, frozenset[Location]]:
     """Map each definition to those that it refers to."""
     return {location: frozenset(_iter_targets(tree, schema)) for location, schema in tree.definitions.items()}
 

@@ -134,7 +134,7 @@ class Alternative:
     @property
     def is_unconstrained(self) -> bool:
         """True if every value of the kind is valid."""
-        return self.values is None and all(set(schema.members) <= {"type", "nullable"} for schema in self.node.schemas)
+        return self.values is None and all(set(schema.members) <= {"type"} for schema in self.node.schemas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def _list_kinds(alternative: SchemaNode) -> Iterable[str]:
         if types is None:
             continue
         allowed = {"number" if each == "integer" else str(each) for each in (types if isinstance(types, list) else [types])}
-        kinds &= allowed | ({"null"} if schema.members.get("nullable") is True else set())
+        kinds &= allowed
     return [kind for kind in KINDS if kind in kinds]
 
 

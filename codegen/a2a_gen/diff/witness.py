@@ -11,23 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import jsonschema_rs
 
 from a2a_gen.diff import canonical
+from a2a_gen.diff.bundle import BundleTooLargeError, Form, SchemaBundle, build_scoped
 from a2a_gen.diff.change import ChildPair, NodePair, SchemaChange, Step
 from a2a_gen.diff.compare import SchemaComparison
+from a2a_gen.diff.containment import Schemas, get_schemas
+from a2a_gen.diff.pool import generate_pool
 from a2a_gen.diff.regex import PATTERN_OPTIONS, generate_matches
 from a2a_gen.diff.samples import Sampler
-from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree
-from a2a_gen.diff.value_set import Alternative, ComparisonTooLargeError
-from a2a_gen.source.json_text import Json, escape_key
+from a2a_gen.diff.schema_node import SchemaNode, SchemaTree, build_node
+from a2a_gen.diff.value_set import Alternative, ComparisonTooLargeError, ValueSet, build_value_set
+from a2a_gen.source.documents import Document
+from a2a_gen.source.json_text import Json
 
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_DATA_KEYWORDS = frozenset({"const", "default", "enum", "example", "examples"})
-_IDENTITY_KEYWORDS = frozenset({"$id", "$schema", "$anchor"})
-_MAX_BUNDLED_SCHEMAS = 120
 _MAX_TRIES = 600
 _MAX_WRAPPED = 12
 _COMMON_VALUES: tuple[Json, ...] = (None, True, "", "a", 0, 1.5, -1, [], {}, ["a"], [1], {"other": 1}, {"other": "a"})
@@ -39,83 +39,38 @@ class ValidatorPair:
 
     def __init__(self, trees: tuple[SchemaTree, SchemaTree]) -> None:
         self._trees = trees
-        self._oversized: set[tuple[int, SchemaLocation]] = set()
-        self._validators: dict[tuple[int, SchemaLocation, frozenset[str] | None], jsonschema_rs.Validator | None] = {}
+        self._has_scopes = any(tree.has_scopes for tree in trees)
+        self._oversized: set[tuple[int, Schemas, Form]] = set()
+        self._validators: dict[tuple[int, Schemas, Form, frozenset[str] | None], jsonschema_rs.Validator | None] = {}
 
-    def is_accepted(self, side: int, node: SchemaNode, value: Json) -> bool | None:
+    def is_accepted(self, side: int, schemas: Schemas, value: Json, form: Form = Form.AS_WRITTEN) -> bool | None:
         """Validate a value; ``None`` if a schema cannot be compiled, or a pattern exceeds the limits."""
-        results = [self._is_valid(side, schema, value) for schema in node.schemas]
-        return False if False in results else None if None in results else True
-
-    def _is_valid(self, side: int, location: SchemaLocation, value: Json) -> bool | None:
-        validator = self._get_validator(side, location, value)
+        validator = self._get_validator(side, schemas, form, value)
         try:
             return None if validator is None else validator.is_valid(value)
         except (ValueError, jsonschema_rs.ValidationError):
             return None
 
-    def _get_validator(self, side: int, location: SchemaLocation, value: Json) -> jsonschema_rs.Validator | None:
-        member_names = frozenset(_iter_member_names(value)) if (side, location) in self._oversized else None
-        key = (side, location, member_names)
+    def _get_validator(self, side: int, schemas: Schemas, form: Form, value: Json) -> jsonschema_rs.Validator | None:
+        member_names = frozenset(_iter_member_names(value)) if (side, schemas, form) in self._oversized else None
+        key = (side, schemas, form, member_names)
         if key not in self._validators:
-            schema = _SchemaBundle(self._trees[side], member_names).build(location)
-            if schema is None:
-                self._oversized.add((side, location))
-                return self._get_validator(side, location, value)
+            registry: jsonschema_rs.Registry | None = None
             try:
-                validator = jsonschema_rs.validator_for(schema, validate_formats=True, pattern_options=PATTERN_OPTIONS, offline=True)
+                if self._has_scopes:
+                    schema, registry = build_scoped(self._trees[side], schemas)
+                else:
+                    schema = SchemaBundle(self._trees[side], member_names=member_names).build(schemas, form)
+                validator = jsonschema_rs.validator_for(
+                    schema, registry=registry, validate_formats=True, pattern_options=PATTERN_OPTIONS, offline=True
+                )
+            except BundleTooLargeError:
+                self._oversized.add((side, schemas, form))
+                return self._get_validator(side, schemas, form, value)
             except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
                 validator = None
             self._validators[key] = validator
         return self._validators[key]
-
-
-class _SchemaBundle:
-    """One schema and everything that it refers to, as a self-contained schema."""
-
-    def __init__(self, tree: SchemaTree, member_names: frozenset[str] | None) -> None:
-        self._tree = tree
-        self._member_names = member_names
-        self._numbers: dict[SchemaLocation, int] = {}
-
-    def build(self, schema: SchemaLocation) -> dict[str, Json] | None:
-        """Build the schema; ``None`` if it is large and the members of the document are not given."""
-        pending, definitions = [schema], dict[str, Json]()
-        self._numbers[schema] = 0
-        while pending:
-            current = pending.pop()
-            numbered = len(self._numbers)
-            definitions[str(self._numbers[current])] = self._rewrite(current)
-            if self._member_names is None and len(self._numbers) > _MAX_BUNDLED_SCHEMAS:
-                return None
-            pending += list(self._numbers)[numbered:]
-        root = self._tree.documents[schema.file].data
-        draft = root.get("$schema", _DRAFT) if isinstance(root, dict) else _DRAFT
-        return {"$schema": draft, "allOf": [{"$ref": "#/$defs/0"}], "$defs": definitions}
-
-    def _rewrite(self, schema: SchemaLocation) -> Json:
-        data = schema.data
-        if isinstance(data, list):
-            return [self._rewrite(SchemaLocation(schema.file, f"{schema.pointer}/{index}", each)) for index, each in enumerate(data)]
-        return dict(self._rewrite_members(schema, data)) if isinstance(data, dict) else data
-
-    def _rewrite_members(self, schema: SchemaLocation, data: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-        for keyword, value in data.items():
-            if keyword == "$ref" and isinstance(value, str):
-                target = self._tree.resolve(schema, value)
-                yield keyword, value if target is None else f"#/$defs/{self._numbers.setdefault(target, len(self._numbers))}"
-            elif keyword in _DATA_KEYWORDS:
-                yield keyword, value
-            elif keyword == "properties" and isinstance(value, dict) and self._member_names is not None:
-                yield (
-                    keyword,
-                    {
-                        name: self._rewrite(SchemaLocation(schema.file, "", each)) if name in self._member_names else True
-                        for name, each in value.items()
-                    },
-                )
-            elif not (keyword in _IDENTITY_KEYWORDS and isinstance(value, str)):
-                yield keyword, self._rewrite(SchemaLocation(schema.file, f"{schema.pointer}/{escape_key(keyword)}", value))
 
 
 def _iter_member_names(value: Json) -> Iterator[str]:
@@ -148,25 +103,57 @@ class WitnessFinder:
             Sampler(comparison.trees[1], lambda node: comparison.get_value_set(1, node)),
         )
 
-    def find(self, change: SchemaChange, path: Sequence[ChildPair], root: NodePair, *, is_newly_refused: bool) -> Witness | None:
-        """Search a document of ``root`` that shows a change; ``path`` leads from the root to the pair of the change."""
+    def find(
+        self, change: SchemaChange, path: Sequence[ChildPair], root: NodePair, *, is_newly_refused: bool, must_be_sent: bool = False
+    ) -> Witness | None:
+        """Search a document of ``root`` that shows a change; ``path`` leads from the root to the pair of the change.
+
+        With ``must_be_sent`` it is a document that a sender writes, who names no members that its schema does not name.
+        """
         accepting_side = 0 if is_newly_refused else 1
+        documents = self._generate_documents(change, path, root, accepting_side)
+        chosen = (each for each in islice(documents, _MAX_WRAPPED) if not must_be_sent or self._is_sent(root, each[0], accepting_side))
+        return self._build_witness(chosen, root, is_newly_refused=is_newly_refused)
+
+    def find_difference(self, pair: NodePair, difference: Json, *, is_newly_refused: bool) -> Witness | None:
+        """Search a document of a definition that a sender writes and the other side rejects; ``difference`` is a schema of such documents."""
+        accepting_side = 0 if is_newly_refused else 1
+
+        def shows(value: Json) -> bool:
+            return self.is_witness(pair, value, accepting_side) and self._is_sent(pair, value, accepting_side)
+
+        candidates = chain(
+            islice(_sample_schema(difference), _MAX_TRIES),
+            islice(self._generate_border_values(pair, accepting_side, None), _MAX_TRIES),
+            generate_pool(zip(self._comparison.trees, get_schemas(pair), strict=True)),
+        )
+        documents = ((_minimize(each, shows),) for each in candidates if shows(each))
+        return self._build_witness(documents, pair, is_newly_refused=is_newly_refused)
+
+    def _build_witness(self, documents: Iterator[tuple[Json]], root: NodePair, *, is_newly_refused: bool) -> Witness | None:
         for sampler in self._samplers:
             sampler.reset_budget()
         try:
-            document = next(self._generate_documents(change, path, root, accepting_side), None)
+            document = next(documents, None)
         except (ComparisonTooLargeError, RecursionError):
             document = None
         if document is None:
             return None
-        definition = self._comparison.trees[accepting_side].definitions.get((root.old_location, root.new_location)[accepting_side])
+        side = 0 if is_newly_refused else 1
+        definition = self._comparison.trees[side].definitions.get((root.old_location, root.new_location)[side])
         return Witness(document[0], definition.name if definition else "", is_newly_refused)
 
     def is_witness(self, pair: NodePair, value: Json, accepting_side: int) -> bool:
         """Return true if one side accepts a value and the other rejects it."""
-        nodes, rejecting_side = (pair.old, pair.new), 1 - accepting_side
-        is_rejected = self._validators.is_accepted(rejecting_side, nodes[rejecting_side], value) is False
-        return is_rejected and self._validators.is_accepted(accepting_side, nodes[accepting_side], value) is True
+        schemas, rejecting_side = get_schemas(pair), 1 - accepting_side
+        is_rejected = self._validators.is_accepted(rejecting_side, schemas[rejecting_side], value) is False
+        return is_rejected and self._validators.is_accepted(accepting_side, schemas[accepting_side], value) is True
+
+    def _is_sent(self, pair: NodePair, value: Json, accepting_side: int) -> bool:
+        """Return true if a sender writes a value, and a tolerant reader rejects it too."""
+        schemas, rejecting_side = get_schemas(pair), 1 - accepting_side
+        is_sent = self._validators.is_accepted(accepting_side, schemas[accepting_side], value, Form.SENT) is True
+        return is_sent and self._validators.is_accepted(rejecting_side, schemas[rejecting_side], value, Form.LENIENT) is False
 
     def _generate_documents(self, change: SchemaChange, path: Sequence[ChildPair], root: NodePair, accepting_side: int) -> Iterator[tuple[Json]]:
         """Yield confirmed documents, each in a tuple, since null is a document too."""
@@ -228,6 +215,23 @@ class WitnessFinder:
                 yield inner
             case _:
                 return
+
+
+def _sample_schema(schema: Json) -> Iterator[Json]:
+    """Generate values of a schema that stands alone."""
+    tree = SchemaTree({"": Document("", "", schema)})
+    root = tree.get_root("")
+    value_sets: dict[SchemaNode, ValueSet] = {}
+
+    def get_value_set(node: SchemaNode) -> ValueSet:
+        if node not in value_sets:
+            value_sets[node] = build_value_set(tree, node)
+        return value_sets[node]
+
+    try:
+        yield from Sampler(tree, get_value_set).generate(build_node(tree, [root]))
+    except (ComparisonTooLargeError, RecursionError):
+        return
 
 
 def _minimize(document: Json, shows: Callable[[Json], bool]) -> Json:

@@ -12,8 +12,7 @@ Message                  its own                    what the final status says  
 Job                      none                       the task goes on until it is done  refused        refused
 None                     none                       no result                          refused        refused
 
-Models, dataclasses, dates, sets and whatever else Pydantic can serialize may also stand inside lists and objects; a model is serialized under its
-JSON names.
+Pydantic models and dataclasses may also stand inside lists and objects; a model is serialized under its JSON names.
 """
 
 from __future__ import annotations
@@ -21,11 +20,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
+from typing import TypeGuard
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from a2a_contract.base import JSON_NULL, JsonNull
+from a2a_contract.json_types import is_json_object
 from a2a_contract.v1_0 import Artifact, Message, Part
 
 RESULT = "result"
@@ -41,15 +42,27 @@ def _to_json_parts(value: object) -> list[Part]:
     try:
         return [Part(data=value)]
     except ValidationError:
-        return _to_jsonable_parts(value)
+        return [Part(data=_to_json_data(value))]  # also invalid unless there was a model in it
 
 
-def _to_jsonable_parts(value: object) -> list[Part]:
-    """Convert a value with models, dataclasses, dates and the like in it, at any depth."""
-    try:
-        return [Part(data=to_jsonable_python(value, by_alias=True))]
-    except PydanticSerializationError as error:
-        raise ResultTypeError(f"handler result: {type(value).__qualname__} cannot be serialized as JSON: {error}") from error
+def _is_structure(value: object) -> bool:
+    return isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type))
+
+
+def _is_sequence(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, list | tuple)
+
+
+def _to_json_data(value: object) -> object:
+    """Replace models and dataclasses by their JSON data, at any depth; other values stay as they are."""
+    if _is_structure(value):
+        try:
+            return to_jsonable_python(value, by_alias=True)
+        except PydanticSerializationError as error:
+            raise ResultTypeError(f"handler result: {type(value).__qualname__} cannot be serialized as JSON: {error}") from error
+    if is_json_object(value):
+        return {name: _to_json_data(member) for name, member in value.items()}
+    return [_to_json_data(member) for member in value] if _is_sequence(value) else value
 
 
 _CONVERTERS: Mapping[type, Callable[[object], list[Part]]] = {
@@ -75,8 +88,8 @@ def to_parts(value: object) -> list[Part]:
         return value.parts
     if isinstance(value, bytes | bytearray):
         return [Part(raw=bytes(value), media_type=_BYTES)]
-    if isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type)):
-        return _to_jsonable_parts(value)
+    if _is_structure(value):
+        return [Part(data=_to_json_data(value))]
     for kind, make in _CONVERTERS.items():  # subclasses
         if isinstance(value, kind):
             return make(value)
@@ -84,17 +97,19 @@ def to_parts(value: object) -> list[Part]:
     raise ResultTypeError(f"handler result: {type(value).__qualname__} is not supported; return {allowed}")
 
 
-def to_artifact(value: object, *, is_lossy: bool = False) -> Artifact:
-    """Convert a value to an artifact. A lossy conversion takes any value: one that is no JSON becomes the text of its ``str``."""
+def to_artifact(value: object) -> Artifact:
+    """Convert a value to an artifact."""
     if isinstance(value, Artifact):
         return value
+    return Artifact(artifact_id=RESULT, name=RESULT, parts=to_parts(value))
+
+
+def to_artifact_lossy(value: object) -> Artifact:
+    """Convert any value to an artifact; a value that is no JSON becomes the text of its ``str``."""
     try:
-        parts = to_parts(value)
+        return to_artifact(value)
     except (ResultTypeError, ValidationError):
-        if not is_lossy:
-            raise
-        parts = [Part(text=json.dumps(value, default=str))]
-    return Artifact(artifact_id=RESULT, name=RESULT, parts=parts)
+        return Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text=json.dumps(value, default=str))])
 
 
 def join_texts(parts: Sequence[Part]) -> str:

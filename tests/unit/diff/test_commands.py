@@ -42,7 +42,7 @@ def test_annotations_are_at_the_line_of_the_new_file(run: Run) -> None:
 @pytest.mark.parametrize(("level", "codes"), [("error", (1, 0, 0)), ("warning", (1, 1, 0)), ("info", (1, 1, 1)), ("none", (0, 0, 0))], ids=str)
 def test_fail_on(run: Run, level: str, codes: tuple[int, ...]) -> None:
     """`--fail-on` is the lowest level that ends with 1."""
-    rules = ("bound-tightened", "bound-set", "property-added-optional")
+    rules = ("bound-tightened", "default-changed", "property-added-optional")
     assert tuple(run("diff", *list_versions(rule), "--fail-on", level)[0] for rule in rules) == codes
 
 

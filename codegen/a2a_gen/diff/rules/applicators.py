@@ -47,7 +47,7 @@ def _collect_conditions(tree: SchemaTree, node: SchemaNode, kind: str) -> dict[s
     for schema in node.schemas:
         for keyword, value in schema.members.items():
             is_lost = keyword == "$ref" and isinstance(value, str) and tree.resolve(schema, value) is None
-            if is_lost or kind in OPAQUE_KEYWORDS.get(keyword, ()) or _is_unknown(keyword):
+            if is_lost or kind in OPAQUE_KEYWORDS.get(keyword, ()) or is_unknown(keyword):
                 keywords = IF_KEYWORDS if keyword == "if" else (keyword,)
                 part = {keyword_part: schema.members[keyword_part] for keyword_part in keywords if keyword_part in schema.members}
                 if value not in ({}, []) or keyword == "not":
@@ -55,7 +55,8 @@ def _collect_conditions(tree: SchemaTree, node: SchemaNode, kind: str) -> dict[s
     return found
 
 
-def _is_unknown(keyword: str) -> bool:
+def is_unknown(keyword: str) -> bool:
+    """Return true if JSON Schema does not define a keyword."""
     return not (
         keyword in COMPARED_KEYWORDS or keyword in OPAQUE_KEYWORDS or keyword in IF_KEYWORDS or keyword in {"$ref", "allOf"} or is_annotation(keyword)
     )

@@ -12,7 +12,7 @@ from a2a_gen.diff.rules.types import compare_integers
 
 TIGHTENED = define_rule("A2A060 bound-tightened", "bound narrows E I I", "{name} changed from {old} to {new}", mirror="bound-loosened")
 LOOSENED = define_rule("A2A061 bound-loosened", "bound widens I E I", "{name} changed from {old} to {new}", mirror="bound-tightened")
-SET = define_rule("A2A062 bound-set", "bound narrows W I I", "{name} {new} was added", mirror="bound-lifted")
+SET = define_rule("A2A062 bound-set", "bound narrows E I I", "{name} {new} was added", mirror="bound-lifted")
 LIFTED = define_rule("A2A065 bound-lifted", "bound widens I E I", "{name} {old} was removed", mirror="bound-set")
 MULTIPLE_CHANGED = define_rule("A2A066 multiple-changed", "bound both E E I", "multipleOf changed from {old} to {new}", mirror="multiple-changed")
 UNIQUE_ON = define_rule("A2A064 unique-items-on", "bound narrows E I I", "items must now be unique", mirror="unique-items-off")

@@ -9,7 +9,7 @@ from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
 
 MEMBER_REMOVED = define_rule("A2A073 oneof-member-removed", "group narrows E I E", "{name} was removed from the group", mirror="oneof-member-added")
-MEMBER_ADDED = define_rule("A2A074 oneof-member-added", "group widens I W I", "{name} was added to the group", mirror="oneof-member-removed")
+MEMBER_ADDED = define_rule("A2A074 oneof-member-added", "group widens I E I", "{name} was added to the group", mirror="oneof-member-removed")
 REGROUPED = define_rule("A2A075 oneof-regrouped", "group both E E E", "{name} was moved into or out of the group", mirror=ITSELF)
 GROUP_ADDED = define_rule("A2A076 oneof-added", "group narrows E I E", "one of {new} is now required", mirror="oneof-removed")
 GROUP_REMOVED = define_rule("A2A077 oneof-removed", "group widens I E E", "one of {old} is no longer required", mirror="oneof-added")

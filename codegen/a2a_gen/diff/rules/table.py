@@ -10,6 +10,7 @@ from a2a_gen.diff.rules.annotations import RULES as ANNOTATIONS
 from a2a_gen.diff.rules.applicators import RULES as APPLICATORS
 from a2a_gen.diff.rules.bounds import RULES as BOUNDS
 from a2a_gen.diff.rules.closed import RULES as CLOSED
+from a2a_gen.diff.rules.containment import RULES as CONTAINMENT
 from a2a_gen.diff.rules.definitions import RULES as DEFINITIONS
 from a2a_gen.diff.rules.enums import RULES as ENUMS
 from a2a_gen.diff.rules.operations import RULES as OPERATIONS
@@ -22,7 +23,7 @@ from a2a_gen.diff.rules.types import RULES as TYPES
 from a2a_gen.diff.rules.unions import RULES as UNIONS
 
 _FAMILIES = (
-    AGENTS, OPERATIONS, DEFINITIONS, PROPERTIES, TYPES, TEXTS, ENUMS, BOUNDS, UNIONS, PRESENCE, CLOSED, APPLICATORS, ANNOTATIONS, PYTHON,
+    AGENTS, OPERATIONS, DEFINITIONS, PROPERTIES, TYPES, TEXTS, ENUMS, BOUNDS, UNIONS, PRESENCE, CLOSED, APPLICATORS, CONTAINMENT, ANNOTATIONS, PYTHON,
 )  # fmt: skip
 
 TABLE: Mapping[str, ChangeRule] = MappingProxyType(

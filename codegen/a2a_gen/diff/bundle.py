@@ -1,0 +1,340 @@
+"""Self-contained schemas for validators and for the containment oracle: one schema and everything that it refers to.
+
+A schema is written in one of four forms:
+
+    AS_WRITTEN   its set of documents
+    SENT         the documents that a sender writes: no member that the schema does not name; an object without named members is free
+    BRANCH       a schema that applies beside others to one value; ``SENT`` closes all of them once, by ``unevaluatedProperties``
+    LENIENT      the documents that a reader takes: defaults of ``x-a2a-read`` are filled in, values of an ``x-extensible-enum`` may be unknown
+
+Below ``not``, ``if``, ``contains`` and ``propertyNames`` a schema stays as written. Keywords of drafts before 2020-12 are rewritten, since only later
+drafts can close an object over its branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from typing import TypeAlias
+from urllib.parse import quote, urldefrag, urljoin
+
+import jsonschema_rs
+
+from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, is_annotation
+from a2a_gen.diff.value_set import find_tag_values
+from a2a_gen.source.json_text import Json
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+MAX_BUNDLED_SCHEMAS = 120
+_MAX_MIXED_BRANCHES = 40
+_OLD_DRAFTS = ("draft-03", "draft-04", "draft-05", "draft-06", "draft-07")
+_UNIONS = ("anyOf", "oneOf")
+_CHILD_KEYWORDS = frozenset({"items", "prefixItems", "additionalProperties", "unevaluatedProperties", "unevaluatedItems"})
+_IN_PLACE_KEYWORDS = frozenset({"allOf", "then", "else"})
+_TESTED_KEYWORDS = frozenset({"not", "if", "contains", "propertyNames"})
+_TOLERANCE_MARKS = frozenset({"x-a2a-read", "x-extensible-enum", "x-extensible-union"})
+
+
+class Form(Enum):
+    """The documents that a bundle stands for."""
+
+    AS_WRITTEN = "as written"
+    BRANCH = "branch"
+    SENT = "sent"
+    LENIENT = "lenient"
+
+
+FindAtom: TypeAlias = Callable[[SchemaLocation, Form], "dict[str, Json] | None"]
+"""Returns a schema that stands for a definition, or ``None`` to include the definition."""
+
+
+class BundleTooLargeError(Exception):
+    """A schema refers to more schemas than a bundle may hold."""
+
+
+class SchemaBundle:
+    """One schema and everything that it refers to.
+
+    With ``member_names`` the schemas of other members are left out, which no document without those members can notice. ``mixed_names`` are the
+    members that a sender may take from several alternatives of a union at once, if their schemas allow it; ``None`` stands for all. Above
+    ``limit`` schemas, or ``max_branches`` branches of one union, building fails.
+    """
+
+    def __init__(
+        self,
+        tree: SchemaTree,
+        *,
+        member_names: frozenset[str] | None = None,
+        mixed_names: frozenset[str] | None = None,
+        find_atom: FindAtom | None = None,
+        limit: int = MAX_BUNDLED_SCHEMAS,
+        max_branches: int | None = None,
+    ) -> None:
+        self._tree = tree
+        self._member_names = member_names
+        self._mixed_names = mixed_names
+        self._find_atom = find_atom
+        self._limit = limit
+        self._max_branches = max_branches
+        self._numbers: dict[tuple[SchemaLocation, Form], int] = {}
+        self._names_by_schema: dict[SchemaLocation, frozenset[str]] = {}
+
+    def build(self, schemas: Sequence[SchemaLocation], form: Form = Form.AS_WRITTEN) -> dict[str, Json]:
+        """Build the schema that all schemas apply together; raise ``BundleTooLargeError`` above the limit."""
+        is_split = form is Form.SENT and len(schemas) > 1
+        parts: list[Json] = [self._refer(schema, Form.BRANCH if is_split else form) for schema in schemas]
+        root: dict[str, Json] = {"allOf": parts}
+        if is_split and any(map(self._list_names, schemas)):
+            root = _close(root)
+        definitions: dict[str, Json] = {}
+        pending = list(self._numbers)
+        while pending:
+            for schema, current in pending:
+                definitions[str(len(definitions))] = self._write(schema, current)
+            pending = list(self._numbers)[len(definitions) :]
+            if self._member_names is None and len(self._numbers) > self._limit:
+                raise BundleTooLargeError
+        return {"$schema": DRAFT, **(root if schemas else {}), "$defs": definitions}
+
+    def _refer(self, schema: SchemaLocation, form: Form) -> dict[str, Json]:
+        return {"$ref": f"#/$defs/{self._numbers.setdefault((schema, form), len(self._numbers))}"}
+
+    def _write(self, schema: SchemaLocation, form: Form, *, is_child: bool = False) -> Json:
+        if not isinstance(schema.data, dict):
+            return schema.data
+        members = dict(_iter_constraints(schema.data, is_old=self._is_old(schema)))
+        reference = members.get("$ref")
+        if isinstance(reference, str) and len(members) == 1:
+            return self._write_reference(schema, reference, form, is_child=is_child)
+        if form is not Form.SENT or not self._list_names(schema):
+            return self._write_members(schema, members, Form.BRANCH if form is Form.SENT else form)
+        mixed = self._write_members(schema, members, Form.BRANCH)
+        if self._has_own_names(schema, members):
+            return _close(mixed)
+        chosen = self._write_members(schema, members, Form.BRANCH, union_form=Form.SENT)
+        return chosen if self._is_chosen(schema, members) else {"anyOf": [chosen, _close(mixed)]}
+
+    def _write_reference(self, schema: SchemaLocation, reference: str, form: Form, *, is_child: bool) -> dict[str, Json]:
+        target = self._tree.resolve(schema, reference)
+        if target is None:
+            return build_atom(f"reference {reference}")
+        can_hide = form is Form.SENT or (form is not Form.BRANCH and (is_child or not self._tree.has_unevaluated))
+        atom = self._find_atom(target, form) if self._find_atom and can_hide else None
+        return self._refer(target, form) if atom is None else atom
+
+    def _write_members(self, schema: SchemaLocation, members: dict[str, Json], form: Form, union_form: Form | None = None) -> dict[str, Json]:
+        """Write the keywords of a schema; its unions become parts of ``allOf``."""
+        made: dict[str, Json] = {}
+        parts: list[Json] = []
+        for keyword, value in members.items():
+            if keyword in _UNIONS and isinstance(value, list):
+                if not (form is Form.LENIENT and schema.members.get("x-extensible-union") is True):
+                    parts += self._write_union(schema, keyword, value, union_form or form)
+            elif keyword == "$ref" and isinstance(value, str):
+                parts.append(self._write_reference(schema, value, form, is_child=False))
+            elif keyword == "allOf" and isinstance(value, list):
+                parts += [self._write(_descend(schema, each), form) for each in value]
+            elif form is Form.BRANCH and keyword in {"additionalProperties", "unevaluatedProperties"} and is_vacuous(value):
+                continue  # names no member, as if absent
+            elif form is Form.LENIENT and keyword in {"required", "enum"}:
+                made |= _relax(keyword, value, schema)
+            else:
+                made[keyword] = self._write_keyword(schema, keyword, value, form)
+        return {**made, "allOf": parts} if parts else made
+
+    def _write_keyword(self, schema: SchemaLocation, keyword: str, value: Json, form: Form) -> Json:
+        child_form = Form.SENT if form is Form.BRANCH else form
+        if keyword in {"properties", "patternProperties", "dependentSchemas"} and isinstance(value, dict):
+            inner = form if keyword == "dependentSchemas" else child_form
+            is_left_out = keyword == "properties" and self._member_names is not None
+            return {
+                name: True
+                if is_left_out and name not in (self._member_names or ())
+                else self._write(_descend(schema, each), inner, is_child=keyword != "dependentSchemas")
+                for name, each in value.items()
+            }
+        inner = child_form if keyword in _CHILD_KEYWORDS else form if keyword in _IN_PLACE_KEYWORDS else Form.AS_WRITTEN
+        if keyword in _CHILD_KEYWORDS | _IN_PLACE_KEYWORDS | _TESTED_KEYWORDS:
+            if isinstance(value, list):
+                return [self._write(_descend(schema, each), inner, is_child=keyword in _CHILD_KEYWORDS) for each in value]
+            return self._write(_descend(schema, value), inner, is_child=keyword in _CHILD_KEYWORDS)
+        return value
+
+    def _write_union(self, schema: SchemaLocation, keyword: str, branches: list[Json], form: Form) -> Iterator[Json]:
+        if self._max_branches is not None and len(branches) > self._max_branches and not all(map(_is_listed, branches)):
+            raise BundleTooLargeError
+        located = [_descend(schema, each) for each in branches]
+        written: list[Json] = [self._write(each, form) for each in located]
+        if keyword == "anyOf" or self._is_disjoint(located):
+            yield {"anyOf": written}
+            return
+        if form not in {Form.AS_WRITTEN, Form.LENIENT}:
+            yield {"anyOf": written}
+            written = [self._write(each, Form.AS_WRITTEN) for each in located]
+        yield {"oneOf": written}
+
+    def _is_chosen(self, schema: SchemaLocation, members: dict[str, Json]) -> bool:
+        """Return true if a sender cannot mix the members of several alternatives."""
+        branches = [_descend(schema, each) for keyword in _UNIONS for each in _as_list(members.get(keyword))]
+        if self._mixed_names is not None and self._mixed_names.isdisjoint(self._list_names(schema)):
+            return True
+        return len(branches) > _MAX_MIXED_BRANCHES or sum(map(self._is_open, branches)) <= 1 or self._is_disjoint(branches)
+
+    def _is_open(self, schema: SchemaLocation) -> bool:
+        final = self._follow(schema)
+        return final.members.get("additionalProperties") is not False and bool(self._list_names(final))
+
+    def _is_disjoint(self, branches: Sequence[SchemaLocation]) -> bool:
+        """Return true if all branches are objects with different values of one tag, or have different types."""
+        nodes = [self._follow(each) for each in branches]
+        types = [each.members.get("type") for each in nodes]
+        if all(isinstance(each, str) for each in types) and len({"number" if each == "integer" else str(each) for each in types}) == len(types):
+            return True
+        tags = [find_tag_values(SchemaNode((each,))) for each in nodes]
+        names = (name for name in (tags[0] if tags else {}) if all(name in each for each in tags))
+        values = ([value for each in tags for value in each[name]] for name in names)
+        return all(each == "object" for each in types) and any(len(each) == len(set(each)) for each in values)
+
+    def _follow(self, schema: SchemaLocation) -> SchemaLocation:
+        for _ in range(8):
+            reference = schema.members.get("$ref")
+            target = self._tree.resolve(schema, reference) if isinstance(reference, str) else None
+            if target is None or any(not is_annotation(each) for each in schema.members if each != "$ref"):
+                break
+            schema = target
+        return schema
+
+    def _has_own_names(self, schema: SchemaLocation, members: dict[str, Json]) -> bool:
+        rest = {keyword: value for keyword, value in members.items() if keyword not in _UNIONS}
+        return bool(self._list_names(SchemaLocation(schema.file, f"{schema.pointer}#own", rest)))
+
+    def _list_names(self, schema: SchemaLocation) -> frozenset[str]:
+        """List the members that a schema, or one that applies to the same value, names."""
+        known = self._names_by_schema.get(schema)
+        if known is None:
+            self._names_by_schema[schema] = frozenset()  # a schema that consists of itself names nothing
+            properties = schema.members.get("properties")
+            own = frozenset(properties if isinstance(properties, dict) else ())
+            known = self._names_by_schema[schema] = own.union(*map(self._list_names, self._iter_in_place(schema)))
+        return known
+
+    def _iter_in_place(self, schema: SchemaLocation) -> Iterator[SchemaLocation]:
+        for keyword, value in schema.members.items():
+            if keyword in {*_UNIONS, *_IN_PLACE_KEYWORDS}:
+                yield from (_descend(schema, each) for each in (value if isinstance(value, list) else [value]))
+            elif keyword in {"dependentSchemas", "dependencies"} and isinstance(value, dict):
+                yield from (_descend(schema, each) for each in value.values() if isinstance(each, dict))
+            elif keyword == "$ref" and isinstance(value, str):
+                target = self._tree.resolve(schema, value)
+                if target is not None:
+                    yield target
+
+    def _is_old(self, schema: SchemaLocation) -> bool:
+        root = self._tree.documents[schema.file].data
+        draft = root.get("$schema") if isinstance(root, dict) else None
+        return isinstance(draft, str) and any(each in draft for each in _OLD_DRAFTS)
+
+
+def build_scoped(tree: SchemaTree, schemas: Sequence[SchemaLocation]) -> tuple[dict[str, Json], jsonschema_rs.Registry]:
+    """Build a schema that refers to the documents as they are, for trees whose references depend on scopes; it has no other forms."""
+    addresses = {path: _find_address(tree, path) for path in tree.documents}
+    resources = [(addresses[path], document.data) for path, document in tree.documents.items()]
+    parts: list[Json] = [{"$ref": f"{addresses[each.file]}#{quote(each.pointer, safe='/~')}"} for each in schemas]
+    return {"$schema": DRAFT, **({"allOf": parts} if parts else {})}, jsonschema_rs.Registry(resources)
+
+
+def _find_address(tree: SchemaTree, path: str) -> str:
+    base = f"http://a2a-gen.invalid/{quote(path)}"
+    data = tree.documents[path].data
+    identity = data.get("$id") if isinstance(data, dict) else None
+    return urldefrag(urljoin(base, identity)).url if isinstance(identity, str) else base
+
+
+def build_atom(*names: str) -> dict[str, Json]:
+    """Build schemas about which nothing is known, but that one name stands for one schema; several stand for their intersection."""
+    parts: list[Json] = [{"$ref": f"#/$defs/{_quote(name)}"} for name in names]
+    return {"allOf": parts, "x-atoms": [*names]}
+
+
+def add_atoms(bundle: dict[str, Json]) -> dict[str, Json]:
+    """Define the atoms of a bundle: each is recursive, which the oracle never unfolds, and has one value that no schema mentions."""
+    names = sorted(set(_collect_atoms(bundle)))
+    own: dict[str, Json] = {_key(name): {"anyOf": [{"const": f"urn:a2a-gen:atom:{name}"}, {"$ref": f"#/$defs/{_quote(name)}"}]} for name in names}
+    definitions = bundle["$defs"]
+    return {**bundle, "$defs": {**(definitions if isinstance(definitions, dict) else {}), **own}}
+
+
+def _collect_atoms(data: Json) -> Iterator[str]:
+    if isinstance(data, dict):
+        listed = data.get("x-atoms")
+        yield from map(str, listed if isinstance(listed, list) else ())
+        for each in data.values():
+            yield from _collect_atoms(each)
+    elif isinstance(data, list):
+        for each in data:
+            yield from _collect_atoms(each)
+
+
+def _key(name: str) -> str:
+    return f"atom {name}"
+
+
+def _quote(name: str) -> str:
+    return quote(_key(name).replace("~", "~0").replace("/", "~1"), safe="~")
+
+
+def _descend(schema: SchemaLocation, data: Json) -> SchemaLocation:
+    """Return a part of a schema; only definitions are identified by their pointer."""
+    return SchemaLocation(schema.file, f"{schema.pointer}?{id(data)}", data)
+
+
+def _close(members: dict[str, Json]) -> dict[str, Json]:
+    if "unevaluatedProperties" in members or members.get("additionalProperties") is False:
+        return members
+    return {**members, "unevaluatedProperties": False}
+
+
+def _is_listed(branch: Json) -> bool:
+    return isinstance(branch, dict) and bool(branch.keys() & {"const", "enum"})
+
+
+def _relax(keyword: str, value: Json, schema: SchemaLocation) -> dict[str, Json]:
+    if keyword == "enum":
+        return {} if schema.members.get("x-extensible-enum") is True else {keyword: value}
+    defaults = schema.members.get("x-a2a-read")
+    return {keyword: [each for each in _as_list(value) if not (isinstance(defaults, dict) and each in defaults)]}
+
+
+def is_vacuous(value: Json) -> bool:
+    """Return true if a schema accepts every value because it has no constraint."""
+    return value is True or (isinstance(value, dict) and all(map(is_annotation, value)))
+
+
+def _iter_constraints(members: dict[str, Json], *, is_old: bool) -> Iterator[tuple[str, Json]]:
+    """Iterate over the keywords that constrain values, in the form of draft 2020-12."""
+    if is_old and isinstance(members.get("$ref"), str):
+        yield "$ref", members["$ref"]  # keywords beside it are ignored
+        return
+    for keyword, value in members.items():
+        if keyword == "items" and isinstance(value, list):
+            yield "prefixItems", value
+        elif keyword == "additionalItems":
+            if isinstance(members.get("items"), list):
+                yield "items", value
+        elif keyword == "dependencies" and isinstance(value, dict):
+            yield "dependentRequired", {name: each for name, each in value.items() if isinstance(each, list)}
+            yield "dependentSchemas", {name: each for name, each in value.items() if not isinstance(each, list)}
+        elif keyword in {"minimum", "maximum"} and members.get(_exclusive(keyword)) is True:
+            yield _exclusive(keyword), value
+        elif keyword.startswith("exclusive") and isinstance(value, bool):
+            continue
+        elif not is_annotation(keyword):
+            yield keyword, value
+
+
+def _exclusive(keyword: str) -> str:
+    return f"exclusive{keyword.capitalize()}"
+
+
+def _as_list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

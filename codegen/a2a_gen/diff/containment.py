@@ -1,0 +1,273 @@
+"""The containment oracle: whether every document of one schema is one of another. Containment confirms, rules explain.
+
+``jsonschema_rs`` decides containment of two self-contained schemas: yes, no or unknown. It is right where it answers, and says nothing about place,
+direction or cure; those come from the rules. What it cannot decide is recursion. A definition is therefore also compared with *atoms* in place of the
+definitions that it refers to:
+
+    equal definitions       the same atom on both sides
+    contained definitions   sender: X and Y, reader: X          whatever X and Y are, the first is contained in the second
+    other definitions       two atoms
+
+Containment of all definitions is assumed first; a definition that cannot be proven so is taken out, and those that referred to it are tried again,
+until nothing changes. The rest is proven by induction on the depth of a document, since a reference to a value inside is one level deeper. An atom
+can prove containment, never disprove it.
+
+Two questions are asked for each direction. *Strict*: every document of the schema. *Sent*: every document that a sender writes, who names no members
+that its schema does not name, to a reader with its documented tolerance.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TypeAlias
+
+import jsonschema_rs
+
+from a2a_gen.diff.bundle import BundleTooLargeError, Form, SchemaBundle, add_atoms, build_atom, build_scoped
+from a2a_gen.diff.change import NodePair
+from a2a_gen.diff.compare import SchemaEquality
+from a2a_gen.diff.regex import PATTERN_OPTIONS
+from a2a_gen.diff.schema_node import SchemaLocation, SchemaTree
+from a2a_gen.source.json_text import Json, parse
+from a2a_gen.source.references import iter_schemas
+
+_MAX_SCHEMAS = 40
+_MAX_BRANCHES = 400
+
+Schemas: TypeAlias = tuple[SchemaLocation, ...]
+
+
+class Containment(Enum):
+    """Answer of the oracle."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainmentQuestion:
+    """DocumentDirection and kind of a question: documents of ``sender`` (0: the base) go to the other side."""
+
+    sender: int
+    is_strict: bool = False
+
+    @property
+    def forms(self) -> tuple[Form, Form]:
+        """The forms of the sender's and of the reader's schema."""
+        return (Form.AS_WRITTEN, Form.AS_WRITTEN) if self.is_strict else (Form.SENT, Form.LENIENT)
+
+
+@dataclass(slots=True)
+class _Definition:
+    """A definition of both sides; ``users`` were proven with an atom for it."""
+
+    schemas: tuple[SchemaLocation, SchemaLocation]
+    is_same: bool
+    users: set[int] = field(default_factory=set[int])
+
+
+class ContainmentOracle:
+    """Decides containment between two trees; answers are cached."""
+
+    def __init__(self, trees: tuple[SchemaTree, SchemaTree], equality: SchemaEquality, pairs: Sequence[NodePair]) -> None:
+        self._trees = trees
+        self._definitions = [_Definition(ends, equality.is_same(*ends)) for ends in map(get_ends, pairs) if ends is not None]
+        self._numbers: tuple[dict[SchemaLocation, int], dict[SchemaLocation, int]] = (
+            {each.schemas[0]: index for index, each in enumerate(self._definitions)},
+            {each.schemas[1]: index for index, each in enumerate(self._definitions)},
+        )
+        counts = [count_names(tree) for tree in trees]
+        self._mixed_names = frozenset((counts[1] - counts[0]).keys()), frozenset((counts[0] - counts[1]).keys())
+        self._has_scopes = any(tree.has_scopes for tree in trees)
+        self._has_found_equal = False
+        self._assumed: dict[ContainmentQuestion, frozenset[int]] = {}
+        self._proven: dict[ContainmentQuestion, frozenset[int]] = {}
+        self._answers: dict[tuple[ContainmentQuestion, Schemas, Schemas], Containment] = {}
+        self._canonical: dict[tuple[int, Form, Schemas], jsonschema_rs.CanonicalSchema | None] = {}
+
+    def assume(self, question: ContainmentQuestion, pairs: Iterable[NodePair]) -> None:
+        """Take containment of definitions for granted, since their breaks are reported; what contains them is then judged without them."""
+        ends = (get_ends(pair) for pair in pairs)
+        self._assumed[question] = frozenset(self._numbers[0][each[0]] for each in ends if each and each[0] in self._numbers[0])
+
+    def decide(self, pair: NodePair, question: ContainmentQuestion) -> Containment:
+        """Decide if the reader accepts every document of the sender at a pair of nodes."""
+        schemas = get_schemas(pair)
+        key = (question, *schemas)
+        if key not in self._answers:
+            self._answers[key] = self._decide(schemas, question)
+        return self._answers[key]
+
+    def _decide(self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion) -> Containment:
+        if self._has_scopes:
+            return self._decide_whole(schemas, replace(question, is_strict=True))
+        for each in dict.fromkeys((replace(question, is_strict=True), question)):
+            if self._decide_with_atoms(schemas, each) is Containment.YES:
+                return Containment.YES
+        return self._decide_whole(schemas, question)
+
+    def find_difference(self, pair: NodePair, question: ContainmentQuestion) -> Json:
+        """Return a schema of the documents that only the sender accepts; ``False`` if it cannot be expressed."""
+        ends = self._canonicalize_ends(get_schemas(pair), question)
+        try:
+            return parse(json.dumps(ends[0].subtract(ends[1]).to_json_schema()))[0] if ends else False
+        except (ValueError, TypeError):
+            return False
+
+    def _decide_whole(self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion) -> Containment:
+        ends = self._canonicalize_ends(schemas, question)
+        return Containment.UNKNOWN if ends is None else _covers(ends[1], ends[0])
+
+    def _canonicalize_ends(
+        self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion
+    ) -> tuple[jsonschema_rs.CanonicalSchema, jsonschema_rs.CanonicalSchema] | None:
+        """Canonicalize the schemas of the sender and of the reader."""
+        sender, reader = question.sender, 1 - question.sender
+        sent = self._canonicalize(sender, schemas[sender], question.forms[0])
+        taken = None if sent is None else self._canonicalize(reader, schemas[reader], question.forms[1])
+        return None if sent is None or taken is None else (sent, taken)
+
+    def _canonicalize(self, side: int, schemas: Schemas, form: Form) -> jsonschema_rs.CanonicalSchema | None:
+        key = (side, form, schemas)
+        if key not in self._canonical and self._has_scopes:
+            self._canonical[key] = canonicalize_scoped(self._trees[side], schemas)
+        elif key not in self._canonical:
+            self._canonical[key] = canonicalize(
+                SchemaBundle(self._trees[side], mixed_names=self._mixed_names[side], limit=_MAX_SCHEMAS, max_branches=_MAX_BRANCHES), schemas, form
+            )
+        return self._canonical[key]
+
+    def _decide_with_atoms(self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion) -> Containment:
+        self._find_equal_definitions()
+        if question not in self._proven:
+            self._proven[question] = self._prove_definitions(question)
+        numbers = [self._numbers[side].get(each[0]) if len(each) == 1 else None for side, each in enumerate(schemas)]
+        if numbers[0] is not None and numbers[0] == numbers[1]:
+            return Containment.YES if numbers[0] in self._proven[question] else Containment.UNKNOWN
+        return Containment.YES if self._is_proven(schemas, question, self._proven[question], set()) else Containment.UNKNOWN
+
+    def _find_equal_definitions(self) -> None:
+        """Find the definitions of which equality can be proven together; they count as the same from then on."""
+        if self._has_found_equal:
+            return
+        self._has_found_equal = True
+        changed = {index for index, each in enumerate(self._definitions) if not each.is_same}
+        for index in changed:
+            self._definitions[index].is_same = True
+        equal = frozenset(range(len(self._definitions)))
+        pending = set(changed)
+        while pending:
+            index = pending.pop()
+            one, other = self._definitions[index].schemas
+            atoms: set[int] = set()
+            is_equal = all(self._is_proven(((one,), (other,)), ContainmentQuestion(side, is_strict=True), equal, atoms) for side in (0, 1))
+            for each in atoms:
+                self._definitions[each].users.add(index)
+            if not is_equal:
+                changed.discard(index)
+                self._definitions[index].is_same = False
+                pending |= self._definitions[index].users & changed
+
+    def _prove_definitions(self, question: ContainmentQuestion) -> frozenset[int]:
+        """Find the definitions of which containment can be proven together."""
+        proven = set(range(len(self._definitions)))
+        assumed = self._assumed.get(question, frozenset())
+        pending = {index for index, each in enumerate(self._definitions) if not each.is_same and index not in assumed}
+        while pending:
+            index = pending.pop()
+            one, other = self._definitions[index].schemas
+            atoms: set[int] = set()
+            is_proven = self._is_proven(((one,), (other,)), question, frozenset(proven), atoms)
+            for each in atoms:
+                self._definitions[each].users.add(index)
+            if not is_proven and self._decide_whole(((one,), (other,)), question) is not Containment.YES:
+                proven.discard(index)
+                pending |= {each for each in self._definitions[index].users & proven if not self._definitions[each].is_same and each not in assumed}
+        return frozenset(proven)
+
+    def _is_proven(self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion, proven: frozenset[int], atoms: set[int]) -> bool:
+        """Return true if containment is proven with atoms for other definitions; their numbers are added to ``atoms``."""
+        ends: list[jsonschema_rs.CanonicalSchema] = []
+        for side, form in ((question.sender, question.forms[0]), (1 - question.sender, question.forms[1])):
+
+            def find_atom(definition: SchemaLocation, position: Form, side: int = side) -> dict[str, Json] | None:
+                index = self._numbers[side].get(definition)
+                if index is None:
+                    return None
+                atoms.add(index)
+                return build_atom(*self._name_atoms(index, side == question.sender, position, question, proven))
+
+            bundle = SchemaBundle(
+                self._trees[side], mixed_names=self._mixed_names[side], find_atom=find_atom, limit=_MAX_SCHEMAS, max_branches=_MAX_BRANCHES
+            )
+            made = canonicalize(bundle, schemas[side], form)
+            if made is None:
+                return False
+            ends.append(made)
+        return _covers(ends[1], ends[0]) is Containment.YES
+
+    def _name_atoms(self, index: int, is_sender: bool, position: Form, question: ContainmentQuestion, proven: frozenset[int]) -> tuple[str, ...]:  # noqa: FBT001
+        """Name the atoms of a definition: the more atoms, the fewer documents."""
+        lenient, written, old, sent = (f"{index} {word}" for word in ("taken", "written", "old", "sent"))
+        has_tolerance = self._trees[1 - question.sender].has_tolerance
+        of_reader = (lenient, written) if has_tolerance and not question.is_strict else (lenient,)
+        if not is_sender:
+            return (lenient,) if position is Form.LENIENT else of_reader
+        is_same = self._definitions[index].is_same
+        of_sender = of_reader if is_same else (old,)
+        if question.is_strict:
+            return of_sender if is_same or index not in proven else (lenient, old)
+        if position is Form.SENT:
+            return (*of_sender, sent, lenient) if index in proven else (*of_sender, sent)
+        return of_sender
+
+
+def count_names(tree: SchemaTree) -> Counter[str]:
+    """Count how often members are named; one that the reader names more often than the sender may meet a new schema."""
+    schemas = (schema for path in tree.documents for schema in iter_schemas(tree.documents[path].data))
+    tables = (schema.members.get("properties") for schema in schemas)
+    return Counter(name for table in tables if isinstance(table, dict) for name in table)
+
+
+def get_schemas(pair: NodePair) -> tuple[Schemas, Schemas]:
+    """Return the schemas of a pair; a definition is one schema, although its node may have several."""
+    ends = get_ends(pair)
+    return ((ends[0],), (ends[1],)) if ends else (pair.old.schemas, pair.new.schemas)
+
+
+def get_ends(pair: NodePair) -> tuple[SchemaLocation, SchemaLocation] | None:
+    """Return both ends of a pair of definitions; ``None`` for a pair below a definition."""
+    old, new = pair.old.origin, pair.new.origin
+    if old is None or new is None or (old.location, new.location) != (pair.old_location, pair.new_location):
+        return None
+    return old, new
+
+
+def canonicalize(bundle: SchemaBundle, schemas: Schemas, form: Form) -> jsonschema_rs.CanonicalSchema | None:
+    """Canonicalize schemas; ``None`` if they are too large or not supported."""
+    try:
+        schema = add_atoms(bundle.build(schemas, form))
+        return jsonschema_rs.canonicalize(schema, validate_formats=True, pattern_options=PATTERN_OPTIONS, offline=True)
+    except (BundleTooLargeError, RecursionError, ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
+        return None
+
+
+def canonicalize_scoped(tree: SchemaTree, schemas: Schemas) -> jsonschema_rs.CanonicalSchema | None:
+    """Canonicalize schemas of a tree whose references depend on scopes."""
+    try:
+        schema, registry = build_scoped(tree, schemas)
+        return jsonschema_rs.canonicalize(schema, registry=registry, validate_formats=True, pattern_options=PATTERN_OPTIONS, offline=True)
+    except (RecursionError, ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
+        return None
+
+
+def _covers(larger: jsonschema_rs.CanonicalSchema, smaller: jsonschema_rs.CanonicalSchema) -> Containment:
+    try:
+        return Containment(str(larger.covers(smaller)))
+    except ValueError:
+        return Containment.UNKNOWN

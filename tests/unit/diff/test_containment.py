@@ -1,0 +1,52 @@
+"""Classes of breaks that no rule saw, and of equal schemas that rules took for breaks: the folders in `tests/containment`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from a2a_gen.diff.report import CompareOptions, Report, compare
+from a2a_gen.diff.rules.rule import ChangeLevel
+from a2a_gen.diff.sides import build_side
+from a2a_gen.diff.usage import BOTH, Usage
+
+CASES = {path.parent.name: json.loads(path.read_bytes()) for path in sorted((Path(__file__).parents[2] / "containment").glob("*/case.json"))}
+USAGES = {"read": Usage.READ, "written": Usage.WRITTEN}
+BREAKS = [name for name, case in CASES.items() if case["role"] != "equal"]
+EQUAL = [name for name, case in CASES.items() if case["role"] == "equal"]
+
+
+def read_schema(name: str, version: str) -> bytes:
+    """Read one version of a case."""
+    return (Path(__file__).parents[2] / "containment" / name / f"{version}.json").read_bytes()
+
+
+def compare_case(name: str, *, is_reversed: bool = False) -> Report:
+    """Compare the versions of a case."""
+    versions = ("new", "old") if is_reversed else ("old", "new")
+    old, new = (build_side({"schema.json": read_schema(name, version)}, label=version, is_plain=True) for version in versions)
+    usage = USAGES.get(CASES[name]["role"])
+    return compare(old, new, CompareOptions("WIRE", frozenset({usage}) if usage else BOTH))
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_break_is_an_error_with_its_witness(name: str) -> None:
+    """The document of the case is refused by one version, and the report has an error with a confirmed witness."""
+    accepts, refuses = ("old", "new") if CASES[name]["role"] == "read" else ("new", "old")
+    document = CASES[name]["refused"]
+    assert jsonschema_rs.validator_for(json.loads(read_schema(name, accepts)), validate_formats=True).is_valid(document)
+    refusing = jsonschema_rs.validator_for(json.loads(read_schema(name, refuses)), validate_formats=True)
+    assert not refusing.is_valid(document)
+    errors = compare_case(name).findings_at_least(ChangeLevel.ERROR)
+    assert errors
+    assert any(not refusing.is_valid(witness.document) for finding in errors for witness in finding.witnesses)
+
+
+@pytest.mark.parametrize("is_reversed", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal_schemas_are_equal(name: str, is_reversed: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """Two spellings of one set of documents yield nothing above an information."""
+    assert compare_case(name, is_reversed=is_reversed).findings_at_least(ChangeLevel.WARNING) == ()
