@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from typing import TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from types import TracebackType
+from typing import Any, TypeVar
 
 from . import operations
 from .base import Encoded, WireModel
@@ -31,6 +32,38 @@ from .v1_0 import (
 
 Context = TypeVar("Context", contravariant=True)
 Request = TypeVar("Request", bound=WireModel)
+Item = TypeVar("Item")
+
+
+class CheckedStream(AsyncGenerator[Item, None]):
+    """Stream that begins with a check. The first event waits for it; later ones come straight from the stream, without a generator in between."""
+
+    def __init__(self, open_stream: Callable[[], Awaitable[AsyncIterator[Item]]]) -> None:
+        self._open_stream = open_stream
+        self._events: AsyncIterator[Item] | None = None
+
+    def __anext__(self) -> Coroutine[Any, Any, Item]:
+        """Return the next event; the first time, after the check."""
+        return self._begin() if self._events is None else anext(self._events)  # type: ignore[arg-type]  # only awaited
+
+    async def asend(self, value: None) -> Item:
+        """Return the next event."""
+        return await anext(self)
+
+    async def athrow(self, kind: type[BaseException] | BaseException, value: object = None, trace: TracebackType | None = None) -> Item:
+        """Close the stream and raise the exception."""
+        await self.aclose()
+        raise kind
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        events = self._events
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
+
+    async def _begin(self) -> Item:
+        self._events = await self._open_stream()
+        return await anext(self._events)
 
 
 class ServiceInterceptor(AgentService[Context]):
@@ -47,16 +80,13 @@ class ServiceInterceptor(AgentService[Context]):
         """Send a message: start a task, go on with one, or get a message back."""
         return await self._service.send_message(await self.before(operations.SEND_MESSAGE, request, context), context)
 
-    async def send_streaming_message(self, request: SendMessageRequest, context: Context) -> AsyncGenerator[Event[StreamResponse], None]:
+    def send_streaming_message(self, request: SendMessageRequest, context: Context) -> AsyncGenerator[Event[StreamResponse], None]:
         """Send a message and receive everything that happens to its task until it ends."""
-        checked = await self.before(operations.SEND_STREAMING_MESSAGE, request, context)
-        events = self._service.send_streaming_message(checked, context)
-        try:
-            async for event in events:
-                yield event
-        finally:
-            if isinstance(events, AsyncGenerator):
-                await events.aclose()
+
+        async def open_stream() -> AsyncIterator[Event[StreamResponse]]:
+            return self._service.send_streaming_message(await self.before(operations.SEND_STREAMING_MESSAGE, request, context), context)
+
+        return CheckedStream(open_stream)
 
     async def get_task(self, request: GetTaskRequest, context: Context) -> Encoded[Task]:
         """Read a task as it is now."""
@@ -70,16 +100,13 @@ class ServiceInterceptor(AgentService[Context]):
         """Ask for a task to stop."""
         return await self._service.cancel_task(await self.before(operations.CANCEL_TASK, request, context), context)
 
-    async def subscribe_to_task(self, request: SubscribeToTaskRequest, context: Context) -> AsyncGenerator[Event[StreamResponse], None]:
+    def subscribe_to_task(self, request: SubscribeToTaskRequest, context: Context) -> AsyncGenerator[Event[StreamResponse], None]:
         """Receive what happens to a running task from now on, or from a given event."""
-        checked = await self.before(operations.SUBSCRIBE_TO_TASK, request, context)
-        events = self._service.subscribe_to_task(checked, context)
-        try:
-            async for event in events:
-                yield event
-        finally:
-            if isinstance(events, AsyncGenerator):
-                await events.aclose()
+
+        async def open_stream() -> AsyncIterator[Event[StreamResponse]]:
+            return self._service.subscribe_to_task(await self.before(operations.SUBSCRIBE_TO_TASK, request, context), context)
+
+        return CheckedStream(open_stream)
 
     async def create_task_push_notification_config(
         self, request: TaskPushNotificationConfig, context: Context

@@ -138,10 +138,13 @@ class AgentRuntime:
             self._push_sender = PushSender(
                 self.store,
                 self._http_client.client,
-                SenderOptions.from_settings(settings, frozenset(surface.storage_key for surface in surfaces)),
-                clock=clock,
-                sign=keys.build_webhook_signer() or skip_signing,
-                cipher=keys.secret_cipher,
+                SenderOptions(
+                    settings,
+                    frozenset(surface.storage_key for surface in surfaces),
+                    clock,
+                    keys.build_webhook_signer() or skip_signing,
+                    keys.secret_cipher,
+                ),
             )
             notifier = TeeNotifier(self._push_sender, notifier)
         self.engine = Engine(self.store, collect_skills(surfaces), EngineOptions(settings, clock, notifier, self._http_client))

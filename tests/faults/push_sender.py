@@ -10,12 +10,12 @@ import sys
 
 from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits
 from a2a_runtime.net.policy import OutboundPolicy
-from a2a_runtime.push.retry_policy import PushRetryPolicy
 from a2a_runtime.push.sender import PushSender, SenderOptions
+from a2a_runtime.settings import Settings
 from a2a_runtime.stores import StoreOptions, create_store
 from a2a_runtime.testing import faults
 
-RULES = SenderOptions(PushRetryPolicy(initial_delay=0.05, max_delay=0.2), concurrency=8, poll_interval=0.05, lease_duration=0.5)
+RULES = SenderOptions(Settings(push_initial_delay=0.05, push_max_delay=0.2, push_concurrency=8, push_poll_interval=0.05, outbound_timeout=0.25))
 
 
 async def deliver(url: str) -> None:

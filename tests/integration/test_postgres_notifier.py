@@ -171,7 +171,7 @@ async def app_engine(agent: Agent, store: Store | str) -> AsyncIterator[Engine]:
     async with app.lifespan():
         runtime = app.plugins.get(A2APlugin).runtime
         assert runtime is not None
-        runtime.engine._hub._poll_interval_seconds = 3600.0  # no setting allows this
+        runtime.engine.hub._poll_interval_seconds = 3600.0  # no setting allows this
         yield runtime.engine
 
 

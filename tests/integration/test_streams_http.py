@@ -71,7 +71,7 @@ def hub_of(app: Litestar) -> EventHub:
     """Return the event hub of a running app."""
     runtime = app.plugins.get(A2APlugin).runtime
     assert runtime is not None
-    return runtime.engine._hub
+    return runtime.engine.hub
 
 
 def test_events_are_sent_when_they_happen(talker: DialectClient) -> None:

@@ -15,8 +15,8 @@ HEAVY = frozenset(("asyncpg", "cryptography", "httpx", "jinja2", "jwt", "litesta
 IMPORTS = {
     "a2a_runtime": (1, frozenset[str]()),
     "a2a_runtime.client": (14, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (95, frozenset({"litestar"})),
-    "a2a_runtime.surface": (53, frozenset[str]()),
+    "a2a_runtime.plugin": (96, frozenset({"litestar"})),
+    "a2a_runtime.surface": (54, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages that it may load."""
 

@@ -2,7 +2,7 @@
 
     engine ── tasks as requests see them: start, send_message, get, list, cancel, wait, follow; no HTTP
       │       follow_ups: messages to existing tasks
-    runner ── port, and the runner in this process: leases, orphans, deadlines
+    runner ── runs tasks in this process: leases, orphans, deadlines
       │
     run ───── one run of one task: calls the handler, turns its end into exactly one outcome
       │
@@ -11,6 +11,8 @@
     replay ── records of earlier runs        jobs ──── work that goes on after the handler has returned
       │
     writer ── writes of a run: fenced by its epoch; commit, then publish
+      │
+    dependencies ── what all runs of a process share
 
 **Running again.** After a crash, and after the answer to a question, the handler runs again from the top. ``ctx.attempt`` is the number of the run.
 ``ctx.ask`` and ``ctx.once`` return what was recorded, under an explicit key or as the n-th call. If a record does not fit the call, the task fails

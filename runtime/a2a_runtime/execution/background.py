@@ -56,28 +56,28 @@ class DelayedCalls(Generic[T]):
 
     def __init__(self, delay_seconds: float, callback: Callable[[T], object]) -> None:
         self._delay_seconds, self._callback = delay_seconds, callback
-        self._current: dict[T, None] = {}
-        self._previous: dict[T, None] = {}
+        self._items: dict[T, int] = {}  # each with the round of the timer in which it was added
+        self._round = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, item: T) -> None:
         """Schedule the call for an item."""
-        self._current[item] = None
+        self._items[item] = self._round
         if self._timer is None:
             self._start_timer()
 
     def discard(self, item: T) -> None:
         """Cancel the call for an item; a no-op if it was made."""
-        self._current.pop(item, None)
-        self._previous.pop(item, None)
+        self._items.pop(item, None)
 
     def _start_timer(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(self._delay_seconds, self._fire)
 
     def _fire(self) -> None:
-        due, self._previous, self._current = self._previous, self._current, {}
         self._timer = None
-        for item in due:
+        for item in [item for item, added in self._items.items() if added < self._round]:
+            del self._items[item]
             self._callback(item)
-        if self._previous:
+        self._round += 1
+        if self._items:
             self._start_timer()

@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Protocol, Self, TypeAlias, TypeVar
+from typing import NoReturn, Self, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
@@ -27,10 +28,10 @@ from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task
 from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import to_datetime
 from a2a_runtime.execution import replay, results
+from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.signals import RunStopped, TaskEnded, TaskSuspended
 from a2a_runtime.execution.writer import TaskWriter
-from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores.base import ClaimedRun, RecordKind, ReplayRecord, Store
 
 T = TypeVar("T")
@@ -97,31 +98,6 @@ class ArtifactWriter:
         self._is_complete = last
 
 
-class Fetcher(Protocol):
-    """Port: fetches URLs that clients choose. Implementations must enforce an SSRF policy."""
-
-    async def fetch(self, url: str) -> bytes:
-        """Return the content of a URL, or raise."""
-        ...
-
-
-class NoFetcher:
-    """Refuses every URL: the default without an outbound client."""
-
-    async def fetch(self, url: str) -> bytes:
-        """Raise ``UnsupportedOperationError``."""
-        raise UnsupportedOperationError(f"Files cannot be fetched from URLs: no outbound client is configured: {url}")
-
-
-@dataclass(frozen=True, slots=True)
-class ContextDependencies:
-    """Dependencies that all contexts of a process share."""
-
-    store: Store
-    ids: IdGenerator
-    fetcher: Fetcher
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Answer of the caller to a question."""
@@ -160,7 +136,7 @@ class Context:
     request: RequestInfo = EMPTY_REQUEST_INFO
     """The request without its message: metadata, media types that the caller accepts, active extensions."""
 
-    def __init__(self, dependencies: ContextDependencies, scope: TaskScope, caller: Caller, context_id: str, message: Message) -> None:
+    def __init__(self, dependencies: RunDependencies, scope: TaskScope, caller: Caller, context_id: str, message: Message) -> None:
         self._dependencies = dependencies
         self.scope = scope
         """The scope of the task. With it and the task id, ``Engine.send_message`` can answer a question from elsewhere."""
@@ -168,7 +144,6 @@ class Context:
         self.caller, self.context_id = caller, context_id
         self.is_cancelled = False
         self._message = message
-        self._deadline: int | None = None
 
     @property
     def task_id(self) -> str | None:
@@ -200,10 +175,10 @@ class Context:
         """State that the tasks of the conversation share."""
         return ContextState(self._dependencies.store, self.scope, self.context_id)
 
-    @property
+    @cached_property
     def deadline(self) -> datetime | None:
         """The time at which the run times out; ``None`` without a timeout."""
-        return None if self._deadline is None else to_datetime(self._deadline)
+        return None
 
     def bind(self, message: Message) -> Message:
         """Copy a message with the ids of this conversation and its task."""
@@ -256,14 +231,22 @@ class TaskContext(Context):
 
     can_ask: bool = True
 
-    def __init__(self, dependencies: ContextDependencies, caller: Caller, claimed: ClaimedRun, writer: TaskWriter, message: Message) -> None:
+    def __init__(
+        self, dependencies: RunDependencies, caller: Caller, claimed: ClaimedRun, writer: TaskWriter, message: Message, deadline: float = inf
+    ) -> None:
         super().__init__(dependencies, claimed.stored.scope, caller, claimed.stored.context_id, message)
-        self._task_id = claimed.stored.wire_id
+        self._task_id, self._deadline = claimed.stored.wire_id, deadline
         self.attempt = claimed.attempt
         self._writer = writer
         self._records = claimed.records
         if claimed.records:
             self.request = RequestInfo.from_records(claimed.records)
+
+    @cached_property
+    def deadline(self) -> datetime | None:
+        """The time at which the run times out; ``None`` without a timeout."""
+        clock = self._dependencies.clock
+        return None if self._deadline == inf else to_datetime(clock.millis() + round((self._deadline - clock.monotonic()) * 1000))
 
     @cached_property
     def _replay(self) -> replay.Replay:
@@ -273,10 +256,6 @@ class TaskContext(Context):
     def task_id(self) -> str:
         """The id of the task."""
         return self._task_id
-
-    def set_deadline(self, millis: int) -> None:
-        """Set the time at which the run times out."""
-        self._deadline = millis
 
     async def history(self) -> Sequence[Message]:
         """Read the messages of this task, also those that have arrived during the run."""

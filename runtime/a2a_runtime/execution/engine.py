@@ -30,19 +30,20 @@ from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Message, StreamResponse
 from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.errors import EventsGoneError, TaskTerminalError
+from a2a_runtime.errors import ConcurrencyError, EventsGoneError, StoreUnavailableError, TaskStateError, TaskTerminalError
 from a2a_runtime.execution.background import BackgroundTasks
-from a2a_runtime.execution.context import Context, ContextDependencies, Fetcher, NoFetcher
-from a2a_runtime.execution.follow_ups import AcceptedMessage, FollowUpMessages
+from a2a_runtime.execution.context import Context
+from a2a_runtime.execution.dependencies import Fetcher, NoFetcher, RunDependencies
+from a2a_runtime.execution.follow_ups import AcceptedMessage, build_answer_change, check_follow_up
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.run import call_handler
-from a2a_runtime.execution.runner import InProcessRunner, Runner, Skills
+from a2a_runtime.execution.runner import InProcessRunner, Skills
 from a2a_runtime.execution.signals import TaskEnded
-from a2a_runtime.execution.writer import EventPublisher, cancel_suspended
+from a2a_runtime.execution.writer import cancel_suspended
 from a2a_runtime.ids import IdGenerator
-from a2a_runtime.lifecycle import INTERRUPTED
+from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.base import ClaimedRun, IdempotencyKey, LoggedEvent, NewTask, Store, StoredTask, TaskPage, TaskQuery
+from a2a_runtime.stores.base import ClaimedRun, IdempotencyKey, LoggedEvent, NewTask, Store, StoredTask, TaskChange
 from a2a_runtime.streams.hub import EventHub
 from a2a_runtime.streams.notifier import Notifier
 
@@ -54,61 +55,7 @@ SETTLED: frozenset[State] = TERMINAL | INTERRUPTED
 CURSOR_HEADER = "Last-Event-ID"
 
 _NOTIFIER_RETRY_SECONDS = 1.0
-
-
-class TaskReader:
-    """Reads and follows tasks."""
-
-    def __init__(self, store: Store, hub: EventHub) -> None:
-        self._store, self._hub = store, hub
-
-    async def load(self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
-        """Read a task; ``TaskNotFoundError`` if it does not exist."""
-        stored = await self._store.load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
-        if stored is None:
-            raise TaskNotFoundError(details={"task_id": wire_id})
-        return stored
-
-    async def list(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
-        """Read one page of tasks."""
-        return await self._store.list_tasks(scope, query)
-
-    async def follow(
-        self, scope: TaskScope, wire_id: str, cursor: int | None = None, until: frozenset[State] = TERMINAL
-    ) -> AsyncGenerator[LoggedEvent, None]:
-        """Follow a task up to and with the event that brings it into one of these states.
-
-        Without a cursor, a task that has ended is refused (``TaskTerminalError``).
-        """
-        stored = await self.load(scope, wire_id, 0 if cursor is not None else None, include_artifacts=cursor is None)
-        if cursor is None:
-            if stored.state in TERMINAL:
-                raise TaskTerminalError(f"The task has ended ({stored.state.name})")
-        elif cursor > stored.last_seq:
-            raise InvalidParamsError(fields=((CURSOR_HEADER, f"The task has {stored.last_seq} events; there is none after number {cursor}"),))
-        return self._follow(stored, cursor, until)
-
-    def follow_after(self, key: str, cursor: int, until: frozenset[State] = TERMINAL) -> AsyncGenerator[LoggedEvent, None]:
-        """Follow a task after an event, without a snapshot."""
-        return self._hub.follow(key, cursor, until)
-
-    async def _follow(self, stored: StoredTask, cursor: int | None, until: frozenset[State]) -> AsyncGenerator[LoggedEvent, None]:
-        if cursor == stored.last_seq and stored.state in TERMINAL:
-            return
-        if cursor is not None:
-            try:
-                async with aclosing(self.follow_after(stored.key, cursor, until)) as events:
-                    async for event in events:
-                        yield event
-            except EventsGoneError:
-                stored = await self.load(stored.scope, stored.wire_id)
-            else:
-                return
-        yield to_snapshot_event(stored)
-        if stored.state not in until:
-            async with aclosing(self.follow_after(stored.key, stored.last_seq, until)) as events:
-                async for event in events:
-                    yield event
+_MAX_ATTEMPTS = 8
 
 
 def to_snapshot_event(stored: StoredTask) -> LoggedEvent:
@@ -131,18 +78,21 @@ class EngineOptions:
     fetcher: Fetcher = NoFetcher()  # noqa: RUF009  # without state
 
 
-class Engine(TaskReader):
+class Engine:
     """Accepts messages, runs handlers and publishes their events."""
 
-    def __init__(self, store: Store, skills: Skills, options: EngineOptions | None = None, runner: Runner | None = None) -> None:
+    def __init__(self, store: Store, skills: Skills, options: EngineOptions | None = None) -> None:
         options = options or EngineOptions()
-        settings = options.settings
-        super().__init__(store, EventHub(store, buffer_events=settings.stream_buffer_events, retry_timeout_seconds=settings.store_retry_timeout))
-        self._settings, self._skills, self._notifier = settings, skills, options.notifier
-        self._publisher = EventPublisher(self._hub, options.notifier)
-        self._dependencies = ContextDependencies(store, IdGenerator(options.clock), options.fetcher)
-        self.runner: Runner = runner or InProcessRunner(self._dependencies, skills, self._publisher, options.clock, settings)
-        self._follow_ups = FollowUpMessages(store, self._publisher, self.runner)
+        self._store, self._skills, self._notifier, self._settings = store, skills, options.notifier, options.settings
+        self.hub = EventHub(
+            store,
+            options.notifier,
+            buffer_events=options.settings.stream_buffer_events,
+            retry_timeout_seconds=options.settings.store_retry_timeout,
+        )
+        ids = IdGenerator(options.clock)
+        self._dependencies = RunDependencies(store, self.hub, ids, options.clock, options.settings, options.fetcher)
+        self.runner = InProcessRunner(self._dependencies, skills)
         self._background = BackgroundTasks(options.clock)
         self._is_closing = False
 
@@ -173,35 +123,105 @@ class Engine(TaskReader):
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.close()
 
+    async def load(self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
+        """Read a task; ``TaskNotFoundError`` if it does not exist."""
+        stored = await self._store.load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
+        if stored is None:
+            raise TaskNotFoundError(details={"task_id": wire_id})
+        return stored
+
+    async def follow(
+        self, scope: TaskScope, wire_id: str, cursor: int | None = None, until: frozenset[State] = TERMINAL
+    ) -> AsyncGenerator[LoggedEvent, None]:
+        """Follow a task up to and with the event that brings it into one of these states.
+
+        Without a cursor, a task that has ended is refused (``TaskTerminalError``).
+        """
+        stored = await self.load(scope, wire_id, 0 if cursor is not None else None, include_artifacts=cursor is None)
+        if cursor is None:
+            if stored.state in TERMINAL:
+                raise TaskTerminalError(f"The task has ended ({stored.state.name})")
+        elif cursor > stored.last_seq:
+            raise InvalidParamsError(fields=((CURSOR_HEADER, f"The task has {stored.last_seq} events; there is none after number {cursor}"),))
+        return self._follow(stored, cursor, until)
+
+    async def _follow(self, stored: StoredTask, cursor: int | None, until: frozenset[State]) -> AsyncGenerator[LoggedEvent, None]:
+        if cursor == stored.last_seq and stored.state in TERMINAL:
+            return
+        if cursor is not None:
+            try:
+                async with aclosing(self.hub.follow(stored.key, cursor, until)) as events:
+                    async for event in events:
+                        yield event
+            except EventsGoneError:
+                stored = await self.load(stored.scope, stored.wire_id)
+            else:
+                return
+        yield to_snapshot_event(stored)
+        if stored.state not in until:
+            async with aclosing(self.hub.follow(stored.key, stored.last_seq, until)) as events:
+                async for event in events:
+                    yield event
+
     async def start(self, scope: TaskScope, new: NewTask, caller: Caller | None = None) -> AcceptedMessage:
         """Create a task and run its handler; return the existing task if the idempotency key has one."""
         self._require_open()
-        self._skills.require(scope.surface, new.skill)  # before there is a task that no handler can run
-        if new.process is None and self.runner.process is not None:
+        skill = self._skills.require(scope.surface, new.skill)  # before there is a task that no handler can run
+        if new.process is None:
             new = replace(new, process=self.runner.process)
         created = await self._store.create_task(scope, new)
         stored = created.stored
         if created.is_new:
-            self._publisher.publish(stored.key, created.events)
+            self.hub.publish(stored.key, created.events)
             claimed = ClaimedRun(stored, () if new.record is None else (new.record,))
-            self.runner.launch(claimed, caller or Caller(scope.owner, scope.tenant), new.message)
+            self.runner.launch(skill, claimed, caller or Caller(scope.owner, scope.tenant), new.message)
         return AcceptedMessage(stored, stored.last_seq, is_new=created.is_new)
 
     async def send_message(self, scope: TaskScope, wire_id: str, message: Message, idempotency_key: IdempotencyKey | None = None) -> AcceptedMessage:
-        """Add a message to an existing task: as the answer to its question, or to its history."""
+        """Add a message to a task in its present state; retry if the state changes at the same moment."""
         self._require_open()
-        return await self._follow_ups.accept(scope, wire_id, message, idempotency_key)
+        for _ in range(_MAX_ATTEMPTS):
+            stored = await self.load(scope, wire_id, 0, include_artifacts=False)
+            bound = message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id})
+            try:
+                check_follow_up(stored, message)
+            except TaskStateError:
+                if idempotency_key is None or not await self._is_repeated(stored, bound, idempotency_key):
+                    raise
+                return AcceptedMessage(stored, stored.last_seq, is_new=False)
+            with suppress(ConcurrencyError):
+                return await self._accept_in_state(stored, bound, idempotency_key)
+        raise ConcurrencyError
+
+    async def _accept_in_state(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey | None) -> AcceptedMessage:
+        is_active = stored.state in ACTIVE
+        change = TaskChange(messages=(message,), expected_states=ACTIVE) if is_active else build_answer_change(stored, message)
+        result = await self._store.update_task(stored.scope, stored.key, replace(change, idempotency_key=idempotency_key))
+        if is_active or not result.is_new:
+            return AcceptedMessage(stored, stored.last_seq, is_new=result.is_new)
+        self.hub.publish(stored.key, result.events)
+        with suppress(StoreUnavailableError):  # the answer is recorded: the next orphan scan finds the task
+            await self.runner.resume(stored.key)
+        return AcceptedMessage(stored, result.events[-1].seq)
+
+    async def _is_repeated(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey) -> bool:
+        """Look up an idempotency key with a change that the store refuses: it checks the key before the state."""
+        change = TaskChange(messages=(message,), expected_states=ACTIVE, idempotency_key=idempotency_key)
+        try:
+            return not (await self._store.update_task(stored.scope, stored.key, change)).is_new
+        except ConcurrencyError:
+            return False
 
     async def wait(self, key: str, cursor: int, until: frozenset[State] = SETTLED) -> LoggedEvent:
         """Wait for the first event after the cursor that brings the task into one of these states, or ends it."""
-        return await self._hub.wait_for(key, cursor, until, is_current=self.runner.last_seq(key) == cursor)
+        return await self.hub.wait_for(key, cursor, until, is_current=self.runner.last_seq(key) == cursor)
 
     async def wait_settled(self, accepted: AcceptedMessage, history_length: int | None = None, *, cancel_on_disconnect: bool = False) -> StoredTask:
         """Wait until the task of a message has ended or waits for its caller; reload it only if the event does not carry it."""
         stored, cursor = accepted.stored, accepted.cursor
         if accepted.is_new or stored.state not in SETTLED:
             try:
-                event = await self._hub.wait_for(stored.key, cursor, SETTLED, is_current=self.runner.last_seq(stored.key) == cursor)
+                event = await self.hub.wait_for(stored.key, cursor, SETTLED, is_current=self.runner.last_seq(stored.key) == cursor)
             except EventsGoneError:
                 pass  # the task has ended
             except asyncio.CancelledError:
@@ -225,7 +245,8 @@ class Engine(TaskReader):
         try:
             async with asyncio.timeout(skill.timeout):
                 result = await call_handler(skill, context, _reject_chunk)
-                return result if isinstance(result, Message) else context.reply(result)
+                reply = result if isinstance(result, Message) else context.reply(result)
+                return reply if reply.context_id else context.bind(reply)
         except TaskEnded as signal:
             return signal.message
         except Exception as error:  # the edge of a request: any exception of a handler
@@ -248,7 +269,7 @@ class Engine(TaskReader):
     async def _cancel_until_terminal(self, stored: StoredTask) -> None:
         cursor, state = stored.last_seq, stored.state
         while state not in TERMINAL:
-            if state in INTERRUPTED and await cancel_suspended(self._store, self._publisher, replace(stored, state=state)):
+            if state in INTERRUPTED and await cancel_suspended(self._store, self.hub, replace(stored, state=state)):
                 return
             if not self.runner.cancel(stored.key):
                 if self._notifier is not None:
@@ -260,11 +281,11 @@ class Engine(TaskReader):
     def on_notification(self, keys: Iterable[str]) -> None:
         """Wake the readers of tasks that another process has changed."""
         keys = frozenset(keys)
-        self._hub.on_notification(keys - self.runner.on_notification(keys))
+        self.hub.on_notification(keys - self.runner.on_notification(keys))
 
     def on_reconnect(self) -> None:
         """Wake all readers: notifications may have been lost."""
-        self._hub.on_reconnect()
+        self.hub.on_reconnect()
 
     async def _listen(self, notifier: Notifier) -> None:
         self.on_reconnect()  # earlier notifications did not arrive

@@ -72,7 +72,7 @@ class BackgroundJob:
 
     def __init__(self, work: Callable[[BackgroundJob], Awaitable[object]]) -> None:
         self._progress = _NO_PROGRESS
-        self._task = asyncio.ensure_future(self._run(work))
+        self._task = asyncio.ensure_future(work(self))
 
     def report(self, fraction: float | None = None, text: str | None = None) -> None:
         """Report the progress: a number from 0 to 1, a text, or both."""
@@ -96,9 +96,6 @@ class BackgroundJob:
     def cancel(self) -> None:
         """Cancel the work."""
         self._task.cancel()
-
-    async def _run(self, work: Callable[[BackgroundJob], Awaitable[object]]) -> object:
-        return await work(self)
 
 
 def is_job(value: object) -> TypeGuard[Job]:

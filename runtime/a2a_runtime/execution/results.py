@@ -12,7 +12,8 @@ Message                  its own                    what the final status says  
 Job                      none                       the task goes on until it is done  refused        refused
 None                     none                       no result                          refused        refused
 
-Pydantic models and dataclasses may also stand inside lists and objects; a model is serialized under its JSON names.
+Models, dataclasses, dates, sets and whatever else Pydantic can serialize may also stand inside lists and objects; a model is serialized under its
+JSON names.
 """
 
 from __future__ import annotations
@@ -20,13 +21,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
-from typing import TypeGuard
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from a2a_contract.base import JSON_NULL, JsonNull
-from a2a_contract.json_types import is_json_object
 from a2a_contract.v1_0 import Artifact, Message, Part
 
 RESULT = "result"
@@ -42,27 +41,15 @@ def _to_json_parts(value: object) -> list[Part]:
     try:
         return [Part(data=value)]
     except ValidationError:
-        return [Part(data=_to_json_data(value))]  # also invalid unless there was a model in it
+        return _to_jsonable_parts(value)
 
 
-def _is_structure(value: object) -> bool:
-    return isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type))
-
-
-def _is_sequence(value: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(value, list | tuple)
-
-
-def _to_json_data(value: object) -> object:
-    """Replace models and dataclasses by their JSON data, at any depth; other values stay as they are."""
-    if _is_structure(value):
-        try:
-            return to_jsonable_python(value, by_alias=True)
-        except PydanticSerializationError as error:
-            raise ResultTypeError(f"handler result: {type(value).__qualname__} cannot be serialized as JSON: {error}") from error
-    if is_json_object(value):
-        return {name: _to_json_data(member) for name, member in value.items()}
-    return [_to_json_data(member) for member in value] if _is_sequence(value) else value
+def _to_jsonable_parts(value: object) -> list[Part]:
+    """Convert a value with models, dataclasses, dates and the like in it, at any depth."""
+    try:
+        return [Part(data=to_jsonable_python(value, by_alias=True))]
+    except PydanticSerializationError as error:
+        raise ResultTypeError(f"handler result: {type(value).__qualname__} cannot be serialized as JSON: {error}") from error
 
 
 _CONVERTERS: Mapping[type, Callable[[object], list[Part]]] = {
@@ -88,8 +75,8 @@ def to_parts(value: object) -> list[Part]:
         return value.parts
     if isinstance(value, bytes | bytearray):
         return [Part(raw=bytes(value), media_type=_BYTES)]
-    if _is_structure(value):
-        return [Part(data=_to_json_data(value))]
+    if isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type)):
+        return _to_jsonable_parts(value)
     for kind, make in _CONVERTERS.items():  # subclasses
         if isinstance(value, kind):
             return make(value)
@@ -97,19 +84,17 @@ def to_parts(value: object) -> list[Part]:
     raise ResultTypeError(f"handler result: {type(value).__qualname__} is not supported; return {allowed}")
 
 
-def to_artifact(value: object) -> Artifact:
-    """Convert a value to an artifact."""
+def to_artifact(value: object, *, is_lossy: bool = False) -> Artifact:
+    """Convert a value to an artifact. A lossy conversion takes any value: one that is no JSON becomes the text of its ``str``."""
     if isinstance(value, Artifact):
         return value
-    return Artifact(artifact_id=RESULT, name=RESULT, parts=to_parts(value))
-
-
-def to_artifact_lossy(value: object) -> Artifact:
-    """Convert any value to an artifact; a value that is no JSON becomes the text of its ``str``."""
     try:
-        return to_artifact(value)
+        parts = to_parts(value)
     except (ResultTypeError, ValidationError):
-        return Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text=json.dumps(value, default=str))])
+        if not is_lossy:
+            raise
+        parts = [Part(text=json.dumps(value, default=str))]
+    return Artifact(artifact_id=RESULT, name=RESULT, parts=parts)
 
 
 def join_texts(parts: Sequence[Part]) -> str:

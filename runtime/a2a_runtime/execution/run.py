@@ -23,21 +23,23 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from enum import Enum, StrEnum
+from math import inf
 from types import CoroutineType
 from typing import TypeVar
 
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Artifact, Message
-from a2a_runtime.clock import Clock
+from a2a_contract.v1_0 import Artifact, Message, Role
+from a2a_runtime.caller import Caller
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution import results
 from a2a_runtime.execution.context import Context, TaskContext
+from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.jobs import Job, JobCanceledError, await_job, is_job
 from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskEnded, TaskSuspended, find_signal
 from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.logs import request_log
-from a2a_runtime.stores.base import RecordKind, ReplayRecord
+from a2a_runtime.stores.base import ClaimedRun, RecordKind, ReplayRecord
 from a2a_runtime.structs import struct
 
 T = TypeVar("T")
@@ -51,6 +53,9 @@ NOT_RESTARTABLE = "The process that ran this task is gone, and its skill cannot 
 JOB_LOST = "The background job of this task was lost"
 TOO_MANY_RESTARTS = "This task was restarted too often without coming to an end"
 MESSAGE_MISSING = "The message that started this task is no longer stored"
+
+MISSING_MESSAGE = Message(message_id="", role=Role.USER, parts=[])
+"""Stands for a message that is no longer stored; every other message has an id."""
 
 JOB_MARKER = "a2a-gen/job"
 """Key of the record which says that the handler has returned a job."""
@@ -94,37 +99,30 @@ class RunOutcome:
     artifact: Artifact | None = None
 
 
-@struct
-class RunConfig:
-    """Configuration that all runs of a process share."""
-
-    clock: Clock
-    job_poll_interval: float
-    can_release: bool
-
-
 class TaskRun:
     """A task whose handler runs in this process."""
 
-    def __init__(self, skill: Skill, context: TaskContext, writer: TaskWriter, config: RunConfig, preset_outcome: RunOutcome | None = None) -> None:
-        self.skill, self.context, self.writer, self._config = skill, context, writer, config
-        context.can_ask = skill.can_ask
+    def __init__(self, dependencies: RunDependencies, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
+        self.skill, self._clock, self._settings = skill, dependencies.clock, dependencies.settings
+        self.deadline = inf if skill.timeout is None else self._clock.monotonic() + skill.timeout
+        self.writer = TaskWriter(dependencies, claimed.stored)
+        self.context = TaskContext(dependencies, caller, claimed, self.writer, message, self.deadline)
+        self.context.can_ask = skill.can_ask
         self.stop_reason: StopReason | None = None
         self.stop_requested_at = 0.0
         self._phase = RunPhase.STARTING
-        self._can_release = config.can_release and skill.restartable
+        self._can_release = dependencies.store.is_durable and skill.restartable
         self._job_started: asyncio.Future[None] | None = None
-        self.deadline = float("inf")
-        if skill.timeout is not None:
-            self.deadline = config.clock.monotonic() + skill.timeout
-            context.set_deadline(config.clock.millis() + round(skill.timeout * 1000))
-        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._run(preset_outcome))
+        reason = None if claimed.attempt == 1 else refuse_restart(skill, claimed, message)
+        if claimed.stored.cancel_requested:
+            self.request_stop(StopReason.CANCEL)
+        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._run(reason))
 
     def request_stop(self, reason: StopReason) -> None:
         """Stop the handler. Only the first request cancels it; a later cancellation replaces a shutdown as the reason."""
         if self.stop_reason is None or (self.stop_reason is StopReason.SHUTDOWN and reason is StopReason.CANCEL):
             is_first, self.stop_reason = self.stop_reason is None, reason
-            self.stop_requested_at = self._config.clock.monotonic()
+            self.stop_requested_at = self._clock.monotonic()
             self.context.is_cancelled = True
             if is_first and self._phase in _INTERRUPTIBLE:
                 self.task.cancel()
@@ -160,9 +158,10 @@ class TaskRun:
         with suppress(RunStopped):
             await self._apply_outcome(outcome)
 
-    async def _run(self, preset_outcome: RunOutcome | None) -> None:
+    async def _run(self, refusal: str | None) -> None:
         try:
-            await self._apply_outcome(await self._determine_outcome(preset_outcome))
+            outcome = None if refusal is None else RunOutcome(State.FAILED, self.context.reply(refusal))
+            await self._apply_outcome(await self._determine_outcome(outcome))
         except TaskSuspended:
             request_log.debug("task suspended: %s, skill %s", self.context.task_id, self.skill.id)
             await self.writer.apply_pending_cancel()
@@ -192,7 +191,9 @@ class TaskRun:
                 outcome = RunOutcome(State.FAILED, self.context.reply(HANDLER_FAILED))
         finally:
             self._phase = RunPhase.ENDING
-        return self._stop_outcome(outcome) or outcome or RunOutcome(None)
+        if self.stop_reason is not None:
+            outcome = self._stop_outcome(outcome) or outcome
+        return outcome or RunOutcome(None)
 
     async def _run_handler(self) -> RunOutcome | None:
         if not self.skill.restartable:
@@ -207,16 +208,16 @@ class TaskRun:
             return RunOutcome(State.COMPLETED)
         if isinstance(result, Message):
             return RunOutcome(State.COMPLETED, self.context.bind(result))
-        return RunOutcome(State.COMPLETED, artifact=self._to_artifact(result))
+        return RunOutcome(State.COMPLETED, artifact=results.to_artifact(result, is_lossy=self.skill.expose_errors))
 
     async def _run_job(self, job: Job) -> object:
         await self.writer.mark_working()
         await self.writer.write_record(ReplayRecord(RecordKind.ONCE, JOB_MARKER, b"null"))
-        self.deadline, self._phase, self._can_release = float("inf"), RunPhase.JOB, False
+        self.deadline, self._phase, self._can_release = inf, RunPhase.JOB, False
         self.job_started().set_result(None)
         return await await_job(
             job,
-            pause=lambda: self._config.clock.sleep(self._config.job_poll_interval),
+            pause=lambda: self._clock.sleep(self._settings.job_poll_interval),
             on_progress=lambda progress: self.context.status(progress.text, progress=progress.fraction),
         )
 
@@ -224,10 +225,7 @@ class TaskRun:
         if isinstance(value, Message):
             await self.context.set_status(value)
         else:
-            await self.writer.write_artifact(self._to_artifact(value))
-
-    def _to_artifact(self, value: object) -> Artifact:
-        return results.to_artifact_lossy(value) if self.skill.expose_errors else results.to_artifact(value)
+            await self.writer.write_artifact(results.to_artifact(value, is_lossy=self.skill.expose_errors))
 
     def _stop_outcome(self, outcome: RunOutcome | None = None) -> RunOutcome | None:
         """Return the outcome of a stop request; ``None`` without one, and for a handler that has ended before a shutdown."""
@@ -254,6 +252,18 @@ class TaskRun:
             if self.stop_reason is not StopReason.CANCEL:
                 raise
             await self.writer.apply_pending_cancel()  # the handler has suspended the task at the same moment
+
+
+def refuse_restart(skill: Skill, claimed: ClaimedRun, message: Message) -> str | None:
+    """Return the reason why a task cannot be run again: its message or job is lost, or its handler must not be restarted."""
+    answers = sum(record.kind is RecordKind.ANSWER for record in claimed.records)
+    if message is MISSING_MESSAGE:
+        return MESSAGE_MISSING
+    if any(record.kind is RecordKind.ONCE and record.key == JOB_MARKER for record in claimed.records):
+        return JOB_LOST
+    if not skill.restartable and claimed.stored.state is State.WORKING:
+        return NOT_RESTARTABLE
+    return TOO_MANY_RESTARTS if claimed.attempt > 1 + skill.max_restarts + answers else None
 
 
 async def call_handler(skill: Skill, context: Context, on_chunk: Callable[[object], Awaitable[None]]) -> object:

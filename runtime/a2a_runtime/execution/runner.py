@@ -1,6 +1,6 @@
-"""Runner port, and the runner that runs tasks in this process.
+"""Runner of tasks in this process, and the registry of skills.
 
-The in-process runner has one asyncio task for each task that runs here, and three background loops:
+The runner has one asyncio task for each task that runs here, and three background loops:
 
     renew lease       renews the lease of the process and applies cancellations that other processes have accepted; a notification triggers it at once
     claim orphans     claims active tasks that no live process runs, and runs them again
@@ -18,63 +18,22 @@ import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Protocol
 
 from a2a_contract.errors import UnavailableError
-from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Message, Role
+from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller
-from a2a_runtime.clock import Clock
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.execution import run as runs
 from a2a_runtime.execution.background import BackgroundTasks, DelayedCalls
-from a2a_runtime.execution.context import ContextDependencies, TaskContext
-from a2a_runtime.execution.run import RunConfig, RunOutcome, StopReason, TaskRun
+from a2a_runtime.execution.dependencies import RunDependencies
+from a2a_runtime.execution.run import MISSING_MESSAGE, StopReason, TaskRun
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.execution.writer import EventPublisher, TaskWriter
-from a2a_runtime.settings import Settings
-from a2a_runtime.stores.base import ClaimedRun, RecordKind, StoredTask
+from a2a_runtime.execution.writer import TaskWriter
+from a2a_runtime.stores.base import ClaimedRun
 
 log = logging.getLogger(__name__)
 
 _NOTIFICATION_DELAY_SECONDS = 0.05
 _MAX_ORPHANS = 64
-_MISSING_MESSAGE = Message(message_id="", role=Role.USER, parts=[])
-"""Stands for a message that is no longer stored; every other message has an id."""
-
-
-class Runner(Protocol):
-    """Port: runs tasks in this process, or passes them to others."""
-
-    @property
-    def process(self) -> str | None:
-        """Process that claims a new task when it is created; ``None`` if the task is claimed later."""
-
-    async def open(self) -> None:
-        """Start to run tasks, those of dead processes first."""
-
-    async def close(self, grace: float) -> None:
-        """Refuse new tasks, wait for the running ones, and stop the rest after the grace period."""
-
-    def launch(self, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
-        """Run a task that was created as claimed by the process of this runner."""
-
-    async def resume(self, key: str) -> None:
-        """Run a task that no process runs."""
-
-    def cancel(self, key: str) -> bool:
-        """Cancel the handler of a task; ``False`` if it does not run here."""
-        ...
-
-    def last_seq(self, key: str) -> int | None:
-        """Return the last event number of a task whose next event comes from here; ``None`` for any other task."""
-
-    def job_started(self, key: str) -> asyncio.Future[None] | None:
-        """Return the future that is done as soon as the handler has returned a job; ``None`` for a task that does not run here."""
-
-    def on_notification(self, keys: Iterable[str]) -> frozenset[str]:
-        """Take a notification from another process; return the tasks that run here."""
-        ...
 
 
 class Skills:
@@ -109,17 +68,16 @@ class Skills:
 class InProcessRunner:
     """Runs tasks in this process."""
 
-    def __init__(self, dependencies: ContextDependencies, skills: Skills, publisher: EventPublisher, clock: Clock, settings: Settings) -> None:
+    def __init__(self, dependencies: RunDependencies, skills: Skills) -> None:
         self.process = dependencies.ids.new()
-        self._dependencies, self._skills, self._publisher, self._clock, self._settings = dependencies, skills, publisher, clock, settings
-        self._store = dependencies.store
-        self._config = RunConfig(clock, settings.job_poll_interval, can_release=self._store.is_durable)
+        self._dependencies, self._skills = dependencies, skills
+        self._store, self._clock, self._settings = dependencies.store, dependencies.clock, dependencies.settings
         self._running: dict[str, TaskRun] = {}
         self._abandoned: set[asyncio.Task[None]] = set()
         self._finishing: set[asyncio.Task[None]] = set()  # end the tasks of abandoned handlers
         self._unknown_skill_tasks: set[str] = set()
-        self._background = BackgroundTasks(clock)
-        self._working_delay = DelayedCalls(settings.working_delay, self._mark_working)
+        self._background = BackgroundTasks(self._clock)
+        self._working_delay = DelayedCalls[TaskRun](self._settings.working_delay, lambda run: self._background.start(run.mark_working()))
         self._claimed_before = frozenset[str]()
         """Tasks that this process had claimed without running them when it last renewed its lease: their runs may have been about to begin."""
         self._is_renewal_pending = False
@@ -152,11 +110,14 @@ class InProcessRunner:
         with suppress(StoreUnavailableError):  # the lease expires by itself
             await self._store.unregister(self.process)
 
-    def launch(self, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
+    def launch(self, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
         """Run a task that this process has claimed."""
         if self._is_closing:
             raise UnavailableError
-        self._start(self._skills.require(claimed.stored.scope.surface, claimed.stored.skill), claimed, caller, message)
+        key, run = claimed.stored.key, TaskRun(self._dependencies, skill, claimed, caller, message)
+        self._running[key] = run
+        self._working_delay.add(run)
+        run.task.add_done_callback(partial(self._remove, key, run))
 
     async def resume(self, key: str) -> None:
         """Claim a task if no live process runs it, and run it again."""
@@ -168,13 +129,14 @@ class InProcessRunner:
             return
         stored = claimed.stored
         skill = self._skills.find(stored.scope.surface, stored.skill)
-        if skill is None:  # a task of an agent that lives in another process
-            self._unknown_skill_tasks.add(key)
-            log.warning("task released: %s, skill %s is not registered in this process", key, stored.skill)
-            await self._build_writer(stored).release()
+        if skill is None or self._is_closing:
+            if skill is None:  # a task of an agent that lives in another process
+                self._unknown_skill_tasks.add(key)
+                log.warning("task released: %s, skill %s is not registered in this process", key, stored.skill)
+            await TaskWriter(self._dependencies, stored).release()
             return
         history = stored.task.model.history
-        self._start(skill, claimed, Caller(stored.scope.owner, stored.scope.tenant), history[0] if history else _MISSING_MESSAGE)
+        self.launch(skill, claimed, Caller(stored.scope.owner, stored.scope.tenant), history[0] if history else MISSING_MESSAGE)
 
     def cancel(self, key: str) -> bool:
         """Cancel the handler of a task."""
@@ -201,21 +163,6 @@ class InProcessRunner:
             self._background.start(self._renew_lease_soon())
         return local
 
-    def _start(self, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
-        key = claimed.stored.key
-        writer = self._build_writer(claimed.stored)
-        context = TaskContext(self._dependencies, caller, claimed, writer, message)
-        preset_outcome = None if claimed.attempt == 1 else refuse_restart(skill, claimed, message, context)
-        run = TaskRun(skill, context, writer, self._config, preset_outcome)
-        if claimed.stored.cancel_requested:
-            run.request_stop(StopReason.CANCEL)
-        self._running[key] = run
-        self._working_delay.add(run)
-        run.task.add_done_callback(partial(self._remove, key, run))
-
-    def _build_writer(self, stored: StoredTask) -> TaskWriter:
-        return TaskWriter(self._store, self._publisher, self._clock, stored, retry_timeout=self._settings.store_retry_timeout)
-
     def _remove(self, key: str, run: TaskRun, task: asyncio.Task[None]) -> None:
         self._working_delay.discard(run)
         self._abandoned.discard(task)
@@ -223,10 +170,6 @@ class InProcessRunner:
             del self._running[key]
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run failed: task %s", key, exc_info=error)
-
-    def _mark_working(self, run: TaskRun) -> None:
-        if not run.writer.is_working and run.writer.is_open:
-            self._background.start(run.mark_working())
 
     async def _renew_lease(self) -> None:
         lease = await self._store.renew_lease(self.process)
@@ -266,22 +209,6 @@ class InProcessRunner:
     async def _wait_for_runs(self, timeout_seconds: float) -> None:
         if self._running and timeout_seconds > 0:
             await asyncio.wait([run.task for run in self._running.values()], timeout=timeout_seconds)
-
-
-def refuse_restart(skill: Skill, claimed: ClaimedRun, message: Message, context: TaskContext) -> RunOutcome | None:
-    """Return the outcome of a task that cannot be run again: its message or job is lost, or its handler must not be restarted."""
-    answers = sum(record.kind is RecordKind.ANSWER for record in claimed.records)
-    if message is _MISSING_MESSAGE:
-        reason = runs.MESSAGE_MISSING
-    elif any(record.kind is RecordKind.ONCE and record.key == runs.JOB_MARKER for record in claimed.records):
-        reason = runs.JOB_LOST
-    elif not skill.restartable and claimed.stored.state is State.WORKING:
-        reason = runs.NOT_RESTARTABLE
-    elif claimed.attempt > 1 + skill.max_restarts + answers:
-        reason = runs.TOO_MANY_RESTARTS
-    else:
-        return None
-    return RunOutcome(State.FAILED, context.reply(reason))
 
 
 def detach_task(task: asyncio.Task[None]) -> None:

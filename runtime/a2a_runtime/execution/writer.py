@@ -10,30 +10,16 @@ from a2a_contract.base import JsonObject
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Artifact, Message
-from a2a_runtime.clock import Clock
 from a2a_runtime.errors import ConcurrencyError, FencedError, StoreUnavailableError, TaskStateError
+from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.lifecycle import INTERRUPTED
-from a2a_runtime.stores.base import ArtifactWrite, ChangeResult, LoggedEvent, ReplayRecord, Store, StoredTask, TaskChange
+from a2a_runtime.stores.base import ArtifactWrite, LoggedEvent, ReplayRecord, StoredTask, TaskChange, TaskStore
 from a2a_runtime.streams.hub import EventHub
-from a2a_runtime.streams.notifier import Notifier
 
 log = logging.getLogger(__name__)
 
 _INITIAL_DELAY_SECONDS, _MAX_DELAY_SECONDS = 0.05, 2.0
-
-
-class EventPublisher:
-    """Publishes committed events: to readers in this process through the hub, to other processes through the notifier."""
-
-    def __init__(self, hub: EventHub, notifier: Notifier | None) -> None:
-        self._hub, self._notifier = hub, notifier
-
-    def publish(self, key: str, events: Sequence[LoggedEvent]) -> None:
-        """Publish events that are durable."""
-        self._hub.append(key, events)
-        if self._notifier is not None:
-            self._notifier.notify((key,))
 
 
 class TaskWriter:
@@ -44,12 +30,12 @@ class TaskWriter:
     handler comes after the end.
     """
 
-    def __init__(self, store: Store, publisher: EventPublisher, clock: Clock, stored: StoredTask, *, retry_timeout: float) -> None:
+    def __init__(self, dependencies: RunDependencies, stored: StoredTask) -> None:
         self.stored = stored
         self.is_working = stored.state is State.WORKING
         self.is_open = True
         self.last_seq = stored.last_seq
-        self._store, self._publisher, self._clock, self._retry_timeout = store, publisher, clock, retry_timeout
+        self._dependencies, self._store = dependencies, dependencies.store
         self._epoch = stored.epoch
         self._lock = asyncio.Lock()
         self._replaced_artifacts: set[str] = set()
@@ -62,19 +48,19 @@ class TaskWriter:
     async def mark_working(self) -> None:
         """Set the task to working; a no-op if it already is."""
         if not self.is_working:
-            await self._commit(TaskChange(state=State.WORKING, epoch=self._epoch), self._retry_timeout, unless_working=True)
+            await self._commit(TaskChange(state=State.WORKING, epoch=self._epoch), unless_working=True)
 
     async def write_status(self, message: Message | None, metadata: JsonObject | None) -> None:
         """Write a status with a message, metadata, or both."""
         change = TaskChange(state=State.WORKING, status_message=message, metadata=metadata, event_metadata=metadata, epoch=self._epoch)
-        await self._commit(change, self._retry_timeout)
+        await self._commit(change)
 
     async def write_artifact(self, artifact: Artifact, *, last_chunk: bool = False) -> None:
         """Write a chunk of an artifact; the first chunk of a run replaces what earlier runs have written."""
         await self.mark_working()
         chunk = self._build_artifact_write(artifact, last_chunk=last_chunk)
         try:
-            await self._commit(TaskChange(artifacts=(chunk,), epoch=self._epoch), self._retry_timeout)
+            await self._commit(TaskChange(artifacts=(chunk,), epoch=self._epoch))
         except StoreUnavailableError:
             if not chunk.append:
                 self._replaced_artifacts.discard(artifact.artifact_id)
@@ -82,84 +68,79 @@ class TaskWriter:
 
     async def write_record(self, record: ReplayRecord) -> None:
         """Write a record for later runs."""
-        await self._commit(TaskChange(records=(record,), epoch=self._epoch), self._retry_timeout)
+        await self._commit(TaskChange(records=(record,), epoch=self._epoch))
 
     async def suspend(self, state: State, question: Message, record: ReplayRecord) -> None:
         """Record a question, release the task and close the writer."""
         change = TaskChange(state=state, status_message=question, records=(record,), epoch=self._epoch, release_claim=True)
-        await self._commit(change, self._retry_timeout)
+        await self._commit(change)
 
     async def release(self) -> None:
         """Release the task in its state, for another process or the next start, and close the writer."""
-        await self._commit(TaskChange(epoch=self._epoch, release_claim=True), self._retry_timeout, by_handler=False)
+        await self._commit(TaskChange(epoch=self._epoch, release_claim=True), by_handler=False)
 
     async def finish(self, state: State, message: Message | None, artifact: Artifact | None = None) -> None:
         """End the task and close the writer. Retries for as long as the store is unavailable: an end that is not stored is no end."""
         artifacts = () if artifact is None else (self._build_artifact_write(artifact, last_chunk=True),)
         messages = () if message is None or state is not State.COMPLETED else (message,)
         change = TaskChange(state=state, status_message=message, artifacts=artifacts, messages=messages, epoch=self._epoch)
-        await self._commit(change, float("inf"), by_handler=False)
+        await self._commit(change, by_handler=False)
 
     async def apply_pending_cancel(self) -> None:
         """Cancel a suspended task if its cancellation was requested while the handler still ran."""
         stored = await self._store.load_task(self.stored.scope, self.stored.wire_id, 0, include_artifacts=False)
         if stored is not None and stored.key == self.stored.key and stored.cancel_requested and stored.state in INTERRUPTED:
-            await cancel_suspended(self._store, self._publisher, stored)
+            await cancel_suspended(self._store, self._dependencies.hub, stored)
 
     def _build_artifact_write(self, artifact: Artifact, *, last_chunk: bool) -> ArtifactWrite:
         append = artifact.artifact_id in self._replaced_artifacts
         self._replaced_artifacts.add(artifact.artifact_id)
         return ArtifactWrite(artifact, append=append, last_chunk=last_chunk)
 
-    async def _commit(self, change: TaskChange, retry_timeout: float, *, by_handler: bool = True, unless_working: bool = False) -> None:
+    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> None:
         """Commit one change under the lock, with retries while the store is unavailable; then publish its events."""
+        events: Sequence[LoggedEvent]
         async with self._lock:
             if unless_working and self.is_working:
                 return
             if not self.is_open or (by_handler and self._is_revoked):
                 raise RunStopped
             try:
-                result = await self._store.update_task(self.stored.scope, self.stored.key, change)
+                events = (await self._store.update_task(self.stored.scope, self.stored.key, change)).events
             except StoreUnavailableError as error:
-                log.warning("store unavailable: task %s, retrying for %g s: %s", self.stored.key, retry_timeout, error)
-                result = await self._retry_commit(change, retry_timeout, by_handler=by_handler)
+                log.warning("store unavailable: task %s, retrying: %s", self.stored.key, error)
+                events = await self._retry_commit(change, by_handler=by_handler)
             except (FencedError, TaskNotFoundError, TaskStateError) as error:
                 raise self._close(error) from error
             self.is_working = self.is_working or change.state is not None
             self.is_open = not (change.release_claim or change.state in TERMINAL)
-            self._publish(result.events)
+            if events:
+                self.last_seq = events[-1].seq
+                self._dependencies.hub.publish(self.stored.key, events)
 
-    async def _retry_commit(self, change: TaskChange, retry_timeout: float, *, by_handler: bool) -> ChangeResult:
-        """Retry with exponential backoff, unless the event log shows that the first attempt was committed."""
-        deadline, delay = self._clock.monotonic() + retry_timeout, _INITIAL_DELAY_SECONDS
+    async def _retry_commit(self, change: TaskChange, *, by_handler: bool) -> Sequence[LoggedEvent]:
+        """Retry with exponential backoff, an end for ever, unless the event log shows that the first attempt was committed.
+
+        One run at a time writes, so events after ``last_seq`` are its own. They need not be those of this change: the handler may have been stopped
+        in the middle of another write.
+        """
+        clock, delay = self._dependencies.clock, _INITIAL_DELAY_SECONDS
+        deadline = float("inf") if change.state in TERMINAL else clock.monotonic() + self._dependencies.settings.store_retry_timeout
         while True:
-            await self._clock.sleep(delay)
+            await clock.sleep(delay)
             if by_handler and self._is_revoked:
                 raise RunStopped
             try:
-                return await self._find_committed(change) or await self._store.update_task(self.stored.scope, self.stored.key, change)
+                found = await self._store.read_events(self.stored.key, self.last_seq)
+                if found and change.state in {None, State.WORKING, found[-1].state}:
+                    return found
+                return (*found, *(await self._store.update_task(self.stored.scope, self.stored.key, change)).events)
             except StoreUnavailableError:
-                if self._clock.monotonic() >= deadline:
+                if clock.monotonic() >= deadline:
                     raise
             except (FencedError, TaskNotFoundError, TaskStateError) as error:
                 raise self._close(error) from error
             delay = min(delay * 2, _MAX_DELAY_SECONDS)
-
-    async def _find_committed(self, change: TaskChange) -> ChangeResult | None:
-        """Find the events of a commit whose response was lost. One run at a time writes, so events after ``last_seq`` are its own.
-
-        They need not be those of this change: the handler may have been stopped in the middle of another write.
-        """
-        events = await self._store.read_events(self.stored.key, self.last_seq)
-        if events and change.state in {None, State.WORKING, events[-1].state}:
-            return ChangeResult(0, events[-1].state, events)
-        self._publish(events)
-        return None
-
-    def _publish(self, events: Sequence[LoggedEvent]) -> None:
-        if events:
-            self.last_seq = events[-1].seq
-            self._publisher.publish(self.stored.key, events)
 
     def _close(self, error: Exception) -> RunStopped:
         self.is_open = False
@@ -167,11 +148,11 @@ class TaskWriter:
         return RunStopped()
 
 
-async def cancel_suspended(store: Store, publisher: EventPublisher, stored: StoredTask) -> bool:
+async def cancel_suspended(store: TaskStore, hub: EventHub, stored: StoredTask) -> bool:
     """Cancel a task that no process runs; ``False`` if it has been resumed or deleted meanwhile."""
     try:
         result = await store.update_task(stored.scope, stored.key, TaskChange(state=State.CANCELED, expected_states=INTERRUPTED))
     except (TaskStateError, ConcurrencyError, TaskNotFoundError):
         return False
-    publisher.publish(stored.key, result.events)
+    hub.publish(stored.key, result.events)
     return True

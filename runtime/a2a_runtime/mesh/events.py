@@ -146,7 +146,7 @@ async def follow_task(engine: Engine, stored: StoredTask, projection: EventProje
     """Yield the projected events of a task up to and with its end, however long the store is unavailable."""
     key, cursor = stored.key, stored.last_seq
     job_started = engine.runner.job_started(key)
-    events = engine.follow_after(key, cursor)
+    events = engine.hub.follow(key, cursor)
     pending = asyncio.ensure_future(anext(events, None))
     try:
         with suppress(EventsGoneError):  # the task has ended, and its log is deleted
@@ -158,7 +158,7 @@ async def follow_task(engine: Engine, stored: StoredTask, projection: EventProje
                 try:
                     event = await pending
                 except StoreUnavailableError:  # the hub has retried up to its timeout; retry again
-                    events = engine.follow_after(key, cursor)
+                    events = engine.hub.follow(key, cursor)
                 else:
                     if event is None or event.state in TERMINAL:
                         break

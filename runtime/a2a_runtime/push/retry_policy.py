@@ -17,22 +17,9 @@ _JITTER = 0.25
 _MAX_DOUBLINGS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class PushRetryPolicy:
-    """Number and delays of delivery attempts; in seconds."""
-
-    initial_delay: float = 1.0
-    max_delay: float = 900.0
-    max_attempts: int = 20
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> PushRetryPolicy:
-        """Read the policy from the settings."""
-        return cls(settings.push_initial_delay, settings.push_max_delay, settings.push_max_attempts)
-
-    def get_delay(self, attempt: int, random_fraction: float) -> float:
-        """Compute the seconds after a failed attempt: 1, 2, 4 …, plus jitter by a fraction from 0 to 1."""
-        return min(self.initial_delay * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), self.max_delay) * (1 + _JITTER * random_fraction)
+def get_delay(settings: Settings, attempt: int, random_fraction: float) -> float:
+    """Compute the seconds after a failed attempt: 1, 2, 4 …, plus jitter by a fraction from 0 to 1."""
+    return min(settings.push_initial_delay * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), settings.push_max_delay) * (1 + _JITTER * random_fraction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +55,7 @@ class Attempt:
     random_fraction: float
 
 
-def outcome_from_response(response: OutboundResponse, attempt: Attempt, policy: PushRetryPolicy) -> AttemptOutcome:
+def outcome_from_response(response: OutboundResponse, attempt: Attempt, settings: Settings) -> AttemptOutcome:
     """Decide by the status of a response."""
     status = response.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
@@ -77,26 +64,26 @@ def outcome_from_response(response: OutboundResponse, attempt: Attempt, policy: 
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _RETRYABLE_STATUSES:
         return GiveUp(text)
     retry_after = _parse_retry_after(response.headers.get("retry-after", ""), attempt.time)
-    return _retry_or_give_up(text, text, attempt, policy, min_seconds=min(retry_after, policy.max_delay))
+    return _retry_or_give_up(text, text, attempt, settings, min_seconds=min(retry_after, settings.push_max_delay))
 
 
-def outcome_from_error(error: Exception, attempt: Attempt, policy: PushRetryPolicy) -> AttemptOutcome:
+def outcome_from_error(error: Exception, attempt: Attempt, settings: Settings) -> AttemptOutcome:
     """Decide by the error of an attempt; a bug of ours is retried as long as any other error."""
     match error:
         case UrlRefusedError():
             return GiveUp(error.message, error.hint)
         case OutboundError():
-            return _retry_or_give_up("The webhook could not be reached", error.hint, attempt, policy)
+            return _retry_or_give_up("The webhook could not be reached", error.hint, attempt, settings)
         case InvalidParamsError():
             return GiveUp(error.message)
         case _:
-            return _retry_or_give_up("The notification could not be written", "internal error", attempt, policy)
+            return _retry_or_give_up("The notification could not be written", "internal error", attempt, settings)
 
 
-def _retry_or_give_up(public: str, hint: str, attempt: Attempt, policy: PushRetryPolicy, *, min_seconds: float = 0.0) -> AttemptOutcome:
-    if attempt.number >= policy.max_attempts:
+def _retry_or_give_up(public: str, hint: str, attempt: Attempt, settings: Settings, *, min_seconds: float = 0.0) -> AttemptOutcome:
+    if attempt.number >= settings.push_max_attempts:
         return GiveUp(f"{public}; given up after {attempt.number} tries", hint)
-    return Retry(max(policy.get_delay(attempt.number, attempt.random_fraction), min_seconds), hint)
+    return Retry(max(get_delay(settings, attempt.number, attempt.random_fraction), min_seconds), hint)
 
 
 def _parse_retry_after(text: str, now: datetime) -> float:

@@ -1,9 +1,9 @@
 """Sender of push notifications: one per process; processes share the work through the store.
 
-    async with PushSender(store, http_client, SenderOptions.from_settings(settings)) as sender:
+    async with PushSender(store, http_client, SenderOptions(settings)) as sender:
         sender.on_notification()                       something was committed: look now, not at the next poll
 
-The sender looks for due deliveries after a notification, after a finished delivery, and every ``poll_interval``, for retries and for deliveries of
+The sender looks for due deliveries after a notification, after a finished delivery, and every ``push_poll_interval``: for retries, and for those of
 processes that stopped. Deliveries run concurrently, one at a time per config.
 """
 
@@ -26,7 +26,7 @@ from a2a_runtime.net.client import OutboundResponse
 from a2a_runtime.net.target import OutboundError
 from a2a_runtime.push import retry_policy
 from a2a_runtime.push.notification import PlaintextCipher, SecretCipher, build_delivery_id, build_notification, decrypt_config
-from a2a_runtime.push.retry_policy import Attempt, AttemptOutcome, Delivered, GiveUp, PushRetryPolicy, Retry
+from a2a_runtime.push.retry_policy import Attempt, AttemptOutcome, Delivered, GiveUp, Retry
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Delivery, Outbox, TaskChange, TaskStore
 
@@ -37,7 +37,8 @@ FAILURE_KEY_PREFIX = "a2a-gen/push-failed/"
 
 _MAX_BATCH = 32
 _IDLE_SECONDS = 0.05
-_LEASE_MARGIN_SECONDS = 15.0
+_LEASE_TIMEOUTS = 2.0
+"""Lease of a delivery, in timeouts of its request; then another process takes over."""
 
 Signer = Callable[[str, Mapping[str, str], bytes], Mapping[str, str]]
 """Builds the signature headers of a notification."""
@@ -55,48 +56,28 @@ class HttpPoster(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SenderOptions:
-    """Options of a sender; times are in seconds."""
-
-    retry_policy: PushRetryPolicy = PushRetryPolicy()  # noqa: RUF009  # frozen, all of it
-    concurrency: int = 64
-    poll_interval: float = 1.0
-    lease_duration: float = 30.0  # longer than a request; then another process takes over
-    surfaces: frozenset[str] | None = None  # None: all surfaces in the store
-
-    @classmethod
-    def from_settings(cls, settings: Settings, surfaces: frozenset[str] | None = None) -> SenderOptions:
-        """Read the options from the settings."""
-        return cls(
-            PushRetryPolicy.from_settings(settings),
-            settings.push_concurrency,
-            settings.push_poll_interval,
-            settings.outbound_timeout + _LEASE_MARGIN_SECONDS,
-            surfaces,
-        )
-
-
 def skip_signing(_url: str, _headers: Mapping[str, str], _body: bytes) -> Mapping[str, str]:
     """Add no signature."""
     return {}
 
 
+@dataclass(frozen=True, slots=True)
+class SenderOptions:
+    """Replaceable parts of a sender."""
+
+    settings: Settings = Settings()  # noqa: RUF009  # frozen, all of it
+    surfaces: frozenset[str] | None = None  # None: all surfaces in the store
+    clock: Clock = SystemClock()  # noqa: RUF009  # without state
+    sign: Signer = skip_signing
+    cipher: SecretCipher = PlaintextCipher()  # noqa: RUF009  # without state
+
+
 class PushSender:
     """Claims due deliveries and sends them."""
 
-    def __init__(
-        self,
-        store: PushStores,
-        poster: HttpPoster,
-        options: SenderOptions | None = None,
-        *,
-        clock: Clock | None = None,
-        sign: Signer = skip_signing,
-        cipher: SecretCipher | None = None,
-    ) -> None:
-        self._store, self._poster, self._options, self._sign = store, poster, options or SenderOptions(), sign
-        self._clock, self._cipher = clock or SystemClock(), cipher or PlaintextCipher()
+    def __init__(self, store: PushStores, poster: HttpPoster, options: SenderOptions | None = None) -> None:
+        self._store, self._poster, self._options = store, poster, options or SenderOptions()
+        self._settings, self._clock = self._options.settings, self._options.clock
         self._deliveries: set[asyncio.Task[None]] = set()
         self._wakeup = asyncio.Event()
         self._is_stopping = False
@@ -144,15 +125,15 @@ class PushSender:
             if not count:
                 await self._clock.sleep(_IDLE_SECONDS)  # a busy agent without webhooks notifies all the time; this limits the queries
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._options.poll_interval):
+                async with asyncio.timeout(self._settings.push_poll_interval):
                     await self._wakeup.wait()
 
     async def _claim_batch(self) -> int:
-        free = min(self._options.concurrency - len(self._deliveries), _MAX_BATCH)
+        free = min(self._settings.push_concurrency - len(self._deliveries), _MAX_BATCH)
         self._wakeup.clear()  # before the query: a notification meanwhile counts
         if not free:
             return 0
-        batch = await self._store.claim_due(self._options.lease_duration, free, self._options.surfaces)
+        batch = await self._store.claim_due(_LEASE_TIMEOUTS * self._settings.outbound_timeout, free, self._options.surfaces)
         for delivery in batch:
             task = asyncio.create_task(self._process(delivery))
             self._deliveries.add(task)
@@ -180,17 +161,17 @@ class PushSender:
     async def _attempt_delivery(self, delivery: Delivery) -> AttemptOutcome:
         attempt = Attempt(delivery.attempts, to_datetime(self._clock.millis()), random.random())  # noqa: S311  # jitter, no secret
         try:
-            config = decrypt_config(delivery.config, self._cipher, delivery.stored.scope, delivery.stored.wire_id)
+            config = decrypt_config(delivery.config, self._options.cipher, delivery.stored.scope, delivery.stored.wire_id)
             notification = build_notification(replace(delivery, config=config))
             if notification is None:
                 return Delivered()
-            headers = {**notification.headers, **self._sign(notification.url, notification.headers, notification.body)}
+            headers = {**notification.headers, **self._options.sign(notification.url, notification.headers, notification.body)}
             response = await self._poster.post(notification.url, headers, notification.body)
         except Exception as error:  # the edge of a background task: a bug must not be retried forever
             if not isinstance(error, OutboundError | InvalidParamsError):
                 log.exception("delivery %s: failed", build_delivery_id(delivery))
-            return retry_policy.outcome_from_error(error, attempt, self._options.retry_policy)
-        return retry_policy.outcome_from_response(response, attempt, self._options.retry_policy)
+            return retry_policy.outcome_from_error(error, attempt, self._settings)
+        return retry_policy.outcome_from_response(response, attempt, self._settings)
 
     async def _apply_outcome(self, delivery: Delivery, outcome: AttemptOutcome) -> None:
         match outcome:

@@ -15,7 +15,7 @@ from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine
 from a2a_runtime.ids import IdGenerator
-from a2a_runtime.push.notification import PlaintextCipher, SecretCipher, check_config, encrypt_config
+from a2a_runtime.push.notification import PlaintextCipher, SecretCipher, encrypt_config
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
 
@@ -89,10 +89,6 @@ class ServiceBase:
         self._dependencies = dependencies
         self._engine, self._store = dependencies.engine, dependencies.store
         self._ids = IdGenerator(dependencies.clock)
-
-    def _check_push_config(self, config: TaskPushNotificationConfig, path_prefix: str = "") -> None:
-        """Raise for a webhook that can never be called; the field paths begin with the prefix."""
-        check_config(config, self._dependencies.check_url, path_prefix)
 
     def _encrypt_config(self, config: TaskPushNotificationConfig, scope: TaskScope, wire_id: str) -> TaskPushNotificationConfig:
         """Add the missing ids to a push configuration and encrypt its secrets for its task."""

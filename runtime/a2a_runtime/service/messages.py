@@ -13,11 +13,11 @@ from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
-from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.execution.engine import to_snapshot_event, to_stream_response
 from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up
 from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.lifecycle import INTERRUPTED
+from a2a_runtime.push.notification import check_config
 from a2a_runtime.service.authorization import is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.tasks import stream_end_states
@@ -58,7 +58,7 @@ class MessageOperations(ServiceBase):
             yield Event(stored.last_seq, to_stream_response(to_snapshot_event(stored)))
             if state in end_states:
                 return
-            async with aclosing(self._engine.follow_after(stored.key, stored.last_seq, end_states)) as events:
+            async with aclosing(self._engine.hub.follow(stored.key, stored.last_seq, end_states)) as events:
                 async for event in events:
                     state = event.state
                     yield Event(event.seq, to_stream_response(event))
@@ -69,7 +69,7 @@ class MessageOperations(ServiceBase):
 
     async def _accept(self, command: SendCommand, context: CallContext) -> AcceptedMessage | Message:
         if command.push_config is not None:
-            self._check_push_config(command.push_config, _PUSH_CONFIG_PATH)
+            check_config(command.push_config, self._dependencies.check_url, _PUSH_CONFIG_PATH)
         message = command.message
         if message.task_id:
             return await self._accept_follow_up(command, message.task_id, context)
@@ -77,7 +77,7 @@ class MessageOperations(ServiceBase):
         if skill.contract is not None:
             skill.contract.check_message(message)
         if skill.skill.answers is ReplyKind.MESSAGE:
-            return await self._run_inline(command, skill, context)
+            return await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info)
         new = NewTask(
             message.context_id or self._ids.new(),
             message,
@@ -112,12 +112,6 @@ class MessageOperations(ServiceBase):
             config = self._encrypt_config(config, command.scope, wire_id)
             await self._store.put_push_config(command.scope, wire_id, config, context.dialect, max_configs=context.surface.limits.webhooks)
         return await self._engine.send_message(command.scope, wire_id, message, command.idempotency_key)
-
-    async def _run_inline(self, command: SendCommand, skill: SkillDefinition, context: CallContext) -> Message:
-        context_id = command.message.context_id or self._ids.new()
-        message = command.message.model_copy(update={"context_id": context_id})
-        reply = await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info)
-        return reply if reply.context_id else reply.model_copy(update={"context_id": context_id})
 
     async def _load_current(self, accepted: AcceptedMessage, command: SendCommand) -> StoredTask:
         """Read the task of a message, unless it was created by this call."""

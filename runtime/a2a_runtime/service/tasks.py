@@ -32,7 +32,7 @@ from a2a_contract.v1_0 import (
 )
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.engine import CURSOR_HEADER, SETTLED, to_stream_response
-from a2a_runtime.push.notification import decrypt_config
+from a2a_runtime.push.notification import check_config, decrypt_config
 from a2a_runtime.service.authorization import filter_readable
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.validation import require_push_notifications, require_streaming
@@ -59,9 +59,10 @@ class TaskOperations(ServiceBase):
     async def list_tasks(self, request: ListTasksRequest, context: CallContext) -> Encoded[ListTasksResponse]:
         """List the tasks of the caller, the most recently changed first."""
         scope, query = context.task_scope(request.tenant), parse_task_query(request)
-        page = await self._engine.list(scope, replace(query, history_length=context.limit_history(query.history_length)))
-        if not page.total_size and query.context_id and context.dialect in _DIALECTS_REQUIRING_CONTEXT:
-            await self._require_context(scope, query.context_id)
+        page = await self._store.list_tasks(scope, replace(query, history_length=context.limit_history(query.history_length)))
+        needs_context = not page.total_size and context.dialect in _DIALECTS_REQUIRING_CONTEXT
+        if needs_context and query.context_id and not await self._store.load_conversation(scope, query.context_id, 1):
+            raise TaskNotFoundError("There is no task in this context", details={"context_id": query.context_id})
         return Encoded.raw(ListTasksResponse, encode_page(await filter_readable(page, context), query))
 
     async def cancel_task(self, request: CancelTaskRequest, context: CallContext) -> Encoded[Task]:
@@ -72,10 +73,6 @@ class TaskOperations(ServiceBase):
         """Return the dialect in which a task was created; it decides where dialects share the name of an operation."""
         stored = await self._store.load_task(context.task_scope(), task_id, 0, include_artifacts=False)
         return None if stored is None else stored.dialect
-
-    async def _require_context(self, scope: TaskScope, context_id: str) -> None:
-        if not await self._store.load_conversation(scope, context_id, 1):
-            raise TaskNotFoundError("There is no task in this context", details={"context_id": context_id})
 
 
 def parse_task_query(request: ListTasksRequest, invalid_members: Collection[str] = ()) -> TaskQuery:
@@ -163,7 +160,7 @@ class PushConfigOperations(ServiceBase):
         scope = _require_scope(context, request.tenant)
         if not request.task_id:
             raise InvalidParamsError(fields=((TaskPushNotificationConfig.wire_name("task_id"), "Field required"),))
-        self._check_push_config(request)
+        check_config(request, self._dependencies.check_url)
         config = self._encrypt_config(request, scope, request.task_id)
         stored = await self._store.put_push_config(scope, request.task_id, config, context.dialect, max_configs=context.surface.limits.webhooks)
         return Encoded.of(strip_credentials(stored.model_copy(update={"token": request.token})))

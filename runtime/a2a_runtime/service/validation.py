@@ -6,7 +6,7 @@ A media type may end in a wildcard (``image/*``). A word without a slash, as ear
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -79,20 +79,16 @@ def parse_send_request(request: SendMessageRequest, context: CallContext) -> Sen
 def select_skill(command: SendCommand, context: CallContext) -> SkillDefinition:
     """Select the skill of a new task: the one of the request, or the first one. Skills that are invisible to the caller do not exist."""
     skills = context.surface.skills
-    skill = _find_first_skill(skills.values(), context) if command.skill_id is None else skills.get(command.skill_id)
-    if skill is None or not skill.is_visible_to(context.caller):
+    candidates = skills.values() if command.skill_id is None else filter(None, (skills.get(command.skill_id),))
+    for skill in candidates:
+        if skill.is_visible_to(context.caller):
+            break
+    else:
         names = ", ".join(name for name, each in skills.items() if not each.only_extended)
         raise InvalidParamsError(fields=((f"metadata.{SKILL_ID}", f"There is no skill {command.skill_id!r}; there are {names}"),))
     require_permission(skill, context)
     check_media_types(command, context.surface, skill)
     return skill
-
-
-def _find_first_skill(skills: Iterable[SkillDefinition], context: CallContext) -> SkillDefinition | None:
-    for skill in skills:
-        if skill.is_visible_to(context.caller):
-            return skill
-    return None
 
 
 def require_permission(skill: SkillDefinition, context: CallContext) -> None:

@@ -1,6 +1,6 @@
 """Event hub: the readers of tasks in one process, with one event buffer for each task that has a reader.
 
-    writer ── commit ──► hub.append(key, events) ──► notifier.notify(key) ── ─ ─ ► other processes: hub.on_notification(keys)
+    writer ── commit ──► hub.publish(key, events) ──► notifier.notify((key,)) ── ─ ► other processes: hub.on_notification(keys)
     reader ── hub.follow(key, cursor) ◄── event buffer, or the event log when the cursor is older
 
 The log is the only truth. Notifications may be lost, repeated or late, and each reader still gets every event once and in order.
@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.base import EventLog, LoggedEvent
+from a2a_runtime.streams.notifier import Notifier
 
 PAGE_EVENTS = 256
 
@@ -102,19 +103,29 @@ class EventBuffer:
 
 
 class EventHub:
-    """Lets any number of readers follow tasks."""
+    """Lets any number of readers follow tasks. Without a notifier no other process has readers."""
 
-    def __init__(self, log: EventLog, *, buffer_events: int = 512, poll_interval_seconds: float = 1.0, retry_timeout_seconds: float = 30.0) -> None:
-        self._log, self._buffer_events = log, buffer_events
+    def __init__(
+        self,
+        log: EventLog,
+        notifier: Notifier | None = None,
+        *,
+        buffer_events: int = 512,
+        poll_interval_seconds: float = 1.0,
+        retry_timeout_seconds: float = 30.0,
+    ) -> None:
+        self._log, self._notifier, self._buffer_events = log, notifier, buffer_events
         self._poll_interval_seconds, self._retry_timeout_seconds = poll_interval_seconds, retry_timeout_seconds
         self._buffers: dict[str, EventBuffer] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def append(self, key: str, events: Iterable[LoggedEvent]) -> None:
-        """Hand events to the readers of a task that this process has just committed."""
+    def publish(self, key: str, events: Iterable[LoggedEvent]) -> None:
+        """Hand events that this process has committed to the readers of their task, here and in other processes."""
         buffer = self._buffers.get(key)
         if buffer is not None:
             buffer.append(events)
+        if self._notifier is not None:
+            self._notifier.notify((key,))
 
     def on_notification(self, keys: Iterable[str]) -> None:
         """Make the readers of these tasks look into the log."""

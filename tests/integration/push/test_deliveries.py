@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import pytest
 from integration.push.webhooks import HASTY, HERE, QUICK, SECRETS, bodies, delivering, hook, hurry, ids, logged, run
@@ -126,7 +127,7 @@ async def test_a_slow_receiver_delays_no_handler_and_no_stream() -> None:
 async def test_a_commit_wakes_the_deliverer() -> None:
     """Who rings need not wait for the next poll, and whoever listens behind the deliverer hears the bell too."""
     store, behind = MemoryStore(), RecordingNotifier()
-    rules = SenderOptions(QUICK.retry_policy, poll_interval=60)
+    rules = SenderOptions(replace(QUICK.settings, push_poll_interval=60))
     async with WebhookReceiver() as receiver, delivering(store, rules) as deliverer:
         bell = TeeNotifier(deliverer, behind)
         await asyncio.sleep(0.1)

@@ -12,13 +12,15 @@ from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
 from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits
 from a2a_runtime.net.policy import OutboundPolicy
 from a2a_runtime.push.notification import ID_HEADER
-from a2a_runtime.push.retry_policy import PushRetryPolicy
 from a2a_runtime.push.sender import FAILURE_KEY_PREFIX, PushSender, SenderOptions
+from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store, StoredTask, TaskChange
 from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest
 
-QUICK = SenderOptions(PushRetryPolicy(initial_delay=0.02, max_delay=0.2, max_attempts=6), concurrency=16, poll_interval=0.02, lease_duration=2)
+QUICK = SenderOptions(
+    Settings(push_initial_delay=0.02, push_max_delay=0.2, push_max_attempts=6, push_concurrency=16, push_poll_interval=0.02, outbound_timeout=1)
+)
 HASTY = OutboundLimits(connect_timeout_seconds=0.5, timeout_seconds=0.5)
 PATIENT = OutboundLimits(timeout_seconds=60)
 SECRETS = {"token": "s3cret-token", "authentication": AuthenticationInfo(scheme="Bearer", credentials="s3cret-credentials")}

@@ -87,6 +87,13 @@ def test_structures_become_json(value: object, data: object) -> None:
     assert to_parts(value) == [Part(data=data)]
 
 
+def test_values_inside_a_plain_object_become_json_as_in_dataclasses() -> None:
+    """Dates, sets, UUIDs and enums need no model around them."""
+    assert to_parts({"when": date(2026, 11, 18), "tags": {"a"}, "in": [Place("x")]}) == [
+        Part(data={"when": "2026-11-18", "tags": ["a"], "in": [to_parts(Place("x"))[0].data]})
+    ]
+
+
 def test_a_structure_without_json_raises() -> None:
     """The error names the type and the member."""
     with pytest.raises(ResultTypeError, match=r"Place cannot be serialized as JSON: .*object"):
@@ -103,7 +110,7 @@ def test_unsupported_values_raise_with_the_supported_ones(value: object) -> None
 @pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": object()}, float("inf")], ids=["nan", "object inside", "infinity"])
 def test_values_without_json_raise(value: object) -> None:
     """NaN, infinity and objects without a JSON form are not converted."""
-    with pytest.raises(ValidationError):
+    with pytest.raises((ValidationError, ResultTypeError)):
         to_parts(value)
 
 

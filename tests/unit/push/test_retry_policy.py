@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from a2a_runtime.net.client import OutboundResponse
 from a2a_runtime.net.target import AddressRefusedError, OutboundConnectError, OutboundError, OutboundTimeoutError, UrlRefusedError
-from a2a_runtime.push.retry_policy import Attempt, Delivered, GiveUp, PushRetryPolicy, Retry, outcome_from_error, outcome_from_response
+from a2a_runtime.push.retry_policy import Attempt, Delivered, GiveUp, Retry, get_delay, outcome_from_error, outcome_from_response
 from a2a_runtime.settings import Settings
 
 NOW = datetime(2026, 11, 5, 10, tzinfo=UTC)
-PATIENCE = PushRetryPolicy(initial_delay=1, max_delay=300, max_attempts=5)
+PATIENCE = Settings(push_initial_delay=1, push_max_delay=300, push_max_attempts=5)
 FIRST = Attempt(1, NOW, 0)
 
 AFTER = {
@@ -59,14 +59,14 @@ def test_an_error_decides(error: OutboundError) -> None:
 
 def test_delays_double_up_to_a_limit() -> None:
     """1, 2, 4 seconds and so on, as the operator has set it."""
-    patience = PushRetryPolicy.from_settings(Settings(push_initial_delay=1, push_max_delay=20))
-    assert [patience.get_delay(attempts, 0) for attempts in range(1, 8)] == [1, 2, 4, 8, 16, 20, 20]
+    settings = Settings(push_initial_delay=1, push_max_delay=20)
+    assert [get_delay(settings, attempts, 0) for attempts in range(1, 8)] == [1, 2, 4, 8, 16, 20, 20]
 
 
 @given(st.integers(1, 10**6), st.floats(0, 1))
 def test_a_delay_stays_in_its_limits(attempts: int, chance: float) -> None:
     """However many tries there were, and whatever chance adds."""
-    assert 1 <= PATIENCE.get_delay(attempts, chance) <= 300 * 1.25
+    assert 1 <= get_delay(PATIENCE, attempts, chance) <= 300 * 1.25
 
 
 def test_many_failures_are_a_failure() -> None:

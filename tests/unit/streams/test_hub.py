@@ -60,13 +60,13 @@ def announce(hub: EventHub, new: Iterable[LoggedEvent], how: str) -> None:
     """Announce a write in one of several ways, or not at all."""
     match how:
         case "append":
-            hub.append(KEY, new)
+            hub.publish(KEY, new)
         case "notify":
             hub.on_notification([KEY, "another"])
         case "reconnect":
             hub.on_reconnect()
         case "append late":
-            asyncio.get_running_loop().call_later(0.005, hub.append, KEY, list(new))
+            asyncio.get_running_loop().call_later(0.005, hub.publish, KEY, list(new))
 
 
 async def test_a_lost_notification_costs_time_only(event_log: FakeEventLog, hub: EventHub) -> None:
@@ -145,7 +145,7 @@ async def test_canceled_readers_release_the_buffer(event_log: FakeEventLog, hub:
     await asyncio.sleep(0.005)
     assert hub.count_followed_tasks() == 1
     async with aclosing(hub.follow(KEY, 0)) as events:
-        hub.append(KEY, event_log.append())
+        hub.publish(KEY, event_log.append())
         assert sequence_numbers([await anext(events)]) == [1]
     for reader in readers:
         reader.cancel()
@@ -162,7 +162,7 @@ async def test_a_reader_may_be_ahead_of_the_buffer(event_log: FakeEventLog, hub:
     event_log.append(5)
     ahead = asyncio.create_task(collect(hub.follow(KEY, 5)))
     await asyncio.sleep(0)
-    hub.append(KEY, event_log.append(is_final=True))
+    hub.publish(KEY, event_log.append(is_final=True))
     async with asyncio.timeout(5):
         assert await ahead == [6]
         assert await behind == [1, 2, 3, 4, 5, 6]

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from types import TracebackType
+from typing import Any, TypeVar
 
 from . import operations
 from .base import Encoded, WireModel
@@ -16,6 +18,38 @@ from .v1_0 import (
 
 Context = TypeVar("Context", contravariant=True)
 Request = TypeVar("Request", bound=WireModel)
+Item = TypeVar("Item")
+
+
+class CheckedStream(AsyncGenerator[Item, None]):
+    """Stream that begins with a check. The first event waits for it; later ones come straight from the stream, without a generator in between."""
+
+    def __init__(self, open_stream: Callable[[], Awaitable[AsyncIterator[Item]]]) -> None:
+        self._open_stream = open_stream
+        self._events: AsyncIterator[Item] | None = None
+
+    def __anext__(self) -> Coroutine[Any, Any, Item]:
+        """Return the next event; the first time, after the check."""
+        return self._begin() if self._events is None else anext(self._events)  # type: ignore[arg-type]  # only awaited
+
+    async def asend(self, value: None) -> Item:
+        """Return the next event."""
+        return await anext(self)
+
+    async def athrow(self, kind: type[BaseException] | BaseException, value: object = None, trace: TracebackType | None = None) -> Item:
+        """Close the stream and raise the exception."""
+        await self.aclose()
+        raise kind
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        events = self._events
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
+
+    async def _begin(self) -> Item:
+        self._events = await self._open_stream()
+        return await anext(self._events)
 
 
 class ServiceInterceptor(AgentService[Context]):
