@@ -1,4 +1,4 @@
-"""Log output: a sanitizing formatter, a filter for query strings, the request log and the audit log.
+"""Log output: a sanitizing formatter, a filter for query strings, the request log, the audit log, and the log of outages.
 
     handler.setFormatter(SanitizingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger("uvicorn.access").addFilter(strip_query)
@@ -22,12 +22,14 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 
 from pydantic_core import to_json
 
 MAX_LENGTH = 1000
 request_log = logging.getLogger("a2a_runtime.calls")
 audit_log = logging.getLogger("a2a_runtime.audit")
+_log = logging.getLogger(__name__)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -61,3 +63,32 @@ def audit(event: str, **facts: str) -> None:
     """Write an event to the audit log."""
     if audit_log.isEnabledFor(logging.INFO):
         audit_log.info("%s", to_json({"event": event, **{name: sanitize(text) for name, text in facts.items()}}).decode())
+
+
+class OutageLog:
+    """The outages of one service: one line when it becomes unavailable, and one when it is available again.
+
+    An outage lasts until a call succeeds and none has failed for a while. The store logs its own outages; its callers log nothing.
+    """
+
+    __slots__ = ("_began_at", "_calm_seconds", "_failed_at", "_name", "is_open")
+
+    def __init__(self, name: str, *, calm_seconds: float = 1.0) -> None:
+        self._name, self._calm_seconds = name, calm_seconds
+        self._began_at = self._failed_at = 0.0
+        self.is_open = False
+        """Set during an outage: only then a success is of interest."""
+
+    def on_failure(self, reason: object) -> None:
+        """Log the beginning of an outage."""
+        self._failed_at = time.monotonic()
+        if not self.is_open:
+            self.is_open, self._began_at = True, self._failed_at
+            _log.warning("%s: unavailable: %s", self._name, reason)
+
+    def on_success(self) -> None:
+        """Log the end of an outage."""
+        now = time.monotonic()
+        if self.is_open and now >= self._failed_at + self._calm_seconds:
+            self.is_open = False
+            _log.warning("%s: available again after %.1f s", self._name, now - self._began_at)

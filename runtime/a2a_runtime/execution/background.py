@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Generic, TypeVar
 
 from a2a_runtime.clock import Clock
+from a2a_runtime.errors import StoreUnavailableError
 
 T = TypeVar("T")
 
@@ -28,6 +29,8 @@ class BackgroundTasks:
             while True:
                 try:
                     await function()
+                except StoreUnavailableError:
+                    pass  # the store logs its outages
                 except Exception:  # the edge of a background task: the loop has to go on
                     log.exception("background task failed: %s, next attempt in %g s", function, interval_seconds)
                 await self._clock.sleep(interval_seconds)

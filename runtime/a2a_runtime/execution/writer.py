@@ -107,8 +107,7 @@ class TaskWriter:
                 raise RunStopped
             try:
                 events = (await self._store.update_task(self.stored.scope, self.stored.key, change)).events
-            except StoreUnavailableError as error:
-                log.warning("store unavailable: task %s, retrying: %s", self.stored.key, error)
+            except StoreUnavailableError:
                 events = await self._retry_commit(change, by_handler=by_handler)
             except (FencedError, TaskNotFoundError, TaskStateError) as error:
                 raise self._close(error) from error

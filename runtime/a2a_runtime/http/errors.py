@@ -101,7 +101,10 @@ def _hide_details(error: A2AError) -> A2AError:
     kind = find_row_class(type(error))
     if not issubclass(kind, InternalError | UnavailableError):
         return error
-    log.error("request failed", exc_info=error)
+    if issubclass(kind, InternalError):
+        log.error("request failed", exc_info=error)
+    else:  # a store logs its outage once, not for each request
+        log.debug("request refused: %s", error)
     return error if type(error) is kind else kind()
 
 

@@ -120,7 +120,8 @@ class PushSender:
             try:
                 count = await self._claim_batch()
             except Exception as error:  # the edge of a background task: the loop must continue
-                log.warning("push sender: store failed, retrying", exc_info=None if isinstance(error, StoreUnavailableError) else error)
+                if not isinstance(error, StoreUnavailableError):  # the store logs its outages
+                    log.warning("push sender: failed, retrying", exc_info=error)
                 count = 0
             if not count:
                 await self._clock.sleep(_IDLE_SECONDS)  # a busy agent without webhooks notifies all the time; this limits the queries

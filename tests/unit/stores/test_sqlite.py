@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -56,6 +57,71 @@ async def test_tasks_are_there_after_reopening(path: Path) -> None:
         now = await load_task(store, task)
         assert get_artifact_texts(now) == {"a": ["x"]}
         assert len(await store.read_events(task.key, 0)) == 2
+
+
+@pytest.mark.parametrize("point", ["begun", "before commit", "after commit"])
+async def test_the_writer_survives_any_exception(path: Path, point: str) -> None:
+    """Callers of the batch get an error, and the next ones are served."""
+    faults = [RuntimeError("no database error")]
+
+    def fail(name: str) -> None:
+        if name == point and faults:
+            raise faults.pop()
+
+    store = SqliteStore(path, StoreOptions(fail_point=fail))
+    await store.open()
+    async with asyncio.timeout(10):
+        with pytest.raises(StoreUnavailableError, match="no database error"):
+            await create_task(store)
+        await create_task(store)
+        assert (await store.list_tasks(SCOPE, TaskQuery())).total_size == (2 if point == "after commit" else 1)
+    await store.close()
+
+
+@pytest.mark.parametrize("companion", ["", "-wal"])
+async def test_a_deleted_or_replaced_file_is_noticed_at_once(path: Path, companion: str) -> None:
+    """Reads and writes are refused until the file is back: they would be lost with the file."""
+    file, elsewhere = path.with_name(path.name + companion), path.with_name("elsewhere")
+    async with open_store(path) as store:
+        task = await create_task(store)
+        content = file.read_bytes()
+        file.rename(elsewhere)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailableError, match="deleted or replaced"):
+                await create_task(store)
+            with pytest.raises(StoreUnavailableError, match="deleted or replaced"):
+                await store.load_task(SCOPE, task.wire_id)
+            file.write_bytes(content)
+        elsewhere.rename(file)
+        await load_task(store, task)
+        await create_task(store)
+
+
+async def test_the_files_are_readable_for_their_owner_only(path: Path) -> None:
+    """Tasks contain what users say."""
+    async with open_store(path) as store:
+        await create_task(store)
+        modes = {file.name: oct(file.stat().st_mode & 0o777) for file in path.parent.iterdir()}
+    assert modes == dict.fromkeys(["tasks.db", "tasks.db-wal", "tasks.db-shm", "tasks.db.lock"], "0o600")
+
+
+async def test_an_outage_is_two_lines_of_the_log(path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One when it begins and one when it has ended for a while, however many calls fail."""
+    elsewhere = path.with_name("elsewhere")
+    async with open_store(path) as store:
+        path.rename(elsewhere)
+        for _ in range(20):
+            with pytest.raises(StoreUnavailableError):
+                await create_task(store)
+        elsewhere.rename(path)
+        await create_task(store)
+        assert [record.message.count("unavailable") for record in caplog.records] == [1]
+        now = time.monotonic()
+        monkeypatch.setattr(time, "monotonic", lambda: now + 1.5)
+        for _ in range(3):
+            await create_task(store)
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+    assert "available again after" in caplog.messages[1]
 
 
 async def test_tasks_of_the_previous_process_are_orphans_at_once(path: Path) -> None:

@@ -12,6 +12,7 @@ from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.counters import MemoryCounter
 from a2a_runtime.ids import IdGenerator
+from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores import changes
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.memory.index import MemoryTask, TaskIndex, TimedMessage
@@ -62,6 +63,7 @@ class MemoryBase:
         self._conversations: dict[tuple[TaskScope, str], Conversation] = {}
         self._leases: dict[str, int] = {}
         self._counter = MemoryCounter(options.clock)
+        self._outages = OutageLog("store: memory")
 
     def _require_task(self, scope: TaskScope, wire_id: str) -> MemoryTask:
         task = self._index.find(scope, wire_id)

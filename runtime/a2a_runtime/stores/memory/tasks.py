@@ -32,6 +32,8 @@ class MemoryTasks(MemoryBase):
         created = rows.build_result(scope, new)
         if len(self._index.tasks) >= self._options.max_tasks:
             self._evict_oldest()
+        if self._outages.is_open:
+            self._outages.on_success()
         task = MemoryTask(
             *(scope, rows.key, rows.wire_id, new.context_id, rows.ids, new.skill, new.dialect, new.process),
             epoch=created.stored.epoch,
@@ -161,7 +163,9 @@ class MemoryTasks(MemoryBase):
         """Delete the task that ended first."""
         oldest = self._index.pop_ended(None, self._is_delivered)
         if oldest is None:
-            raise StoreFullError(
+            error = StoreFullError(
                 f"MemoryStore: all {self._options.max_tasks} tasks are unfinished or have pending deliveries; raise StoreOptions.max_tasks"
             )
+            self._outages.on_failure(error)
+            raise error
         self._expire(oldest)

@@ -9,12 +9,12 @@ The connection must reach the server itself: behind a pooler in transaction mode
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 import asyncpg
 
+from a2a_runtime.logs import OutageLog
 from a2a_runtime.streams.notifier import NotificationListener
 
 CHANNEL = "a2a_doorbell"
@@ -24,8 +24,6 @@ _MAX_PENDING_KEYS = 2_000  # beyond that, reading all tasks is cheaper than list
 
 # The last one: the server has announced its shutdown, but the stream has not ended.
 _CONNECTION_ERRORS = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
-
-_log = logging.getLogger(__name__)
 
 
 class PostgresNotifier:
@@ -37,6 +35,7 @@ class PostgresNotifier:
         self._retry_seconds = retry_seconds
         self._pending: set[str] = set()
         self._wake_up = asyncio.Event()
+        self._outages = OutageLog("notifier", calm_seconds=0)
 
     def notify(self, keys: Iterable[str]) -> None:
         """Add the keys to the next notification."""
@@ -51,7 +50,7 @@ class PostgresNotifier:
             try:
                 await self._session(listener)
             except _CONNECTION_ERRORS as error:
-                _log.warning("notifier: connection lost, polling until reconnected: %s", error)
+                self._outages.on_failure(error)
             await asyncio.sleep(self._retry_seconds)
 
     async def _session(self, listener: NotificationListener) -> None:
@@ -65,6 +64,7 @@ class PostgresNotifier:
 
             await connection.add_listener(CHANNEL, on_notify)
             connection.add_termination_listener(lambda _: self._wake_up.set())
+            self._outages.on_success()
             listener.on_reconnect()
             while not connection.is_closed():
                 await self._wait()

@@ -20,6 +20,7 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores.base import FailPoint, no_fault
 
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"  # generic for type checkers only
@@ -54,6 +55,7 @@ class Pool:
         self._settings = settings or PoolSettings()
         self.fail_point = fail_point
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._outages = OutageLog(f"store: {self.address}")
 
     async def open(self) -> None:
         """Connect once, so that a wrong address fails at the start."""
@@ -117,6 +119,8 @@ class Pool:
             connection = await self._acquire(pool)
             try:
                 yield connection
+                if self._outages.is_open:
+                    self._outages.on_success()
             except (*_UNAVAILABLE_ERRORS, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
                 # No reset checks a connection, so one that may be broken must not return to the pool. The driver may not know it yet: the server
                 # has announced its shutdown, but the stream has not ended.
@@ -136,8 +140,8 @@ class Pool:
         except asyncpg.InterfaceError as error:
             raise self._to_unavailable_error(error) from error  # closed in the meantime
         except TimeoutError as error:
-            raise StoreUnavailableError(
-                f"{self.address}: no connection became free within {settings.acquire_seconds:g} s; raise the size of the pool "
+            raise self._build_error(
+                f"no connection became free within {settings.acquire_seconds:g} s; raise the size of the pool "
                 f"(now {settings.size}) or find the statements that block it"
             ) from error
 
@@ -161,7 +165,12 @@ class Pool:
 
     def _to_unavailable_error(self, error: Exception) -> StoreUnavailableError:
         reason = str(error) or type(error).__name__
-        return StoreUnavailableError(f"{self.address}: unavailable ({reason}); check that the server runs, accepts connections and is not overloaded")
+        return self._build_error(f"unavailable ({reason}); check that the server runs, accepts connections and is not overloaded")
+
+    def _build_error(self, reason: str) -> StoreUnavailableError:
+        error = StoreUnavailableError(f"{self.address}: {reason}")
+        self._outages.on_failure(error)
+        return error
 
 
 async def _skip_reset(_: object) -> None:

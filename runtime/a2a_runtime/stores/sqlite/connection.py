@@ -30,6 +30,7 @@ SQL: Final = sql.load("a2a_runtime.stores.sqlite", "connection.sql", "tasks.sql"
 _MIN_SQLITE_VERSION = (3, 37)  # STRICT tables
 _BUSY_TIMEOUT_SECONDS = 10.0
 _MAX_CACHED_STATEMENTS = 256
+_FILE_MODE = 0o600
 
 _FIXES: Mapping[str, str] = {
     "SQLITE_FULL": "free disk space or raise the limit of the file; nothing that was acknowledged is lost",
@@ -40,6 +41,19 @@ _FIXES: Mapping[str, str] = {
     "SQLITE_BUSY": "another process holds the file for too long; stop other programs that use it",
     "SQLITE_IOERR": "the disk reports errors; read the log of the system",
 }
+
+
+def create_file(path: Path) -> None:
+    """Create the file for its owner only, unless it exists; SQLite gives its companions the same mode."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE))
+    except OSError as error:
+        raise StoreUnavailableError(f"{path}: {error.strerror}; make the file and its folder writable for this user") from error
+
+
+def identify(path: Path) -> Sequence[tuple[int, int]]:
+    """Identify the file and its log on their disk."""
+    return [(status.st_dev, status.st_ino) for status in (path.stat(), Path(f"{path}-wal").stat())]
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
@@ -83,7 +97,7 @@ class FileLock:
     def acquire(self) -> None:
         """Acquire the lock, or raise ``StoreInUseError``."""
         path = self._database.with_name(f"{self._database.name}.lock")
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        file = os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE)
         try:
             _lock_file(file)
         except OSError as error:

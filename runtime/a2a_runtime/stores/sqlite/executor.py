@@ -12,17 +12,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores.base import FailPoint, no_fault
-from a2a_runtime.stores.sqlite.connection import SQL, to_unavailable_error
+from a2a_runtime.stores.sqlite.connection import SQL, identify, to_unavailable_error
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 DatabaseCall = Callable[[sqlite3.Connection], T]
@@ -30,25 +34,23 @@ DatabaseCall = Callable[[sqlite3.Connection], T]
 _MAX_BATCH_CALLS = 256
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class QueuedCall:
-    """A call and the callbacks of its future; after the run it has either ``set_result`` or ``error``."""
+    """A call, its future, and its outcome after the run."""
 
-    call: Callable[[sqlite3.Connection], Callable[[], None]]
-    loop: asyncio.AbstractEventLoop
-    is_done: Callable[[], bool]
-    set_error: Callable[[BaseException], None]
-    set_result: Callable[[], None] | None = None
-    error: BaseException | None = None
+    call: DatabaseCall[Any]
+    future: asyncio.Future[Any]
+    result: object = None
+    error: Exception | None = None
 
     def resolve(self) -> None:
         """Resolve the future, in the thread of its event loop."""
-        if self.is_done():
+        if self.future.done():  # its caller was cancelled
             return
         if self.error is not None:
-            self.set_error(self.error)
-        elif self.set_result is not None:
-            self.set_result()
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
 
 
 class ConnectionThread:
@@ -59,6 +61,8 @@ class ConnectionThread:
         self._connection = connection
         self._run_batch = self._commit_batch if writes else self._read_batch
         self._fail_point = fail_point
+        self._identity = identify(path)
+        self._outages = OutageLog(f"store: {path}")
         self._calls: SimpleQueue[QueuedCall | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run_thread, name=f"{path.name}-{'writer' if writes else 'reader'}", daemon=True)
         self._is_closed = False
@@ -68,14 +72,8 @@ class ConnectionThread:
         """Run a call; its writes are durable when this returns."""
         if self._is_closed:
             raise StoreUnavailableError(f"{self._path}: the store is closed; open it again")
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-
-        def run_call(connection: sqlite3.Connection) -> Callable[[], None]:
-            result = call(connection)
-            return lambda: future.set_result(result)
-
-        self._calls.put(QueuedCall(run_call, loop, future.done, future.set_exception))
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._calls.put(QueuedCall(call, future))
         return await future
 
     async def close(self) -> None:
@@ -89,8 +87,37 @@ class ConnectionThread:
     def _run_thread(self) -> None:
         while (calls := self._next_batch()) is not None:
             if calls:
-                self._run_batch(calls)
+                self._run_guarded(calls)
                 self._resolve(calls)
+
+    def _run_guarded(self, calls: Sequence[QueuedCall]) -> None:
+        """Run a batch; whatever happens, each call has an outcome, so that no caller waits for ever."""
+        failure: StoreUnavailableError | None = None
+        try:
+            self._check_file()
+            self._run_batch(calls)
+        except StoreUnavailableError as error:
+            failure = error
+        except sqlite3.Error as error:
+            failure = to_unavailable_error(self._path, error)
+        except Exception as error:  # noqa: BLE001 - the edge of a thread: a caller of a dead one would wait for ever
+            _log.exception("store: %s: a batch of calls failed", self._path)
+            failure = StoreUnavailableError(f"{self._path}: {error!r} during a write; read the task to see whether it was committed")
+        if failure is not None:
+            self._roll_back()
+            for call in calls:
+                call.error = failure
+        if unavailable := next((call.error for call in calls if isinstance(call.error, StoreUnavailableError)), None):
+            self._outages.on_failure(unavailable)
+        elif self._outages.is_open:
+            self._outages.on_success()
+
+    def _check_file(self) -> None:
+        """Raise if the path no longer leads to the file of the connection: its writes would be lost with the file."""
+        with contextlib.suppress(OSError):
+            if identify(self._path) == self._identity:
+                return
+        raise StoreUnavailableError(f"{self._path}: the file or its log was deleted or replaced; put it back, or restart the process")
 
     def _next_batch(self) -> Sequence[QueuedCall] | None:
         """Wait for a call and take all that are queued; ``None`` after ``close``."""
@@ -98,7 +125,7 @@ class ConnectionThread:
         call = self._calls.get()
         with contextlib.suppress(Empty):
             while call is not None:
-                if not call.is_done():  # else its caller was cancelled
+                if not call.future.done():  # else its caller was cancelled
                     calls.append(call)
                 if len(calls) == _MAX_BATCH_CALLS:
                     return calls
@@ -109,18 +136,13 @@ class ConnectionThread:
 
     @staticmethod
     def _resolve(calls: Sequence[QueuedCall]) -> None:
-        for loop in {call.loop for call in calls}:
+        for loop in {call.future.get_loop() for call in calls}:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and its callers are gone
-                loop.call_soon_threadsafe(_resolve_all, [call for call in calls if call.loop is loop])
+                loop.call_soon_threadsafe(_resolve_all, [call for call in calls if call.future.get_loop() is loop])
 
     def _commit_batch(self, calls: Sequence[QueuedCall]) -> None:
-        try:
-            if not self._try_commit(calls, self._run_plain):
-                self._try_commit(calls, self._run_in_savepoint)
-        except sqlite3.Error as error:
-            self._roll_back()
-            for call in calls:
-                call.error = to_unavailable_error(self._path, error)
+        if not self._try_commit(calls, self._run_plain):
+            self._try_commit(calls, self._run_in_savepoint)
 
     def _try_commit(self, calls: Sequence[QueuedCall], run: Callable[[QueuedCall], bool]) -> bool:
         """Run calls and commit; roll back and return false if one of them must be repeated."""
@@ -152,9 +174,9 @@ class ConnectionThread:
         return True
 
     def _run_call(self, call: QueuedCall) -> None:
-        call.set_result = call.error = None
+        call.result = call.error = None
         try:
-            call.set_result = call.call(self._connection)
+            call.result = call.call(self._connection)
         except Exception as error:
             call.error = to_unavailable_error(self._path, error) if isinstance(error, sqlite3.Error) else error
             if isinstance(error, sqlite3.Error) and not self._connection.in_transaction:

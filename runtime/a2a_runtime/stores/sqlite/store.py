@@ -9,7 +9,7 @@ from pathlib import Path
 
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
-from a2a_runtime.stores.sqlite.connection import SQL, FileLock, connect, to_unavailable_error, upgrade
+from a2a_runtime.stores.sqlite.connection import SQL, FileLock, connect, create_file, to_unavailable_error, upgrade
 from a2a_runtime.stores.sqlite.executor import ConnectionThread
 from a2a_runtime.stores.sqlite.tasks import SqliteTasks
 
@@ -43,6 +43,7 @@ class SqliteStore(SqliteTasks):
         with ExitStack() as undo:
             if self._lock is not None:
                 undo.callback(self._lock.release)
+                create_file(self.path)
             writer = undo.enter_context(closing(connect(self.path)))
             upgrade(writer, self.path)
             if self._lock is not None:
