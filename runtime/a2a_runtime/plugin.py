@@ -81,11 +81,12 @@ class A2APlugin(InitPlugin):
         async def lifespan(app: Litestar) -> AsyncGenerator[None, None]:
             check_guards(app.guards)  # another plugin may have added some
             extend_openapi(app, self.surfaces)
+            hosts = self._settings.allowed_hosts
             async with AgentRuntime(self.surfaces, self._store, self._settings, keys=keys) as runtime:
                 self.runtime = runtime
                 for dispatcher in dispatchers:
                     services = runtime.build_services(dispatcher.surface)
-                    dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, app.cors_config))
+                    dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, app.cors_config, hosts))
                 try:
                     async with self._join_mesh(app, mesh_surfaces):
                         yield

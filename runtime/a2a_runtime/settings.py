@@ -112,6 +112,8 @@ class Settings:
     """Files of private keys (PEM) that sign cards and webhooks."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the agent from a browser; empty: only its own."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names of hosts at which browsers may call the agent, besides those of its URL and of this machine."""
     hsts_seconds: int = 0
     """Time for which browsers use TLS only (``Strict-Transport-Security``); 0: no header."""
     encryption_keys: tuple[str, ...] = field(default=(), repr=False)

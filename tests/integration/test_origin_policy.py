@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+import httpx
 import pytest
 from conformance.security.guarded_apps import guarded_agent
+from integration.outcome_agent import serve_on_socket
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0
@@ -52,6 +55,16 @@ ORIGINS = {
     "empty": ({"origin": ""}, False),
     "similar origin": ({"origin": f"{OWN}.evil.example"}, False),
 }
+REBOUND = {
+    "Sec-Fetch-Site": ({"sec-fetch-site": "same-origin"}, "evil.example"),
+    "Origin": ({"origin": "http://evil.example:8000"}, "evil.example:8000"),
+    "both": ({"sec-fetch-site": "same-origin", "origin": "http://evil.example"}, "EVIL.example"),
+    "typed by the user": ({"sec-fetch-site": "none"}, "evil.example"),
+    "plain HTTP": ({"user-agent": "Mozilla/5.0 (X11)"}, "evil.example"),
+    "similar host": ({"sec-fetch-site": "same-origin"}, "agent.example.evil.example"),
+    "no host": ({"sec-fetch-site": "same-origin"}, "["),
+}
+OWN_HOSTS = ("agent.example", "Agent.Example:8443", "inside.example", "localhost:8000", "app.localhost", "127.0.0.1:80", "[::1]:80", "10.1.2.3")
 
 
 @pytest.mark.parametrize(("origin_headers", "is_allowed"), ORIGINS.values(), ids=ORIGINS.keys())
@@ -60,12 +73,44 @@ def test_writes_from_pages_of_other_origins_are_refused(path: str, body: bytes, 
     """A browser sends a body without a media type, or no body, without preflight. Reads are served: no foreign page can read the response."""
     gate = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}, name="sid", location=KeyLocation.COOKIE))
     surface = Surface(guarded_agent(), gate=gate, public_url=OWN)
-    with TestClient(create_app(surface, store="memory", settings=replace(FAST_SETTINGS, cors_origins=(NAMED,)))) as client:
+    with TestClient(
+        create_app(surface, store="memory", settings=replace(FAST_SETTINGS, cors_origins=(NAMED,), allowed_hosts=("testserver.local",)))
+    ) as client:
         headers = {"cookie": "sid=k", "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else "", **origin_headers}
         response = client.post(path, content=body, headers=headers)
         assert (response.status_code == 403) is not is_allowed
         assert ("Pages of other origins" in response.text) is not is_allowed
         assert client.get("/tasks", headers=headers).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[httpx.Client]:
+    """An agent on a socket, with a URL and a host in the settings."""
+    app = create_app(Surface(guarded_agent(), public_url=OWN), store="memory", settings=replace(FAST_SETTINGS, allowed_hosts=("Inside.example",)))
+    with serve_on_socket(app) as client:
+        yield client
+
+
+@pytest.mark.parametrize(("browser_headers", "host"), REBOUND.values(), ids=REBOUND.keys())
+@pytest.mark.parametrize(("path", "body"), WRITES.values(), ids=WRITES.keys())
+def test_a_name_that_is_made_to_lead_here_is_not_the_agents(
+    served: httpx.Client, path: str, body: bytes, browser_headers: dict[str, str], host: str
+) -> None:
+    """The request of such a page names one host everywhere, and would be of the same origin; reads are refused too. Other clients name any host."""
+    headers = {"host": host, "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else ""}
+    response = served.post(path, content=body, headers=headers | browser_headers)
+    assert (response.status_code, "A2A_ALLOWED_HOSTS" in response.text) == (403, True)
+    assert served.get("/tasks", headers=headers | browser_headers).status_code == 403
+    assert served.get("/tasks", headers=headers).status_code == 200
+    assert served.get("/.well-known/agent-card.json", headers=headers | browser_headers).status_code == 200
+
+
+@pytest.mark.parametrize("host", OWN_HOSTS)
+def test_pages_of_the_agent_are_served(served: httpx.Client, host: str) -> None:
+    """At the host of its URL, at those in the settings, and at names and addresses that no other page can have."""
+    headers = {"host": host, "sec-fetch-site": "same-origin"}
+    assert served.get("/tasks", headers=headers).status_code == 200
+    assert served.post("/", content=serialize_send(V1_0.name), headers={**headers, "origin": f"http://{host}"}).status_code == 200
 
 
 def test_a_wildcard_allows_every_origin() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -77,6 +77,7 @@ class Backend:
     counters: CounterStore
     clock: Clock
     cors: CORSConfig | None = None
+    allowed_hosts: Sequence[str] = ()
 
 
 class AdmissionControl:
@@ -148,7 +149,7 @@ class Dispatcher:
     def start(self, backend: Backend) -> None:
         """Serve requests from now on."""
         surface = self.surface
-        self._admission, self._origin_policy = AdmissionControl(surface, backend.counters), OriginPolicy(surface, backend.cors)
+        self._admission, self._origin_policy = AdmissionControl(surface, backend.counters), OriginPolicy(surface, backend.cors, backend.allowed_hosts)
         self._services = {each.name: backend.dialect_services.get(each.name, backend.service) for each in self.supported_dialects.dialects}
         self._backend, self._clock = backend, backend.clock
 
@@ -191,8 +192,7 @@ class Dispatcher:
 
     async def admit(self, request: HttpRequest) -> Caller:
         """Identify the caller and check the limits, before the body is read; raise the reason why a request is not admitted."""
-        if request.scope["method"] not in _SAFE_METHODS:
-            self._origin_policy.check(request.headers)
+        self._origin_policy.check(request.headers, is_write=request.scope["method"] not in _SAFE_METHODS)
         caller, gate = ANONYMOUS, self.surface.gate
         if gate is not None:
             admitted = gate.admit(Credentials(request.scope))

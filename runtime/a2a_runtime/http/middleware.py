@@ -3,13 +3,15 @@
 By default a browser may call an agent from its own pages only, and over plain HTTP too:
 
     A2A_CORS_ORIGINS=https://app.example,https://admin.example
+    A2A_ALLOWED_HOSTS=agent.example                                  the names under which browsers reach the agent, besides that of its URL
     A2A_HSTS_SECONDS=31536000                                        when everything in front of the agent uses TLS
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from litestar import Litestar
@@ -29,6 +31,8 @@ from a2a_runtime.surface import Surface
 log = logging.getLogger(__name__)
 
 _SAME_ORIGIN_SITES = frozenset((b"same-origin", b"none"))
+_BROWSER = b"Mozilla/"
+"""The beginning of every browser's ``User-Agent``."""
 _REQUEST_HEADERS = (
     *("Authorization", "Content-Type", *IDEMPOTENCY_KEY.headers, *LAST_EVENT_ID.headers, "X-API-Key"),
     *(*VERSION.headers, *EXTENSIONS.headers),
@@ -52,26 +56,45 @@ def build_cors_config(settings: Settings) -> CORSConfig | None:
 
 
 class OriginPolicy:
-    """Refuses writes of a surface that a page of another origin makes a browser send.
+    """Refuses requests that a page of another origin makes a browser send: writes, and everything under a name that is not the agent's.
 
     A browser sends such requests with the cookies of its user and from inside of their network; that the page cannot read the response does not undo
-    them. But browsers name the origin of the page. A request that names none does not come from a browser.
+    writes. But browsers name the origin of the page. A request that names none does not come from a browser.
+
+    A page can make its own name lead to the agent (DNS rebinding); its requests are then of the same origin, and it reads the responses. So the host
+    must be one of the agent's: that of its URL, one in the settings, this machine, or an address, which no name server can redirect.
     """
 
-    def __init__(self, surface: Surface, cors: CORSConfig | None = None) -> None:
+    def __init__(self, surface: Surface, cors: CORSConfig | None = None, allowed_hosts: Iterable[str] = ()) -> None:
         self._cors = cors
-        self._hosts = frozenset(urlsplit(url).netloc.encode() for url in (surface.public_url, surface.agent.url) if url)
+        urls = [urlsplit(url) for url in (surface.public_url, surface.agent.url) if url]
+        self._hosts = frozenset(url.netloc.encode() for url in urls)
+        self._names = frozenset(("localhost", *(url.hostname or "" for url in urls), *(host.lower() for host in allowed_hosts)))
 
-    def check(self, headers: Mapping[bytes, bytes]) -> None:
+    def check(self, headers: Mapping[bytes, bytes], *, is_write: bool) -> None:
         """Refuse a request from a page of an origin that is not allowed."""
         origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
-        if origin is None and site is None:
+        is_marked = origin is not None or site is not None
+        # A page that reads over plain HTTP from its own origin sends neither header.
+        if not is_marked and not headers.get(b"user-agent", b"").startswith(_BROWSER):
             return
         if origin is not None and self._cors is not None and self._cors.is_origin_allowed(origin.decode("latin-1")):
             return
         # Old browsers send no Sec-Fetch-Site, and no browser does over plain HTTP to another machine.
-        if not (self._is_same_origin(origin or b"", headers) if site is None else site in _SAME_ORIGIN_SITES):
+        is_same_origin = self._is_same_origin(origin or b"", headers) if site is None else site in _SAME_ORIGIN_SITES
+        if is_write and is_marked and not is_same_origin:
             raise PermissionDeniedError(f"Pages of other origins may not call this agent; {PREFIX}CORS_ORIGINS names those that may")
+        if not self._is_own_host(headers.get(b"host", b"").decode("latin-1")):
+            raise PermissionDeniedError(f"Browsers may not call this agent at this host; {PREFIX}ALLOWED_HOSTS names those of the agent")
+
+    def _is_own_host(self, host: str) -> bool:
+        name = ""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            ip_address(name)
+        except ValueError:  # a name
+            return name in self._names or name.endswith(".localhost")
+        return True
 
     def _is_same_origin(self, origin: bytes, headers: Mapping[bytes, bytes]) -> bool:
         host = origin.partition(b"://")[2]
