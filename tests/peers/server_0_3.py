@@ -15,7 +15,7 @@ from a2a.server.tasks import InMemoryPushNotificationConfigStore, InMemoryTaskSt
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, InvalidParamsError, Part, TextPart
 from a2a.utils import new_agent_text_message, new_task
 from a2a.utils.errors import ServerError
-from served import serve
+from app_server import serve
 from starlette.applications import Starlette
 
 

@@ -13,7 +13,7 @@ from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, c
 from a2a.server.tasks import InMemoryPushNotificationConfigStore, InMemoryTaskStore, TaskUpdater
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part, Role
 from a2a.utils.errors import InvalidParamsError
-from served import serve
+from app_server import serve
 from starlette.applications import Starlette
 
 
