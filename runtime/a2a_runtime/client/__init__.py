@@ -31,7 +31,7 @@ from a2a_runtime.client.errors import (
     TokenError,
     TransportError,
     UnexpectedStatusError,
-    UntrustedHostError,
+    UntrustedOriginError,
 )
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, ClientOptions, Pin, ResponseLimits, RetryPolicy, SendOptions, VerifiesCards
 from a2a_runtime.client.stream import TaskEvent, TaskStream
@@ -75,7 +75,7 @@ __all__ = [
     "TokenError",
     "TransportError",
     "UnexpectedStatusError",
-    "UntrustedHostError",
+    "UntrustedOriginError",
     "VerifiesCards",
     "build_message",
     "build_part",

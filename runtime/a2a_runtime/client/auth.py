@@ -142,6 +142,8 @@ def _build_scheme_auth(name: str, scheme: SecurityScheme, credential: Credential
             return None
         case httpx.Auth():
             return credential
+        case str() if key is not None and key.location == "query":
+            raise MissingCredentialsError(f"{name}: the card wants the key in the URL, where logs keep it; pass ApiKeyAuth(…, {key.name!r}, 'query')")
         case str() if key is not None:
             return ApiKeyAuth(credential, key.name, key.location)
         case str() if not is_basic and scheme.mtls_security_scheme is None:

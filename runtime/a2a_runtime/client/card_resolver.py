@@ -65,14 +65,9 @@ class CardResolver:
     """Resolves and caches the card of the agent at a URL."""
 
     def __init__(self, url: str, transport: HttpTransport, options: ClientOptions, headers: Mapping[str, str]) -> None:
-        self._url, self._transport, self._options, self._headers = url, transport, options, headers
+        self.url, self._transport, self._options, self._headers = url, transport, options, headers
         self._cached: CachedCard | None = None
         self._lock = asyncio.Lock()
-
-    @property
-    def host(self) -> str:
-        """The host in the URL of the client."""
-        return urlsplit(self._url).hostname or ""
 
     async def get(self, *, refresh: bool = False) -> ResolvedCard:
         """Return the card from the cache, or fetch it after its expiry; ``refresh`` always revalidates it."""
@@ -87,12 +82,12 @@ class CardResolver:
 
     async def _discover(self) -> CachedCard:
         first_error: Exception | None = None
-        urls = list(_list_card_urls(self._url))
+        urls = list(_list_card_urls(self.url))
         for url, is_at_root in urls:
             response = await self._fetch(url, {})
             if response.is_success:
                 resolved = await self.verify(self._parse(response))
-                if not is_at_root or _lists_interface(resolved, self._url):
+                if not is_at_root or _lists_interface(resolved, self.url):
                     return self._build_cached(resolved, response)
             elif response.status not in _NOT_FOUND_STATUSES:
                 first_error = first_error or error_from_http(CANONICAL.name, GET_EXTENDED_AGENT_CARD, response.status, response.body)
@@ -145,6 +140,12 @@ class CardResolver:
                 return ResolvedCard(card, dialect, response.url, response.body)
         reason = describe_error(first_error) if first_error else "it lists no interface"
         raise InvalidCardError(f"{response.url}: not a usable agent card ({reason}); pass the URL of a card") from first_error
+
+
+def to_origin(url: str) -> str:
+    """Return scheme, host and port of a URL; the port only if it is not that of the scheme."""
+    parsed = httpx.URL(url)
+    return f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
 
 
 def _list_card_urls(url: str) -> Iterator[tuple[str, bool]]:

@@ -136,8 +136,8 @@ class A2AClient:
     """A client of the agent at a URL.
 
     ``url`` is that of the agent or of its card. ``auth`` is a bearer token, an ``httpx.Auth``, or credentials by scheme name, among which the card
-    chooses (``client.auth``). ``timeout`` is the time for one response in seconds. ``transport`` is for tests and special networks:
-    ``httpx.ASGITransport(app)`` calls an app in the same process.
+    chooses (``client.auth``). ``timeout`` is the time in seconds for one complete response that is no stream. ``transport`` is for tests and special
+    networks: ``httpx.ASGITransport(app)`` calls an app in the same process.
     """
 
     def __init__(

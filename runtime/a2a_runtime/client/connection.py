@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -22,8 +21,8 @@ from a2a_contract.methods import METHODS
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskRequest, SendMessageRequest, StreamResponse, Task
 from a2a_runtime.client.auth import CardAuth
-from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard
-from a2a_runtime.client.errors import InvalidResponseError, UntrustedHostError
+from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_origin
+from a2a_runtime.client.errors import InvalidResponseError, UntrustedOriginError
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol, choose_interface, interface_from_pin
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
@@ -54,7 +53,7 @@ class AgentConnection:
         resolved = await self._card_resolver.get()
         if self._protocol is None or resolved is not self._resolved_card:
             interface = choose_interface(resolved.card, resolved.dialect, resolved.url, self._options.pin)
-            self._check_host(interface.url)
+            self._check_origin(interface.url)
             self._protocol = build_protocol(interface)
             if self._card_auth is not None:
                 self._card_auth.choose(resolved.card)
@@ -156,13 +155,13 @@ class AgentConnection:
             raise InvalidParamsError(fields=field_paths(error)) from error
         return protocol.encode(operation, request)
 
-    def _check_host(self, url: str) -> None:
-        """Keep credentials from hosts that only the card names."""
-        host = urlsplit(url).hostname or ""
-        if self._transport.sends_secrets and host not in (self._card_resolver.host, *self._options.trusted_hosts):
-            raise UntrustedHostError(
-                f"The card of {self._card_resolver.host} leads to {host}, which would receive the credentials; "
-                f"if the agent runs there, pass ClientOptions(trusted_hosts=({host!r},))"
+    def _check_origin(self, url: str) -> None:
+        """Keep credentials from origins that only the card names: another port of a host may belong to another service."""
+        origin, own = to_origin(url), to_origin(self._card_resolver.url)
+        if self._transport.sends_secrets and origin not in (own, *map(to_origin, self._options.trusted_origins)):
+            raise UntrustedOriginError(
+                f"The card of {own} leads to {origin}, which would receive the credentials; "
+                f"if the agent runs there, pass ClientOptions(trusted_origins=({origin!r},))"
             )
 
     def _build_headers(self, protocol: ClientProtocol, request: WireModel, idempotency_key: str | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ An agent that understood the request and rejects it raises one of the contract's
      │   ├─ InvalidCardError         the document is not a card
      │   ├─ CardNotTrustedError      no signature by a trusted key (``client.signatures``)
      │   ├─ MissingCredentialsError  the card requires credentials that were not given
-     │   ├─ UntrustedHostError       the card leads to another host, which would receive the credentials
+     │   ├─ UntrustedOriginError     the card leads to another origin, which would receive the credentials
      │   └─ NoInterfaceError         the card lists no interface that this client can use
      ├─ TokenError                   an authorization server returned no token
      ├─ TransportError               the connection; also a ConnectionError
@@ -59,8 +59,8 @@ class MissingCredentialsError(DiscoveryError):
     """The card requires security schemes without credentials; pass credentials for one of those in the text."""
 
 
-class UntrustedHostError(DiscoveryError):
-    """The card leads to a host that may not receive credentials; add it to ``ClientOptions(trusted_hosts=...)`` if it belongs to the agent."""
+class UntrustedOriginError(DiscoveryError):
+    """The card leads to an origin that may not receive credentials; add it to ``ClientOptions(trusted_origins=...)`` if it belongs to the agent."""
 
 
 class TokenError(A2AClientError):

@@ -67,8 +67,8 @@ class ClientOptions:
     """URIs of the extensions requested with every request."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Additional headers of every request."""
-    trusted_hosts: tuple[str, ...] = ()
-    """Hosts besides the agent's own that may receive ``auth`` and ``headers`` if its card leads there."""
+    trusted_origins: tuple[str, ...] = ()
+    """Origins (``https://host:port``) besides the agent's own that may receive ``auth`` and ``headers`` if its card leads there."""
     limits: ResponseLimits = ResponseLimits()
     retry_policy: RetryPolicy = RetryPolicy()
     stream_idle_timeout: float = 60.0

@@ -8,9 +8,10 @@ No exception of httpx leaves this module: one table maps each of them to an erro
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from enum import Enum, auto
 from http import HTTPStatus
@@ -142,6 +143,7 @@ class HttpTransport:
 
     def __init__(self, http: httpx.AsyncClient, options: ClientOptions, timeout: float) -> None:
         self._http, self._options = http, options
+        self._seconds = timeout
         self._timeout = httpx.Timeout(timeout, connect=min(timeout, _CONNECT_TIMEOUT))
         self._stream_timeout = httpx.Timeout(options.stream_idle_timeout, connect=min(timeout, _CONNECT_TIMEOUT))
 
@@ -181,7 +183,7 @@ class HttpTransport:
         """Read a body up to a limit."""
         parts: list[bytes] = []
         size = 0
-        with _translate_errors(str(response.url)):
+        async with _translate_errors(str(response.url), self._seconds):
             async for part in response.aiter_bytes():
                 size += len(part)
                 if size > max_bytes:
@@ -191,7 +193,7 @@ class HttpTransport:
 
     async def iter_chunks(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
         """Yield the chunks of a stream."""
-        with _translate_errors(str(response.url)):
+        async with _translate_errors(str(response.url)):
             async for chunk in response.aiter_bytes():
                 yield chunk
 
@@ -200,19 +202,19 @@ class HttpTransport:
         await self._http.aclose()
 
     async def _fetch_once(self, request: OutgoingRequest, headers: Mapping[str, str], max_bytes: int, *, follow_redirects: bool) -> ClientResponse:
-        for _ in range(_MAX_REDIRECTS):
-            async with self._send(request, headers, self._timeout) as response:
-                if not follow_redirects or not response.has_redirect_location:
-                    return ClientResponse(response.status_code, response.headers, await self.read_body(response, max_bytes), str(response.url))
-                request, headers = self._follow_redirect(request, headers, response)
+        async with _translate_errors(request.url, self._seconds):
+            for _ in range(_MAX_REDIRECTS):
+                async with self._send(request, headers, self._timeout) as response:
+                    if not follow_redirects or not response.has_redirect_location:
+                        return ClientResponse(response.status_code, response.headers, await self.read_body(response, max_bytes), str(response.url))
+                    request, headers = self._follow_redirect(request, headers, response)
         raise InvalidResponseError(f"{request.url}: more than {_MAX_REDIRECTS} redirects; pass the URL of the last one")
 
     def _follow_redirect(
         self, request: OutgoingRequest, headers: Mapping[str, str], response: httpx.Response
     ) -> tuple[OutgoingRequest, Mapping[str, str]]:
         """Build the request for a redirect, without credentials if it leads to another origin."""
-        with _translate_errors(request.url):
-            url = response.url.join(response.headers["location"])
+        url = response.url.join(response.headers["location"])
         if response.url.scheme == _HTTPS != url.scheme:
             raise InvalidResponseError(f"{request.url}: redirect from https to {url.scheme}, which can be forged; pass an https URL")
         is_same = (url.scheme, url.host, url.port) == (response.url.scheme, response.url.host, response.url.port)
@@ -225,7 +227,7 @@ class HttpTransport:
             raise ClosedError("Client: already closed; create a new one")
         headers = {**headers, "content-type": request.media_type} if request.media_type else headers
         raw = [(name.encode(), text.encode()) for name, text in headers.items()]  # httpx would refuse a cursor that is not ASCII
-        with _translate_errors(request.url):
+        async with _translate_errors(request.url, self._seconds):
             outgoing = self._http.build_request(
                 request.method, request.url, params=request.query or None, content=request.body, headers=raw, timeout=timeouts
             )
@@ -237,11 +239,17 @@ class HttpTransport:
             await response.aclose()
 
 
-@contextmanager
-def _translate_errors(url: str) -> Generator[None, None, None]:
-    """Map the errors of httpx to those of the client."""
+@asynccontextmanager
+async def _translate_errors(url: str, seconds: float | None = None) -> AsyncGenerator[None, None]:
+    """Map the errors of httpx to those of the client, and limit the time: httpx limits the pauses between two reads only."""
+    limit = asyncio.timeout(seconds)
     try:
-        yield
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():  # raised inside, not by this limit
+            raise
+        raise ResponseTimeoutError(f"No complete response in {seconds:g} s ({url})") from error
     except (httpx.RequestError, httpx.InvalidURL) as error:
         kind, text = next((kind, text) for each, kind, text in _ERROR_TABLE if isinstance(error, each))
         raise kind(f"{text} ({url}): {str(error) or type(error).__name__}") from error

@@ -37,7 +37,7 @@ from a2a_runtime.client import (
     Pin,
     TokenError,
 )
-from a2a_runtime.client.auth import Credential
+from a2a_runtime.client.auth import ApiKeyAuth, Credential
 from a2a_runtime.client.options import VerifiesCards
 from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier
 from a2a_runtime.crypto.card_signatures import CardSigner, TrustStore
@@ -151,7 +151,9 @@ class Way:
 
 WAYS = {
     "key in a header": Way(lambda: ApiKeyAuthenticator(KEYS, scheme="it"), "k-1", "k-2"),
-    "key in the query": Way(lambda: ApiKeyAuthenticator(KEYS, "key", KeyLocation.QUERY, scheme="it"), "k-1", "k-2"),
+    "key in the query": Way(
+        lambda: ApiKeyAuthenticator(KEYS, "key", KeyLocation.QUERY, scheme="it"), ApiKeyAuth("k-1", "key", "query"), ApiKeyAuth("k-2", "key", "query")
+    ),
     "key in a cookie": Way(lambda: ApiKeyAuthenticator(KEYS, "key", KeyLocation.COOKIE, scheme="it"), "k-1", "k-2"),
     "name and password": Way(lambda: BasicAuthenticator(USERS, scheme="it"), ("ada", "pässword"), ("ada", "x")),
     "proof of our own": Way(lambda: ApiKeyAuthenticator(KEYS, scheme="it"), Custom(), httpx.BasicAuth("a", "b")),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from integration.client.bad_server import BadServer, answer, enveloped, frames, stream
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from a2a_contract.errors import InternalError, MethodNotFoundError, TaskNotFoundError, UnavailableError, UnsupportedOperationError
 from a2a_contract.v1_0 import Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent
@@ -26,6 +28,7 @@ from a2a_runtime.client import (
     RetryPolicy,
     StreamLostError,
     UnexpectedStatusError,
+    UntrustedOriginError,
 )
 
 pytestmark = pytest.mark.anyio
@@ -256,3 +259,73 @@ async def test_a_silent_stream_is_taken_up_again() -> None:
     async with server.client(silence=0.3) as client:
         assert await collected(client) == ["WORKING", "COMPLETED"]
     assert server.headers(1)[b"last-event-id"] == b"3"
+
+
+@asynccontextmanager
+async def served(handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> AsyncGenerator[str, None]:
+    """Serve each connection by a function, and yield the URL; all connections are closed at the end."""
+    running: set[asyncio.Task[None]] = set()
+
+    async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                await handle(reader, writer)
+                await writer.drain()
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(lambda *streams: running.add(asyncio.create_task(run(*streams))), "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+@pytest.mark.parametrize("rest", [b"HTTP/1.1 200 OK\r\n", answer(b"", length=1_000_000)], ids=["headers", "body"])
+async def test_an_answer_that_drips_has_a_deadline(rest: bytes) -> None:
+    """The timeout is that of the whole answer, not of a pause: for a card, for an answer, and for an answer in place of a stream."""
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(rest)
+        while True:
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(0.05)
+
+    once = RetryPolicy(attempts=1)
+    async with served(drip) as url:
+        async with A2AClient(url, timeout=0.5, options=ClientOptions(retry_policy=once)) as client:
+            with pytest.raises(ResponseTimeoutError, match=r"0\.5 s"):
+                await client.get_card()
+        async with A2AClient(url, timeout=0.5, options=ClientOptions(retry_policy=once, interface_url=url)) as client:
+            with pytest.raises(ResponseTimeoutError):
+                await client.get("t")
+            with pytest.raises(ResponseTimeoutError):
+                async for _ in client.stream("x"):
+                    pass
+
+
+async def test_credentials_stay_at_their_origin() -> None:
+    """Another port of the same host may be another service: a card that leads there gets nothing, unless the client trusts that origin."""
+    asked: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        asked.append(head)
+        card = {"name": "a", "description": "", "version": "1", "capabilities": {}, "skills": [], "defaultInputModes": [], "defaultOutputModes": []}
+        interface = {"url": other_url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+        body = to_json({**card, "supportedInterfaces": [interface]}) if head.startswith(b"GET") else enveloped(TASK)
+        writer.write(answer(body))
+
+    async with served(serve) as url, served(serve) as other_url:
+        async with A2AClient(url, auth="hush") as client:
+            with pytest.raises(UntrustedOriginError, match=other_url):
+                await client.get("t")
+        assert not any(head.startswith(b"POST") for head in asked)
+        async with A2AClient(url, auth="hush", options=ClientOptions(trusted_origins=(other_url,))) as client:
+            assert (await client.get("t")).id == "t"
+        assert b"Bearer hush" in asked[-1]

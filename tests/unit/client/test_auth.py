@@ -194,3 +194,12 @@ def test_without_a_card_nothing_is_chosen() -> None:
     with pytest.raises(ValueError, match="credentials by scheme name need a card"):
         A2AClient(AGENT, auth={"bearer": "s3cret"}, options=ClientOptions(interface_url=AGENT))
     assert repr(CardAuth({"bearer": "s3cret"})) == "CardAuth(bearer)"
+
+
+async def test_a_card_moves_no_token_into_a_url() -> None:
+    """A string that a card wants in the query is refused: who gave it may have meant a bearer token. A key that is said to be one is sent."""
+    key = SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location="query", name="log"))
+    asking = card(["bearer"]).model_copy(update={"security_schemes": {"bearer": key}})
+    with pytest.raises(MissingCredentialsError, match="pass ApiKeyAuth"):
+        choose_auth(asking, {"bearer": "hush"})
+    assert choose_auth(asking, {"bearer": ApiKeyAuth("k", "log", "query")}) is not None

@@ -20,7 +20,7 @@ from a2a_runtime.client.errors import (
     InvalidCardError,
     ResponseTooLargeError,
     UnexpectedStatusError,
-    UntrustedHostError,
+    UntrustedOriginError,
 )
 from a2a_runtime.client.options import ClientOptions, ResponseLimits, RetryPolicy
 from a2a_runtime.client.transport import HttpTransport
@@ -201,14 +201,14 @@ async def test_a_card_may_move() -> None:
 SECRETS = {
     "proof": (BearerAuth("hush"), ClientOptions()),
     "header": (None, ClientOptions(headers={"X-Extra": "hush"})),
-    "a host that is ours": (BearerAuth("hush"), ClientOptions(trusted_hosts=("other",))),
+    "an origin that is ours": (BearerAuth("hush"), ClientOptions(trusted_origins=("http://other/",))),
     "no secret": (None, ClientOptions()),
 }
 
 
 @pytest.mark.parametrize(("auth", "options"), SECRETS.values(), ids=SECRETS)
-async def test_credentials_are_not_sent_to_an_untrusted_host(auth: httpx.Auth | None, options: ClientOptions) -> None:
-    """A card that names another host is refused unless the client trusts that host; the error says how to trust it."""
+async def test_credentials_are_not_sent_to_an_untrusted_origin(auth: httpx.Auth | None, options: ClientOptions) -> None:
+    """A card that names another origin is refused unless the client trusts that one; the error says how to trust it."""
     calls: list[tuple[str, bool]] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -217,8 +217,8 @@ async def test_credentials_are_not_sent_to_an_untrusted_host(auth: httpx.Auth | 
 
     async with A2AClient("http://agent", auth=auth, options=options, transport=httpx.MockTransport(answer)) as client:
         is_secret = auth is not None or bool(options.headers)
-        if is_secret and not options.trusted_hosts:
-            with pytest.raises(UntrustedHostError, match=r"hosts=\('other',\)"):
+        if is_secret and not options.trusted_origins:
+            with pytest.raises(UntrustedOriginError, match=r"origins=\('http://other',\)"):
                 await client.get("t")
             assert calls == [("agent", True)]
         else:
