@@ -20,7 +20,7 @@ class BackgroundTasks:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
 
     def run_every(self, interval_seconds: float, function: Callable[[], Awaitable[object]]) -> None:
         """Call a function now and after every interval; an exception is logged and the next call is made all the same."""
@@ -37,11 +37,12 @@ class BackgroundTasks:
 
         self.start(run())
 
-    def start(self, coroutine: Coroutine[object, object, None]) -> None:
+    def start(self, coroutine: Coroutine[object, object, T]) -> asyncio.Task[T]:
         """Run a coroutine once."""
         task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def stop(self) -> None:
         """Cancel all tasks and wait until they are done."""

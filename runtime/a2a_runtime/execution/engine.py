@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,11 +39,12 @@ from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.run import call_handler
 from a2a_runtime.execution.runner import InProcessRunner, Skills
 from a2a_runtime.execution.signals import TaskEnded
+from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import cancel_suspended
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.base import ClaimedRun, IdempotencyKey, LoggedEvent, NewTask, Store, StoredTask, TaskChange
+from a2a_runtime.stores.base import ClaimedRun, CreateResult, IdempotencyKey, LoggedEvent, NewTask, Store, StoredTask, TaskChange
 from a2a_runtime.streams.hub import EventHub
 from a2a_runtime.streams.notifier import Notifier
 
@@ -164,18 +165,45 @@ class Engine:
                     yield event
 
     async def start(self, scope: TaskScope, new: NewTask, caller: Caller | None = None) -> AcceptedMessage:
-        """Create a task and run its handler; return the existing task if the idempotency key has one."""
+        """Create a task and run its handler; return the existing task if the idempotency key has one.
+
+        Commit and start of the handler belong together. A commit that takes time runs in the background, so that no disconnect comes in between.
+        """
         self._require_open()
         skill = self._skills.require(scope.surface, new.skill)  # before there is a task that no handler can run
         if new.process is None:
             new = replace(new, process=self.runner.process)
-        created = await self._store.create_task(scope, new)
-        stored = created.stored
-        if created.is_new:
-            self.hub.publish(stored.key, created.events)
-            claimed = ClaimedRun(stored, () if new.record is None else (new.record,))
-            self.runner.launch(skill, claimed, caller or Caller(scope.owner, scope.tenant), new.message)
-        return AcceptedMessage(stored, stored.last_seq, is_new=created.is_new)
+        launch = partial(self._launch, skill, new, caller or Caller(scope.owner, scope.tenant))
+        if self._store.is_durable:
+            created = asyncio.get_running_loop().create_future()
+            self._background.start(self._create(scope, new, launch, created))
+            result: CreateResult = await created
+        else:
+            launch(result := await self._store.create_task(scope, new))
+        if result.is_new and self._is_closing:
+            raise UnavailableError
+        return AcceptedMessage(result.stored, result.stored.last_seq, is_new=result.is_new)
+
+    async def _create(self, scope: TaskScope, new: NewTask, launch: Callable[[CreateResult], None], created: asyncio.Future[CreateResult]) -> None:
+        """Create a task and run its handler. The future is done first, so that the caller follows the task before the handler begins."""
+        try:
+            result = await self._store.create_task(scope, new)
+            if not created.done():
+                created.set_result(result)
+            launch(result)
+        except Exception as error:  # noqa: BLE001  # the edge of a background task: the caller gets the error, unless it has gone
+            if created.done():
+                log.info("task not created after its client disconnected: %s", error)
+            else:
+                created.set_exception(error)
+        finally:
+            created.cancel()  # a no-op, unless the engine is closed meanwhile
+
+    def _launch(self, skill: Skill, new: NewTask, caller: Caller, created: CreateResult) -> None:
+        """Run a task that was created just now; one that comes while the engine closes is left to other processes."""
+        if created.is_new and not self._is_closing:
+            self.hub.publish(created.stored.key, created.events)
+            self.runner.launch(skill, ClaimedRun(created.stored, () if new.record is None else (new.record,)), caller, new.message)
 
     async def send_message(self, scope: TaskScope, wire_id: str, message: Message, idempotency_key: IdempotencyKey | None = None) -> AcceptedMessage:
         """Add a message to a task in its present state; retry if the state changes at the same moment."""
@@ -190,7 +218,7 @@ class Engine:
                     raise
                 return AcceptedMessage(stored, stored.last_seq, is_new=False)
             with suppress(ConcurrencyError):
-                return await self._accept_in_state(stored, bound, idempotency_key)
+                return await asyncio.shield(self._background.start(self._accept_in_state(stored, bound, idempotency_key)))
         raise ConcurrencyError
 
     async def _accept_in_state(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey | None) -> AcceptedMessage:

@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 
-from a2a_contract.errors import UnavailableError
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller
 from a2a_runtime.errors import StoreUnavailableError
@@ -74,7 +73,7 @@ class InProcessRunner:
         self._store, self._clock, self._settings = dependencies.store, dependencies.clock, dependencies.settings
         self._running: dict[str, TaskRun] = {}
         self._abandoned: set[asyncio.Task[None]] = set()
-        self._finishing: set[asyncio.Task[None]] = set()  # end the tasks of abandoned handlers
+        self._finishing: dict[str, asyncio.Task[None]] = {}  # end the tasks of abandoned handlers
         self._unknown_skill_tasks: set[str] = set()
         self._background = BackgroundTasks(self._clock)
         self._working_delay = DelayedCalls[TaskRun](self._settings.working_delay, lambda run: self._background.start(run.mark_working()))
@@ -100,9 +99,9 @@ class InProcessRunner:
         for key in tuple(self._running):
             self._abandon(key)
         if self._finishing:  # without the store they stay unwritten: the lease expires, and other processes claim these tasks
-            await asyncio.wait(self._finishing, timeout=self._settings.cancel_grace + 1)
+            await asyncio.wait(self._finishing.values(), timeout=self._settings.cancel_grace + 1)
         await self._background.stop()
-        for task in self._abandoned | self._finishing:
+        for task in (*self._abandoned, *self._finishing.values()):
             task.cancel()
         await asyncio.sleep(0)
         for task in self._abandoned:
@@ -112,8 +111,6 @@ class InProcessRunner:
 
     def launch(self, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
         """Run a task that this process has claimed."""
-        if self._is_closing:
-            raise UnavailableError
         key, run = claimed.stored.key, TaskRun(self._dependencies, skill, claimed, caller, message)
         self._running[key] = run
         self._working_delay.add(run)
@@ -175,7 +172,7 @@ class InProcessRunner:
         lease = await self._store.renew_lease(self.process)
         for key in lease.cancel_requested:
             self.cancel(key)
-        not_running = frozenset(key for key in lease.claimed if key not in self._running)
+        not_running = frozenset(key for key in lease.claimed if key not in self._running and key not in self._finishing)
         await self._store.release_claims(self.process, not_running & self._claimed_before)
         self._claimed_before = not_running
 
@@ -203,8 +200,8 @@ class InProcessRunner:
         run = self._running.pop(key)
         self._abandoned.add(run.task)
         finishing = asyncio.create_task(run.abandon())
-        self._finishing.add(finishing)
-        finishing.add_done_callback(self._finishing.discard)
+        self._finishing[key] = finishing
+        finishing.add_done_callback(lambda _: self._finishing.pop(key, None))
 
     async def _wait_for_runs(self, timeout_seconds: float) -> None:
         if self._running and timeout_seconds > 0:

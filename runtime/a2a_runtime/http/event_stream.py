@@ -68,21 +68,30 @@ class FlushBeforeBlocking(Generic[T]):
         self._awaitable, self._flush = awaitable, flush
 
     def __await__(self) -> Generator[object, object, T]:
-        """Run ``awaitable`` by hand up to its first future, then ``flush``, then pass futures and replies on as ``yield from`` does."""
+        """Run ``awaitable`` by hand up to its first future, then ``flush``, then pass futures and replies on as ``yield from`` does.
+
+        If ``flush`` fails, the future is canceled first, as a task does it: a driver must learn that the result of its query is not awaited any more.
+        """
         steps: Generator[object, object, T] = self._awaitable.__await__()
+        failure: BaseException | None = None
         try:
             pending = next(steps)
             try:
                 yield from self._flush().__await__()
             except BaseException as error:  # noqa: BLE001 - raised where the awaitable is suspended
-                pending = steps.throw(error)
+                failure = error
+                if isinstance(pending, asyncio.Future):
+                    pending.cancel()
             while True:
+                reply = None
                 try:
                     reply = yield pending
                 except BaseException as error:  # noqa: BLE001 - as above
-                    pending = steps.throw(error)
-                else:
+                    failure = failure or error
+                if failure is None:
                     pending = steps.send(reply)
+                else:
+                    pending, failure = steps.throw(failure), None
         except StopIteration as finished:
             result: T = finished.value
             return result
