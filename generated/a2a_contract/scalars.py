@@ -81,14 +81,17 @@ _TIMESTAMP: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d{1,18
 
 def timestamp_text(moment: datetime) -> str:
     """Format a timestamp in UTC, with milliseconds and `Z`."""
-    return f"{_in_utc(moment).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+    if moment.tzinfo is not UTC:
+        moment = _in_utc(moment)
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def timestamp_from_text(text: str) -> datetime:
     """Parse a timestamp of any offset and precision; without an offset it is in UTC, and digits beyond microseconds are cut."""
     if not _TIMESTAMP.fullmatch(text):
         raise ValueError("no date and time of RFC 3339")
-    return _in_utc(datetime.fromisoformat(text.upper()))
+    moment = datetime.fromisoformat(text.upper())
+    return moment if moment.tzinfo is UTC else _in_utc(moment)
 
 
 def _in_utc(moment: datetime) -> datetime:

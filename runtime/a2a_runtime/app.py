@@ -36,7 +36,7 @@ def create_app(
     plugins = [agents, GcTuningPlugin()] if settings.tune_gc else [agents]
     app = Litestar(plugins=plugins, cors_config=build_cors_config(settings), logging_config=None)
     if app.cors_config is None:  # CORS runs before the router
-        app.asgi_handler = ExactPathRouter(app)
+        app.asgi_handler = ExactPathRouter(app.asgi_handler, agents.exact_paths)
     if settings.hsts_seconds:
         app.asgi_handler = HstsMiddleware(app.asgi_handler, settings.hsts_seconds)  # a Litestar middleware does not see errors of the router
     return app

@@ -20,6 +20,7 @@ from litestar.config.app import AppConfig
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.handlers import HTTPRouteHandler
 from litestar.plugins import InitPlugin
+from litestar.types import ASGIApp
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
@@ -56,6 +57,8 @@ class A2APlugin(InitPlugin):
         self.surfaces: Sequence[Surface] = tuple(Surface(each) if isinstance(each, Agent) else each for each in surfaces)
         self.runtime: AgentRuntime | None = None
         """Runtime of the surfaces, while the app runs."""
+        self.exact_paths: dict[str, ASGIApp] = {}
+        """Endpoints that may be called past the router, see ``ExactPathRouter``."""
         self._store = store
         self._settings = Settings.from_environment(os.environ) if settings is None else settings
         self._mesh_config = mesh
@@ -73,7 +76,9 @@ class A2APlugin(InitPlugin):
         dispatchers = [each.dispatcher for each in endpoints]
         check_paths(endpoints, app_config.route_handlers)
         check_guards(app_config.guards)
-        app_config.route_handlers.extend(controller for each in endpoints for controller in build_controllers(each))
+        for each in endpoints:
+            app_config.route_handlers.extend(build_controllers(each))
+            self.exact_paths.update(each.by_exact_path())
         unrouted = UnroutedRequestHandler(dispatchers, app_config.exception_handlers)
         app_config.exception_handlers.update(dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted))
 

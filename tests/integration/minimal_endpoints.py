@@ -106,7 +106,7 @@ class MinimalEndpoints:
         binding = call.bindings[0]
         head = b'{"jsonrpc":"2.0","id":' + call.call_id + b',"result":'
         try:
-            await self._write(send, binding, call.requests[0], head, b"}")
+            await self._write(send, binding, call.requests[binding.dialect], head, b"}")
         except ValidationError as error:
             await self._send_error(send, InvalidParamsError(fields=field_paths(error)), binding.dialect, call.call_id)
         except A2AError as error:

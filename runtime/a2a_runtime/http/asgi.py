@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from enum import Enum, auto
 from functools import lru_cache
 from types import TracebackType
 from typing import Self
@@ -17,7 +18,7 @@ from a2a_contract.dialects import DIALECTS, EXTENSIONS, VERSION, Parameter
 from a2a_contract.errors import ContentTypeNotSupportedError, MethodNotAllowedError, ParseError, PayloadTooLargeError
 from a2a_contract.jsonrpc import NO_ID, CallId
 from a2a_runtime.execution.engine import CURSOR_HEADER
-from a2a_runtime.http.negotiation import SupportedDialects, normalize_version
+from a2a_runtime.http.negotiation import normalize_version
 from a2a_runtime.service.context import ProtocolBinding
 
 JSON = b"application/json"
@@ -54,12 +55,9 @@ class Interrupt:
     A cancellation by the server passes through unchanged. Blocks of one task may be nested; the innermost one raises the error.
     """
 
-    __slots__ = ("_error", "_task", "_watchers")
-
-    def __init__(self) -> None:
-        self._task: asyncio.Task[object] | None = None
-        self._error: Exception | None = None
-        self._watchers: list[asyncio.Task[None]] = []
+    _task: asyncio.Task[object] | None = None
+    _error: Exception | None = None
+    _watchers: Sequence[asyncio.Task[None]] = ()
 
     def __enter__(self) -> Self:
         self._task = asyncio.current_task()
@@ -86,7 +84,7 @@ class Interrupt:
         """Run a watcher until the end of the block; an error that it raises is thrown in the task."""
         task = asyncio.create_task(watcher)
         task.add_done_callback(self._on_watcher_done)
-        self._watchers.append(task)
+        self._watchers = (*self._watchers, task)
 
     def _on_watcher_done(self, watcher: asyncio.Task[None]) -> None:
         error = None if watcher.cancelled() else watcher.exception()
@@ -94,18 +92,27 @@ class Interrupt:
             self.throw(error)
 
 
+class Awaits(Enum):
+    """What a request waits for while a ``RequestWatcher`` watches it."""
+
+    BODY = auto()
+    RESULT = auto()
+
+
 class HttpRequest:
     """An HTTP request while it is processed.
 
-    Version, extensions, cursor and idempotency key come from headers or, where the protocol allows it, from the query. ``dialect`` and ``call_id``
-    become exact as the request is parsed; until then they are the best guess for rendering an error.
+    Version, extensions, cursor and idempotency key come from headers or, where the protocol allows it, from the query.
     """
 
-    def __init__(self, scope: HTTPScope, receive: Receive, send: Send, binding: ProtocolBinding, dialects: SupportedDialects) -> None:
+    def __init__(self, scope: HTTPScope, receive: Receive, send: Send, binding: ProtocolBinding) -> None:
         self.scope, self.receive, self.send, self.binding = scope, receive, send, binding
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         self.interrupt = Interrupt()
+        self.dialect = ""
+        """Dialect of the response; empty until the request is parsed."""
         self.call_id: CallId = NO_ID
+        self.awaits: Awaits | None = None
         self.caller = ""
         """Owner of the caller's tasks; empty until the gate has admitted the request."""
         self.has_started_response = False
@@ -123,7 +130,6 @@ class HttpRequest:
                 break
         if scope["query_string"] or not _UNCOMMON_HEADERS.isdisjoint(self.headers):
             self._read_parameters()
-        self.dialect = dialects.fallback(self.version)
 
     @property
     def is_http_1(self) -> bool:
@@ -190,6 +196,7 @@ def _parse_version(value: bytes) -> str | None:
 
 async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
     """Read the body of a request; refuse it as soon as it is known to be larger than ``max_bytes``."""
+    request.awaits = Awaits.BODY
     body, has_more = bytearray(), True
     while has_more:
         message = await request.receive()
@@ -200,6 +207,7 @@ async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
         has_more = complete["more_body"]
         if len(body) > max_bytes or (has_more and _declares_more(request.headers, max_bytes)):
             raise PayloadTooLargeError(f"Request body: larger than {max_bytes} bytes", details={"limit": str(max_bytes)})
+    request.awaits = None
     return bytes(body)
 
 

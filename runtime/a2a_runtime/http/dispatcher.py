@@ -24,7 +24,7 @@ from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation
 from a2a_contract.dialects import MESH
 from a2a_contract.errors import PermissionDeniedError, RateLimitedError, RequestTimeoutError, UnauthenticatedError, UnavailableError
-from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
 from a2a_contract.v1_0 import CancelTaskRequest
 from a2a_runtime.auth.authentication import Credentials
@@ -32,12 +32,12 @@ from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.counters import CounterStore
-from a2a_runtime.http.asgi import ClientDisconnectError, Header, HttpRequest, base_url, read_body, reject_websocket, send_response
+from a2a_runtime.http.asgi import Awaits, ClientDisconnectError, Header, HttpRequest, base_url, read_body, reject_websocket, send_response
 from a2a_runtime.http.errors import ErrorResponse, render_error, to_protocol_error
 from a2a_runtime.http.event_stream import EventStreamResponse, encode_error_event, encode_event
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.negotiation import SupportedDialects
-from a2a_runtime.http.watchers import BodyTimeout, SharedDisconnectWatcher, wait_for_disconnect, wait_for_expiry
+from a2a_runtime.http.watchers import RequestWatcher, wait_for_disconnect, wait_for_expiry
 from a2a_runtime.logs import audit, request_log
 from a2a_runtime.service.context import CallContext, ProtocolBinding
 from a2a_runtime.structs import struct
@@ -81,13 +81,18 @@ class Backend:
 
 
 class AdmissionControl:
-    """Concurrency and rate limits of one surface; without limits every method does nothing."""
+    """Concurrency and rate limits of one surface."""
 
     def __init__(self, surface: Surface, counters: CounterStore | None = None) -> None:
         self._storage_key, self._max_concurrent = surface.storage_key, surface.limits.concurrency
         rate_limiter = surface.rate_limiter
         self._rate_limiter = rate_limiter if rate_limiter is None or counters is None else rate_limiter.with_store(counters)
         self._active = 0
+
+    @classmethod
+    def build(cls, surface: Surface, counters: CounterStore | None = None) -> AdmissionControl | None:
+        """Build the admission control of a surface, if it has limits."""
+        return None if surface.rate_limiter is None and surface.limits.concurrency is None else cls(surface, counters)
 
     def enter(self, request: HttpRequest, caller: Caller) -> None:
         """Admit a request before its body is read: check the combined rate limit of its caller, and take a slot."""
@@ -138,24 +143,26 @@ class Dispatcher:
         surface.check_protection()
         self.surface = surface
         self.supported_dialects = SupportedDialects(surface.dialects)
-        self._admission, self._origin_policy = AdmissionControl(surface), OriginPolicy(surface)
-        self._disconnect_watcher = SharedDisconnectWatcher()
-        timeout = surface.limits.body_seconds
-        self._body_timeout = None if timeout is None else BodyTimeout(timeout)
+        self._admission, self._origin_policy = AdmissionControl.build(surface), OriginPolicy(surface)
+        self._watcher = RequestWatcher(surface.limits.body_seconds)
         self._backend: Backend | None = None
-        self._services: Mapping[str, AgentService[CallContext]] = {}
+        self._operations: Mapping[tuple[str, str], Callable[[Any, CallContext], Any]] = {}
+        """The methods of the services, by dialect and name."""
         self._clock: Clock = SystemClock()
 
     def start(self, backend: Backend) -> None:
         """Serve requests from now on."""
         surface = self.surface
-        self._admission, self._origin_policy = AdmissionControl(surface, backend.counters), OriginPolicy(surface, backend.cors, backend.allowed_hosts)
-        self._services = {each.name: backend.dialect_services.get(each.name, backend.service) for each in self.supported_dialects.dialects}
+        self._admission = AdmissionControl.build(surface, backend.counters)
+        self._origin_policy = OriginPolicy(surface, backend.cors, backend.allowed_hosts)
+        services = {each.name: backend.dialect_services.get(each.name, backend.service) for each in self.supported_dialects.dialects}
+        names = [each.service_method for each in OPERATIONS.values()]
+        self._operations = {(dialect, name): getattr(service, name) for dialect, service in services.items() for name in names}
         self._backend, self._clock = backend, backend.clock
 
     def stop(self) -> None:
         """Refuse operations as unavailable from now on."""
-        self._backend, self._services = None, {}
+        self._backend, self._operations = None, {}
 
     async def find_task_dialect(self, task_id: str, context: CallContext) -> str | None:
         """Find the dialect in which a task was created."""
@@ -163,6 +170,10 @@ class Dispatcher:
 
     async def run(self, request: HttpRequest, handling: Awaitable[None]) -> None:
         """Await the handling of a request; whatever it raises becomes the response."""
+        watcher = self._watcher
+        watcher.checks[request] = 0
+        if not watcher.is_running:
+            watcher.start()
         try:
             with request.interrupt:
                 await handling
@@ -175,7 +186,8 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - the edge of a request: every failure is reported to the client
             await self._send_error(request, error)
         finally:
-            if request.has_slot:
+            del watcher.checks[request]
+            if self._admission is not None:
                 self._admission.leave(request)
 
     async def _send_error(self, request: HttpRequest, error: Exception) -> None:
@@ -185,9 +197,9 @@ class Dispatcher:
             headers = (*headers, _CONNECTION_CLOSE)  # the rest of the body is not read
         await send_response(request, body, request.response_media_type(), status=status, headers=headers)
 
-    @staticmethod
-    def render_error(request: HttpRequest, error: Exception) -> ErrorResponse:
-        """Render an error in the dialect and binding of a request."""
+    def render_error(self, request: HttpRequest, error: Exception) -> ErrorResponse:
+        """Render an error in the binding and dialect of a request; in the likeliest one if it is not parsed."""
+        request.dialect = request.dialect or self.supported_dialects.fallback(request.version)
         return render_error(to_protocol_error(error), request.dialect, request.binding, request.call_id)
 
     async def admit(self, request: HttpRequest) -> Caller:
@@ -198,13 +210,14 @@ class Dispatcher:
             admitted = gate.admit(Credentials(request.scope))
             caller = admitted if isinstance(admitted, Caller) else await admitted
             request.caller = caller.owner
-        self._admission.enter(request, caller)
+        if self._admission is not None:
+            self._admission.enter(request, caller)
         return caller
 
     def read_body(self, request: HttpRequest) -> Awaitable[bytes]:
         """Read the body of an admitted request, within the limits for its size and for its time."""
-        reading = read_body(request, self.surface.limits.body_bytes)
-        return reading if self._body_timeout is None else self._body_timeout.wait(request, reading)
+        self._watcher.checks[request] = 0
+        return read_body(request, self.surface.limits.body_bytes)
 
     def build_context(self, request: HttpRequest, caller: Caller, binding: AnyBinding) -> CallContext:
         """Build the context of a call; from here on errors are rendered in the dialect of its binding."""
@@ -225,24 +238,27 @@ class Dispatcher:
 
     async def invoke(self, request: HttpRequest, invocation: Invocation) -> Any:  # noqa: ANN401 - as _call_service
         """Run an operation within the rate limits and return its result."""
-        await self._admission.check_operation(request, invocation.binding.operation, invocation.context.caller)
+        if self._admission is not None:
+            await self._admission.check_operation(request, invocation.binding.operation, invocation.context.caller)
         return await self._call_service(invocation)
 
     async def serve(self, request: HttpRequest, invocation: Invocation) -> None:
         """Run an operation within the rate limits and send its result, as one response or as a stream of events."""
         binding, context = invocation.binding, invocation.context
-        await self._admission.check_operation(request, binding.operation, context.caller)
+        if self._admission is not None:
+            await self._admission.check_operation(request, binding.operation, context.caller)
         headers = _extension_headers(request, context) if request.extensions else []
         if binding.operation.streams:
             return await self._serve_stream(request, invocation, headers)
         if isinstance(invocation.request, CancelTaskRequest):
             audit_cancel(request, context.caller, invocation.request.id)
-        operation = self._call_service(invocation)
         if self.surface.cancel_on_disconnect:
             request.interrupt.watch(wait_for_disconnect(request.receive))
         else:
-            operation = self._disconnect_watcher.wait(request, operation)
-        result = await operation
+            request.awaits = Awaits.RESULT
+            self._watcher.checks[request] = 0
+        result = await self._call_service(invocation)
+        request.awaits = None
         if request.scope["method"] == "GET":
             headers.append(_NO_STORE)
         body = _EMPTY_RESULTS[request.binding] if binding.serialize is None else binding.serialize(result)
@@ -267,10 +283,10 @@ class Dispatcher:
         await EventStreamResponse(request, self.surface.limits.keep_alive_interval, headers).run(events, encode, encode_error)
 
     def _call_service(self, invocation: Invocation) -> Any:  # noqa: ANN401 - the types of request and result belong together in each binding only
-        if not self._services:
+        if not self._operations:
             raise UnavailableError
-        service = self._services[invocation.binding.dialect]
-        return getattr(service, invocation.binding.operation.service_method)(invocation.request, invocation.context)
+        binding = invocation.binding
+        return self._operations[binding.dialect, binding.operation.service_method](invocation.request, invocation.context)
 
 
 def _extension_headers(request: HttpRequest, context: CallContext) -> list[Header]:
@@ -291,7 +307,7 @@ class Endpoint(ABC):
         """Respond to an HTTP request; reject a WebSocket."""
         if scope["type"] != ScopeType.HTTP:
             return reject_websocket(send)
-        request = HttpRequest(scope, receive, send, self.binding, self.dispatcher.supported_dialects)
+        request = HttpRequest(scope, receive, send, self.binding)
         return self.dispatcher.run(request, self.handle(request))
 
     @abstractmethod

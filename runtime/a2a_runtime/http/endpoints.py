@@ -15,6 +15,7 @@ from litestar.types import ASGIApp
 from a2a_contract.dialects import VERSION
 from a2a_contract.errors import MethodNotFoundError
 from a2a_contract.http import CardRoute, Route
+from a2a_contract.routes.cards import CARDS
 from a2a_runtime.cards.cache import CardCache, CardDocument, PublicUrls
 from a2a_runtime.http.asgi import Header, HttpRequest, base_url, send_allowed_methods, send_empty_response, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint
@@ -33,6 +34,7 @@ class SurfaceEndpoints:
         self.jsonrpc = JsonRpcEndpoint(self.dispatcher)
         self._public_urls, self._card_cache = public_urls or PublicUrls(), CardCache(surface)
         self._rest_endpoints: dict[str, RestEndpoint] = {}
+        self._card_endpoints = {each.path: CardEndpoint(self.dispatcher, each, self._card_cache, self._public_urls) for each in CARDS}
 
     def http(self, route: Route) -> ASGIApp:
         """Return the endpoint of an HTTP+JSON route."""
@@ -42,7 +44,12 @@ class SurfaceEndpoints:
 
     def card(self, route: CardRoute) -> ASGIApp:
         """Return the endpoint of a card."""
-        return CardEndpoint(self.dispatcher, route, self._card_cache, self._public_urls)
+        return self._card_endpoints[route.path]
+
+    def by_exact_path(self) -> Mapping[str, ASGIApp]:
+        """Map the paths without parameters whose endpoints respond to every HTTP method and to WebSockets."""
+        path = self.dispatcher.surface.path
+        return {path or "/": self.jsonrpc, **{path + card: endpoint for card, endpoint in self._card_endpoints.items()}}
 
 
 class CardEndpoint(Endpoint):

@@ -64,7 +64,7 @@ class JsonRpcEndpoint(Endpoint):
         binding = call.bindings[index]
         context = self.dispatcher.build_context(request, caller, binding)
         try:
-            parsed = binding.parse(call.requests[index])
+            parsed = binding.parse(call.requests[binding.dialect])
         except ValidationError as error:
             raise InvalidParamsError(fields=collect_field_errors(binding, _extract_params(body), field_paths(error))) from error
         prefix = b'{"jsonrpc":"2.0","id":%b,"result":' % call.call_id
@@ -74,7 +74,7 @@ class JsonRpcEndpoint(Endpoint):
         """Select the dialect in which the task of a call was created; the first one if the task is unknown."""
         binding = call.bindings[indexes[0]]
         context = self.dispatcher.build_context(request, caller, binding)
-        dialect = await self.dispatcher.find_task_dialect(binding.parse(call.requests[indexes[0]]).id, context)
+        dialect = await self.dispatcher.find_task_dialect(binding.parse(call.requests[binding.dialect]).id, context)
         return next((each for each in indexes if call.bindings[each].dialect == dialect), indexes[0])
 
     def _complete_error(self, error: InvalidCallError, request: HttpRequest, body: bytes) -> None:

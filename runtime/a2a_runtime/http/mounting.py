@@ -128,7 +128,7 @@ def protocol_response(dispatcher: Dispatcher, request: AnyRequest, error: Except
     scope = request.scope
     path = path_within(scope, dispatcher.surface.path)
     binding = ProtocolBinding.HTTP if path else ProtocolBinding.JSONRPC
-    http_request = HttpRequest(scope, request.receive, request.send, binding, dispatcher.supported_dialects)
+    http_request = HttpRequest(scope, request.receive, request.send, binding)
     try:
         if isinstance(error, NotFoundException):  # the path may exist in a version that is not supported
             dispatcher.supported_dialects.check_path(http_request.version, path or "")

@@ -93,7 +93,10 @@ class SupportedDialects:
     def select_bindings(self, version: str | None, bindings: Sequence[AnyBinding]) -> Sequence[int]:
         """Return the indexes of the bindings whose dialect responds to a version, at least one."""
         names = self.for_version(version)
-        indexes = [index for index, binding in enumerate(bindings) if binding.dialect in names]
+        indexes: tuple[int, ...] = ()
+        for index, binding in enumerate(bindings):  # no comprehension, which is a call
+            if binding.dialect in names:
+                indexes += (index,)
         if not indexes:
             raise MethodNotFoundError(fields=(("method", "does not exist in the requested version"),))
         return indexes

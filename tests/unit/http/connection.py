@@ -8,9 +8,7 @@ from typing import Any
 
 from litestar.types import HTTPScope, Receive
 
-from a2a_contract.dialects import V1_0
 from a2a_runtime.http.asgi import HttpRequest
-from a2a_runtime.http.negotiation import SupportedDialects
 from a2a_runtime.service.context import ProtocolBinding
 
 
@@ -54,7 +52,7 @@ class Connection:
 
     def request(self, receive: Receive | None = None, **headers: str) -> HttpRequest:
         """Build a request of this connection."""
-        return HttpRequest(build_scope(**headers), receive or self.receive, self.send, ProtocolBinding.HTTP, SupportedDialects((V1_0.name,)))
+        return HttpRequest(build_scope(**headers), receive or self.receive, self.send, ProtocolBinding.HTTP)
 
     @property
     def status(self) -> int:

@@ -9,8 +9,8 @@ import pytest
 from unit.http.connection import Connection
 
 from a2a_contract.errors import RequestTimeoutError
-from a2a_runtime.http.asgi import ClientDisconnectError, HttpRequest, Interrupt
-from a2a_runtime.http.watchers import BodyTimeout, SharedDisconnectWatcher, wait_for_disconnect
+from a2a_runtime.http.asgi import Awaits, ClientDisconnectError, HttpRequest, Interrupt
+from a2a_runtime.http.watchers import RequestWatcher, wait_for_disconnect
 
 pytestmark = pytest.mark.anyio
 
@@ -73,16 +73,22 @@ async def test_errors_of_the_block_pass_and_its_watchers_end() -> None:
     await asyncio.sleep(0.01)
 
 
-async def wait_forever(request: HttpRequest, timer: SharedDisconnectWatcher | BodyTimeout) -> None:
+async def wait_forever(request: HttpRequest, watcher: RequestWatcher, awaits: Awaits) -> None:
     """Await an operation that does not end, as a request."""
-    with request.interrupt:
-        await timer.wait(request, asyncio.Event().wait())
+    request.awaits, watcher.checks[request] = awaits, 0
+    if not watcher.is_running:
+        watcher.start()
+    try:
+        with request.interrupt:
+            await asyncio.Event().wait()
+    finally:
+        del watcher.checks[request]
 
 
 async def test_one_timer_notices_the_disconnect_of_each_request() -> None:
     """The requests of other clients go on."""
-    watcher, gone, there = SharedDisconnectWatcher(0.01), Connection([]), Connection([])
-    requests = [asyncio.create_task(wait_forever(each.request(), watcher)) for each in (gone, there)]
+    watcher, gone, there = RequestWatcher(None, 0.01), Connection([]), Connection([])
+    requests = [asyncio.create_task(wait_forever(each.request(), watcher, Awaits.RESULT)) for each in (gone, there)]
     gone.left.set()
     with pytest.raises(ClientDisconnectError):
         await asyncio.wait_for(requests[0], 1)
@@ -95,5 +101,15 @@ async def test_a_body_that_takes_too_long_is_interrupted() -> None:
     """Not before its timeout."""
     started = asyncio.get_running_loop().time()
     with pytest.raises(RequestTimeoutError, match=r"0\.1 s"):
-        await wait_forever(Connection([]).request(), BodyTimeout(0.1))
+        await wait_forever(Connection([]).request(), RequestWatcher(0.1), Awaits.BODY)
     assert asyncio.get_running_loop().time() - started >= 0.1
+
+
+async def test_the_timer_ends_with_the_last_request() -> None:
+    """The next request starts it again."""
+    watcher = RequestWatcher(0.04)
+    for _ in range(2):
+        with pytest.raises(RequestTimeoutError):
+            await wait_forever(Connection([]).request(), watcher, Awaits.BODY)
+        while watcher.is_running:  # noqa: ASYNC110 - the timer tells nobody
+            await asyncio.sleep(0)

@@ -61,17 +61,22 @@ def read(reader: JsonRpcParser, **members: object) -> ParsedCall:
     return reader.parse(json.dumps({"jsonrpc": "2.0", "id": 1, **members}).encode())
 
 
+def read_requests(call: ParsedCall) -> list[WireModel]:
+    """List the requests of a call, in the order of its bindings."""
+    return [call.requests[each.dialect] for each in call.bindings]
+
+
 def test_envelope_and_params_are_read_together() -> None:
     """The request is a model already, with bytes as bytes."""
     call = read(ONE, method="Send", params={"raw": "AP8="})
-    assert call == ParsedCall(b"1", (STRICT["Send"],), (Send(raw=b"\x00\xff"),))
+    assert (call.call_id, call.bindings, read_requests(call)) == (b"1", (STRICT["Send"],), [Send(raw=b"\x00\xff")])
 
 
 def test_a_shared_method_is_read_for_each_dialect() -> None:
     """The dialect is not known yet, so there is a request of each, in the order of the tables."""
     call = read(BOTH, method="get", params={"id": "x", "limit": 3, "reason": "because"})
     assert [each.dialect for each in call.bindings] == ["strict", "loose"]
-    assert call.requests == (Get(id="x", limit=3), GetElsewhere(id="x", reason="because"))
+    assert read_requests(call) == [Get(id="x", limit=3), GetElsewhere(id="x", reason="because")]
 
 
 @pytest.mark.parametrize("call_id", ['"abc"', "7", "-1", str(2**70), "1.5", "1.50", "-0.0", "1e3", "0.1234567890123456789", "null", '""'])
@@ -93,7 +98,7 @@ def test_an_id_may_be_missing() -> None:
 
 def test_params_may_be_missing_where_nothing_is_required() -> None:
     """Missing params are empty ones."""
-    assert read(ONE, method="Card").requests == (Empty(),)
+    assert read_requests(read(ONE, method="Card")) == [Empty()]
 
 
 PARAMS_PROBLEMS: dict[str, tuple[object, tuple[str, ...]]] = {
@@ -182,7 +187,8 @@ FORGIVEN: dict[str, tuple[bytes, object]] = {
 @pytest.mark.parametrize(("body", "call_id"), FORGIVEN.values(), ids=FORGIVEN.keys())
 def test_a_forgiving_dialect_takes_an_incomplete_envelope(body: bytes, call_id: object) -> None:
     """Params that are no object count as empty ones, and any JSON is an id."""
-    assert BOTH.parse(body) == ParsedCall(to_json(call_id), (FORGIVING["send"],), (Empty(),))
+    call = BOTH.parse(body)
+    assert (call.call_id, call.bindings, read_requests(call)) == (to_json(call_id), (FORGIVING["send"],), [Empty()])
 
 
 def test_a_binding_without_a_request_makes_one() -> None:

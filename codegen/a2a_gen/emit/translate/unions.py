@@ -141,7 +141,7 @@ def enumeration_functions(
     yield context.function(
         pair,
         READ,
-        (Give(Code(f"{read_name}.get(theirs.value) or {unknown}")),),
+        (Give(Code(f"{read_name}.get(theirs) or {unknown}")),),
         tables=(LookupTable(Code(read_name), Code(f"dict[str, {typed}]"), Code(f"{{{items}}}")),),
     )
     items = ", ".join(f"{literal(word)}: {literal(other)}" for word, other in found.write.items())
@@ -149,7 +149,7 @@ def enumeration_functions(
     yield context.function(
         pair,
         WRITE,
-        (Give(Code(f"{write_name}.get(ours.value, {fallback})")),),
+        (Give(Code(f"{write_name}.get(ours) or {fallback}")),),
         tables=(LookupTable(Code(write_name), Code("dict[str, str]"), Code(f"{{{items}}}")),),
         returns="str",
     )

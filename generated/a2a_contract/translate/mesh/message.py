@@ -9,12 +9,12 @@ _WRITE_ROLE: dict[str, str] = {"ROLE_AGENT": "agent", "ROLE_USER": "user"}
 
 def read_role(theirs: mesh.Role) -> v1_0.Role:
     """Read `Role` of mesh tasks/*."""
-    return _READ_ROLE.get(theirs.value) or v1_0.Role(theirs.value)
+    return _READ_ROLE.get(theirs) or v1_0.Role(theirs.value)
 
 
 def write_role(ours: v1_0.Role) -> str:
     """Write `Role` for mesh tasks/*."""
-    return _WRITE_ROLE.get(ours.value, "user")
+    return _WRITE_ROLE.get(ours) or "user"
 
 
 def read_text_part_as_part(theirs: mesh.TextPart) -> v1_0.Part:

@@ -27,12 +27,12 @@ _WRITE_TASK_STATE: dict[str, str] = {
 
 def read_task_state(theirs: mesh.TaskState) -> v1_0.TaskState:
     """Read `TaskState` of mesh tasks/*."""
-    return _READ_TASK_STATE.get(theirs.value) or v1_0.TaskState(theirs.value)
+    return _READ_TASK_STATE.get(theirs) or v1_0.TaskState(theirs.value)
 
 
 def write_task_state(ours: v1_0.TaskState) -> str:
     """Write `TaskState` for mesh tasks/*."""
-    return _WRITE_TASK_STATE.get(ours.value, ours.value)
+    return _WRITE_TASK_STATE.get(ours) or ours.value
 
 
 def read_task_status(theirs: mesh.TaskStatus) -> v1_0.TaskStatus:

@@ -9,12 +9,12 @@ _WRITE_ROLE: dict[str, str] = {"ROLE_UNSPECIFIED": "ROLE_UNSPECIFIED", "ROLE_USE
 
 def read_role(theirs: v0_3_proto.Role) -> v1_0.Role:
     """Read `Role` of A2A 0.3 in ProtoJSON."""
-    return _READ_ROLE.get(theirs.value) or v1_0.Role(theirs.value)
+    return _READ_ROLE.get(theirs) or v1_0.Role(theirs.value)
 
 
 def write_role(ours: v1_0.Role) -> str:
     """Write `Role` for A2A 0.3 in ProtoJSON."""
-    return _WRITE_ROLE.get(ours.value, "ROLE_UNSPECIFIED")
+    return _WRITE_ROLE.get(ours) or "ROLE_UNSPECIFIED"
 
 
 def read_part(theirs: v0_3_proto.Part) -> v1_0.Part:

@@ -30,12 +30,12 @@ _WRITE_TASK_STATE: dict[str, str] = {
 
 def read_task_state(theirs: v0_3_proto.TaskState) -> v1_0.TaskState:
     """Read `TaskState` of A2A 0.3 in ProtoJSON."""
-    return _READ_TASK_STATE.get(theirs.value) or v1_0.TaskState(theirs.value)
+    return _READ_TASK_STATE.get(theirs) or v1_0.TaskState(theirs.value)
 
 
 def write_task_state(ours: v1_0.TaskState) -> str:
     """Write `TaskState` for A2A 0.3 in ProtoJSON."""
-    return _WRITE_TASK_STATE.get(ours.value, ours.value)
+    return _WRITE_TASK_STATE.get(ours) or ours.value
 
 
 def read_task_status(theirs: v0_3_proto.TaskStatus) -> v1_0.TaskStatus:

@@ -23,7 +23,6 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeAlias
 from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, core_schema, from_json, to_json
 
-from .base import WireModel
 from .binding import Answer, AnyBinding, ResponseReader
 from .field_paths import MAX_FIELD_ERRORS, field_paths
 from .json_types import is_json_object
@@ -63,11 +62,11 @@ class InvalidCallError(Exception):
 
 
 class ParsedCall(NamedTuple):
-    """A parsed call: the bindings of its method, most likely first, and the request in the model of each."""
+    """A parsed call: the bindings of its method, most likely first, and the request in the model of each dialect."""
 
     call_id: CallId
     bindings: tuple[AnyBinding, ...]
-    requests: tuple[WireModel, ...]
+    requests: Mapping[str, Any]
 
 
 class JsonRpcParser:
@@ -91,7 +90,7 @@ class JsonRpcParser:
         bindings = self._methods[call["method"]]
         given = call["id"]
         call_id = _number_text(body, given) if given.__class__ is float else to_json(given, inf_nan_mode="null")
-        return ParsedCall(call_id, bindings, tuple([call[binding.dialect] for binding in bindings]))
+        return ParsedCall(call_id, bindings, call)
 
     def _diagnose(self, body: bytes, error: ValidationError) -> ParsedCall:
         call: dict[str, object] | list[object] | str | float | None
