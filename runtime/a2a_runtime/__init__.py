@@ -3,10 +3,9 @@
 The names that most agents need are here; each is loaded on first use, so that importing one part does not load the others.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from a2a_runtime.importing import lazy_names
 
 if TYPE_CHECKING:
     from a2a_runtime.agent import Agent
@@ -19,24 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["A2APlugin", "Agent", "AuthGate", "Identity", "Limits", "Settings", "Surface", "create_app"]
 
-_MODULES = {
-    "A2APlugin": "plugin",
-    "Agent": "agent",
-    "AuthGate": "auth.gate",
-    "Identity": "auth.authentication",
-    "Limits": "surface",
-    "Settings": "settings",
-    "Surface": "surface",
-    "create_app": "app",
-}
-
-
 if not TYPE_CHECKING:  # type checkers would take any name for an attribute of this module
-
-    def __getattr__(name: str) -> object:
-        if name in _MODULES:
-            return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = lazy_names(__name__, __all__, "settings", "auth", "agent", "surface", "plugin", "app")
 
 
 def __dir__() -> list[str]:

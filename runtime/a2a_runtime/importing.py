@@ -1,7 +1,11 @@
-"""Import of objects that are named as ``module:attribute``; a wrong name is told from code that fails when it is imported."""
+"""Import of objects by name: ``module:attribute``, and the names of a package that are loaded on first use.
+
+A wrong name is told from code that fails when it is imported.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from importlib import import_module
 from types import ModuleType
 
@@ -34,3 +38,18 @@ def load_module(name: str) -> ModuleType:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # of an import inside of the module
         raise ImportFromStringError(f"there is no module {error.name}") from None
+
+
+def lazy_names(package: str, names: Collection[str], *modules: str) -> Callable[[str], object]:
+    """Build the ``__getattr__`` of a package that imports its public names on first use.
+
+    A name is looked for in the modules in their order: those that load much, or need an extra, come last.
+    """
+
+    def load(name: str) -> object:
+        found = (getattr(import_module(f"{package}.{module}"), name, None) for module in modules if name in names)
+        if (value := next((each for each in found if each is not None), None)) is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return value
+
+    return load

@@ -12,10 +12,9 @@ path can be left out.
 Names are loaded on first use: ``jwt_tokens``, ``keys`` and ``jwks`` need PyJWT and httpx, which other agents do not install.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from a2a_runtime.importing import lazy_names
 
 if TYPE_CHECKING:
     from a2a_runtime.auth.authentication import Authenticator, Credentials, Identity, InvalidCredentialsError
@@ -70,14 +69,5 @@ __all__ = [
     "keys_from_secret",
 ]
 
-_MODULES = ("authentication", "authenticators", "gate", "rate_limit", "keys", "jwt_tokens", "jwks")
-"""In the order of what they load: the extras last."""
-
-
-def __getattr__(name: str) -> object:
-    if name in __all__:
-        for module in _MODULES:
-            found = getattr(import_module(f"{__name__}.{module}"), name, None)
-            if found is not None:
-                return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(__name__, __all__, "authentication", "authenticators", "gate", "rate_limit", "keys", "jwt_tokens", "jwks")

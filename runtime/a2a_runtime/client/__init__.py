@@ -7,8 +7,6 @@ client ──► connection ──► protocols (encoding, choice of the interfa
              └──► auth (credentials, chosen by the card)                                                        errors: the tree
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from a2a_runtime.client.auth import ApiKeyAuth, BearerAuth, ClientCredentials, Credential
@@ -35,6 +33,7 @@ from a2a_runtime.client.errors import (
 )
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, ClientOptions, Pin, ResponseLimits, RetryPolicy, SendOptions, VerifiesCards
 from a2a_runtime.client.stream import TaskEvent, TaskStream
+from a2a_runtime.importing import lazy_names
 
 if TYPE_CHECKING:
     from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier
@@ -81,11 +80,5 @@ __all__ = [
     "build_part",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Import signature verification on first use: it needs the ``auth`` extra."""
-    if name in {"CardNotTrustedError", "CardVerifier"}:
-        from a2a_runtime.client import signatures  # noqa: PLC0415 - see above
-
-        return getattr(signatures, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # verification of signatures needs the ``auth`` extra
+    __getattr__ = lazy_names(__name__, ("CardNotTrustedError", "CardVerifier"), "signatures")

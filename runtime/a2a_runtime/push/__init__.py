@@ -20,20 +20,14 @@ A failed config receives nothing more until it is set again. It stays readable. 
 the metadata of its task.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
+
+from a2a_runtime.importing import lazy_names
 
 if TYPE_CHECKING:
     from a2a_runtime.push.verification import TrustedSender, VerificationError, VerifiedNotification, verify
 
 __all__ = ["TrustedSender", "VerificationError", "VerifiedNotification", "verify"]
 
-
-def __getattr__(name: str) -> object:
-    """Import the verification on first use: it needs the ``auth`` extra."""
-    if name in __all__:
-        from a2a_runtime.push import verification  # noqa: PLC0415 - see above
-
-        return getattr(verification, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # verification needs the ``auth`` extra
+    __getattr__ = lazy_names(__name__, __all__, "verification")

@@ -17,10 +17,9 @@ validator accepts. Formats are checked.
 This package does not know HTTP. ``schema``, ``model`` and ``contract`` do not know the engine either, so that clients load only these.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from a2a_runtime.importing import lazy_names
 
 if TYPE_CHECKING:
     from a2a_runtime.skills.context import Question, SkillContext
@@ -42,18 +41,5 @@ __all__ = [
     "TypedSchema",
     "UnaryHandler",
 ]
-_MODULES = {
-    "context": ("Question", "SkillContext"),
-    "contract": ("SkillContract",),
-    "handlers": ("HandlerMismatchError", "StreamingHandler", "UnaryHandler"),
-    "model": ("ClosedModel", "SkillModel"),
-    "schema": ("TEXT", "SchemaMismatchError", "TypedSchema"),
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import a name on first use: clients do not need the engine, and agents without schemas no models."""
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # clients do not need the engine, and agents without schemas no models
+    __getattr__ = lazy_names(__name__, __all__, "schema", "model", "contract", "context", "handlers")

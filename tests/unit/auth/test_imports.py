@@ -39,10 +39,10 @@ print(*sorted(name for name in sys.modules if name.startswith("a2a_runtime") or 
 
 
 def test_a_gate_loads_no_store() -> None:
-    """Importing the gate loads eight modules of the runtime and no database driver: authentication stands below the stores."""
+    """Importing the gate loads nine modules of the runtime and no database driver: authentication stands below the stores."""
     loaded = subprocess.run([sys.executable, "-c", FOUNDATION], capture_output=True, text=True, check=True).stdout.split()
     auth = {f"a2a_runtime.auth{name}" for name in ("", ".authentication", ".gate", ".rate_limit")}
-    assert set(loaded) == {"a2a_runtime", "a2a_runtime.caller", "a2a_runtime.clock", "a2a_runtime.counters", *auth}
+    assert set(loaded) == {"a2a_runtime", "a2a_runtime.caller", "a2a_runtime.clock", "a2a_runtime.counters", "a2a_runtime.importing", *auth}
 
 
 def test_every_public_name_is_loaded_on_first_use() -> None:
