@@ -13,10 +13,10 @@ HEAVY = frozenset(("asyncpg", "cryptography", "httpx", "jinja2", "jwt", "litesta
 """Packages that are loaded only where they are used: optional, or slow to import."""
 
 IMPORTS = {
-    "a2a_runtime": (1, frozenset[str]()),
-    "a2a_runtime.client": (14, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (96, frozenset({"litestar"})),
-    "a2a_runtime.surface": (54, frozenset[str]()),
+    "a2a_runtime": (2, frozenset[str]()),
+    "a2a_runtime.client": (15, frozenset({"httpx"})),
+    "a2a_runtime.plugin": (97, frozenset({"litestar"})),
+    "a2a_runtime.surface": (55, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages that it may load."""
 

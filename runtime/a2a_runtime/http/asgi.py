@@ -93,7 +93,7 @@ class Interrupt:
 
 
 class Awaits(Enum):
-    """What a request waits for while a ``RequestWatcher`` watches it."""
+    """The event that a request awaits while a ``RequestWatcher`` watches it."""
 
     BODY = auto()
     RESULT = auto()
