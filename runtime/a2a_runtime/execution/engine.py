@@ -103,7 +103,7 @@ class Engine:
             await self._store.open()
             undo.push_async_callback(self._store.close)
             undo.push_async_callback(self._background.stop)
-            self._background.run_every(self._settings.cleanup_interval, self._store.delete_expired)
+            self._background.run_every(self._settings.cleanup_interval, self._clean_up)
             if self._notifier is not None:
                 self._background.run_every(_NOTIFIER_RETRY_SECONDS, partial(self._listen, self._notifier))
             await self.runner.open()
@@ -318,6 +318,14 @@ class Engine:
     async def _listen(self, notifier: Notifier) -> None:
         self.on_reconnect()  # earlier notifications did not arrive
         await notifier.listen(self)
+
+    async def _clean_up(self) -> None:
+        """Delete what has expired, batch by batch; a pause as long as each batch leaves the store to requests."""
+        clock = self._dependencies.clock
+        began = clock.monotonic()
+        while await self._store.delete_expired():
+            await clock.sleep(clock.monotonic() - began)
+            began = clock.monotonic()
 
     def _require_open(self) -> None:
         if self._is_closing:

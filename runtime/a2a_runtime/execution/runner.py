@@ -18,6 +18,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
+from random import shuffle
 
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller
@@ -75,6 +76,7 @@ class InProcessRunner:
         self._abandoned: set[asyncio.Task[None]] = set()
         self._finishing: dict[str, asyncio.Task[None]] = {}  # end the tasks of abandoned handlers
         self._unknown_skill_tasks: set[str] = set()
+        self._resuming: set[str] = set()
         self._background = BackgroundTasks(self._clock)
         self._working_delay = DelayedCalls[TaskRun](self._settings.working_delay, lambda run: self._background.start(run.mark_working()))
         self._claimed_before = frozenset[str]()
@@ -121,6 +123,13 @@ class InProcessRunner:
         current = self._running.get(key)
         if self._is_closing or (current is not None and current.writer.is_open):  # a run with a closed writer is only cleaning up
             return
+        self._resuming.add(key)
+        try:
+            await self._resume(key)
+        finally:
+            self._resuming.discard(key)
+
+    async def _resume(self, key: str) -> None:
         claimed = await self._store.claim(key, self.process)
         if claimed is None:
             return
@@ -172,7 +181,8 @@ class InProcessRunner:
         lease = await self._store.renew_lease(self.process)
         for key in lease.cancel_requested:
             self.cancel(key)
-        not_running = frozenset(key for key in lease.claimed if key not in self._running and key not in self._finishing)
+        here = self._running.keys() | self._finishing.keys() | self._resuming
+        not_running = frozenset(key for key in lease.claimed if key not in here)
         await self._store.release_claims(self.process, not_running & self._claimed_before)
         self._claimed_before = not_running
 
@@ -184,9 +194,18 @@ class InProcessRunner:
             await self._renew_lease()
 
     async def _claim_orphans(self) -> None:
-        for key in await self._store.find_orphans(_MAX_ORPHANS + len(self._unknown_skill_tasks), self._skills.surfaces):
-            if key not in self._unknown_skill_tasks:
-                await self.resume(key)
+        """Claim orphans, some at a time, until there are no others: after a crash there may be thousands."""
+        tried, left = set(self._unknown_skill_tasks), len(self._unknown_skill_tasks)
+        while not self._is_closing:
+            limit = _MAX_ORPHANS + left
+            found = await self._store.find_orphans(limit, self._skills.surfaces)
+            orphans = [key for key in found if key not in tried]
+            if not orphans and len(found) < limit:
+                return
+            left = len(found) - len(orphans)
+            tried.update(orphans)
+            shuffle(orphans)  # other processes claim the same ones
+            await asyncio.gather(*map(self.resume, orphans))
 
     async def _check_deadlines(self) -> None:
         now = self._clock.monotonic()

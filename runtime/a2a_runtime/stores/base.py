@@ -274,8 +274,11 @@ class Store(TaskStore, ContextStore, EventLog, RunStore, PushConfigStore, Outbox
         """Finish pending calls and release all resources."""
         ...
 
-    async def delete_expired(self, limit: int = 500) -> int:
-        """Delete expired rows, but no task with pending deliveries; return the number of tasks."""
+    async def delete_expired(self, limit: int = 100) -> int:
+        """Delete a batch of what has expired, in one short transaction, and return its size; 0 if nothing is due.
+
+        Tasks come first, except those with pending deliveries, then messages and contexts.
+        """
         ...
 
 

@@ -145,8 +145,8 @@ class SqlStore(ABC):
 
         return await self._transact(delete)
 
-    async def delete_expired(self, limit: int = 500) -> int:
-        """Delete expired tasks, messages, contexts, leases and counters; nothing while another process does."""
+    async def delete_expired(self, limit: int = 100) -> int:
+        """Delete a batch of tasks, else of messages and contexts, with all leases and counters; nothing while another process does."""
         ended_by = self._options.cutoff_millis(self._options.retention_seconds)
         cutoff = self._conversation_cutoff()
 
@@ -154,14 +154,16 @@ class SqlStore(ABC):
             if not await transaction.fetch("lock_cleanup"):
                 return 0
             keys = [row["key"] for row in await transaction.fetch("lock_ended", ended_by=ended_by, limit=limit)]
-            await transaction.fetch("keep_messages", keys=keys, cutoff=cutoff)
-            await transaction.fetch("trim_messages", keys=keys, keep=self._options.max_conversation_messages)
-            await transaction.fetch("delete_tasks", keys=keys)
-            await transaction.fetch("delete_old_messages", cutoff=cutoff, limit=limit)
-            await transaction.fetch("delete_old_contexts", cutoff=cutoff)
+            if keys:
+                await transaction.fetch("keep_messages", keys=keys, cutoff=cutoff)
+                await transaction.fetch("trim_messages", keys=keys, keep=self._options.max_conversation_messages)
+                await transaction.fetch("delete_tasks", keys=keys)
+                return len(keys)
+            messages = await transaction.fetch("delete_old_messages", cutoff=cutoff, limit=limit)
+            contexts = await transaction.fetch("delete_old_contexts", cutoff=cutoff, limit=limit)
             await transaction.fetch("delete_old_leases", now=self._shared_millis())
             await transaction.fetch("delete_old_counts", now=self._shared_millis())
-            return len(keys)
+            return len(messages) + len(contexts)
 
         return await self._transact(delete)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import pytest
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import EngineOptions
-from a2a_runtime.stores.base import ChangeResult, NewTask, Store, StoreOptions, TaskChange
+from a2a_runtime.stores.base import ChangeResult, NewTask, Store, StoreOptions, TaskChange, TaskQuery
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.streams.notifier import InProcessNotifier, Notifier
@@ -36,6 +38,11 @@ async def slow_stream(_ctx: TaskContext):  # noqa: ANN201 - what a user may leav
 async def asks(ctx: TaskContext) -> str:
     """Ask."""
     return (await ctx.ask("Well?")).text
+
+
+async def echoes(ctx: TaskContext) -> str:
+    """Answer."""
+    return ctx.text
 
 
 async def waits(_ctx: TaskContext) -> None:
@@ -124,6 +131,35 @@ async def test_a_claimed_task_that_does_not_run_is_released(replicas: Replicas) 
         lost = (await one.engine._store.create_task(one.scope, new)).stored
         task = await one.wait_terminal(lost)
         assert artifact_texts(task) == {"result": [str(number) for number in range(40)]}
+
+
+async def test_orphans_are_taken_over_as_fast_as_they_can_be_run(notifiers_and_stores: tuple[list[Notifier], list[Store]]) -> None:
+    """A scan goes on until there are no orphans left, also of skills that no process knows."""
+    _, (store, _) = notifiers_and_stores
+    await store.open()
+    message = build_user_message("go", message_id="m-1")
+    scope = TaskScope("/agent", "", "ada")
+    new = [NewTask("c-1", message, "echoes" if n % 10 else "unknown", CANONICAL.name) for n in range(300)]
+    for each in new:
+        await store.create_task(scope, each)
+    await store.close()
+    settings = replace(FAST_SETTINGS, orphan_scan_interval=1000.0)
+    async with run_agent(echoes, store=store, options=EngineOptions(settings=settings)), asyncio.timeout(20):
+        while (await store.list_tasks(scope, TaskQuery(state=State.COMPLETED))).total_size < 270:  # noqa: ASYNC110 - it has no event
+            await asyncio.sleep(0.02)
+
+
+async def test_the_cleanup_goes_on_until_nothing_is_due() -> None:
+    """Its interval does not limit how much it deletes."""
+    store = MemoryStore(StoreOptions(retention_seconds=0, conversation_retention_seconds=0))
+    scope = TaskScope("/agent", "", "ada")
+    for n in range(1000):
+        stored = (await store.create_task(scope, NewTask(f"c-{n}", build_user_message("go", message_id="m-1"), "echoes", CANONICAL.name))).stored
+        await store.update_task(scope, stored.key, TaskChange(state=State.COMPLETED))
+    settings = replace(FAST_SETTINGS, cleanup_interval=1000.0)
+    async with run_agent(echoes, store=store, options=EngineOptions(settings=settings)), asyncio.timeout(20):
+        while await store.list_scopes():  # noqa: ASYNC110 - it has no event
+            await asyncio.sleep(0.02)
 
 
 async def test_writes_after_a_lost_lease_are_refused(replicas: Replicas) -> None:

@@ -78,16 +78,20 @@ class MemoryStore(MemoryTasks):
         contexts = {context_id for owner, context_id in self._conversations if owner == scope}
         return sum([await self.delete_context(scope, context_id) for context_id in contexts.union(index.by_context if index else ())])
 
-    async def delete_expired(self, limit: int = 500) -> int:
-        """Delete expired tasks, messages, contexts, leases and counters."""
+    async def delete_expired(self, limit: int = 100) -> int:
+        """Delete a batch of tasks, else all messages and contexts, leases and counters."""
         ended_by = self._options.cutoff_millis(self._options.retention_seconds)
         deleted = 0
         while deleted < limit and (task := self._index.pop_ended(ended_by, self._is_delivered)) is not None:
             self._expire(task)
             deleted += 1
+        if deleted:
+            return deleted
         cutoff = self._conversation_cutoff()
         for (scope, context_id), conversation in list(self._conversations.items()):
-            conversation.messages = [(at, body) for at, body in conversation.messages if at > cutoff]
+            kept = [(at, body) for at, body in conversation.messages if at > cutoff]
+            deleted += len(conversation.messages) - len(kept)
+            conversation.messages = kept
             if self._is_expired(conversation, scope, context_id):
                 conversation.data = None
             if not conversation.messages and conversation.data is None:

@@ -68,8 +68,12 @@ DELETE FROM a2a_messages WHERE id IN (
 )
 
 -- name: delete_old_messages
-DELETE FROM a2a_messages WHERE id IN (SELECT id FROM a2a_messages WHERE task IS NULL AND said_at <= :cutoff ORDER BY said_at LIMIT :limit)
+DELETE FROM a2a_messages WHERE id IN (SELECT id FROM a2a_messages WHERE task IS NULL AND said_at <= :cutoff ORDER BY said_at LIMIT :limit) RETURNING id
 
 -- name: delete_old_contexts
-DELETE FROM a2a_contexts c
-WHERE changed_at <= :cutoff AND NOT EXISTS (SELECT FROM a2a_tasks t WHERE t.scope = c.scope AND t.context_id = c.context_id)
+DELETE FROM a2a_contexts WHERE (scope, context_id) IN (
+    SELECT scope, context_id FROM a2a_contexts c
+    WHERE changed_at <= :cutoff AND NOT EXISTS (SELECT FROM a2a_tasks t WHERE t.scope = c.scope AND t.context_id = c.context_id)
+    ORDER BY changed_at LIMIT :limit
+)
+RETURNING changed_at

@@ -67,8 +67,15 @@ DELETE FROM turns WHERE (scope, context_id, at, task_key, version, n) IN (
 );
 
 -- name: delete_old_messages
-DELETE FROM turns WHERE at <= :cutoff;
+DELETE FROM turns WHERE (scope, context_id, at, task_key, version, n) IN (
+    SELECT scope, context_id, at, task_key, version, n FROM turns WHERE at <= :cutoff ORDER BY at LIMIT :limit
+)
+RETURNING at;
 
 -- name: delete_old_contexts
-DELETE FROM contexts
-WHERE updated_at <= :cutoff AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.scope = contexts.scope AND tasks.context_id = contexts.context_id);
+DELETE FROM contexts WHERE (scope, context_id) IN (
+    SELECT scope, context_id FROM contexts
+    WHERE updated_at <= :cutoff AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.scope = contexts.scope AND tasks.context_id = contexts.context_id)
+    ORDER BY updated_at LIMIT :limit
+)
+RETURNING updated_at;

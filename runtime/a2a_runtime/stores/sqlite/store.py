@@ -30,7 +30,7 @@ class SqliteStore(SqliteTasks):
         """Return none: one process runs on a file."""
 
     async def open(self) -> None:
-        """Lock the file, upgrade its schema, and start the two threads."""
+        """Lock the file, upgrade its schema, and start the threads."""
         await asyncio.to_thread(self._open)
 
     def _open(self) -> None:
@@ -48,10 +48,12 @@ class SqliteStore(SqliteTasks):
             upgrade(writer, self.path)
             if self._lock is not None:
                 self._end_leases(writer)
-            reader = connect(self.path, read_only=True)
+            reader = undo.enter_context(closing(connect(self.path, read_only=True)))
+            lister = connect(self.path, read_only=True)
             undo.pop_all()
         self._writer = ConnectionThread(self.path, writer, writes=True, fail_point=self._options.fail_point)
         self._reader = ConnectionThread(self.path, reader, writes=False)
+        self._lister = ConnectionThread(self.path, lister, writes=False)
 
     def _end_leases(self, writer: sqlite3.Connection) -> None:
         try:
@@ -61,7 +63,7 @@ class SqliteStore(SqliteTasks):
 
     async def close(self) -> None:
         """Finish pending calls and release the file."""
-        for thread in (self._reader, self._writer):
+        for thread in (self._lister, self._reader, self._writer):
             if thread is not None:
                 await thread.close()
         if self._lock is not None:

@@ -178,4 +178,4 @@ class SqliteTasks(SqliteBase):
             total_size = db.execute(SQL[f"count_of_{kind}"], where).fetchone()[0]
             return pagination.build_task_page(query, rows, total_size, load, itemgetter("status_at", "key"))
 
-        return await self._read(page)
+        return await self._require_open(self._lister).run(page)

@@ -81,6 +81,14 @@ def append_artifact(artifact_id: str, *texts: str) -> ArtifactWrite:
     return ArtifactWrite(build_artifact(artifact_id, *texts), append=True)
 
 
+async def clean_up(store: Store) -> int:
+    """Delete what has expired, in as many batches as it takes; return their number."""
+    batches = 0
+    while await store.delete_expired(2):
+        batches += 1
+    return batches
+
+
 def build_new_task(
     *,
     context_id: str = "c-1",

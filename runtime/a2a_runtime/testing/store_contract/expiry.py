@@ -10,7 +10,17 @@ from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_runtime.stores.base import Store, TaskChange
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import HOUR_SECONDS, SCOPE, StoreCase, build_new_task, build_reply, create_task, end_task, load_task
+from a2a_runtime.testing.store_contract.case import (
+    HOUR_SECONDS,
+    SCOPE,
+    StoreCase,
+    build_new_task,
+    build_reply,
+    clean_up,
+    create_task,
+    end_task,
+    load_task,
+)
 from a2a_runtime.testing.store_contract.outbox import build_config
 
 
@@ -55,11 +65,15 @@ class ExpiryRules(StoreCase):
         assert await store.load_task(SCOPE, task.wire_id) is None
 
     async def test_the_cleanup_has_a_limit(self, store: Store, clock: FakeClock) -> None:
-        """Many expired tasks are deleted in several calls."""
-        for _ in range(7):
+        """Several calls delete tasks, then messages and contexts."""
+        for n in range(7):
             await end_task(store, await create_task(store))
+            await store.update_context(SCOPE, f"context-{n}", {})
         clock.advance(HOUR_SECONDS)
         assert [await store.delete_expired(3) for _ in range(4)] == [3, 3, 1, 0]
+        clock.advance(HOUR_SECONDS * 100)
+        assert await clean_up(store) > 0
+        assert list(await store.list_scopes()) == []
 
     async def test_old_generations_expire_too(self, store: Store, clock: FakeClock) -> None:
         """A task whose id was taken by a newer one expires, and the newer one stays."""
@@ -95,14 +109,14 @@ class ExpiryRules(StoreCase):
         clock.advance(HOUR_SECONDS)
         await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "young")]))
         clock.advance(HOUR_SECONDS)
-        await store.delete_expired()
+        await clean_up(store)
         assert await _texts(store) == ["young"]
         assert len((await load_task(store, task)).task.model.history or []) == 2
         assert await store.load_context(SCOPE, "c-1") == {"k": 1}
         assert await store.load_context(SCOPE, "c-2") is None
         await end_task(store, task)
         clock.advance(HOUR_SECONDS)
-        await store.delete_expired()
+        await clean_up(store)
         assert await _texts(store) == []
         assert await store.load_context(SCOPE, "c-1") is None
         assert list(await store.list_scopes()) == []
