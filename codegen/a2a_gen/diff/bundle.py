@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
+from graphlib import CycleError, TopologicalSorter
 from typing import TypeAlias
 from urllib.parse import quote, urldefrag, urljoin
 
@@ -77,6 +78,8 @@ class SchemaBundle:
         self._limit = limit
         self._max_branches = max_branches
         self._numbers: dict[tuple[SchemaLocation, Form], int] = {}
+        self._targets: dict[int, set[int]] = {}
+        self._current_targets: set[int] = set()
         self._names_by_schema: dict[SchemaLocation, frozenset[str]] = {}
 
     def build(self, schemas: Sequence[SchemaLocation], form: Form = Form.AS_WRITTEN) -> dict[str, Json]:
@@ -90,14 +93,26 @@ class SchemaBundle:
         pending = list(self._numbers)
         while pending:
             for schema, current in pending:
+                self._targets[len(definitions)] = self._current_targets = set()
                 definitions[str(len(definitions))] = self._write(schema, current)
             pending = list(self._numbers)[len(definitions) :]
             if self._member_names is None and len(self._numbers) > self._limit:
                 raise BundleTooLargeError
         return {"$schema": DRAFT, **(root if schemas else {}), "$defs": definitions}
 
+    @property
+    def is_recursive(self) -> bool:
+        """True if a schema of the bundle refers to itself, directly or not."""
+        try:
+            TopologicalSorter(self._targets).prepare()
+        except CycleError:
+            return True
+        return False
+
     def _refer(self, schema: SchemaLocation, form: Form) -> dict[str, Json]:
-        return {"$ref": f"#/$defs/{self._numbers.setdefault((schema, form), len(self._numbers))}"}
+        number = self._numbers.setdefault((schema, form), len(self._numbers))
+        self._current_targets.add(number)
+        return {"$ref": f"#/$defs/{number}"}
 
     def _write(self, schema: SchemaLocation, form: Form, *, is_child: bool = False) -> Json:
         if not isinstance(schema.data, dict):

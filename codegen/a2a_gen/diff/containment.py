@@ -249,9 +249,12 @@ def get_ends(pair: NodePair) -> tuple[SchemaLocation, SchemaLocation] | None:
 
 
 def canonicalize(bundle: SchemaBundle, schemas: Schemas, form: Form) -> jsonschema_rs.CanonicalSchema | None:
-    """Canonicalize schemas; ``None`` if they are too large or not supported."""
+    """Canonicalize schemas; ``None`` if they are too large, recursive (which some keywords make endless), or not supported."""
     try:
-        schema = add_atoms(bundle.build(schemas, form))
+        schema = bundle.build(schemas, form)
+        if bundle.is_recursive:
+            return None
+        schema = add_atoms(schema)
         return jsonschema_rs.canonicalize(schema, validate_formats=True, pattern_options=PATTERN_OPTIONS, offline=True)
     except (BundleTooLargeError, RecursionError, ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
         return None
