@@ -18,7 +18,6 @@ from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User, digest_key, hash_password
 from a2a_runtime.auth.gate import AuthGate, PresenceGate
 from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, RateLimit, RateLimiter
-from a2a_runtime.counters import MemoryCounter
 from a2a_runtime.execution.context import Context
 from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.settings import Settings
@@ -128,7 +127,7 @@ async def guarded_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve agents behind gates, one with rates, one with a policy, and one where somebody guesses."""
     keys = {digest_key("k"): Identity("box"), digest_key("rich"): Identity("rich", scopes=frozenset(("pay",)))}
     people = BasicAuthenticator({"ada": User(hash_password("s3cret-word"), Identity("ada"))})
-    rates = RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, MemoryCounter(FakeClock()))
+    rates = RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, clock=FakeClock())
     single = Agent("single")
     single.add("echo", echo)
     guesses = FailedAttemptLimiter(RateLimit(2, 60), None, FakeClock())

@@ -21,8 +21,7 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate
-from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, RateLimit, RateLimiter, SharedCounter, WindowCounter
-from a2a_runtime.counters import MemoryCounter
+from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, RateLimit, RateLimiter
 from a2a_runtime.logs import SanitizingFormatter, audit, sanitize
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
@@ -47,8 +46,8 @@ def surface(**options: object) -> Iterator[TestClient[object]]:
 def test_requests_are_limited_per_caller_and_operation(voice: DialectBinding, is_shared: bool) -> None:  # noqa: FBT001 - a table
     """The rejection says when to retry."""
     clock = FakeClock()
-    counts: WindowCounter = SharedCounter(MemoryStore(StoreOptions(clock))) if is_shared else MemoryCounter(clock)
-    with surface(rate_limiter=RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, counts)) as client:
+    count = MemoryStore(StoreOptions(clock)).count if is_shared else None
+    with surface(rate_limiter=RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, count, clock=clock)) as client:
         ada, eve = (AuthenticatedClient(client, voice, token=token) for token in (ADA, EVE))
         assert [ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code for _ in range(3)] == [200, 200, 429]
         refused = ada.call_raw(SEND_MESSAGE, build_send_request("x"))

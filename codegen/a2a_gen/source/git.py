@@ -77,13 +77,11 @@ class Repository:
         remote, _, branch = ref.partition("/")
         if self._is_shallow() and ("~" in ref or "^" in ref):
             return "git fetch --unshallow"
-        remotes = _run_git(self.root, "remote").stdout.decode().split()
-        if branch and remote in remotes:
+        if branch and remote in _run_git(self.root, "remote").stdout.decode().split():
             return f"git fetch {'--depth=1 ' if self._is_shallow() else ''}{remote} {branch}:refs/remotes/{remote}/{branch}"
         if self._is_shallow():
             return f"git fetch --depth=1 origin tag {ref} (a tag), or git fetch --unshallow (anything else)"
-        fetch = f"git fetch {remotes[0]} {ref}, or " if remotes else ""
-        return f"{fetch}correct the name; git branch --all and git tag list all refs"
+        return f"git fetch origin {ref}, or correct the name; git branch --all and git tag list all refs"
 
 
 def find_repository(start: Path) -> Repository:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from a2a_runtime.auth.jwks import JwksKeys, KeyCachePolicy, OidcKeys
     from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
     from a2a_runtime.auth.keys import KeySet, keys_from_jwks, keys_from_pem, keys_from_secret
-    from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, RateLimit, RateLimiter, WindowCounter
+    from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, RateLimit, RateLimiter
 
 __all__ = [
     "ANONYMOUS",
@@ -60,7 +60,6 @@ __all__ = [
     "RateLimit",
     "RateLimiter",
     "User",
-    "WindowCounter",
     "digest_key",
     "generate_key",
     "hash_password",

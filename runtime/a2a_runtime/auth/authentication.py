@@ -115,11 +115,12 @@ class Credentials(Mapping[str, str]):
     @property
     def client_host(self) -> str:
         """The address of the client, as the server reports it; empty if it reports none."""
-        try:
-            client = self._scope["client"]
-        except KeyError:  # servers may leave it out
-            return ""
-        return client[0] if client else ""
+        return self._client[0]
+
+    @property
+    def is_forwarded(self) -> bool:
+        """True if the address is that of a header: uvicorn then reports port 0. It trusts headers from this machine unless told otherwise."""
+        return self._client[1] == 0
 
     @property
     def certificate_name(self) -> str | None:
@@ -129,6 +130,13 @@ class Credentials(Mapping[str, str]):
         except KeyError:  # servers may leave extensions out
             return None
         return name if isinstance(name, str) else None
+
+    @property
+    def _client(self) -> tuple[str, int | None]:
+        try:
+            return self._scope["client"] or ("", None)
+        except KeyError:  # servers may leave it out
+            return "", None
 
     @cached_property
     def _query(self) -> Sequence[tuple[str, str]]:

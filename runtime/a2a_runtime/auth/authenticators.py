@@ -241,7 +241,7 @@ class MtlsAuthenticator:
         subject, is_verified = headers.get(self._subject_header), headers.get(self._verified_header) == self._verified_value
         if not subject and not is_verified:
             return None
-        if not isinstance(headers, Credentials) or not self._is_trusted(headers.client_host):
+        if not isinstance(headers, Credentials) or headers.is_forwarded or not self._is_trusted(headers.client_host):
             raise InvalidCredentialsError("The certificate was not reported by a trusted proxy")
         if not subject or not is_verified:
             raise InvalidCredentialsError("The certificate is not verified")

@@ -9,7 +9,7 @@ Every route of a surface passes its gate. A gate answers without ``await`` unles
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import NoneType
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -156,7 +156,7 @@ class AuthGate:
         self._alternatives = [each for each in alternatives if each]
         self._should_qualify_subjects = not shared_subjects and len({each[0].position for each in self._alternatives}) > 1
         described = [self._schemes[each.name] for required in self._alternatives for each in required if each.name in self._schemes]
-        self._challenges = list(dict.fromkeys(map(_build_challenge, described))) or ["Bearer"]
+        self._challenges = list_challenges(described)
 
     def admit(self, credentials: Credentials) -> Caller | Awaitable[Caller]:
         """Run every authenticator; the result is immediate unless one of them has to wait."""
@@ -254,6 +254,11 @@ async def _await_outcome(pending: Awaitable[Identity | None]) -> _Outcome:
         return await pending
     except InvalidCredentialsError as error:
         return error
+
+
+def list_challenges(schemes: Iterable[SecurityScheme]) -> list[str]:
+    """List the challenges of some schemes, at least one: a 401 has to have one."""
+    return list(dict.fromkeys(map(_build_challenge, schemes))) or ["Bearer"]
 
 
 def _build_challenge(scheme: SecurityScheme) -> str:

@@ -14,7 +14,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from ipaddress import ip_address
 from typing import TypeAlias
 
 import httpx
@@ -27,13 +26,13 @@ from a2a_runtime.auth.keys import KeySet, UnknownKeyError, parse_jwks
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.logs import audit
 from a2a_runtime.net.bounded import read_bounded
+from a2a_runtime.net.target import is_loopback
 
 log = logging.getLogger(__name__)
 
 FetchDocument: TypeAlias = Callable[[str], Awaitable[bytes]]
 """Fetches a URL, or raises ``DocumentFetchError``."""
 
-_DISCOVERY = "/.well-known/openid-configuration"
 _FETCH_TIMEOUT = 5.0
 
 
@@ -112,7 +111,7 @@ class OidcKeys(JwksKeys):
     """The keys of an OpenID Connect provider, whose discovery document names the JWKS document."""
 
     def __init__(self, issuer: str, policy: KeyCachePolicy | None = None, *, clock: Clock | None = None, fetch: FetchDocument | None = None) -> None:
-        super().__init__(issuer.rstrip("/") + _DISCOVERY, policy, clock=clock, fetch=fetch)
+        super().__init__(discovery_url(issuer), policy, clock=clock, fetch=fetch)
         self.issuer = issuer
 
     async def _locate(self) -> str:
@@ -126,19 +125,24 @@ class OidcKeys(JwksKeys):
         return url
 
 
+def discovery_url(issuer: str) -> str:
+    """Return the URL of a provider's discovery document."""
+    return issuer.rstrip("/") + "/.well-known/openid-configuration"
+
+
 def check_key_url(url: str) -> None:
     """Raise ``ValueError`` for a URL at which a third party could replace the keys."""
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError) as error:
         raise ValueError(f"{url!r}: not a URL") from error
-    if parsed.scheme != "https" and not (parsed.scheme == "http" and _is_loopback(parsed.host)):
+    if parsed.scheme != "https" and not (parsed.scheme == "http" and is_loopback(parsed.host)):
         raise ValueError(f"{url!r}: keys need https; http is allowed for this machine only")
 
 
 async def fetch_document(url: str) -> bytes:
     """Fetch a document of at most 1 MiB, without redirects; proxies and netrc of the environment are not used for this machine."""
-    is_remote = not _is_loopback(httpx.URL(url).host)
+    is_remote = not is_loopback(httpx.URL(url).host)
     try:
         async with (
             asyncio.timeout(_FETCH_TIMEOUT),
@@ -152,10 +156,3 @@ async def fetch_document(url: str) -> bytes:
         raise DocumentFetchError(str(error)) from error
     except (httpx.HTTPError, TimeoutError) as error:
         raise DocumentFetchError(type(error).__name__) from error
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

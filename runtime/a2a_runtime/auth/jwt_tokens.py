@@ -29,7 +29,7 @@ from jwt.utils import base64url_decode
 from pydantic_core import from_json
 
 from a2a_contract.json_types import is_json_array, is_json_object
-from a2a_contract.v1_0 import HTTPAuthSecurityScheme, OpenIdConnectSecurityScheme, SecurityScheme
+from a2a_contract.v1_0 import HTTPAuthSecurityScheme, OAuth2SecurityScheme, OAuthFlows, OpenIdConnectSecurityScheme, SecurityScheme
 from a2a_runtime.auth.authentication import Identity, InvalidCredentialsError, parse_authorization
 from a2a_runtime.auth.gate import BEARER
 from a2a_runtime.auth.keys import PUBLIC_ALGORITHMS, SECRET_ALGORITHMS, KeyResolver
@@ -93,6 +93,8 @@ class JwtAuthenticator:
     """The name of the scheme on the card."""
     open_id_connect_url: str | None = None
     """The discovery document that tells clients how to get a token, for an OpenID Connect issuer."""
+    oauth2: OAuthFlows | None = None
+    """The way to a token, for an OAuth 2.0 issuer."""
     _algorithms: frozenset[str] = field(init=False, repr=False)
     _options: Options = field(init=False, repr=False)
 
@@ -114,7 +116,9 @@ class JwtAuthenticator:
         return self._verify(token, key) if isinstance(key, PyJWK) else self._verify_async(token, key)
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """Return the OpenID Connect or bearer scheme."""
+        """Return the OAuth 2.0, OpenID Connect or bearer scheme."""
+        if self.oauth2 is not None:
+            return {self.scheme: SecurityScheme(oauth2_security_scheme=OAuth2SecurityScheme(flows=self.oauth2))}
         if self.open_id_connect_url is not None:
             provider = OpenIdConnectSecurityScheme(open_id_connect_url=self.open_id_connect_url)
             return {self.scheme: SecurityScheme(open_id_connect_security_scheme=provider)}

@@ -2,7 +2,7 @@
 
     RateLimiter({"SendMessage": RateLimit(10, 60), ANY_OPERATION: RateLimit(600, 60)})   counted in this process
     RateLimiter({"SendMessage": RateLimit(10, 60)}, shared=True)                         counted in the agent's store, by all processes together
-    RateLimiter({"SendMessage": RateLimit(10, 60)}, counter)                             counted by a counter of your own, e.g. one INCR in Redis
+    RateLimiter({"SendMessage": RateLimit(10, 60)}, count)                               counted by a function of your own, e.g. one INCR in Redis
 
 An operation without a limit counts for ``ANY_OPERATION``. Anonymous callers are counted by their address. Before a body is read, each process also
 counts all requests of a caller, and rejects those beyond the sum of all limits unread.
@@ -13,11 +13,11 @@ A window begins with the first request of a caller. At the boundary of two windo
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from ipaddress import IPv6Address, ip_address
-from typing import Protocol
+from typing import TypeAlias
 
 from a2a_contract.errors import RateLimitedError
 from a2a_runtime.auth.authentication import Credentials, InvalidCredentialsError
@@ -57,39 +57,24 @@ class TooManyFailedAttemptsError(InvalidCredentialsError):
         self.retry_after_seconds = seconds
 
 
-class WindowCounter(Protocol):
-    """Counts per key within a window."""
-
-    def add(self, key: str, seconds: float) -> WindowCount | Awaitable[WindowCount]:
-        """Add one; the first one of a key starts its window."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class SharedCounter:
-    """A counter in a store, for all processes that share it."""
-
-    store: CounterStore
-
-    def add(self, key: str, seconds: float) -> Awaitable[WindowCount]:
-        """Add one."""
-        return self.store.count(key, seconds)
+Count: TypeAlias = Callable[[str, float], WindowCount | Awaitable[WindowCount]]
+"""Adds one to the count of a key within a window of some seconds; the first one of a key starts its window."""
 
 
 class RateLimiter:
     """The rate limits of a surface; ``shared`` ones are counted in the agent's store."""
 
-    def __init__(self, limits: Mapping[str, RateLimit], counter: WindowCounter | None = None, *, shared: bool = False) -> None:
-        if shared and counter is not None:
-            raise ValueError("RateLimiter: shared limits are counted in the store; leave out counter or shared=True")
+    def __init__(self, limits: Mapping[str, RateLimit], count: Count | None = None, *, shared: bool = False, clock: Clock | None = None) -> None:
+        if shared and count is not None:
+            raise ValueError("RateLimiter: shared limits are counted in the store; leave out count or shared=True")
         self.shared = shared
-        self._limits, self._counter = limits, MemoryCounter(SystemClock()) if counter is None else counter
-        self._request_counter = self._counter if isinstance(self._counter, MemoryCounter) else MemoryCounter(SystemClock())
+        self._limits, self._request_counter = limits, MemoryCounter(clock or SystemClock())
+        self._count = count or self._request_counter.add
         self._combined_limit = _combine_limits(limits)
 
     def with_store(self, store: CounterStore) -> RateLimiter:
         """Return a limiter that counts in a store, if the limits are shared."""
-        return RateLimiter(self._limits, SharedCounter(store)) if self.shared else self
+        return RateLimiter(self._limits, store.count) if self.shared else self
 
     def check_request(self, surface: str, caller: str) -> None:
         """Count a request whose operation is not known yet against the sum of all limits."""
@@ -104,7 +89,7 @@ class RateLimiter:
         limit = self._limits.get(name)
         if limit is None:
             return
-        added = self._counter.add(build_counter_key(surface, caller, name), limit.seconds)
+        added = self._count(build_counter_key(surface, caller, name), limit.seconds)
         count = added if isinstance(added, WindowCount) else await added
         if count.number > limit.requests:
             raise TooManyRequestsError(count.seconds_left)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from a2a_contract.dialects import CANONICAL, DIALECTS, MESH, V0_3, Dialect
 from a2a_contract.json_types import is_json_array, is_json_object
@@ -30,7 +30,6 @@ from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.skills.contract import build_schemas_extension
 from a2a_runtime.surface import Surface
 
-T = TypeVar("T")
 Document: TypeAlias = dict[str, object]
 
 _SIGNATURES = AgentCard.wire_name("signatures")
@@ -54,11 +53,11 @@ def build_card(surface: Surface, base_url: str, dialect: str = CANONICAL.name, r
         capabilities=AgentCapabilities(
             streaming=agent.capabilities.streaming,
             push_notifications=agent.capabilities.push_notifications,
-            extensions=_to_optional_list([*agent.capabilities.extensions, *_build_extensions(surface, skills, url)]),
+            extensions=[*agent.capabilities.extensions, *_build_extensions(surface, skills, url)] or None,
             extended_agent_card=agent.capabilities.extended_agent_card,
         ),
         security_schemes=dict(surface.security_schemes) or None,
-        security_requirements=_to_optional_list(surface.security_requirements),
+        security_requirements=list(surface.security_requirements) or None,
         default_input_modes=list(agent.default_input_modes),
         default_output_modes=list(agent.default_output_modes),
         skills=[_build_skill(skill) for skill in skills],
@@ -96,15 +95,11 @@ def _build_skill(skill: SkillDefinition) -> AgentSkill:
         name=skill.name,
         description=skill.description,
         tags=list(skill.tags),
-        examples=_to_optional_list(skill.examples),
-        input_modes=_to_optional_list(skill.input_modes),
-        output_modes=_to_optional_list(skill.output_modes),
-        security_requirements=_to_optional_list(skill.security_requirements),
+        examples=list(skill.examples) or None,
+        input_modes=list(skill.input_modes) or None,
+        output_modes=list(skill.output_modes) or None,
+        security_requirements=list(skill.security_requirements) or None,
     )
-
-
-def _to_optional_list(values: Sequence[T]) -> list[T] | None:
-    return list(values) or None
 
 
 def build_mesh_card(surface: Surface, base_url: str) -> Document:

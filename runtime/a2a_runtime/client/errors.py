@@ -134,12 +134,9 @@ _TRANSPORT_STATUSES: Mapping[int, type[A2AError]] = {
     row.jsonrpc_status: error for error, row in reversed([*ERRORS.items()]) if row.jsonrpc_status != HTTPStatus.OK
 }
 _AGENT_STATUSES: Mapping[int, type[A2AError]] = {
-    **_TRANSPORT_STATUSES,
+    **{row.http: error for error, row in reversed([*ERRORS.items()]) if row.http not in {HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY}},
     HTTPStatus.BAD_REQUEST: errors.InvalidRequestError,
-    HTTPStatus.NOT_FOUND: errors.MethodNotFoundError,
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: errors.ContentTypeNotSupportedError,
     HTTPStatus.UNPROCESSABLE_ENTITY: errors.InvalidParamsError,
-    HTTPStatus.INTERNAL_SERVER_ERROR: errors.InternalError,
     HTTPStatus.NOT_IMPLEMENTED: errors.UnsupportedOperationError,
 }
 # Any web server sends these for a wrong URL or a slow network.

@@ -72,7 +72,8 @@ def _list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -
     scheme = urlsplit(url).scheme
     if scheme not in (_HTTPS, _HTTP) or (scheme == _HTTP and urlsplit(card_url).scheme == _HTTPS):
         return
-    dialects = [each for each in DIALECTS.values() if each.version and each.version == _to_minor_version(listed.protocol_version)]
+    version = ".".join(listed.protocol_version.strip().split(".")[:2])
+    dialects = [each for each in DIALECTS.values() if each.version and each.version == version]
     for dialect in sorted(dialects, key=lambda each: each.form_of is None) or ([card_dialect] if card_dialect is not CANONICAL else []):
         transport = TransportProtocol(listed.protocol_binding.upper())
         if _is_supported(dialect, transport):
@@ -87,10 +88,6 @@ def _is_supported(dialect: Dialect, transport: TransportProtocol) -> bool:
 
 def _get_base_dialect(dialect: Dialect) -> Dialect:
     return DIALECTS[dialect.form_of] if dialect.form_of else dialect
-
-
-def _to_minor_version(version: str) -> str:
-    return ".".join(version.strip().split(".")[:2])
 
 
 def _describe_mismatch(card: AgentCard, pin: Pin) -> str:

@@ -49,10 +49,7 @@ def command() -> None:
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def keygen(file: Path) -> None:
-    """Generate a signing key.
-
-    Writes an ES256 key to the new FILE, and prints its public key as a key set.
-    """
+    """Generate an ES256 key in the new FILE, and print its public key as a key set."""
     from a2a_runtime.crypto.keys import SigningKey, build_jwks  # noqa: PLC0415 - an extra: `a2a-gen --help` works without it
 
     key = SigningKey.generate()
@@ -72,10 +69,7 @@ def keygen(file: Path) -> None:
 @click.option("--jku", help="URL of the published public keys.")
 @_version_option
 def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> None:
-    """Sign a card.
-
-    Adds signatures to CARD (a file, or - for standard input), and prints it.
-    """
+    """Add signatures to CARD (a file, or - for standard input), and print it."""
     from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - as above
     from a2a_runtime.crypto.jcs import CanonicalizationError  # noqa: PLC0415 - as above
 
@@ -96,10 +90,7 @@ def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> Non
 @_version_option
 @click.pass_context
 def verify(context: click.Context, card: str, keys: str, version: str) -> None:
-    """Verify the signature of a card.
-
-    Checks that CARD (a file or a URL) is signed by a trusted key.
-    """
+    """Check that CARD (a file or a URL) is signed by a trusted key."""
     from a2a_runtime.crypto.card_signatures import UntrustedCardError, verify_card  # noqa: PLC0415 - as above
 
     try:

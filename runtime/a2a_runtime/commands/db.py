@@ -41,11 +41,6 @@ class StoreSelection:
     tenant: str | None
     owner: str | None
 
-    @property
-    def has_filter(self) -> bool:
-        """Return true if not all scopes are selected."""
-        return (self.surface, self.tenant, self.owner) != (None, None, None)
-
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[tuple[Store, list[TaskScope]]]:
         """Open the store beside the process that runs on it, and list the selected scopes."""
@@ -112,13 +107,13 @@ def _store_option(function: Callable[..., None]) -> Callable[..., None]:
     return click.option("--store", "url", envvar=f"{PREFIX}STORE", show_envvar=True, help=text, callback=_resolve_url)(function)
 
 
-def _resolve_url(ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
+def _resolve_url(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     try:
         url = value or read_store_setting(Path.cwd())
     except ProjectConfigError as error:
         raise CommandError(str(error)) from error
     if url is None:
-        raise click.UsageError(f"no store given; pass --store, or set {PREFIX}STORE, or store in an a2a.toml", ctx)
+        raise click.MissingParameter("give it here, in the environment, or as store in an a2a.toml", ctx, param)
     return url
 
 
@@ -147,10 +142,7 @@ def upgrade(url: str) -> None:
 @click.option("--context", help="Only tasks of this conversation.")
 @click.option("--limit", default=50, show_default=True, help="Maximum number of tasks.")
 def list_tasks(selection: StoreSelection, state: str | None, context: str | None, limit: int) -> None:
-    """List tasks.
-
-    Prints id, state, skill, time and caller of each, newest status first for each caller.
-    """
+    """List tasks, newest status first for each caller: id, state, skill, time, caller."""
     query = TaskQuery(context or None, State[state.upper()] if state else None, page_size=_PAGE_SIZE)
 
     async def list_all() -> list[StoredTask]:
@@ -179,13 +171,10 @@ def show(selection: StoreSelection, task_id: str) -> None:
 @click.argument("task_ids", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Delete all tasks and conversations of the selected callers.")
 def delete_tasks(selection: StoreSelection, task_ids: tuple[str, ...], *, everything: bool) -> None:
-    """Delete tasks of callers.
-
-    Deletes the tasks with the given ids, or all tasks and conversations of the selected callers.
-    """
+    """Delete tasks by their ids, or all tasks and conversations of callers."""
     if bool(task_ids) is everything:
         raise click.UsageError("no tasks selected; give their ids, or --all")
-    if everything and not selection.has_filter:
+    if everything and (selection.surface, selection.tenant, selection.owner) == (None, None, None):
         raise click.UsageError("--all: no caller selected; add --owner, --tenant or --surface")
 
     async def delete(store: Store, scope: TaskScope) -> int:

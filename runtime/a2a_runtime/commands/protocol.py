@@ -46,11 +46,6 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._tls = _describe_tls(transport)
         self._start_deadline()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadline."""
-        self._stop_deadline()
-        super().connection_lost(exc)
-
     def data_received(self, data: bytes) -> None:
         """Parse a chunk; refuse the connection if the headers are still open and too large."""
         before, self._chunk_bytes, self._has_begun = self._phase, len(data), False

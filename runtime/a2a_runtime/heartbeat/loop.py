@@ -29,8 +29,9 @@ from a2a_runtime.heartbeat.registration import (
     build_registration,
     detect_local_host,
 )
-from a2a_runtime.heartbeat.schedule import HeartbeatAction, HeartbeatResult, HeartbeatSchedule, ScheduleState, plan_next
+from a2a_runtime.heartbeat.schedule import HeartbeatResult, HeartbeatSchedule, ScheduleState, plan_next
 from a2a_runtime.net.bounded import read_bounded
+from a2a_runtime.net.target import is_web_url
 
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 _DEREGISTER_TIMEOUT = httpx.Timeout(5.0)
@@ -84,7 +85,7 @@ class RegistryHeartbeat:
     async def _send_heartbeat(self, state: ScheduleState) -> HeartbeatResult:
         try:
             registration = build_registration(self._identity, self._surfaces, self._mesh.tools, had_surfaces=self._had_surfaces)
-            if state.action is HeartbeatAction.RENEW and registration == self._registered:
+            if registration == self._registered and not state.should_register:
                 response = await self._registry.renew(self._identity.agent_id)
             else:
                 response = await self._registry.register(registration)
@@ -102,7 +103,11 @@ class RegistryHeartbeat:
         if response.registration is None:
             return
         for each in response.registration.surfaces or ():
-            self._surfaces.public_urls.set(each.path.removeprefix(self._surfaces.prefix), each.skill_id, each.public_url)
+            url = each.public_url
+            if url is not None and not is_web_url(url):
+                log.warning("registry %s: public URL %.100r ignored: not an http or https URL of at most 2,048 characters", self._registry.url, url)
+                url = None
+            self._surfaces.public_urls.set(each.path.removeprefix(self._surfaces.prefix), each.skill_id, url)
         for warning in response.registration.warnings or ():
             log.warning("registry %s: %s", self._registry.url, warning)
 

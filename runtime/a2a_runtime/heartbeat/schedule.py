@@ -30,13 +30,6 @@ class HeartbeatResult(Enum):
     """The registry is unreachable, or failed."""
 
 
-class HeartbeatAction(Enum):
-    """The kind of a heartbeat."""
-
-    REGISTER = auto()
-    RENEW = auto()
-
-
 @dataclass(frozen=True, slots=True)
 class HeartbeatSchedule:
     """Interval and delays, in seconds."""
@@ -50,9 +43,9 @@ class HeartbeatSchedule:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleState:
-    """The next action, and the number of consecutive failures."""
+    """The next action, to register or else to renew, and the number of consecutive failures."""
 
-    action: HeartbeatAction = HeartbeatAction.REGISTER
+    should_register: bool = True
     failures: int = 0
 
 
@@ -60,13 +53,13 @@ def plan_next(state: ScheduleState, result: HeartbeatResult, schedule: Heartbeat
     """Return the next state and the delay before it; ``jitter`` is between 0 and 1."""
     match result:
         case HeartbeatResult.ACCEPTED | HeartbeatResult.KNOWN:
-            return ScheduleState(HeartbeatAction.RENEW), schedule.interval
+            return ScheduleState(should_register=False), schedule.interval
         case HeartbeatResult.CHANGED | HeartbeatResult.UNKNOWN:
-            return ScheduleState(HeartbeatAction.REGISTER), 0.0
+            return ScheduleState(), 0.0
         case HeartbeatResult.REJECTED | HeartbeatResult.UNAVAILABLE:
             failures = state.failures + 1
-            action = HeartbeatAction.REGISTER if failures >= schedule.register_after_failures else state.action
-            return ScheduleState(action, failures), compute_delay(failures, schedule, jitter)
+            should_register = state.should_register or failures >= schedule.register_after_failures
+            return ScheduleState(should_register, failures), compute_delay(failures, schedule, jitter)
 
 
 def compute_delay(failures: int, schedule: HeartbeatSchedule, jitter: float) -> float:

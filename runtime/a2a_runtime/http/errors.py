@@ -37,6 +37,7 @@ from a2a_contract.errors import (
     MethodNotFoundError,
     NotACallError,
     ParseError,
+    UnauthenticatedError,
     UnavailableError,
 )
 from a2a_contract.field_paths import MAX_FIELD_ERRORS, field_paths
@@ -141,7 +142,9 @@ def render_error(error: A2AError, dialect: str, binding: ProtocolBinding, call_i
 def _headers(error: A2AError) -> tuple[tuple[bytes, bytes], ...]:
     match error:
         case ChallengeError() | InsufficientScopeError():
-            return ((b"www-authenticate", error.challenge.encode("latin-1", "replace")),)
+            return ((b"www-authenticate", (error.challenge or "Bearer").encode("latin-1", "replace")),)
+        case UnauthenticatedError():  # of a gate of the user
+            return ((b"www-authenticate", b"Bearer"),)
         case TooManyRequestsError():
             return ((b"retry-after", str(error.retry_after_seconds).encode()),)
         case MethodNotAllowedError():

@@ -265,7 +265,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
     async def _resolve_allowed(self, host: str, port: int) -> Sequence[Address]:
         for address in (addresses := await self._resolve(host, port)):
-            blocked = check_address(address, self._policy, is_encrypted=self._encrypted)
+            blocked = check_address(address, port, self._policy, is_encrypted=self._encrypted)
             if blocked is not None:
                 raise AddressRefusedError(f"{host} leads to {blocked}")
         return addresses

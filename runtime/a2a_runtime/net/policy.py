@@ -109,35 +109,26 @@ class OutboundPolicy:
         return not self.hosts or any(host == each or (each.startswith("*.") and host.endswith(each[1:])) for each in self.hosts)
 
 
-@dataclass(frozen=True, slots=True)
-class BlockedAddress:
-    """Reason why an address is blocked, and a fix for the operator; both are for the log."""
-
-    reason: str
-    fix: str
-
-    def __str__(self) -> str:
-        return f"{self.reason}; {self.fix}"
-
-
 _NO_FIX = "such addresses are never allowed"
-_LOOPBACK_FIX = f"for development, set {PREFIX}OUTBOUND_ALLOW_LOOPBACK=1"
+LOOPBACK_FIX = f"for development, set {PREFIX}OUTBOUND_ALLOW_LOOPBACK=1"
 _NETWORK_FIX = f"to allow it, add its network to {PREFIX}OUTBOUND_NETWORKS"
 
 
-def check_address(address: Address, policy: OutboundPolicy, *, is_encrypted: bool = True) -> BlockedAddress | None:
-    """Check an address; ``None`` if it is allowed."""
+def check_address(address: Address, port: int, policy: OutboundPolicy, *, is_encrypted: bool = True) -> str | None:
+    """Return the reason why an address is blocked and a fix for the operator, both for the log; ``None`` if it is allowed."""
     unwrapped = _unwrap_address(address)
     kind = classify_address(unwrapped)
     if kind in _NEVER_ALLOWED:
-        return BlockedAddress(f"{address} is {kind}", _NO_FIX)
+        return f"{address} is {kind}; {_NO_FIX}"
     if kind is AddressKind.LOOPBACK:
-        return None if policy.allow_loopback else BlockedAddress(f"{address} is {kind}", _LOOPBACK_FIX)
+        return None if policy.allow_loopback else f"{address} is {kind}; {LOOPBACK_FIX}"
+    if port not in policy.ports:  # only now, because the switch for this machine covers every port
+        return f"port {port} of {address}; to allow it, add it to {PREFIX}OUTBOUND_PORTS"
     if not is_encrypted:
-        return BlockedAddress(f"{address} is another machine, and http is not encrypted", "use https")
+        return f"{address} is another machine, and http is not encrypted; use https"
     if kind is None or any(unwrapped in network for network in policy.networks):
         return None
-    return BlockedAddress(f"{address} is {kind}", _NETWORK_FIX)
+    return f"{address} is {kind}; {_NETWORK_FIX}"
 
 
 def classify_address(address: Address) -> AddressKind | None:

@@ -23,7 +23,7 @@ from ipaddress import IPv6Address, ip_address
 import httpx
 
 from a2a_contract.errors import A2AError, InvalidParamsError, PayloadTooLargeError, UnavailableError
-from a2a_runtime.net.policy import Address, OutboundPolicy, check_address
+from a2a_runtime.net.policy import LOOPBACK_FIX, Address, OutboundPolicy, check_address
 from a2a_runtime.settings import PREFIX
 
 _UNREACHABLE = "The host in this URL cannot be reached from here"
@@ -76,6 +76,8 @@ class InvalidOutboundResponseError(OutboundError, UnavailableError):
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 _NUMERIC_LABEL = re.compile(r"(\d+|0x[0-9a-f]*)\.?$", re.IGNORECASE)
 _HOST_NAME = re.compile(r"[a-z0-9._-]+", re.IGNORECASE)
+_PRINTABLE = re.compile(r"[!-~]+")
+_MAX_URL_CHARS = 2048
 _NOT_A_URL = "This is not a URL"
 
 
@@ -114,14 +116,39 @@ def parse_target(url: str, policy: OutboundPolicy) -> OutboundTarget:
     if parsed.userinfo:
         raise UrlRefusedError("URL with a user or password", "A URL must not have a user or a password in it")
     port = parsed.port or _DEFAULT_PORTS[scheme]
-    if port not in policy.ports and not policy.allow_loopback:
+    if port not in policy.ports and not policy.allow_loopback:  # with the switch, the address of the connection decides
         raise UrlRefusedError(f"port {port}: not allowed; add it to {PREFIX}OUTBOUND_PORTS", f"Port {port} is not called from here")
+    if is_local_name(host) and not policy.allow_loopback:
+        raise UrlRefusedError(f"{host}: this machine; {LOOPBACK_FIX}", "This host is not called from here")
     if not policy.allows_host(host):
         raise UrlRefusedError(f"{host}: not allowed; add it to {PREFIX}OUTBOUND_HOSTS", "This host is not called from here")
-    return OutboundTarget(scheme, host, port, parsed.raw_path, _parse_address(host, policy, is_encrypted=scheme == "https"))
+    return OutboundTarget(scheme, host, port, parsed.raw_path, _parse_address(host, port, policy, is_encrypted=scheme == "https"))
 
 
-def _parse_address(host: str, policy: OutboundPolicy, *, is_encrypted: bool) -> Address | None:
+def is_local_name(host: str) -> bool:
+    """Tell whether a name is reserved for this machine (RFC 6761)."""
+    return f".{host.rstrip('.').lower()}".endswith(".localhost")
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine, by its name or its address."""
+    try:
+        return is_local_name(host) or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_web_url(url: str) -> bool:
+    """Tell whether a URL may stand on a card; it may lead to a private network, where the agent is."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    is_plain = len(url) <= _MAX_URL_CHARS and _PRINTABLE.fullmatch(url) is not None
+    return is_plain and parsed.scheme in _DEFAULT_PORTS and bool(parsed.host) and not parsed.userinfo
+
+
+def _parse_address(host: str, port: int, policy: OutboundPolicy, *, is_encrypted: bool) -> Address | None:
     try:
         address = ip_address(host)
     except ValueError:
@@ -131,7 +158,7 @@ def _parse_address(host: str, policy: OutboundPolicy, *, is_encrypted: bool) -> 
         if not _HOST_NAME.fullmatch(host):
             raise UrlRefusedError(f"{host}: not a host name", _NOT_A_URL) from None
         return None
-    blocked = check_address(address, policy, is_encrypted=is_encrypted)
+    blocked = check_address(address, port, policy, is_encrypted=is_encrypted)
     if blocked is not None:
-        raise UrlRefusedError(str(blocked), "This address is not called from here")
+        raise UrlRefusedError(blocked, "This address is not called from here")
     return address

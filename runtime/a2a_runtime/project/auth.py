@@ -5,6 +5,7 @@ kind = "jwt"                       tokens of an issuer
 issuer = "https://id.example"
 audience = "reports"
 discover = true                    or keys = "https://id.example/keys", public_key = "issuer.pem", or secret_env = "TOKEN_SECRET"
+oauth2 = { client_credentials = { token_url = "https://id.example/token", scopes = {} } }      on the card; by default, discover shows OpenID Connect
 scopes = ["reports"]
 
 [auth.jobs]
@@ -33,6 +34,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from a2a_contract.json_types import is_json_object
+from a2a_contract.v1_0 import OAuthFlows
 from a2a_runtime.auth.authentication import Authenticator, Identity, InvalidCredentialsError
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, KeyLocation, MtlsAuthenticator, User
 from a2a_runtime.auth.gate import AuthGate, Gate, SchemeRequirement
@@ -53,6 +55,14 @@ class _AuthTable(ConfigTable):
             raise ValueError(f"{subject!r} is not a valid caller; use a shorter name that does not begin with team:") from None
 
 
+def _parse_flows(value: object) -> OAuthFlows:
+    """Parse the one flow that the card shows; a setting that the contract does not know is an error, as everywhere in the file."""
+    flows = OAuthFlows.model_validate(value)
+    if flows.model_dump(by_alias=False, exclude_unset=True) != value:
+        raise ValueError("unknown setting in the flow; the settings are token_url, authorization_url, device_authorization_url, refresh_url, scopes")
+    return flows
+
+
 class JwtTable(_AuthTable):
     """Signed tokens."""
 
@@ -67,6 +77,8 @@ class JwtTable(_AuthTable):
     tenant_claim: NonEmptyText | None = None
     team_claim: NonEmptyText | None = None
     leeway: float = 0.0
+    oauth2: Annotated[OAuthFlows, BeforeValidator(_parse_flows)] | None = None
+    """The way to a token, for the card."""
 
     @model_validator(mode="after")
     def _check_key_source(self) -> JwtTable:
@@ -92,7 +104,8 @@ class JwtTable(_AuthTable):
         else:
             resolver = jwks.JwksKeys(self.keys) if self.keys else jwks.OidcKeys(self.issuer)
         claim_names = jwt_tokens.ClaimNames(tenant=self.tenant_claim, team=self.team_claim)
-        return jwt_tokens.JwtAuthenticator(resolver, validation, claim_names, scheme=name)
+        url = jwks.discovery_url(self.issuer) if self.discover else None
+        return jwt_tokens.JwtAuthenticator(resolver, validation, claim_names, name, url, self.oauth2)
 
 
 class FailedAttemptsTable(ConfigTable):

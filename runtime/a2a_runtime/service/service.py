@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from a2a_contract.base import Encoded
 from a2a_contract.dialects import CANONICAL, DIALECTS
-from a2a_contract.errors import ExtendedAgentCardNotConfiguredError, UnauthenticatedError, UnsupportedOperationError
+from a2a_contract.errors import ExtendedAgentCardNotConfiguredError, UnsupportedOperationError
 from a2a_contract.service import AgentService
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest
+from a2a_runtime.auth.gate import ChallengeError, list_challenges
 from a2a_runtime.cards.builder import build_card, sign_card
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.service.messages import MessageOperations
@@ -29,6 +30,6 @@ class Service(MessageOperations, TaskOperations, SubscriptionOperations, PushCon
         if not any(skill.only_extended for skill in surface.skills.values()):
             raise ExtendedAgentCardNotConfiguredError
         if not context.caller.is_authenticated:
-            raise UnauthenticatedError
+            raise ChallengeError(", ".join(list_challenges(surface.security_schemes.values())))
         card = build_card(surface, context.base_url, context.dialect, reader=context.caller)
         return Encoded.of(sign_card(card, surface, DIALECTS[context.dialect].form_of or context.dialect))

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -136,12 +137,7 @@ TEXT: TypedSchema[str] = TypedSchema(str, {"type": "string"})
 
 
 def _collect_fields(errors: Iterable[jsonschema_rs.ValidationError]) -> FieldErrors:
-    found: dict[tuple[str, str], None] = {}
-    for error in errors:
-        found[_build_field_path(error), error.message] = None
-        if len(found) == _MAX_FIELDS:
-            break
-    return tuple(found)
+    return tuple(dict.fromkeys((_build_field_path(error), error.message) for error in islice(errors, _MAX_FIELDS)))
 
 
 def _build_field_path(error: jsonschema_rs.ValidationError) -> str:

@@ -108,7 +108,7 @@ class SkillClient:
                 if isinstance(event, TaskArtifactUpdateEvent) and is_result_artifact(event.artifact):
                     seen, parts = seen if event.append else 0, event.artifact.parts
                 elif isinstance(event, Task):
-                    seen, parts = 0, _collect_chunks(event)
+                    seen, parts = 0, [part for each in event.artifacts or () if is_result_artifact(each) for part in each.parts]
                 for part in parts:
                     seen += 1
                     if seen > given:
@@ -191,11 +191,6 @@ def _build_message(skill: SkillContract[Any, Any], request: object, call_options
     return Message(
         message_id=str(uuid4()), role=Role.USER, context_id=call_options.get("context_id"), parts=parts, metadata={_SKILL_ID_KEY: skill.id}
     )
-
-
-def _collect_chunks(task: Task) -> list[Part]:
-    """Collect the chunks in the artifacts of a task."""
-    return [part for each in task.artifacts or () if is_result_artifact(each) for part in each.parts]
 
 
 async def _report_progress(event: TaskStatusUpdateEvent, call_options: CallOptions) -> None:

@@ -18,6 +18,7 @@ from a2a_runtime.auth.gate import ANONYMOUS, ChallengeError, DescribableGate, In
 from a2a_runtime.auth.rate_limit import TooManyRequestsError
 from a2a_runtime.caller import Caller
 from a2a_runtime.project.auth import build_gates
+from a2a_runtime.project.errors import ConfigError
 
 pytestmark = pytest.mark.anyio
 
@@ -144,7 +145,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "two sources": (f'[a]\n{JWT}discover = true\nkeys = "https://x.example"', "one of discover"),
     "no secret": (f'[a]\n{JWT}secret_env = "NOPE"', "the environment variable NOPE is not set"),
     "keys in the open": (f'[a]\n{JWT}keys = "http://x.example"', "keys need https"),
-    "setting that is not there": (f'[a]\n{JWT}discover = true\nissuer2 = "x"', r"auth.a.issuer2: unknown setting; did you mean issuer\?"),
+    "setting that is not there": (f'[a]\n{JWT}discover = true\nissuer2 = "x"', "auth.a.issuer2: unknown setting; the settings here are scopes, kind"),
     "setting that is missing": ('[a]\nkind = "jwt"', "auth.a.issuer: missing; add it"),
     "no kind": ("[a]", "auth.a.kind: missing; use one of jwt, api-keys, basic, mutual-tls"),
     "password in the open": (
@@ -183,3 +184,32 @@ def test_problems_name_their_setting(text: str, said: str, tmp_path: Path) -> No
     """By its path."""
     with pytest.raises(ValueError, match=said):
         build_gates(tomllib.loads(text), tmp_path, {})
+
+
+JWT = '[a]\nkind = "jwt"\nissuer = "https://id.example/"\naudience = "reports"\n'
+SCHEMES = {
+    "discovered": (
+        f"{JWT}discover = true",
+        {"openIdConnectSecurityScheme": {"openIdConnectUrl": "https://id.example/.well-known/openid-configuration"}},
+    ),
+    "keys only": (f'{JWT}keys = "https://id.example/keys"', {"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}}),
+    "OAuth 2.0": (
+        f'{JWT}discover = true\noauth2 = {{ client_credentials = {{ token_url = "https://id.example/t", scopes = {{ reports = "Read" }} }} }}',
+        {"oauth2SecurityScheme": {"flows": {"clientCredentials": {"tokenUrl": "https://id.example/t", "scopes": {"reports": "Read"}}}}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "scheme"), SCHEMES.values(), ids=SCHEMES.keys())
+def test_the_card_says_how_to_get_a_token(text: str, scheme: dict[str, object], tmp_path: Path) -> None:
+    """From a2a.toml alone: OpenID Connect where keys are discovered, or the OAuth 2.0 flow that is declared."""
+    gate = build_gates(tomllib.loads(text), tmp_path, {})["a"]
+    assert isinstance(gate, DescribableGate)
+    assert gate.security_schemes()["a"].to_dict() == scheme
+
+
+@pytest.mark.parametrize("flow", ["{ client_credentials = { token_ur = 'x' } }", "{}", "{ clientCredentials = { tokenUrl = 'x' } }"])
+def test_a_flow_with_unknown_settings_is_refused(flow: str, tmp_path: Path) -> None:
+    """A misspelt one would be missing on the card."""
+    with pytest.raises(ConfigError, match=r"auth\.a\.oauth2"):
+        build_gates(tomllib.loads(f"{JWT}discover = true\noauth2 = {flow}"), tmp_path, {})

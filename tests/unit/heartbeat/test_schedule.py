@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_runtime.heartbeat.schedule import HeartbeatAction, HeartbeatResult, HeartbeatSchedule, ScheduleState, compute_delay, plan_next
+from a2a_runtime.heartbeat.schedule import HeartbeatResult, HeartbeatSchedule, ScheduleState, compute_delay, plan_next
 
 RHYTHM = HeartbeatSchedule()
-REGISTER, ASK = ScheduleState(HeartbeatAction.REGISTER), ScheduleState(HeartbeatAction.RENEW)
+REGISTER, ASK = ScheduleState(should_register=True), ScheduleState(should_register=False)
 TABLE = {
     "registered": (REGISTER, HeartbeatResult.ACCEPTED, ASK, 5.0),
-    "registered after failures": (ScheduleState(HeartbeatAction.REGISTER, 9), HeartbeatResult.ACCEPTED, ASK, 5.0),
+    "registered after failures": (ScheduleState(should_register=True, failures=9), HeartbeatResult.ACCEPTED, ASK, 5.0),
     "known": (ASK, HeartbeatResult.KNOWN, ASK, 5.0),
-    "known after failures": (ScheduleState(HeartbeatAction.RENEW, 3), HeartbeatResult.KNOWN, ASK, 5.0),
+    "known after failures": (ScheduleState(should_register=False, failures=3), HeartbeatResult.KNOWN, ASK, 5.0),
     "topology changed": (ASK, HeartbeatResult.CHANGED, REGISTER, 0.0),
     "forgotten": (ASK, HeartbeatResult.UNKNOWN, REGISTER, 0.0),
-    "refused": (REGISTER, HeartbeatResult.REJECTED, ScheduleState(HeartbeatAction.REGISTER, 1), 0.5),
-    "in trouble when asked": (ASK, HeartbeatResult.UNAVAILABLE, ScheduleState(HeartbeatAction.RENEW, 1), 0.5),
-    "still in trouble": (ScheduleState(HeartbeatAction.RENEW, 2), HeartbeatResult.UNAVAILABLE, ScheduleState(HeartbeatAction.RENEW, 3), 2.0),
-    "in trouble for long": (ScheduleState(HeartbeatAction.RENEW, 3), HeartbeatResult.UNAVAILABLE, ScheduleState(HeartbeatAction.REGISTER, 4), 4.0),
-    "away at the start": (REGISTER, HeartbeatResult.UNAVAILABLE, ScheduleState(HeartbeatAction.REGISTER, 1), 0.5),
-    "away for days": (
-        ScheduleState(HeartbeatAction.REGISTER, 5000),
+    "refused": (REGISTER, HeartbeatResult.REJECTED, ScheduleState(should_register=True, failures=1), 0.5),
+    "in trouble when asked": (ASK, HeartbeatResult.UNAVAILABLE, ScheduleState(should_register=False, failures=1), 0.5),
+    "still in trouble": (
+        ScheduleState(should_register=False, failures=2),
         HeartbeatResult.UNAVAILABLE,
-        ScheduleState(HeartbeatAction.REGISTER, 5001),
+        ScheduleState(should_register=False, failures=3),
+        2.0,
+    ),
+    "in trouble for long": (
+        ScheduleState(should_register=False, failures=3),
+        HeartbeatResult.UNAVAILABLE,
+        ScheduleState(should_register=True, failures=4),
+        4.0,
+    ),
+    "away at the start": (REGISTER, HeartbeatResult.UNAVAILABLE, ScheduleState(should_register=True, failures=1), 0.5),
+    "away for days": (
+        ScheduleState(should_register=True, failures=5000),
+        HeartbeatResult.UNAVAILABLE,
+        ScheduleState(should_register=True, failures=5001),
         15.0,
     ),
 }

@@ -82,6 +82,18 @@ def test_development_permits_this_machine() -> None:
         parse_target("http://93.184.216.34/", DEVELOPMENT)
     with pytest.raises(UrlRefusedError):
         parse_target("https://10.0.0.1/", DEVELOPMENT)
+    with pytest.raises(UrlRefusedError) as caught:
+        parse_target("https://93.184.216.34:22/", DEVELOPMENT)
+    assert "A2A_OUTBOUND_PORTS" in caught.value.hint
+
+
+@pytest.mark.parametrize("url", ["https://localhost/", "https://LOCALHOST.:8443/", "https://app.localhost/"])
+def test_names_of_this_machine_are_refused_when_they_are_set(url: str) -> None:
+    """They need no lookup: RFC 6761 reserves them. A host that only begins like one does."""
+    with pytest.raises(UrlRefusedError) as caught:
+        parse_target(url, DEFAULT)
+    assert "A2A_OUTBOUND_ALLOW_LOOPBACK" in caught.value.hint
+    assert parse_target("https://localhost.example.com/", DEFAULT).host == "localhost.example.com"
 
 
 def test_a_list_of_hosts_is_heeded() -> None:
