@@ -25,8 +25,9 @@ from a2a_runtime.execution.engine import Engine, EngineOptions
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.base import NewTask, Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import NewTask
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresServer
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from a2a_runtime.stores.base import LoggedEvent, Store, StoredTask
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import LoggedEvent, StoredTask
 from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 

@@ -18,7 +18,7 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import Engine, EngineOptions
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.stores.base import NewTask
+from a2a_runtime.stores.models import NewTask
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 

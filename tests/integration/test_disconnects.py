@@ -24,8 +24,9 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.stores.base import Store, TaskQuery
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import TaskQuery
 from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.surface import Surface

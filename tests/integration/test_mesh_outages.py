@@ -11,8 +11,8 @@ from integration.outcome_agent import serve_on_socket
 
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.stores.base import LoggedEvent, StoredTask
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import LoggedEvent, StoredTask
 
 
 class UnavailableStore(MemoryStore):

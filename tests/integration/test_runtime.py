@@ -20,7 +20,7 @@ from a2a_runtime.clock import SystemClock
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.runtime import AgentRuntime
 from a2a_runtime.service.context import CallContext
-from a2a_runtime.stores.base import StoredTask
+from a2a_runtime.stores.models import StoredTask
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, artifact_texts, build_user_message
 

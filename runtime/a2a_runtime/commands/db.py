@@ -19,8 +19,9 @@ from a2a_runtime.clock import to_millis, to_rfc3339
 from a2a_runtime.commands import CommandError
 from a2a_runtime.project.loader import ProjectConfigError, read_store_setting
 from a2a_runtime.settings import PREFIX
-from a2a_runtime.stores.base import Store, StoredTask, TaskQuery
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.factory import create_store
+from a2a_runtime.stores.models import StoredTask, TaskQuery
 
 T = TypeVar("T")
 

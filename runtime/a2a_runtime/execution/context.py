@@ -32,7 +32,8 @@ from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.signals import RunStopped, TaskEnded, TaskSuspended
 from a2a_runtime.execution.writer import TaskWriter
-from a2a_runtime.stores.base import ClaimedRun, RecordKind, ReplayRecord, Store
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
 
 T = TypeVar("T")
 

@@ -44,7 +44,8 @@ from a2a_runtime.execution.writer import cancel_suspended
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.base import ClaimedRun, CreateResult, IdempotencyKey, LoggedEvent, NewTask, Store, StoredTask, TaskChange
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import ClaimedRun, CreateResult, IdempotencyKey, LoggedEvent, NewTask, StoredTask, TaskChange
 from a2a_runtime.streams.hub import EventHub
 from a2a_runtime.streams.notifier import Notifier
 

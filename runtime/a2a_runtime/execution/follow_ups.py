@@ -15,7 +15,7 @@ from a2a_contract.v1_0 import Message
 from a2a_runtime.errors import ContextMismatchError, TaskNotAcceptingMessagesError, TaskTerminalError
 from a2a_runtime.execution.context import parse_question_key
 from a2a_runtime.lifecycle import INTERRUPTED, accepts_messages, is_terminal
-from a2a_runtime.stores.base import RecordKind, ReplayRecord, StoredTask, TaskChange
+from a2a_runtime.stores.models import RecordKind, ReplayRecord, StoredTask, TaskChange
 from a2a_runtime.structs import struct
 
 _CONTEXT_MISMATCH = (f"message.{Message.wire_name('context_id')}", "is not the conversation of the task; leave it out, or send the task's own")

@@ -17,7 +17,7 @@ from a2a_contract.base import JsonObject
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.v1_0 import Message
 from a2a_runtime.execution.signals import HandlerChangedError
-from a2a_runtime.stores.base import RecordKind, ReplayRecord
+from a2a_runtime.stores.models import RecordKind, ReplayRecord
 
 
 def fingerprint(kind: str, schema: JsonObject | None) -> str:

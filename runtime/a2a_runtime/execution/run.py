@@ -39,7 +39,7 @@ from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskE
 from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.logs import request_log
-from a2a_runtime.stores.base import ClaimedRun, RecordKind, ReplayRecord
+from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
 from a2a_runtime.structs import struct
 
 T = TypeVar("T")

@@ -28,7 +28,7 @@ from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.run import MISSING_MESSAGE, StopReason, TaskRun
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
-from a2a_runtime.stores.base import ClaimedRun
+from a2a_runtime.stores.models import ClaimedRun
 
 log = logging.getLogger(__name__)
 

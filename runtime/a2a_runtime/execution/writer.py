@@ -14,7 +14,8 @@ from a2a_runtime.errors import ConcurrencyError, FencedError, StoreUnavailableEr
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.lifecycle import INTERRUPTED
-from a2a_runtime.stores.base import ArtifactWrite, LoggedEvent, ReplayRecord, StoredTask, TaskChange, TaskStore
+from a2a_runtime.stores.base import TaskStore
+from a2a_runtime.stores.models import ArtifactWrite, LoggedEvent, ReplayRecord, StoredTask, TaskChange
 from a2a_runtime.streams.hub import EventHub
 
 log = logging.getLogger(__name__)

@@ -31,7 +31,7 @@ from a2a_contract.v1_0 import Artifact, Message, Part, StreamResponse, Task, Tas
 from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
 from a2a_runtime.execution.engine import Engine, to_stream_response
 from a2a_runtime.execution.results import RESULT
-from a2a_runtime.stores.base import LoggedEvent, StoredTask
+from a2a_runtime.stores.models import LoggedEvent, StoredTask
 
 COMPLETED = TaskState(State.COMPLETED)
 FAILED = TaskState(State.FAILED)

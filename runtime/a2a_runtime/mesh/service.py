@@ -42,7 +42,7 @@ from a2a_runtime.execution.run import JOB_LOST
 from a2a_runtime.mesh.events import FAILED, WORKING, EventProjection, flatten_parts, follow_task, project_task
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.validation import build_request_info, check_sizes, require_permission
-from a2a_runtime.stores.base import NewTask
+from a2a_runtime.stores.models import NewTask
 from a2a_runtime.surface import Surface
 
 _ONLY_MESH = frozenset((MESH.name,))

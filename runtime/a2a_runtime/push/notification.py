@@ -16,7 +16,7 @@ from a2a_contract.errors import InvalidParamsError
 from a2a_contract.translate.v0_3.task import write_task
 from a2a_contract.v1_0 import StreamResponse, Task, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.stores.base import Delivery
+from a2a_runtime.stores.models import Delivery
 
 ID_HEADER = "Webhook-Id"
 """Identifies a delivery over all of its attempts. Not part of the protocol, but usual for webhooks."""

@@ -28,7 +28,8 @@ from a2a_runtime.push import retry_policy
 from a2a_runtime.push.notification import PlaintextCipher, SecretCipher, build_delivery_id, build_notification, decrypt_config
 from a2a_runtime.push.retry_policy import Attempt, AttemptOutcome, Delivered, GiveUp, Retry
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.base import Delivery, Outbox, TaskChange, TaskStore
+from a2a_runtime.stores.base import Outbox, TaskStore
+from a2a_runtime.stores.models import Delivery, TaskChange
 
 log = logging.getLogger(__name__)
 

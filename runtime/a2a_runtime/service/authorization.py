@@ -43,7 +43,8 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.logs import audit
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.service.validation import require_permission
-from a2a_runtime.stores.base import Store, StoredTask, TaskPage, TaskQuery
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import StoredTask, TaskPage, TaskQuery
 from a2a_runtime.stores.pagination import MAX_PAGE_SIZE
 
 Request = TypeVar("Request", bound=WireModel)

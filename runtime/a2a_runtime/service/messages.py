@@ -23,7 +23,7 @@ from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.tasks import stream_end_states
 from a2a_runtime.service.validation import SendCommand, check_media_types, parse_send_request, require_permission, require_streaming, select_skill
 from a2a_runtime.skills.handlers import check_reply
-from a2a_runtime.stores.base import NewTask, StoredTask
+from a2a_runtime.stores.models import NewTask, StoredTask
 
 _PUSH_CONFIG_PATH = "configuration.taskPushNotificationConfig."
 

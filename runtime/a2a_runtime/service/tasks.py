@@ -36,7 +36,7 @@ from a2a_runtime.push.notification import check_config, decrypt_config
 from a2a_runtime.service.authorization import filter_readable
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.validation import require_push_notifications, require_streaming
-from a2a_runtime.stores.base import TaskPage, TaskQuery
+from a2a_runtime.stores.models import TaskPage, TaskQuery
 from a2a_runtime.stores.pagination import MAX_PAGE_SIZE, check_page_size, decode_page_token, parse_task_token
 
 _DEFAULT_PAGE_SIZE = 50

@@ -25,7 +25,7 @@ from a2a_runtime.auth.gate import InsufficientScopeError
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.service.context import CallContext
-from a2a_runtime.stores.base import IdempotencyKey
+from a2a_runtime.stores.models import IdempotencyKey
 from a2a_runtime.surface import Limits, Surface
 
 TEXT = "text/plain"

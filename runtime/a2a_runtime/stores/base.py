@@ -40,20 +40,16 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.counters import CounterStore, WindowCount
+from a2a_runtime.counters import CounterStore
 from a2a_runtime.stores.models import (
-    ArtifactWrite,
     ChangeResult,
     ClaimedRun,
     CreateResult,
     Delivery,
-    IdempotencyKey,
     LoggedEvent,
     NewTask,
     PushFailure,
-    RecordKind,
     RenewedLease,
-    ReplayRecord,
     StoredTask,
     TaskChange,
     TaskPage,
@@ -280,33 +276,3 @@ class Store(TaskStore, ContextStore, EventLog, RunStore, PushConfigStore, Outbox
         Tasks come first, except those with pending deliveries, then messages and contexts.
         """
         ...
-
-
-__all__ = [
-    "AdminStore",
-    "ArtifactWrite",
-    "ChangeResult",
-    "ClaimedRun",
-    "ContextStore",
-    "CounterStore",
-    "CreateResult",
-    "Delivery",
-    "EventLog",
-    "IdempotencyKey",
-    "LoggedEvent",
-    "NewTask",
-    "Outbox",
-    "PushConfigStore",
-    "PushFailure",
-    "RecordKind",
-    "RenewedLease",
-    "ReplayRecord",
-    "RunStore",
-    "Store",
-    "StoredTask",
-    "TaskChange",
-    "TaskPage",
-    "TaskQuery",
-    "TaskStore",
-    "WindowCount",
-]

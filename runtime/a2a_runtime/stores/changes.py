@@ -204,22 +204,17 @@ class RecentTasks:
         recent = self._tasks.pop(key, None)
         if recent is None or result.version != _FIRST_CHANGE_VERSION or not result.events or lifecycle.is_active(result.state) or change.metadata:
             return result
-        return replace(result, events=_attach_to_last_event(result.events, *recent, change, rows, at))
-
-
-def _attach_to_last_event(
-    events: Sequence[LoggedEvent], stored: StoredTask, new_rows: NewTaskRows, change: TaskChange, rows: ChangeRows, at: int
-) -> Sequence[LoggedEvent]:
-    last = events[-1]
-    history = (new_rows.message, *rows.messages)
-    parts = TaskFragments(rows.status or new_rows.status, [row.artifact for row in rows.chunks], history, new_rows.metadata)
-    changed = replace(
-        stored,
-        state=last.state,
-        version=_FIRST_CHANGE_VERSION,
-        last_seq=last.seq,
-        process=None if change.release_claim or lifecycle.is_terminal(last.state) else stored.process,
-        updated_at=to_datetime(at),
-        task=Encoded.raw(Task, fragments.encode_task(new_rows.ids, parts)),
-    )
-    return (*events[:-1], replace(last, stored=changed))
+        stored, new_rows = recent
+        *earlier, last = result.events
+        history = (new_rows.message, *rows.messages)
+        parts = TaskFragments(rows.status or new_rows.status, [row.artifact for row in rows.chunks], history, new_rows.metadata)
+        changed = replace(
+            stored,
+            state=last.state,
+            version=_FIRST_CHANGE_VERSION,
+            last_seq=last.seq,
+            process=None if change.release_claim or lifecycle.is_terminal(last.state) else stored.process,
+            updated_at=to_datetime(at),
+            task=Encoded.raw(Task, fragments.encode_task(new_rows.ids, parts)),
+        )
+        return replace(result, events=(*earlier, replace(last, stored=changed)))

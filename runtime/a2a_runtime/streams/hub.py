@@ -14,7 +14,8 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.stores.base import EventLog, LoggedEvent
+from a2a_runtime.stores.base import EventLog
+from a2a_runtime.stores.models import LoggedEvent
 from a2a_runtime.streams.notifier import Notifier
 
 PAGE_EVENTS = 256

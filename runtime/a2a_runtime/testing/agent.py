@@ -25,8 +25,9 @@ from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Handler, Skill
 from a2a_runtime.lifecycle import TERMINAL
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.base import LoggedEvent, NewTask, Store, StoredTask
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import LoggedEvent, NewTask, StoredTask
 
 FAST_SETTINGS = Settings(
     shutdown_grace=0,

@@ -10,7 +10,8 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import IdempotencyConflictError
 from a2a_contract.lifecycle import State
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.stores.base import IdempotencyKey, NewTask, Store
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import IdempotencyKey, NewTask
 from a2a_runtime.testing.agent import artifact_texts, build_user_message, run_agent
 
 pytestmark = pytest.mark.anyio

@@ -15,8 +15,9 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import EngineOptions
-from a2a_runtime.stores.base import ChangeResult, NewTask, Store, StoreOptions, TaskChange, TaskQuery
+from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import ChangeResult, NewTask, TaskChange, TaskQuery
 from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.streams.notifier import InProcessNotifier, Notifier
 from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, build_user_message, run_agent

@@ -18,8 +18,9 @@ from a2a_runtime.execution.engine import Engine, EngineOptions
 from a2a_runtime.execution.run import NOT_RESTARTABLE, SERVER_SHUTDOWN, TOO_MANY_RESTARTS
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.stores.base import NewTask, Store, TaskChange
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, build_user_message, run_agent
 from a2a_runtime.testing.clock import FakeClock

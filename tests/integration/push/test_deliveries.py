@@ -18,8 +18,9 @@ from a2a_runtime.execution.engine import EngineOptions
 from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits
 from a2a_runtime.push.notification import ID_HEADER
 from a2a_runtime.push.sender import PushSender, SenderOptions
-from a2a_runtime.stores.base import NewTask, Store, TaskChange
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import NewTask, TaskChange
 from a2a_runtime.streams.notifier import TeeNotifier
 from a2a_runtime.testing.agent import FAST_SETTINGS as QUICK_ENGINE
 from a2a_runtime.testing.agent import run_agent

@@ -12,8 +12,9 @@ from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.net.client import GuardedHttpClient
 from a2a_runtime.net.policy import OutboundPolicy
 from a2a_runtime.push.sender import PushSender
-from a2a_runtime.stores.base import NewTask, Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import NewTask
 from a2a_runtime.testing.resolver import TableResolver
 from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task, create_task
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse

@@ -14,7 +14,8 @@ from a2a_runtime.net.policy import OutboundPolicy
 from a2a_runtime.push.notification import ID_HEADER
 from a2a_runtime.push.sender import FAILURE_KEY_PREFIX, PushSender, SenderOptions
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.base import Store, StoredTask, TaskChange
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import StoredTask, TaskChange
 from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest
 

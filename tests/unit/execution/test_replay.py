@@ -7,7 +7,7 @@ import pytest
 from a2a_contract.v1_0 import Message, Part, Role
 from a2a_runtime.execution.replay import Replay, fingerprint
 from a2a_runtime.execution.signals import HandlerChangedError
-from a2a_runtime.stores.base import RecordKind, ReplayRecord
+from a2a_runtime.stores.models import RecordKind, ReplayRecord
 
 TEXT = fingerprint("ask", None)
 YES = Message(message_id="m", role=Role.USER, parts=[Part(text="yes")])

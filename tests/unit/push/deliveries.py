@@ -6,8 +6,8 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.stores.base import ArtifactWrite, Delivery, NewTask, TaskChange
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import ArtifactWrite, Delivery, NewTask, TaskChange
 
 SCOPE = TaskScope("/agent", "acme", "ada")
 

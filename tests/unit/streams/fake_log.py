@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from a2a_contract.lifecycle import State
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.stores.base import LoggedEvent
+from a2a_runtime.stores.models import LoggedEvent
 
 KEY = "task"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.streams.fake_log import KEY, FakeEventLog, sequence_numbers
 
-from a2a_runtime.stores.base import LoggedEvent
+from a2a_runtime.stores.models import LoggedEvent
 from a2a_runtime.streams.hub import EventBuffer
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ from unit.streams.fake_log import KEY, FakeEventLog, sequence_numbers
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
-from a2a_runtime.stores.base import LoggedEvent
+from a2a_runtime.stores.models import LoggedEvent
 from a2a_runtime.streams.hub import EventHub
 
 pytestmark = pytest.mark.anyio

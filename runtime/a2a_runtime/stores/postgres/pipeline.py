@@ -34,13 +34,13 @@ class _QueuedStatement:
     arguments: Sequence[object]
     future: asyncio.Future[asyncpg.Record]
 
-    def set_result(self, row: asyncpg.Record) -> None:
-        if not self.future.done():  # else its caller was cancelled
-            self.future.set_result(row)
-
-    def set_error(self, error: Exception) -> None:
-        if not self.future.done():
-            self.future.set_exception(error)
+    def resolve(self, outcome: asyncpg.Record | Exception) -> None:
+        if self.future.done():  # its caller was cancelled
+            return
+        if isinstance(outcome, Exception):
+            self.future.set_exception(outcome)
+        else:
+            self.future.set_result(outcome)
 
 
 class StatementPipeline:
@@ -113,23 +113,23 @@ class StatementPipeline:
             self._fail_point("after commit")
         except StoreUnavailableError as error:
             for call in calls:
-                call.set_error(error)
+                call.resolve(error)
         except _STATEMENT_ERRORS:
             for call in calls:
                 await self._retry_alone(call)
         else:
             for call, row in zip(calls, rows, strict=True):
-                call.set_result(row)
+                call.resolve(row)
         finally:
             for call in calls:
                 if not call.future.done():  # no caller waits for ever, whatever happened
-                    call.set_error(StoreUnavailableError("store: stopped during a write; read the task to see whether it was committed"))
+                    call.resolve(StoreUnavailableError("store: stopped during a write; read the task to see whether it was committed"))
 
     async def _retry_alone(self, call: _QueuedStatement) -> None:
         try:
-            call.set_result(await self._run_alone(call.arguments))
+            call.resolve(await self._run_alone(call.arguments))
         except (*_STATEMENT_ERRORS, StoreUnavailableError) as error:
-            call.set_error(error)
+            call.resolve(error)
 
     async def _run_alone(self, arguments: Sequence[object]) -> asyncpg.Record:
         self._fail_point("before commit")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from functools import partial
 from operator import itemgetter
-from typing import NamedTuple
 
 from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
 from a2a_contract.lifecycle import INITIAL
@@ -21,17 +20,6 @@ from a2a_runtime.stores.sqlite.connection import SQL
 
 _PLACES_PER_VERSION = 1 << 20  # more than the artifacts of one call
 _FIRST_PAGE = (1 << 62, "")
-
-
-class PlannedChange(NamedTuple):
-    """A change of a task with its rows."""
-
-    task: sqlite3.Row
-    change: TaskChange
-    rows: changes.ChangeRows
-    version: int
-    now_millis: int
-    status_at: int
 
 
 def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, ids: IdGenerator, options: StoreOptions) -> CreateResult:
@@ -69,53 +57,50 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
     if change.idempotency_key is not None and _find_idempotent_task(db, scope, change.idempotency_key) is not None:
         return ChangeResult(head.version, head.state, (), is_new=False)
     changes.check_change(head, change)
-    now = options.clock.millis()
-    status_at = max(now, head.status_at)
-    rows = changes.build_change_rows(change, fragments.encode_ids(task["wire_id"], task["context_id"]).joined, status_at)
+    at = max(options.clock.millis(), head.status_at)
+    rows = changes.build_change_rows(change, fragments.encode_ids(task["wire_id"], task["context_id"]).joined, at)
     events = rows.number_events(task["last_seq"], head.state)
-    planned = PlannedChange(task, change, rows, head.version + 1, now, status_at)
-    _update_task(db, planned, task["last_seq"] + len(events))
-    _insert_rows(db, planned)
+    _update_task(db, task, change, rows.status, at, task["last_seq"] + len(events))
+    _insert_rows(db, task, change, rows, at)
     db.executemany(SQL["add_event"], [(key, event.seq, event.state, event.body) for event in events])
     if change.idempotency_key is not None:
         _insert_idempotency_key(db, scope, change.idempotency_key, key)
     if task["has_pushes"]:
         db.executemany(SQL["post_event"], [(event.seq, key) for event in events])
-    return ChangeResult(planned.version, change.state or head.state, tuple(events))
+    return ChangeResult(head.version + 1, change.state or head.state, tuple(events))
 
 
-def _update_task(db: sqlite3.Connection, planned: PlannedChange, last_seq: int) -> None:
-    task, change, at = planned.task, planned.change, planned.status_at
+def _update_task(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, status: bytes | None, at: int, last_seq: int) -> None:
     metadata = fragments.merge_object(task["metadata"], change.metadata) if change.metadata else task["metadata"]
-    content = {"key": task["key"], "metadata": metadata, "version": planned.version, "last_seq": last_seq}
+    content = {"key": task["key"], "metadata": metadata, "version": task["version"] + 1, "last_seq": last_seq}
     if change.state is None:
         db.execute(SQL["change_content"], content)
         if change.release_claim:
             db.execute(SQL["release"], {"key": task["key"]})
         return
     has_ended = lifecycle.is_terminal(change.state)
-    status = {
+    columns = {
         "state": change.state,
         "active": lifecycle.is_active(change.state),
         "at": at,
         "ended_at": at if has_ended else None,
-        "status": planned.rows.status,
+        "status": status,
         "process": None if has_ended or change.release_claim else task["process"],
     }
-    db.execute(SQL["change_state"], {**content, **status})
+    db.execute(SQL["change_state"], {**content, **columns})
 
 
-def _insert_rows(db: sqlite3.Connection, planned: PlannedChange) -> None:
-    key, rows, version = planned.task["key"], planned.rows, planned.version
+def _insert_rows(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, rows: changes.ChangeRows, at: int) -> None:
+    key, version = task["key"], task["version"] + 1
     for n, row in enumerate(rows.chunks):
         chunk = {"key": key, "artifact_id": row.artifact_id, "version": version}
         db.execute(SQL["add_chunk"], {**chunk, "place": version * _PLACES_PER_VERSION + n, "facts": row.chunk.facts, "parts": row.chunk.parts})
         if row.replaces:
             db.execute(SQL["drop_older_chunks"], chunk)
     if rows.messages:
-        db.executemany(SQL["add_message"], [(key, version, n, planned.now_millis, body) for n, body in enumerate(rows.messages)])
-    if planned.change.records:
-        records = [(key, version, n, each.kind, each.key, each.fingerprint, each.body) for n, each in enumerate(planned.change.records)]
+        db.executemany(SQL["add_message"], [(key, version, n, at, body) for n, body in enumerate(rows.messages)])
+    if change.records:
+        records = [(key, version, n, each.kind, each.key, each.fingerprint, each.body) for n, each in enumerate(change.records)]
         db.executemany(SQL["put_record"], records)
 
 

@@ -13,7 +13,8 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.stores.base import ArtifactWrite, IdempotencyKey, NewTask, Store, StoredTask, StoreOptions, TaskChange
+from a2a_runtime.stores.base import Store, StoreOptions
+from a2a_runtime.stores.models import ArtifactWrite, IdempotencyKey, NewTask, StoredTask, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 
 SCOPE = TaskScope("/agent", "acme", "ada")

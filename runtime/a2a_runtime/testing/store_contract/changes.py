@@ -13,7 +13,8 @@ import pytest
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import StreamResponse
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
-from a2a_runtime.stores.base import ArtifactWrite, Store, StoredTask, TaskChange
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import ArtifactWrite, StoredTask, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,

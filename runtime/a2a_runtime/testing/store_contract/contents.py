@@ -11,7 +11,8 @@ import pytest
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
-from a2a_runtime.stores.base import ArtifactWrite, NewTask, Store, StoredTask, TaskChange
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import ArtifactWrite, NewTask, StoredTask, TaskChange
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,
     StoreCase,

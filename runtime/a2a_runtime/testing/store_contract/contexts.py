@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from a2a_contract.lifecycle import State
-from a2a_runtime.stores.base import Store, TaskChange
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import TaskChange
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, build_new_task, build_reply, create_task, end_task, load_task
 

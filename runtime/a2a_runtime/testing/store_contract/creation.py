@@ -9,7 +9,8 @@ import pytest
 from a2a_contract.errors import IdempotencyConflictError, TaskIdInUseError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import StreamResponse
-from a2a_runtime.stores.base import IdempotencyKey, Store, TaskChange
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import IdempotencyKey, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     REUSE_SECONDS,

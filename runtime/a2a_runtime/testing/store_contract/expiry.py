@@ -8,7 +8,8 @@ import pytest
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
-from a2a_runtime.stores.base import Store, TaskChange
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import TaskChange
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     HOUR_SECONDS,

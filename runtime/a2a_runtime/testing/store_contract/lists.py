@@ -11,7 +11,8 @@ import pytest
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.stores.base import Store, StoredTask, TaskChange, TaskQuery
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import StoredTask, TaskChange, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     REUSE_SECONDS,

@@ -11,7 +11,8 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_millis
-from a2a_runtime.stores.base import Delivery, Store, StoredTask, TaskChange
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import Delivery, StoredTask, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import HOUR_SECONDS, SCOPE, StoreCase, append_artifact, build_new_task, create_task, end_task
 

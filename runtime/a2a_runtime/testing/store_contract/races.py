@@ -8,7 +8,8 @@ import asyncio
 
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.errors import ConcurrencyError, TaskTerminalError
-from a2a_runtime.stores.base import ChangeResult, IdempotencyKey, Store, TaskChange
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import ChangeResult, IdempotencyKey, TaskChange
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, append_artifact, build_new_task, create_task, get_artifact_texts, load_task
 
 

@@ -13,7 +13,8 @@ from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import FencedError
-from a2a_runtime.stores.base import RecordKind, ReplayRecord, Store, TaskChange
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import RecordKind, ReplayRecord, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import LEASE_SECONDS, SCOPE, StoreCase, build_new_task, create_task, end_task, load_task
 

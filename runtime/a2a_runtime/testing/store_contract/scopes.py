@@ -9,7 +9,8 @@ import pytest
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.stores.base import IdempotencyKey, Store, TaskChange, TaskQuery
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.models import IdempotencyKey, TaskChange, TaskQuery
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, build_new_task, create_task, load_task
 
 OTHER_SCOPES = pytest.mark.parametrize(
