@@ -121,7 +121,7 @@ def test_a_project_is_read(folder: Path) -> None:
         ('dialects = ["0.3"]\nskills = ["shout"]', 'skill_id = "shoot"', r"toml:26: surfaces\[1\].skill_id: unknown skill shoot"),
         ('path = "/b"', 'path = "b"', "begins with a slash"),
         ('auth = "bearer"', 'atuh = "bearer"', r"a2a.toml:22: surfaces\[0\].atuh: unknown setting"),
-        ("[limits]", "[limits]\nconcurency = 5", r"limits.concurency: unknown setting; the settings here are body_bytes, .* concurrency"),
+        ("[limits]", "[limits]\nconcurency = 5", r"limits.concurency: unknown setting; did you mean concurrency\?"),
         ("[outputs]", '[auth.a]\nkind = "jwt"\n[outputs]', r"a2a.toml:33: auth.a.issuer: missing; add it\n.*:33: auth.a.audience"),
         ("[outputs]", "[rates]\noperations = {Send = {requests = 1, seconds = 1}}\n[outputs]", r"a2a.toml:34: rates.operations.Send: .* SendMessage"),
     ],

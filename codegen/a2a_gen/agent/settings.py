@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
@@ -92,26 +93,46 @@ def _invalid_value(data: Json) -> Iterator[_SettingsReader]:
         pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
         match error.kind:
             case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=names):
-                known = ", ".join(sorted(_check_keys(schema, error.schema_path)))
-                yield from ((f"{pointer}/{escape_key(name)}", "A2A-K03", f"unknown setting {name}", f"use one of {known}") for name in names)
+                known = sorted(_list_keys(schema, error.schema_path))
+                yield from ((f"{pointer}/{escape_key(name)}", "A2A-K03", f"unknown setting {name}", _suggest_key(name, known)) for name in names)
             case jsonschema_rs.ValidationErrorKind.Required(property=name):
                 yield pointer, "A2A-K03", f"{name} is required", f"add {name} = …"
             case _:
                 text = f"{error.message[:1].lower()}{error.message[1:]}"
-                yield pointer, "A2A-K03", text, "see schemas/project.json of a2a_contract"
+                yield pointer, "A2A-K03", text, _describe_value(_follow_path(schema, error.schema_path))
 
 
-def _check_keys(schema: Json, path: Sequence[str | int]) -> Iterable[str]:
+def _list_keys(schema: dict[str, Json], path: Sequence[str | int]) -> Iterable[str]:
     """List the settings of the table that an error belongs to."""
+    return schemas.members(_follow_path(schema, path)[-1], "properties")
+
+
+def _describe_value(path: Sequence[dict[str, Json]]) -> str:
+    """Describe what a value should be: in the words of the nearest schema that has some."""
+    description = next((text for each in reversed(path) if (text := schemas.text(each, "description"))), "")
+    return f"correct the value: {description}".rstrip(".")
+
+
+def _suggest_key(name: str, known: Sequence[str]) -> str:
+    similar = get_close_matches(name, known, 1)
+    return f"write {similar[0]}" if similar else f"use one of {', '.join(known)}"
+
+
+def _follow_path(schema: dict[str, Json], path: Sequence[str | int]) -> Sequence[dict[str, Json]]:
+    """List the schemas on the way to a keyword, from the outside in."""
+    node: Json = schema
+    found = [schema]
     for step in path[:-1]:
-        match schema, step:
+        match node, step:
             case dict(), str():
-                schema = schema.get(step)
+                node = node.get(step)
             case list(), int():
-                schema = schema[step]
+                node = node[step]
             case _:
-                return ()
-    return schemas.members(schema, "properties") if isinstance(schema, dict) else ()
+                break
+        if isinstance(node, dict):
+            found.append(node)
+    return found
 
 
 def _check_rules(document: Document, data: Mapping[str, object]) -> Iterator[Problem]:

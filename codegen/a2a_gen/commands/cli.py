@@ -7,6 +7,7 @@ only when it runs.
 from __future__ import annotations
 
 import ast
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -62,6 +63,15 @@ class CommandGroup(click.Group):
         if not isinstance(command, click.Command):
             raise click.ClickException(f"{cmd_name}: the entry point in {ENTRY_POINTS} is not a click command")
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest a command for one that is misspelled."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if similar := get_close_matches(args[0], self.list_commands(ctx), 1):
+                raise click.UsageError(f"{error.message} Did you mean '{similar[0]}'?", ctx) from None
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without loading those of other distributions."""

@@ -77,11 +77,13 @@ class Repository:
         remote, _, branch = ref.partition("/")
         if self._is_shallow() and ("~" in ref or "^" in ref):
             return "git fetch --unshallow"
-        if branch and remote in _run_git(self.root, "remote").stdout.decode().split():
+        remotes = _run_git(self.root, "remote").stdout.decode().split()
+        if branch and remote in remotes:
             return f"git fetch {'--depth=1 ' if self._is_shallow() else ''}{remote} {branch}:refs/remotes/{remote}/{branch}"
         if self._is_shallow():
             return f"git fetch --depth=1 origin tag {ref} (a tag), or git fetch --unshallow (anything else)"
-        return f"git fetch origin {ref}, or correct the name; git branch --all and git tag list all refs"
+        fetch = f"git fetch {remotes[0]} {ref}, or " if remotes else ""
+        return f"{fetch}correct the name; git branch --all and git tag list all refs"
 
 
 def find_repository(start: Path) -> Repository:

@@ -130,7 +130,9 @@ def choose_auth(card: AgentCard, credentials: Mapping[str, Credential]) -> httpx
             auths.sort(key=lambda each: isinstance(each, ClientCredentials))
             return None if not auths else auths[0] if len(auths) == 1 else CombinedAuth(*auths)
     required = " or ".join(" with ".join(names) for names in requirements)
-    raise MissingCredentialsError(f"{card.name} requires {required}; given are credentials for {', '.join(credentials) or 'no scheme'}")
+    given = ", ".join(credentials) or "no scheme"
+    fix = f'pass auth={{"{requirements[0][0]}": …}}, with the name that the card has'
+    raise MissingCredentialsError(f"{card.name} requires {required}; given are credentials for {given}; {fix}")
 
 
 def _build_scheme_auth(name: str, scheme: SecurityScheme, credential: Credential) -> httpx.Auth | None:

@@ -49,7 +49,10 @@ def command() -> None:
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def keygen(file: Path) -> None:
-    """Generate an ES256 key in the new FILE, and print its public key as a key set."""
+    """Generate a signing key.
+
+    Writes an ES256 key to the new FILE, and prints its public key as a key set.
+    """
     from a2a_runtime.crypto.keys import SigningKey, build_jwks  # noqa: PLC0415 - an extra: `a2a-gen --help` works without it
 
     key = SigningKey.generate()
@@ -69,7 +72,10 @@ def keygen(file: Path) -> None:
 @click.option("--jku", help="URL of the published public keys.")
 @_version_option
 def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> None:
-    """Add signatures to CARD (a file, or - for standard input), and print it."""
+    """Sign a card.
+
+    Adds signatures to CARD (a file, or - for standard input), and prints it.
+    """
     from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - as above
     from a2a_runtime.crypto.jcs import CanonicalizationError  # noqa: PLC0415 - as above
 
@@ -90,7 +96,10 @@ def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> Non
 @_version_option
 @click.pass_context
 def verify(context: click.Context, card: str, keys: str, version: str) -> None:
-    """Check that CARD (a file or a URL) is signed by a trusted key."""
+    """Verify the signature of a card.
+
+    Checks that CARD (a file or a URL) is signed by a trusted key.
+    """
     from a2a_runtime.crypto.card_signatures import UntrustedCardError, verify_card  # noqa: PLC0415 - as above
 
     try:

@@ -108,13 +108,13 @@ def _store_option(function: Callable[..., None]) -> Callable[..., None]:
     return click.option("--store", "url", envvar=f"{PREFIX}STORE", show_envvar=True, help=text, callback=_resolve_url)(function)
 
 
-def _resolve_url(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+def _resolve_url(ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
     try:
         url = value or read_store_setting(Path.cwd())
     except ProjectConfigError as error:
         raise CommandError(str(error)) from error
     if url is None:
-        raise click.MissingParameter("give it here, in the environment, or as store in an a2a.toml", ctx, param)
+        raise click.UsageError(f"no store given; pass --store, or set {PREFIX}STORE, or store in an a2a.toml", ctx)
     return url
 
 
@@ -143,7 +143,10 @@ def upgrade(url: str) -> None:
 @click.option("--context", help="Only tasks of this conversation.")
 @click.option("--limit", default=50, show_default=True, help="Maximum number of tasks.")
 def list_tasks(selection: StoreSelection, state: str | None, context: str | None, limit: int) -> None:
-    """List tasks, newest status first for each caller: id, state, skill, time, caller."""
+    """List tasks.
+
+    Prints id, state, skill, time and caller of each, newest status first for each caller.
+    """
     query = TaskQuery(context or None, State[state.upper()] if state else None, page_size=_PAGE_SIZE)
 
     async def list_all() -> list[StoredTask]:
@@ -172,7 +175,10 @@ def show(selection: StoreSelection, task_id: str) -> None:
 @click.argument("task_ids", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Delete all tasks and conversations of the selected callers.")
 def delete_tasks(selection: StoreSelection, task_ids: tuple[str, ...], *, everything: bool) -> None:
-    """Delete tasks by their ids, or all tasks and conversations of callers."""
+    """Delete tasks of callers.
+
+    Deletes the tasks with the given ids, or all tasks and conversations of the selected callers.
+    """
     if bool(task_ids) is everything:
         raise click.UsageError("no tasks selected; give their ids, or --all")
     if everything and (selection.surface, selection.tenant, selection.owner) == (None, None, None):

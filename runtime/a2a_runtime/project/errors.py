@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -69,7 +70,9 @@ def to_config_problems(error: ValidationError, model: type[BaseModel], *prefix: 
 def _describe(kind: str, text: str, model: type[BaseModel], path: Sequence[str | int]) -> str:
     match kind:
         case "extra_forbidden":
-            return f"unknown setting; the settings here are {', '.join(_find_table(model, path[:-1]).model_fields)}"
+            known = _find_table(model, path[:-1]).model_fields
+            similar = get_close_matches(str(path[-1]), known, 1)
+            return f"unknown setting; did you mean {similar[0]}?" if similar else f"unknown setting; the settings here are {', '.join(known)}"
         case "missing":
             return "missing; add it"
         case "model_type" | "dict_type":

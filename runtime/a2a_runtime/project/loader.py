@@ -59,13 +59,14 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
     with locate_problems(path):
         try:
             file = _parse_file(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise ProjectConfigError(f"{path}: {error}") from error
+        try:
             settings = _merge_settings(file, Settings.from_environment(environment))
             mesh = MeshConfig.from_environment(environment, _build_mesh_config(file.registry))
-            gates = build_gates(file.auth, path.parent, environment)
-        except ConfigError:
-            raise
-        except ValueError as error:  # invalid TOML, or an invalid variable of the environment
-            raise ProjectConfigError(f"{path}: {error}") from error
+        except ValueError as error:
+            raise ProjectConfigError(f"environment: {error}") from error
+        gates = build_gates(file.auth, path.parent, environment)
         agent = _build_typed_agent(file, path.parent) if file.service or file.has_schemas else _build_agent(file, path.parent)
         return ProjectConfig(surfaces_from_tables(agent, file, gates), settings, mesh)
 

@@ -32,7 +32,7 @@ def test_the_lock_is_a_baseline(run: Run, project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("ref", "cure"),
-    [("nothing", "git fetch origin nothing"), ("v9*", "git fetch --tags")],
+    [("nothing", "correct the name; git branch --all"), ("v9*", "git fetch --tags")],
     ids=["unknown", "no-tag"],
 )
 @pytest.mark.usefixtures("project")
