@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx
 import pytest
-from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request
+from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
 from integration.test_auth import ABLE, guarded, person, who
 from litestar.testing import TestClient
 
@@ -19,6 +21,8 @@ from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate, Gate, OpenGate
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import TypedSchema
+from a2a_runtime.stores.base import StoreOptions
+from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
@@ -77,3 +81,20 @@ def test_what_a_skill_did_needs_what_the_skill_needs(client: httpx.Client, voice
     referring = poor.task("x", skill="who", message_id="m-9", reference_task_ids=[paid.id, plain.id])
     kept = [each for message in referring.history or () for each in message.reference_task_ids or ()]
     assert kept in ([plain.id], [])  # HTTP+JSON of 0.3 shows no references
+
+
+def test_a_conversation_needs_what_its_skills_need(voice: DialectBinding) -> None:
+    """A handler reads the whole conversation and its state, so a token without access to a skill sends nothing there, also after it is deleted."""
+    store = MemoryStore(StoreOptions(retention_seconds=0))
+    with TestClient(create_app(guarded(), store=store, settings=replace(FAST_SETTINGS, cleanup_interval=3600))) as client:
+        rich, poor = person(client, voice, "tasks pay audit"), person(client, voice)
+        for skill in ("pay", "audit"):
+            said = rich.task("my secret", skill=skill, message_id=skill)
+            with pytest.raises(CallError):
+                poor.task("x", skill="who", message_id="m-1", context_id=said.context_id)
+            asyncio.run(store.delete_expired())
+            with pytest.raises(CallError):
+                poor.task("x", skill="who", message_id="m-2", context_id=said.context_id)
+            assert rich.task("x", skill="who", message_id="m-3", context_id=said.context_id).status.state == TaskState.COMPLETED
+        own = poor.task("x", skill="who", message_id="m-4")
+        assert poor.task("x", skill="who", message_id="m-5", context_id=own.context_id).status.state == TaskState.COMPLETED

@@ -11,7 +11,8 @@ it. A handler can read its whole conversation, so a message is accepted only fro
 messages are left; the policy is called with a task of these messages, without a state.
 
 The requirements of a skill hold for every caller who reads, follows or cancels its tasks: a token without access to a skill has no access to its
-results.
+results. It has none to the conversations of the skill either, also not by a message to another skill. When a task is deleted, nothing tells the skill
+of its messages any more: then the conversation is for callers who may use all skills.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         if task is None and self._has_client_task_ids and message.task_id:  # the id of a new task, which the client has chosen
             await self._authorize(operation, context, request.tenant, None)
         scope, context_id = context.task_scope(request.tenant), message.context_id if task is None else task.context_id
-        if context_id and context.surface.policy is not None and not await self._can_read_conversation(context, scope, context_id):
+        if context_id and not _is_unrestricted(context) and not await self._can_read_conversation(context, scope, context_id):
             raise PermissionDeniedError("The caller may not read all of this conversation")
         if not message.reference_task_ids or _is_unrestricted(context):
             return request
@@ -117,7 +118,7 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         """Return whether the caller may read everything that a handler can read of a conversation.
 
         A policy is code of the application, so it is called for each task. The cost is one query per 100 tasks of the conversation, and one for its
-        messages; surfaces without a policy do not pay it.
+        messages; surfaces without a policy do not pay it for callers that may use all of their skills.
         """
         found: set[str] = set()
         query = TaskQuery(context_id, page_size=MAX_PAGE_SIZE)
@@ -125,7 +126,7 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
             page = await self._store.list_tasks(scope, query)
             for stored in page.tasks:
                 found.add(stored.wire_id)
-                if not await is_allowed(context, GET_TASK, stored.task.model):
+                if not await _can_read(stored, context):
                     return False
             if not page.next_page_token:
                 break
@@ -134,6 +135,8 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         for message in await self._store.load_conversation(scope, context_id):
             if message.task_id not in found:
                 deleted.setdefault(message.task_id or "", []).append(message)
+        if not _can_use_all_skills(context) and (deleted or (not found and await self._store.load_context(scope, context_id) is not None)):
+            return False  # of a deleted task nothing tells the skill
         status = TaskStatus(state=TaskState.UNSPECIFIED)
         rest = [Task(id=task_id, context_id=context_id, status=status, history=messages) for task_id, messages in deleted.items()]
         return all([await is_allowed(context, GET_TASK, task) for task in rest])
@@ -161,9 +164,13 @@ async def _can_read(stored: StoredTask, context: CallContext) -> bool:
     return (skill is None or skill.is_usable_by(context.caller)) and await is_allowed(context, GET_TASK, stored.task.model)
 
 
+def _can_use_all_skills(context: CallContext) -> bool:
+    return all(skill.is_usable_by(context.caller) for skill in context.surface.skills.values())
+
+
 def _is_unrestricted(context: CallContext) -> bool:
     """Return whether the surface has no policy and no skill that the caller may not use."""
-    return context.surface.policy is None and all(skill.is_usable_by(context.caller) for skill in context.surface.skills.values())
+    return context.surface.policy is None and _can_use_all_skills(context)
 
 
 def _to_hidden_error(context: CallContext, operation: Operation, stored: StoredTask) -> TaskNotFoundError:
