@@ -9,6 +9,7 @@ raises                                 failed, with a fixed text; the log has th
 is stopped: cancel requested           canceled
             timeout                    failed
             shutdown                   released for another process, or failed where that is not possible
+cannot write for too long              handed over: its claim is released as soon as the store is back, and the handler runs again
 ignores the stop request               the same, without the handler: see ``TaskRun.abandon``
 is replaced by another run             unchanged: the other run decides
 """
@@ -167,6 +168,11 @@ class TaskRun:
             await self.writer.apply_pending_cancel()
         except RunStopped:
             log.info("run replaced: task %s, skill %s", self.context.task_id, self.skill.id)
+        except StoreUnavailableError:
+            if (outcome := self._stop_outcome()) is not None and outcome.state is not None:
+                await self._apply_outcome(outcome)
+            else:  # the renewal of the lease finds the claim, as soon as the store is back
+                log.warning("task handed over: %s, skill %s, because the store was unavailable for too long", self.context.task_id, self.skill.id)
         except Exception as error:  # the edge of a background task: exceptions of the handler, and of the store about its result
             log.exception("handler failed: task %s, skill %s", self.context.task_id, self.skill.id)
             text = (str(error) or type(error).__name__) if self.skill.expose_errors else HANDLER_FAILED

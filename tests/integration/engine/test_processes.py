@@ -11,6 +11,7 @@ import pytest
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import TaskState
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.context import TaskContext
@@ -219,3 +220,34 @@ async def test_writes_are_retried_while_the_store_is_unavailable() -> None:
         task = await one.wait_terminal(await one.start("go"))
         assert artifact_texts(task) == {"result": ["0", "1", "2", "3", "4", "5"]}
         assert [event.seq for event in await one.collect_events(task)] == list(range(1, 10))
+
+
+class AwayStore(MemoryStore):
+    """Store that cannot be written while it is away."""
+
+    is_away = False
+
+    async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
+        """Raise while the store is away."""
+        if self.is_away:
+            raise StoreUnavailableError("away")
+        return await super().update_task(scope, key, change)
+
+
+async def test_a_task_is_handed_over_when_the_store_is_away_for_too_long() -> None:
+    """A crash would have had the handler run again, and so has an outage: the task does not fail."""
+    store, attempts = AwayStore(), list[int]()
+
+    async def works(ctx: TaskContext) -> str:
+        attempts.append(ctx.attempt)
+        store.is_away = ctx.attempt == 1
+        try:
+            await ctx.status("half")
+        finally:
+            store.is_away = False
+        return "done"
+
+    options = EngineOptions(settings=replace(FAST_SETTINGS, store_retry_timeout=0.2))
+    async with run_agent(works, store=store, options=options) as one, asyncio.timeout(20):
+        assert (await one.send("go")).status.state == TaskState.COMPLETED
+        assert attempts == [1, 2]
