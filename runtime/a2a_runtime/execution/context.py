@@ -15,10 +15,10 @@ from functools import cached_property
 from math import inf
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Self, TypeAlias, TypeVar
+from typing import NoReturn, Self, TypeAlias, TypeVar, overload
 
-from pydantic import TypeAdapter
-from pydantic_core import from_json, to_json
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 from a2a_contract.base import JSON_NULL, JsonAny, JsonObject
 from a2a_contract.errors import InvalidParamsError, UnsupportedOperationError
@@ -36,6 +36,7 @@ from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
 
 T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 
 Bytes: TypeAlias = bytes  # ArtifactWriter has a method of that name
 
@@ -122,13 +123,24 @@ class ContextState:
     def __init__(self, store: Store, scope: TaskScope, context_id: str) -> None:
         self._store, self._scope, self._context_id = store, scope, context_id
 
-    async def load(self) -> Mapping[str, object]:
-        """Read the state; empty if none was written."""
-        return await self._store.load_context(self._scope, self._context_id) or {}
+    @overload
+    async def load(self) -> Mapping[str, object]: ...
+    @overload
+    async def load(self, model: type[M]) -> M: ...
+    async def load(self, model: type[M] | None = None) -> Mapping[str, object] | M:
+        """Read the state, as a model if one is given; empty if none was written."""
+        data = await self._store.load_context(self._scope, self._context_id) or {}
+        return data if model is None else model.model_validate(data)
 
-    async def update(self, data: Mapping[str, object]) -> None:
-        """Replace the state."""
-        await self._store.update_context(self._scope, self._context_id, data)
+    async def update(self, data: Mapping[str, object] | BaseModel) -> None:
+        """Replace the state by a mapping or a model; ``TypeError`` for anything that is no JSON object."""
+        try:
+            value = _JSON.validate_python(to_jsonable_python(data, by_alias=True))
+        except (PydanticSerializationError, ValidationError) as error:
+            raise TypeError(f"ctx.state: {type(data).__qualname__} cannot be serialized as JSON: {error}") from error
+        if not is_json_object(value):
+            raise TypeError(f"ctx.state: {type(data).__qualname__} is no JSON object; update it with a mapping or a model")
+        await self._store.update_context(self._scope, self._context_id, value)
 
 
 class Context:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.errors import InvalidAgentResponseError
@@ -262,3 +266,41 @@ async def test_blocking_handlers_run_in_parallel() -> None:
         assert artifact_texts(await one.send("hi", skill="comes")) == {"result": ["came"]}
         assert artifact_texts(await one.send("hi", skill="meets")) == {"result": ["met"]}
         assert artifact_texts(await one.wait_terminal(first)) == {"result": ["met"]}
+
+
+class Cart(BaseModel):
+    """State of a conversation."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    items: list[str] = Field(default_factory=list)
+    paid_at: date | None = None
+
+
+async def test_the_state_of_a_conversation_may_be_a_model(store: Store) -> None:
+    """It is validated when it is read, and begins with its defaults."""
+
+    async def shops(ctx: TaskContext) -> str:
+        cart = await ctx.state.load(Cart)
+        cart.items.append(ctx.text)
+        cart.paid_at = date(2026, 11, 18)
+        await ctx.state.update(cart)
+        return f"{cart.items} {dict(await ctx.state.load())}"
+
+    async with run_agent(shops, store=store) as one:
+        await one.send("tea")
+        task = await one.send("milk")
+        assert artifact_texts(task) == {"result": ["['tea', 'milk'] {'items': ['tea', 'milk'], 'paidAt': '2026-11-18'}"]}
+
+
+@pytest.mark.parametrize("value", [[1, 2], "text", None, {"a": object()}, {"a": float("nan")}], ids=["list", "text", "none", "object", "nan"])
+async def test_a_state_that_is_no_json_object_is_refused(value: Mapping[str, object]) -> None:
+    """The error comes when it is written, and the conversation goes on."""
+
+    async def poisons(ctx: TaskContext) -> str:
+        with pytest.raises(TypeError, match=r"ctx\.state: \w+ (is no JSON object|cannot be serialized)"):
+            await ctx.state.update(value)
+        return str(await ctx.state.load())
+
+    async with run_agent(poisons) as one:
+        assert artifact_texts(await one.send("go")) == {"result": ["{}"]}
