@@ -43,7 +43,6 @@ Bytes: TypeAlias = bytes  # ArtifactWriter has a method of that name
 QUESTION_KEY = "a2a-gen/question"
 """Member of the metadata of a question: its key, and the schema of the answer if there is one."""
 
-_BYTES = "application/octet-stream"
 _JSON: TypeAdapter[object] = TypeAdapter(JsonAny)
 
 
@@ -73,7 +72,7 @@ class ArtifactWriter:
         """Write JSON; ``None`` is null."""
         await self.write(Part(data=JSON_NULL if value is None else value, media_type=media_type), last=last)
 
-    async def bytes(self, data: Bytes, *, last: bool = False, media_type: str = _BYTES) -> None:
+    async def bytes(self, data: Bytes, *, last: bool = False, media_type: str = results.BYTES) -> None:
         """Write bytes."""
         await self.write(Part(raw=data, media_type=media_type), last=last)
 
@@ -84,7 +83,7 @@ class ArtifactWriter:
             data = await asyncio.to_thread(source.read_bytes)
         else:
             data = source
-        media_type = media_type or (mimetypes.guess_type(name)[0] if name else None) or _BYTES
+        media_type = media_type or (mimetypes.guess_type(name)[0] if name else None) or results.BYTES
         await self.write(Part(raw=data, filename=name, media_type=media_type), last=last)
 
     async def link(self, url: str, *, name: str | None = None, media_type: str | None = None, last: bool = False) -> None:

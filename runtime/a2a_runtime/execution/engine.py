@@ -86,14 +86,8 @@ class Engine:
     def __init__(self, store: Store, skills: Skills, options: EngineOptions | None = None) -> None:
         options = options or EngineOptions()
         self._store, self._skills, self._notifier, self._settings = store, skills, options.notifier, options.settings
-        self.hub = EventHub(
-            store,
-            options.notifier,
-            buffer_events=options.settings.stream_buffer_events,
-            retry_timeout_seconds=options.settings.store_retry_timeout,
-        )
-        ids = IdGenerator(options.clock)
-        self._dependencies = RunDependencies(store, self.hub, ids, options.clock, options.settings, options.fetcher)
+        self.hub = EventHub(store, options.notifier, options.settings)
+        self._dependencies = RunDependencies(store, self.hub, IdGenerator(options.clock), options.clock, options.settings, options.fetcher)
         self.runner = InProcessRunner(self._dependencies, skills)
         self._background = BackgroundTasks(options.clock)
         self._is_closing = False

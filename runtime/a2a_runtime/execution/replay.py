@@ -7,14 +7,13 @@ of the kind of answer that it expects. If a handler expects another kind under t
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
-from pydantic_core import to_json
 
 from a2a_contract.base import JsonObject
-from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.v1_0 import Message
 from a2a_runtime.execution.signals import HandlerChangedError
 from a2a_runtime.stores.models import RecordKind, ReplayRecord
@@ -22,8 +21,8 @@ from a2a_runtime.stores.models import RecordKind, ReplayRecord
 
 def fingerprint(kind: str, schema: JsonObject | None) -> str:
     """Compute the fingerprint of an expected answer; the order of the keys of a schema makes no difference."""
-    text = kind.encode() + b"\n" + to_json(_sort_keys(schema))
-    return hashlib.sha256(text).hexdigest()[:16]
+    text = f"{kind}\n{json.dumps(schema, sort_keys=True, separators=(',', ':'), ensure_ascii=False)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class Replay:
@@ -61,14 +60,6 @@ class Replay:
     def add_result(self, record: ReplayRecord) -> None:
         """Add a result of this run."""
         self._records[record.kind, record.key] = record
-
-
-def _sort_keys(value: object) -> object:
-    if is_json_object(value):
-        return {key: _sort_keys(value[key]) for key in sorted(value)}
-    if is_json_array(value):
-        return [_sort_keys(item) for item in value]
-    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,19 @@ JSON names.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import is_dataclass
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from a2a_contract.base import JSON_NULL, JsonNull
+from a2a_contract.base import JsonNull
 from a2a_contract.v1_0 import Artifact, Message, Part
 
 RESULT = "result"
 
-_BYTES = "application/octet-stream"
+BYTES = "application/octet-stream"
+_JSON_TYPES: tuple[type, ...] = (dict, list, tuple, int, float, JsonNull)
 
 
 class ResultTypeError(TypeError):
@@ -52,34 +53,20 @@ def _to_jsonable_parts(value: object) -> list[Part]:
         raise ResultTypeError(f"handler result: {type(value).__qualname__} cannot be serialized as JSON: {error}") from error
 
 
-_CONVERTERS: Mapping[type, Callable[[object], list[Part]]] = {
-    str: lambda text: [Part(text=str(text))],
-    dict: _to_json_parts,
-    list: _to_json_parts,
-    tuple: _to_json_parts,
-    int: _to_json_parts,
-    float: _to_json_parts,
-    bool: _to_json_parts,
-    JsonNull: lambda _: [Part(data=JSON_NULL)],
-}
-
-
 def to_parts(value: object) -> list[Part]:
     """Convert a value to message parts."""
-    make = _CONVERTERS.get(type(value))
-    if make is not None:
-        return make(value)
+    if isinstance(value, str):
+        return [Part(text=str(value))]
     if isinstance(value, Part):
         return [value]
     if isinstance(value, Artifact | Message):
         return value.parts
     if isinstance(value, bytes | bytearray):
-        return [Part(raw=bytes(value), media_type=_BYTES)]
+        return [Part(raw=bytes(value), media_type=BYTES)]
     if isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type)):
         return _to_jsonable_parts(value)
-    for kind, make in _CONVERTERS.items():  # subclasses
-        if isinstance(value, kind):
-            return make(value)
+    if isinstance(value, _JSON_TYPES):
+        return _to_json_parts(value)
     allowed = "text, JSON, a model, a dataclass, bytes, a Part, a Message or an Artifact"
     raise ResultTypeError(f"handler result: {type(value).__qualname__} is not supported; return {allowed}")
 

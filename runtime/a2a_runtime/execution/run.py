@@ -24,6 +24,7 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from enum import Enum, StrEnum
+from functools import partial
 from math import inf
 from types import CoroutineType
 from typing import TypeVar
@@ -298,22 +299,15 @@ async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
     done: asyncio.Future[object] = loop.create_future()
     inherited = contextvars.copy_context()
 
-    def deliver(result: object, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is None:
-            done.set_result(result)
-        else:
-            done.set_exception(RuntimeError("a handler raised StopIteration") if isinstance(error, StopIteration) else error)
-
     def work() -> None:
-        result, error = None, None
         try:
-            result = inherited.run(function, argument)
-        except BaseException as raised:  # noqa: BLE001  # the edge of a thread: the caller gets every exception
-            error = raised
+            finish = partial(done.set_result, inherited.run(function, argument))
+        except StopIteration:
+            finish = partial(done.set_exception, RuntimeError("a handler raised StopIteration"))
+        except BaseException as error:  # noqa: BLE001  # the edge of a thread: the caller gets every exception
+            finish = partial(done.set_exception, error)
         with suppress(RuntimeError):  # the event loop is closed: the caller is gone
-            loop.call_soon_threadsafe(deliver, result, error)
+            loop.call_soon_threadsafe(lambda: done.done() or finish())
 
     threading.Thread(target=work, name="a2a-handler", daemon=True).start()
     return await done

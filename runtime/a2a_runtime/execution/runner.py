@@ -28,7 +28,7 @@ from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.run import MISSING_MESSAGE, StopReason, TaskRun
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
-from a2a_runtime.stores.models import ClaimedRun
+from a2a_runtime.stores.models import ClaimedRun, RenewedLease
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class InProcessRunner:
     async def open(self) -> None:
         """Register the process in the store and start the background loops."""
         await self._store.register(self.process)
-        self._background.run_every(self._settings.lease_renew_interval, self._renew_lease)
+        self._background.run_every(self._settings.lease_renew_interval, self._renew_and_compare)
         self._background.run_every(self._settings.orphan_scan_interval, self._claim_orphans)
         self._background.run_every(self._settings.deadline_check_interval, self._check_deadlines)
 
@@ -125,24 +125,21 @@ class InProcessRunner:
             return
         self._resuming.add(key)
         try:
-            await self._resume(key)
-        finally:
-            self._resuming.discard(key)
-
-    async def _resume(self, key: str) -> None:
-        claimed = await self._store.claim(key, self.process)
-        if claimed is None:
-            return
-        stored = claimed.stored
-        skill = self._skills.find(stored.scope.surface, stored.skill)
-        if skill is None or self._is_closing:
+            claimed = await self._store.claim(key, self.process)
+            if claimed is None:
+                return
+            stored = claimed.stored
+            skill = self._skills.find(stored.scope.surface, stored.skill)
+            if skill is not None and not self._is_closing:
+                history = stored.task.model.history
+                self.launch(skill, claimed, Caller(stored.scope.owner, stored.scope.tenant), history[0] if history else MISSING_MESSAGE)
+                return
             if skill is None:  # a task of an agent that lives in another process
                 self._unknown_skill_tasks.add(key)
                 log.warning("task released: %s, skill %s is not registered in this process", key, stored.skill)
             await TaskWriter(self._dependencies, stored).release()
-            return
-        history = stored.task.model.history
-        self.launch(skill, claimed, Caller(stored.scope.owner, stored.scope.tenant), history[0] if history else MISSING_MESSAGE)
+        finally:
+            self._resuming.discard(key)
 
     def cancel(self, key: str) -> bool:
         """Cancel the handler of a task."""
@@ -177,10 +174,15 @@ class InProcessRunner:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run failed: task %s", key, exc_info=error)
 
-    async def _renew_lease(self) -> None:
+    async def _renew_lease(self) -> RenewedLease:
         lease = await self._store.renew_lease(self.process)
         for key in lease.cancel_requested:
             self.cancel(key)
+        return lease
+
+    async def _renew_and_compare(self) -> None:
+        """Renew the lease, and release what was claimed and did not run at the last interval either; a notification must not shorten that time."""
+        lease = await self._renew_lease()
         here = self._running.keys() | self._finishing.keys() | self._resuming
         not_running = frozenset(key for key in lease.claimed if key not in here)
         await self._store.release_claims(self.process, not_running & self._claimed_before)

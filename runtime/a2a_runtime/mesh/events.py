@@ -101,17 +101,11 @@ class EventProjection:
             self._is_started = True
             yield self.build_status(TaskStatus(state=WORKING, timestamp=at))
 
-    def project_event(self, event: LoggedEvent) -> Iterator[Event[StreamResponse]]:
-        """Yield the projection of an event that is not the last one; artifacts are sent with the end."""
-        update = to_stream_response(event).model.status_update
-        if update is not None:
-            yield from self.project_status(update.status, update.metadata)
-
     def project_status(self, status: TaskStatus, metadata: dict[str, object] | None) -> Iterator[Event[StreamResponse]]:
         """Yield a status that differs from the last one; text and progress stay until they are replaced."""
         message = self._last_message if status.message is None else flatten_message(status.message)
         progress = (metadata or {}).get(PROGRESS, self._last_progress)
-        if (_flatten_optional(message), progress) == (_flatten_optional(self._last_message), self._last_progress):
+        if (message and message.parts, progress) == (self._last_message and self._last_message.parts, self._last_progress):
             return
         yield from self.project_start(status.timestamp)
         self._last_message, self._last_progress = message, progress
@@ -131,10 +125,6 @@ class EventProjection:
         metadata = None if progress is None else {PROGRESS: progress}
         update = TaskStatusUpdateEvent(task_id=self._task_id, context_id=self._context_id, status=status, metadata=metadata)
         return _to_event(StreamResponse(status_update=update))
-
-
-def _flatten_optional(message: Message | None) -> str | None:
-    return None if message is None else flatten_parts(message.parts)
 
 
 def _to_event(response: StreamResponse) -> Event[StreamResponse]:
@@ -163,7 +153,8 @@ async def follow_task(engine: Engine, stored: StoredTask, projection: EventProje
                     if event is None or event.state in TERMINAL:
                         break
                     cursor = event.seq
-                    for projected in projection.project_event(event):
+                    update = to_stream_response(event).model.status_update  # artifacts are sent with the end
+                    for projected in projection.project_status(update.status, update.metadata) if update is not None else ():
                         yield projected
                 pending = asyncio.ensure_future(anext(events, None))
     finally:

@@ -21,6 +21,7 @@ from a2a_runtime.stores.models import Delivery
 ID_HEADER = "Webhook-Id"
 """Identifies a delivery over all of its attempts. Not part of the protocol, but usual for webhooks."""
 
+_TASK_BODY_DIALECTS = frozenset({V0_3.name, V0_3_PROTO.name})
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _INVALID_ID = re.compile(r".*/.*|[.]{1,2}", re.DOTALL)
 _AUTH_SCHEME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -56,7 +57,7 @@ def build_notification(delivery: Delivery) -> PushNotification | None:
 
     Raises ``InvalidParamsError`` if a secret of the config cannot be sent in a header.
     """
-    body = _BODY_BUILDERS.get(delivery.dialect, _build_event_body)(delivery)
+    body = _build_task_body(delivery) if delivery.dialect in _TASK_BODY_DIALECTS else delivery.event.body
     return None if body is None else PushNotification(delivery.config.url, _build_headers(delivery), body)
 
 
@@ -93,10 +94,6 @@ def _find_invalid_headers(config: TaskPushNotificationConfig) -> dict[str, str]:
     return invalid
 
 
-def _build_event_body(delivery: Delivery) -> bytes | None:
-    return delivery.event.body
-
-
 def _build_task_body(delivery: Delivery) -> bytes | None:
     """Serialize the whole task for 0.3, with the status of the event, so that each status is delivered in order.
 
@@ -109,9 +106,6 @@ def _build_task_body(delivery: Delivery) -> bytes | None:
     elif event.artifact_update is not None and delivery.event.seq < delivery.stored.last_seq:
         return None
     return to_json(write_task(task))
-
-
-_BODY_BUILDERS: Mapping[str, Callable[[Delivery], bytes | None]] = {V0_3.name: _build_task_body, V0_3_PROTO.name: _build_task_body}
 
 
 class SecretCipher(Protocol):

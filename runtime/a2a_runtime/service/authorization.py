@@ -17,7 +17,6 @@ of its messages any more: then the conversation is for callers who may use all s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from inspect import isawaitable
 from operator import attrgetter
@@ -27,19 +26,22 @@ from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
 from a2a_contract.errors import PermissionDeniedError, TaskNotFoundError
 from a2a_contract.interceptor import ServiceInterceptor
-from a2a_contract.operations import (
-    CANCEL_TASK,
-    CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
-    DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
-    GET_TASK,
-    GET_TASK_PUSH_NOTIFICATION_CONFIG,
-    LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
-    SEND_MESSAGE,
-    SEND_STREAMING_MESSAGE,
-    SUBSCRIBE_TO_TASK,
-)
+from a2a_contract.operations import GET_TASK
 from a2a_contract.service import AgentService
-from a2a_contract.v1_0 import Message, SendMessageRequest, Task, TaskState, TaskStatus
+from a2a_contract.v1_0 import (
+    CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    Message,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    Task,
+    TaskPushNotificationConfig,
+    TaskState,
+    TaskStatus,
+)
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.logs import audit
 from a2a_runtime.service.context import CallContext
@@ -50,22 +52,8 @@ from a2a_runtime.stores.pagination import MAX_PAGE_SIZE
 
 Request = TypeVar("Request", bound=WireModel)
 
+
 _TENANT: attrgetter[str | None] = attrgetter("tenant")
-_TASK_ID: Mapping[str, attrgetter[str | None]] = {
-    operation.name: attrgetter(path)
-    for path, operations in {
-        "id": (GET_TASK, CANCEL_TASK, SUBSCRIBE_TO_TASK),
-        "task_id": (
-            CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
-            GET_TASK_PUSH_NOTIFICATION_CONFIG,
-            LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
-            DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
-        ),
-        "message.task_id": (SEND_MESSAGE, SEND_STREAMING_MESSAGE),
-    }.items()
-    for operation in operations
-}
-"""The task that a request is about; operations without an entry are about no task."""
 
 
 class AuthorizingService(ServiceInterceptor[CallContext]):
@@ -77,8 +65,7 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
 
     async def before(self, operation: Operation, request: Request, context: CallContext) -> Request:
         """Refuse an operation that the caller may not run; remove references that the caller may not read."""
-        find_task_id = _TASK_ID.get(operation.name)
-        task = await self._authorize(operation, context, _TENANT(request), find_task_id and find_task_id(request))
+        task = await self._authorize(operation, context, _TENANT(request), _find_task_id(request))
         if not isinstance(request, SendMessageRequest):
             return request
         message = request.message
@@ -140,6 +127,21 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         status = TaskStatus(state=TaskState.UNSPECIFIED)
         rest = [Task(id=task_id, context_id=context_id, status=status, history=messages) for task_id, messages in deleted.items()]
         return all([await is_allowed(context, GET_TASK, task) for task in rest])
+
+
+def _find_task_id(request: WireModel) -> str | None:
+    """Find the task that a request is about; ``None`` for one about no task."""
+    match request:
+        case SendMessageRequest():
+            return request.message.task_id
+        case GetTaskRequest() | CancelTaskRequest() | SubscribeToTaskRequest():
+            return request.id
+        case TaskPushNotificationConfig() | GetTaskPushNotificationConfigRequest() | ListTaskPushNotificationConfigsRequest():
+            return request.task_id
+        case DeleteTaskPushNotificationConfigRequest():
+            return request.task_id
+        case _:
+            return None
 
 
 async def is_allowed(context: CallContext, operation: Operation, task: Task | None) -> bool:

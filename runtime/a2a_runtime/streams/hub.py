@@ -14,11 +14,13 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import EventLog
 from a2a_runtime.stores.models import LoggedEvent
 from a2a_runtime.streams.notifier import Notifier
 
 PAGE_EVENTS = 256
+_SETTINGS = Settings()
 
 
 class EventBuffer:
@@ -106,17 +108,9 @@ class EventBuffer:
 class EventHub:
     """Lets any number of readers follow tasks. Without a notifier no other process has readers."""
 
-    def __init__(
-        self,
-        log: EventLog,
-        notifier: Notifier | None = None,
-        *,
-        buffer_events: int = 512,
-        poll_interval_seconds: float = 1.0,
-        retry_timeout_seconds: float = 30.0,
-    ) -> None:
-        self._log, self._notifier, self._buffer_events = log, notifier, buffer_events
-        self._poll_interval_seconds, self._retry_timeout_seconds = poll_interval_seconds, retry_timeout_seconds
+    def __init__(self, log: EventLog, notifier: Notifier | None = None, settings: Settings = _SETTINGS, poll_interval_seconds: float = 1.0) -> None:
+        self._log, self._notifier, self._buffer_events = log, notifier, settings.stream_buffer_events
+        self._poll_interval_seconds, self._retry_timeout_seconds = poll_interval_seconds, settings.store_retry_timeout
         self._buffers: dict[str, EventBuffer] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -138,10 +132,6 @@ class EventHub:
     def on_reconnect(self) -> None:
         """Make all readers look into the log: notifications may have been lost."""
         self.on_notification(tuple(self._buffers))
-
-    def count_followed_tasks(self) -> int:
-        """Return the number of tasks with a reader."""
-        return len(self._buffers)
 
     async def follow(self, key: str, cursor: int, until: frozenset[State] = TERMINAL) -> AsyncGenerator[LoggedEvent, None]:
         """Yield every event after the cursor, once and in order, up to the one that leaves the task in a state of ``until`` or ends it.

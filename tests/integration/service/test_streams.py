@@ -78,8 +78,8 @@ async def test_a_closed_stream_frees_its_reader_and_leaves_the_task_alone(client
     async with aclosing(stream) as events:
         first = await anext(events)
         await anext(events)
-        assert client.service._engine.hub.count_followed_tasks() == 1
-    assert client.service._engine.hub.count_followed_tasks() == 0
+        assert len(client.service._engine.hub._buffers) == 1
+    assert len(client.service._engine.hub._buffers) == 0
     task = first.data.model.task
     assert task is not None
     assert (await client.service.cancel_task(CancelTaskRequest(id=task.id), client.call)).model.status.state == State.CANCELED

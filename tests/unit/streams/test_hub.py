@@ -13,6 +13,7 @@ from unit.streams.fake_log import KEY, FakeEventLog, sequence_numbers
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
+from a2a_runtime.settings import Settings
 from a2a_runtime.stores.models import LoggedEvent
 from a2a_runtime.streams.hub import EventHub
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def hub(event_log: FakeEventLog) -> EventHub:
     """A hub that polls often."""
-    return EventHub(event_log, buffer_events=64, poll_interval_seconds=0.02, retry_timeout_seconds=0.2)
+    return EventHub(event_log, settings=Settings(stream_buffer_events=64, store_retry_timeout=0.2), poll_interval_seconds=0.02)
 
 
 async def collect(events: AsyncIterator[LoggedEvent], pause: float = 0) -> list[int]:
@@ -53,7 +54,7 @@ async def test_readers_get_every_event_although_notifications_are_lost(event_log
     async with asyncio.timeout(20):
         for cursor, reader in readers:
             assert await reader == list(range(cursor + 1, len(event_log.events) + 1))
-    assert hub.count_followed_tasks() == 0
+    assert len(hub._buffers) == 0
 
 
 def announce(hub: EventHub, new: Iterable[LoggedEvent], how: str) -> None:
@@ -120,7 +121,7 @@ async def test_a_reader_fails_after_the_retry_timeout(event_log: FakeEventLog, h
     async with asyncio.timeout(5):
         with pytest.raises(StoreUnavailableError):
             await collect(hub.follow(KEY, 0))
-    assert hub.count_followed_tasks() == 0
+    assert len(hub._buffers) == 0
 
 
 @pytest.mark.parametrize("error", [EventsGoneError, TaskNotFoundError], ids=lambda error: error.__name__)
@@ -143,14 +144,14 @@ async def test_canceled_readers_release_the_buffer(event_log: FakeEventLog, hub:
     """The last reader removes the buffer, and the timer stops."""
     readers = [asyncio.create_task(collect(hub.follow(KEY, 0))) for _ in range(3)]
     await asyncio.sleep(0.005)
-    assert hub.count_followed_tasks() == 1
+    assert len(hub._buffers) == 1
     async with aclosing(hub.follow(KEY, 0)) as events:
         hub.publish(KEY, event_log.append())
         assert sequence_numbers([await anext(events)]) == [1]
     for reader in readers:
         reader.cancel()
     await asyncio.gather(*readers, return_exceptions=True)
-    assert hub.count_followed_tasks() == 0
+    assert len(hub._buffers) == 0
     await asyncio.sleep(0.05)
     assert hub._timer is None
 
