@@ -78,7 +78,7 @@ class Settings:
     working_delay: float = 0.02
     """Time after which a handler that has written nothing is shown as working."""
     store_retry_timeout: float = 30.0
-    """Time for which writes and streams are retried while the store is unavailable."""
+    """Time for which writes and streams are retried while the store is unavailable; then running tasks are handed over."""
     job_poll_interval: float = positive(1.0)
     """Interval at which the progress of background jobs is read."""
     stream_buffer_events: int = positive(512)
