@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,13 +38,15 @@ class Environment:
 
     name: str
     packages: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    """Source distributions to unpack in its folder; pip has to be one of the packages."""
 
     @property
     def folder(self) -> Path:
         """Where it stands, installed or not."""
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         place = Path(os.environ.get(PLACE) or cache / "a2a-gen" / "peers").absolute()
-        digest = hashlib.sha256("\n".join(self.packages).encode()).hexdigest()[:8]
+        digest = hashlib.sha256("\n".join((*self.packages, *self.sources)).encode()).hexdigest()[:8]
         return place / f"{self.name}-{_MINOR}-{digest}"
 
     @property
@@ -81,6 +84,11 @@ class Environment:
             installing = [str(self._python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         if self.packages:
             _run(*installing, *self.packages)
+        if self.sources:
+            _run(str(self._python), "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary=:all:", f"--dest={self.folder}", *self.sources)
+        for archive in self.folder.glob("*.tar.gz"):
+            with tarfile.open(archive) as opened:
+                opened.extractall(self.folder, filter="data")
 
 
 def _run(*words: str) -> None:
@@ -99,16 +107,20 @@ ENVIRONMENTS = {
     "mcp-mesh-3.8.0": ("mcp-mesh==3.8.0",),
     # What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel itself is not in it: tests build it.
     "wheel-dependencies": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
+    "json-schema-suite": ("pip==26.1",),
     # What only `make bench` needs: the SDK with its databases, and servers as fast as ours.
     "rival-a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "a2a-sdk[sqlite,postgresql]==1.3.0", "fastapi", "uvicorn[standard]"),
     "rival-fasta2a-2.1.1": ("fasta2a==2.1.1", "uvicorn[standard]"),
 }
 """What each peer consists of."""
 
+SOURCES = {"json-schema-suite": ("jsonschema==4.26.0",)}
+"""Peers that are files of a source distribution: the JSON Schema Test Suite is in ``json/`` of this one."""
+
 
 def environment(name: str) -> Environment:
     """Find the environment of a peer."""
-    return Environment(name, ENVIRONMENTS[name])
+    return Environment(name, ENVIRONMENTS[name], SOURCES.get(name, ()))
 
 
 def interpreter(name: str) -> Path:

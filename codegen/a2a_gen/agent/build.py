@@ -12,7 +12,8 @@ from a2a_gen.agent import models, modules, schemas
 from a2a_gen.agent.ir import AgentIR, ReachableSchemas, build_agent_ir, collect_schemas
 from a2a_gen.agent.schemas import Library, Schema, SchemaRef
 from a2a_gen.agent.settings import read_settings
-from a2a_gen.problems import ContractError, Level, Problem
+from a2a_gen.agent.type_builder import TypeBuilder
+from a2a_gen.problems import ContractError, Level, Problem, has_errors
 from a2a_gen.source.json_text import Json, escape_key
 from a2a_gen.source.project import Project
 
@@ -32,7 +33,6 @@ def check(library: Library) -> Iterator[Problem]:
     for path, document in library.files.items():
         if not document.path.endswith(".toml"):
             yield from _find_invalid_schemas(library, path, document.data)
-            yield from _find_untyped_objects(library, SchemaRef(path), document.data)
             yield from _find_slow_patterns(library, SchemaRef(path), document.data)
 
 
@@ -47,18 +47,6 @@ def _find_invalid_schemas(library: Library, path: str, data: Json) -> Iterator[P
         pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
         text = f"not a valid JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
         yield Problem(library.place(SchemaRef(path, pointer)), "A2A-K06", text, "follow the draft named in $schema")
-
-
-def _find_untyped_objects(library: Library, place: SchemaRef, schema: Json) -> Iterator[Problem]:
-    """Report schemas with properties and no ``type``: the schema accepts other values than objects, the model does not."""
-    if not isinstance(schema, dict):
-        return
-    if "properties" in schema and "type" not in schema and place.pointer.rpartition("/")[0].rpartition("/")[2] not in _COMBINED:
-        where = library.place(place)
-        yield Problem(where, "A2A-K07", "properties without a type: values other than objects are valid too", 'add "type": "object"', Level.WARNING)
-    for inner, part in _direct_subschemas(place, schema):
-        if inner.pointer.removeprefix(place.pointer).split("/")[1] not in {"if", "then", "else", "not", "dependentSchemas", "dependencies"}:
-            yield from _find_untyped_objects(library, inner, part)
 
 
 def _find_slow_patterns(library: Library, place: SchemaRef, schema: Json) -> Iterator[Problem]:
@@ -83,7 +71,6 @@ def _direct_subschemas(place: SchemaRef, schema: Schema) -> Iterator[tuple[Schem
         yield SchemaRef(place.file, place.pointer + pointer), part
 
 
-_COMBINED = ("allOf", "anyOf", "oneOf")
 _LITERAL = re.compile(r"\\[^1-9k]|\[(?:\\.|[^]\\])*\]")
 _TRIED = re.compile(r"\(\?(?:<?[=!])|\\[1-9]|\\k<")
 
@@ -100,15 +87,22 @@ class AgentBuild:
 def read_agent(project: Project) -> AgentBuild:
     """Read the agent of a project, or raise ``ContractError`` with every problem of its file and its schemas."""
     found, reached, library = _find_problems(project)
-    if any(problem.level is Level.ERROR for problem in found):
+    if has_errors(found):
         raise ContractError(found)
     inputs = {project.config.name: project.config.read_bytes(), **{path: document.text.encode() for path, document in library.files.items()}}
-    return AgentBuild(build_agent_ir(reached), inputs, found)
+    types = TypeBuilder(reached.catalogue)
+    return AgentBuild(build_agent_ir(reached, types.definitions), inputs, (*found, *types.warnings))
 
 
 def problems(project: Project) -> tuple[Problem, ...]:
     """Find every problem of an agent: errors and warnings."""
-    return _find_problems(project)[0]
+    found, reached, _ = _find_problems(project)
+    if has_errors(found):
+        return found
+    try:
+        return (*found, *TypeBuilder(reached.catalogue).warnings)
+    except ContractError as error:
+        return (*found, *error.problems)
 
 
 def _find_problems(project: Project) -> tuple[tuple[Problem, ...], ReachableSchemas, Library]:

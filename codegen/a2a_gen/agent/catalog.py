@@ -25,7 +25,7 @@ _TAKEN = frozenset(
     """
     Annotated Any AwareDatetime BaseModel ClosedModel ConfigDict Field Json Literal None Number Optional SkillModel True TYPE_CHECKING TypeAlias
     TypeAliasType False Union date
-    ABC AsyncIterator Agent Question SkillClient SkillContext SkillContract Surface
+    ABC AsyncIterator Agent BranchSelector DefaultValue Question SkillClient SkillContext SkillContract Surface
     """.split()  # noqa: SIM905 - a list would take ten lines
 )
 _WORD = re.compile(r"[A-Za-z0-9]+")
@@ -44,7 +44,10 @@ class SchemaCatalog:
 
     def follow(self, origin: SchemaRef, text: str) -> SchemaRef | None:
         """Return the target of a reference that was resolved before."""
-        return self._references.get((SchemaRef(origin.file), text)) or self.library.resolve(text, origin)
+        return self._references.get((self._resource(origin), text)) or self.library.resolve(text, origin)
+
+    def _resource(self, origin: SchemaRef) -> SchemaRef:
+        return SchemaRef(origin.file, self.library.resource(origin))
 
     def unique(self, name: str, file: str) -> str:
         """Return a name that is not taken yet."""
@@ -69,8 +72,10 @@ class SchemaCatalog:
             return
         text = schemas.reference(schema)
         if text is not None:
+            if "$recursiveRef" in schema:
+                self.library.refuse_nested(place)
             found = self.library.resolve(text, place)
-            self._references[SchemaRef(place.file), text] = found
+            self._references[self._resource(place), text] = found
             if found is not None:
                 yield found
         for pointer, part in schemas.subschemas(schema):
@@ -115,13 +120,35 @@ def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
     own = schemas.text(library.value(root), "$id")
     head: dict[str, Json] = {"$schema": draft, "$id": own if "://" in own or own.startswith("urn:") else identifier}
     body: dict[str, Json] = schema if isinstance(schema, dict) else {"allOf": [schema]}
-    if root.pointer and "title" not in body:  # readers of this document alone use the same type name
+    if root in catalogue.names and root.pointer and "title" not in body:  # readers of this document alone use the same type name
         body = {"title": catalogue.names[root], **body}
     if "$ref" in body:  # drafts before 2019-09 ignore keywords beside $ref
         body = {"allOf": [body]}
     if definitions:
         body = {**body, holder: dict(sorted(definitions.items()))}
     return f"{json.dumps({**head, **body}, indent=2, ensure_ascii=False)}\n".encode()
+
+
+def bundle_all(place: SchemaRef, catalogue: SchemaCatalog, documents: dict[str, Json]) -> tuple[str, str]:
+    """Return the address of a schema in a document with all schemas, of which there is one for each draft; ``documents`` collects them."""
+    draft = schemas.text(catalogue.library.value(SchemaRef(place.file)), "$schema") or DRAFT
+    holder = "definitions" if any(old in draft for old in _OLD) else "$defs"
+    address = f"urn:a2a-gen:branches:{'-'.join(_WORD.findall(draft))}"
+    if address not in documents:
+        used = {target: catalogue.names[target] for target in catalogue.targets if target in catalogue.names}
+        definitions: dict[str, Json] = {}
+        while missing := [target for target in used if used[target] not in definitions]:
+            for target in missing:
+                definitions[used[target]] = _copy_schema(catalogue.library.value(target), target, catalogue, (holder, used))
+        documents[address] = {"$schema": draft, "$id": address, holder: definitions}
+    target = max(
+        (each for each in catalogue.names if each.file == place.file and _is_within(place.pointer, each.pointer)), key=lambda each: len(each.pointer)
+    )
+    return address, f"#/{holder}/{catalogue.names[target]}{place.pointer.removeprefix(target.pointer)}"
+
+
+def _is_within(pointer: str, outer: str) -> bool:
+    return pointer == outer or pointer.startswith(f"{outer}/")
 
 
 def _copy_schema(value: Json, place: SchemaRef, catalogue: SchemaCatalog, into: tuple[str, dict[SchemaRef, str]]) -> Json:

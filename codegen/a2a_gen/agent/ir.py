@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from a2a_gen.agent import schemas
+from a2a_gen.agent import branches, schemas
 from a2a_gen.agent.catalog import SchemaCatalog, bundle
 from a2a_gen.agent.models import Definitions, assign_modules
 from a2a_gen.agent.schemas import Library, SchemaRef
 from a2a_gen.agent.settings import FILE, AgentSettings, SkillSettings
-from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.emit.render import BUILD, Code
 from a2a_gen.ir.dump import to_json_value
 from a2a_gen.ir.names import skill_constant
@@ -59,6 +58,7 @@ class AgentIR:
     skills: tuple[SkillIR, ...]
     definitions: Definitions
     modules: Mapping[str, str]
+    branches: bytes = b""
     source: str = FILE
     command: str = BUILD
 
@@ -96,10 +96,9 @@ def collect_schemas(settings: AgentSettings, library: Library) -> ReachableSchem
     return ReachableSchemas(settings, roots, SchemaCatalog(library, {target: None for target in roots.values() if target}))
 
 
-def build_agent_ir(reached: ReachableSchemas) -> AgentIR:
+def build_agent_ir(reached: ReachableSchemas, definitions: branches.Definitions) -> AgentIR:
     """Build the representation of an agent without errors."""
     settings, roots, catalogue = reached.settings, reached.roots, reached.catalogue
-    definitions = TypeBuilder(catalogue).definitions
     agent = schemas.text(settings.agent, "name")
 
     def form(skill: SkillSettings, use: str) -> TypedSchemaIR:
@@ -109,7 +108,7 @@ def build_agent_ir(reached: ReachableSchemas) -> AgentIR:
         return TypedSchemaIR(catalogue.names[target], f"{skill.id}.{use}.json", bundle(target, catalogue, f"urn:a2a-gen:{agent}:{skill.id}:{use}"))
 
     skills = tuple(_skill(skill, {use: form(skill, use) for use in ("input", "output", *skill.references)}, settings) for skill in settings.skills)
-    return AgentIR(settings, skills, definitions, assign_modules(definitions))
+    return AgentIR(settings, skills, definitions, assign_modules(definitions), branches.emit(definitions, catalogue))
 
 
 def _skill(skill: SkillSettings, forms: Mapping[str, TypedSchemaIR], settings: AgentSettings) -> SkillIR:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Collection, Iterator, Mapping
+from itertools import count
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from textwrap import indent
@@ -20,6 +21,7 @@ from typing import Final, TypeGuard
 from datamodel_code_generator import GenerateConfig
 from datamodel_code_generator.parser import LiteralType
 
+from a2a_gen.agent.branches import is_ambiguous
 from a2a_gen.agent.types import (
     AgentType,
     AliasType,
@@ -34,11 +36,12 @@ from a2a_gen.agent.types import (
     TupleType,
     TypeMember,
     UnionType,
+    is_literal_default,
     is_nullable,
 )
 from a2a_gen.emit import models
 from a2a_gen.emit.render import BUILD, escape_unprintable, header
-from a2a_gen.ir.names import module_name
+from a2a_gen.ir.names import field_name, module_name
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.json_text import Json
 
@@ -146,6 +149,10 @@ class _QuoteRemover(ast.NodeTransformer):
         """Visit everything but literals."""
         return node if isinstance(node.value, ast.Name) and node.value.id == "Literal" else self.generic_visit(node)
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Keep the reader of a union."""
+        return node
+
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         """Parse a name, or a whole type, that is written as text."""
         return ast.parse(node.value, mode="eval").body if isinstance(node.value, str) else node
@@ -178,7 +185,7 @@ def emit(definitions: Definitions, modules: Mapping[str, str], source: str = "",
         for module, own in wanted.items():
             schema = {"$defs": {name: _definition(each, types, (module, modules)) for name, each in own.items()}}
             Path(folder, f"{module}.json").write_text(json.dumps(schema), encoding="utf-8")
-        bodies = models.bodies(Path(folder), _config())
+        bodies = models.bodies(Path(folder), _config(types))
     _compare(wanted, bodies)
     rounds = find_cycles(definitions)
     bodies = {module: find_forward_references(bodies[module], rounds & own.keys()) for module, own in wanted.items()}
@@ -187,15 +194,33 @@ def emit(definitions: Definitions, modules: Mapping[str, str], source: str = "",
 
 
 def _module(body: str, files: list[str], command: str) -> bytes:
+    if "DefaultValue(" in body:  # the templates write these names
+        body = f"from pydantic import Field\nfrom {_BASES} import DefaultValue\n{body.lstrip()}"
+    if "BranchSelector(" in body:
+        body = f"from typing import Annotated\nfrom {_BASES} import BranchSelector\n{body.lstrip()}"
     return f'{header(files, command)}\n"""The types of {escape_unprintable(", ".join(files))}."""\n\n{body.lstrip()}'.encode()
 
 
-def _config() -> GenerateConfig:
+def _config(types: Mapping[str, Definition]) -> GenerateConfig:
     config = models.options(f"{_BASES}.SkillModel")
+    records = [each for each in types.values() if isinstance(each, ObjectType)]
+    config.aliases = {f"{each.name}.{wire}": name for each in records for wire, name in find_renamed_members(each).items()}
     config.enum_field_as_literal = LiteralType.All
     config.use_one_literal_as_default = True
     config.use_tuple_for_fixed_items = True
     return config
+
+
+def find_renamed_members(record: ObjectType) -> Mapping[str, str]:
+    """Name the members whose natural Python name is that of another one: a member that has its name in JSON keeps it."""
+    taken = {each.name for each in record.members if field_name(each.name) == each.name}
+    names: dict[str, str] = {}
+    for each in record.members:
+        natural = field_name(each.name)
+        if natural != each.name and natural in taken:
+            names[each.name] = next(name for number in count(1) if (name := f"{natural}_{number}") not in taken)
+        taken.add(names.get(each.name, str(natural)))
+    return names
 
 
 # --- shapes as plain schemas -----------------------------------------------------------------------------------------------------------------------
@@ -205,7 +230,8 @@ def _definition(definition: Definition, types: Mapping[str, Definition], at: tup
     module, modules = at
     described: dict[str, Json] = {"description": escape_unprintable(definition.description, keep="\n")} if definition.description else {}
     if not isinstance(definition, ObjectType):
-        return _render_module(definition.shape, module, modules) | described
+        reader: dict[str, Json] = {"x-a2a-reader": f"BranchSelector(__file__, {definition.name!r})"} if is_ambiguous(definition.shape, types) else {}
+        return _render_module(definition.shape, module, modules) | described | reader
     nullable: list[Json] = [each.name for each in definition.members if not each.is_required and is_nullable(each.shape, types)]
     tags: list[Json] = [
         each.name for each in definition.members if each.is_required and isinstance(each.shape, EnumType) and len(each.shape.values) == 1
@@ -217,6 +243,11 @@ def _definition(definition: Definition, types: Mapping[str, Definition], at: tup
         "customBasePath": f"{_BASES}.{definition.extra.value}",
         "x-a2a-nullable": nullable,
         "x-a2a-tags": tags,
+        "x-a2a-defaults": {
+            each.name: repr(each.default)
+            for each in definition.members
+            if each.default is not None and not is_literal_default(each.shape, each.default)
+        },
         **described,
     }
 

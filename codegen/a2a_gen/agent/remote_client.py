@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from a2a_gen.agent import build, models, modules, schemas
+from a2a_gen.agent import branches, build, models, modules, schemas
 from a2a_gen.agent import schemas as keywords
 from a2a_gen.agent.catalog import SchemaCatalog, pascal
 from a2a_gen.agent.ir import TEXT, AgentIR, SkillIR, TypedSchemaIR
@@ -221,6 +221,7 @@ def _agent(remote: RemoteAgent, methods: Mapping[str, str], command: str) -> Age
         if wrong:
             raise ContractError(wrong)
         definitions = TypeBuilder(catalogue).definitions
+        found = branches.emit(definitions, catalogue)
     forms = {(each.skill, each.use): (roots[each.skill, each.use], each) for each in remote.schemas}
 
     def form(skill: str, use: str) -> TypedSchemaIR:
@@ -243,4 +244,4 @@ def _agent(remote: RemoteAgent, methods: Mapping[str, str], command: str) -> Age
         )
         for skill, facts in remote.skills
     )
-    return AgentIR(settings, skills, definitions, assign_modules(definitions), _SOURCE, command)
+    return AgentIR(settings, skills, definitions, assign_modules(definitions), found, _SOURCE, command)

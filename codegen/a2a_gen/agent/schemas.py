@@ -44,6 +44,7 @@ class Library:
         self._root = root
         self._read: dict[str, Document | None] = {} if settings is None else {settings.path: settings}
         self._ids: dict[str, dict[str, str]] = {}
+        self._nested: dict[str, tuple[str, ...]] = {}
         self.problems: dict[Problem, None] = {}
 
     @property
@@ -78,16 +79,36 @@ class Library:
             if "://" in name or name.startswith("urn:"):
                 self._problem(place, f"{text} is not part of this project", "put the schema with this $id beside this file; nothing is fetched")
                 return None
-            target = SchemaRef(self._path(name, origin.file), unquote(fragment))
+            pointer = unquote(fragment)
+            nested = "" if name or (pointer and not pointer.startswith("/")) else self.resource(origin)
+            target = SchemaRef(self._path(name, origin.file), nested + pointer)
         document = self.document(target.file, place)
         if document is None:
             return None
-        if fragment and not target.pointer.startswith("/"):
-            return self._anchor(document, target.pointer, place)
+        if fragment and not fragment.startswith("/"):
+            return self._anchor(document, target.pointer.rpartition("/")[2], place)
         if not _resolve_pointer(document.data, target.pointer)[0]:
             self._problem(place, f"{text} does not resolve: {target.file} has no #{target.pointer}", "correct the reference")
             return None
         return target
+
+    def resource(self, origin: SchemaRef) -> str:
+        """Return the pointer of the innermost schema with an ``$id`` around a place: its references begin there."""
+        return max((each for each in self.nested(origin.file) if f"{origin.pointer}/".startswith(f"{each}/")), key=len, default="")
+
+    def nested(self, file: str) -> tuple[str, ...]:
+        """List the schemas within a file that have an ``$id``."""
+        if file not in self._nested:
+            document = self._read.get(file)
+            found = _texts(document.data, "$id") if document else ()
+            self._nested[file] = tuple(pointer for pointer, each in found if pointer and not each.startswith("#"))
+        return self._nested[file]
+
+    def refuse_nested(self, origin: SchemaRef) -> None:
+        """Record a problem for a ``$recursiveRef`` in a file with nested schemas: what it means depends on the path of the validator."""
+        if nested := self.nested(origin.file):
+            text = f"$recursiveRef in a file with nested $ids is not supported: #{nested[0]} has one"
+            self._problem(self.place(origin), text, "use $ref, or move the nested schema to a file of its own")
 
     def _path(self, name: str, origin: str) -> str:
         if not name or name.startswith(PROTOCOL_PREFIX):
@@ -114,12 +135,18 @@ class Library:
                 yield entry.relative_to(self._root).as_posix()
 
     def _anchor(self, document: Document, name: str, place: Place) -> SchemaRef | None:
-        for keyword, spelled in (("$anchor", name), ("$dynamicAnchor", name), ("$id", f"#{name}")):
-            for pointer, text in _texts(document.data, keyword):
-                if text == spelled:
-                    return SchemaRef(document.path, pointer)
-        self._problem(place, f"{document.path} has no anchor {name}", "correct the reference, or add the $anchor")
-        return None
+        keywords = (("$anchor", name), ("$dynamicAnchor", name), ("$id", f"#{name}"))
+        found = [pointer for keyword, spelled in keywords for pointer, text in _texts(document.data, keyword) if text == spelled]
+        if not found:
+            self._problem(place, f"{document.path} has no anchor {name}", "correct the reference, or add the $anchor")
+            return None
+        if len(set(found)) > 1:  # which one is meant depends on nested $ids, or on the path that a validator takes
+            listed = ", ".join(f"#{pointer}" for pointer in sorted(set(found)))
+            self._problem(
+                place, f"{document.path} has the anchor {name} several times: {listed}", "refer to a pointer, or name each anchor differently"
+            )
+            return None
+        return SchemaRef(document.path, found[0])
 
     def _open(self, path: str, place: Place) -> Document | None:
         file = self._root / path

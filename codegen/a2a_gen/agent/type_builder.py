@@ -1,17 +1,19 @@
 """Conversion of schemas to Python types. A type accepts every value of its schema; it may accept more, which the validator at the boundary rejects.
 
-A schema and everything that it is combined with (``allOf``, references beside other keywords, ``if``, ``oneOf`` beside members of its own) is split
-into views: one per schema with members. A view that applies only under a condition is not *sure*: its members are optional.
+The type of schemas that all apply is the intersection of their types; those with members become one class, made of their views.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import jsonschema_rs
 
 from a2a_gen.agent import schemas
-from a2a_gen.agent.catalog import SchemaCatalog, pascal
+from a2a_gen.agent.branches import break_cycles, name_parts
+from a2a_gen.agent.catalog import SchemaCatalog, bundle, pascal
 from a2a_gen.agent.schemas import Schema, SchemaRef
 from a2a_gen.agent.types import (
     AgentType,
@@ -26,91 +28,16 @@ from a2a_gen.agent.types import (
     ProtocolRef,
     ScalarType,
     TupleType,
+    TypeIntersection,
     TypeMember,
-    iter_parts,
+    UnionType,
+    is_literal_default,
     make_union,
 )
-from a2a_gen.problems import ContractError, Problem
+from a2a_gen.agent.views import View, ViewSource, assertions, conjuncts, explain_too_many, sure_kinds, views
+from a2a_gen.problems import Level, Problem
 from a2a_gen.source.json_text import Json, escape_key
 from a2a_gen.source.references import PROTOCOL_PREFIX
-
-# --- views ---
-
-
-@dataclass(frozen=True, slots=True)
-class ViewSource:
-    """A schema and its place."""
-
-    schema: Json
-    place: SchemaRef
-
-    def part(self, pointer: str, schema: Json) -> ViewSource:
-        """Return a subschema of this one."""
-        return ViewSource(schema, SchemaRef(self.place.file, self.place.pointer + pointer))
-
-
-@dataclass(frozen=True, slots=True)
-class ViewBranch:
-    """One branch of a union: the union's place, the index of the branch, and the number of branches."""
-
-    union: SchemaRef
-    number: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One of the combined schemas; it applies always, in one branch of a union, or under another condition."""
-
-    schema: Schema
-    place: SchemaRef
-    is_sure: bool
-    branch: ViewBranch | None = None
-
-
-def views(sources: Sequence[ViewSource], catalogue: SchemaCatalog) -> list[View]:
-    """Split schemas that all apply into views."""
-    seen: set[SchemaRef] = set()
-    steps = (view for source in sources for view in _views(source, catalogue, seen, (True, None)))
-    try:
-        found = list(islice(steps, _MAX_VIEWS + 1))
-    except RecursionError:
-        raise _explain_too_many(sources[0], catalogue) from None
-    if len(found) > _MAX_VIEWS:
-        raise _explain_too_many(sources[0], catalogue)
-    return found
-
-
-def _explain_too_many(source: ViewSource, catalogue: SchemaCatalog) -> ContractError:
-    cure = "use fewer allOf, anyOf and oneOf"
-    return ContractError([Problem(catalogue.library.place(source.place), "A2A-K08", "too many combined schemas", cure)])
-
-
-def _views(source: ViewSource, catalogue: SchemaCatalog, seen: set[SchemaRef], when: tuple[bool, ViewBranch | None]) -> Iterator[View]:
-    schema = source.schema
-    if not isinstance(schema, dict):
-        return
-    yield View(schema, source.place, *when)
-    text = schemas.reference(schema)
-    target = catalogue.follow(source.place, text) if text is not None else None
-    if target is not None and target not in seen:
-        seen.add(target)
-        yield from _views(ViewSource(catalogue.library.value(target), target), catalogue, seen, when)
-    for pointer, part in schemas.subschemas(schema):
-        keyword, _, number = pointer[1:].partition("/")
-        if keyword == "allOf":
-            yield from _views(source.part(pointer, part), catalogue, seen, when)
-        elif keyword in {"anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies"}:
-            is_union = when == _ALWAYS and keyword in {"anyOf", "oneOf"}
-            union = SchemaRef(source.place.file, f"{source.place.pointer}/{keyword}")
-            branch = ViewBranch(union, int(number), len(schemas.items(schema, keyword))) if is_union else None
-            # A schema that is visited here in one branch may also be the one that always applies.
-            yield from _views(source.part(pointer, part), catalogue, set(seen), (False, branch))
-
-
-_ALWAYS = (True, None)
-_MAX_VIEWS = 5_000  # nested alternatives double with each level
-
 
 _SCALARS: Mapping[str, ScalarType] = {
     "null": ScalarType.NULL,
@@ -118,6 +45,7 @@ _SCALARS: Mapping[str, ScalarType] = {
     "integer": ScalarType.INTEGER,
     "number": ScalarType.NUMBER,
 }
+_OTHERS: Mapping[str, AgentType] = {"string": ScalarType.STRING, "array": ArrayType(ScalarType.ANY)}
 _FORMATS: Mapping[str, ScalarType] = {"date-time": ScalarType.MOMENT, "date": ScalarType.DATE}
 # Booleans before integers: in Python they are integers too.
 _KINDS: Mapping[type, AgentType] = {
@@ -127,12 +55,14 @@ _KINDS: Mapping[type, AgentType] = {
     list: ArrayType(ScalarType.ANY),
     dict: ScalarType.OBJECT,
 }
-_DEFAULTS: Mapping[AgentType, Callable[[Json], bool]] = {
-    ScalarType.BOOLEAN: lambda value: isinstance(value, bool),
-    ScalarType.INTEGER: lambda value: isinstance(value, int) and not isinstance(value, bool),
-    ScalarType.NUMBER: lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    ScalarType.STRING: lambda value: isinstance(value, str),
+_KEYWORD_KINDS = {
+    **dict.fromkeys(("properties", "additionalProperties", "patternProperties"), "object"),
+    **dict.fromkeys(("items", "prefixItems"), "array"),
 }
+_ANNOTATIONS = frozenset({"$comment", "default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"})
+
+
+_MAX_CHAIN = 100
 
 
 class TypeBuilder:
@@ -143,17 +73,40 @@ class TypeBuilder:
         self.definitions: dict[str, tuple[str, Definition]] = {}
         """Every type by name, with the file that it comes from."""
         self._combined: dict[tuple[object, ...], DefinitionRef] = {}
-        for target, name in catalogue.names.items():
-            self._define(target, name)
-        self._break_cycles()
+        self._targets = {name: target for target, name in catalogue.names.items()}
+        self._started: set[str] = set()
+        self._intersect = TypeIntersection(self._definition).of
+        self.warnings: dict[Problem, None] = {}
+        for name, target in self._targets.items():
+            try:
+                self._definition(name)
+            except RecursionError:
+                raise explain_too_many(ViewSource({}, target), catalogue) from None
+        self._refuse_long_chains()
+        break_cycles(self.definitions)
+        name_parts(self.definitions, catalogue)
 
-    def _break_cycles(self) -> None:
-        """Replace types that consist of nothing but themselves with any value: such a schema restricts nothing."""
-        types = {name: definition for name, (_, definition) in self.definitions.items()}
-        for name, (file, definition) in self.definitions.items():
-            if isinstance(definition, AliasType) and DefinitionRef(name) in iter_parts(definition.shape, types):
-                types[name] = AliasType(name, ScalarType.ANY, definition.description)
-                self.definitions[name] = (file, types[name])
+    def _refuse_long_chains(self) -> None:
+        """Refuse names for names for names: Pydantic follows them recursively."""
+        for name, target in self._targets.items():
+            seen, shape = set[str](), DefinitionRef(name)
+            while isinstance(definition := self.definitions[shape.name][1], AliasType) and isinstance(definition.shape, DefinitionRef):
+                seen.add(shape.name)
+                shape = definition.shape
+                if len(seen) > _MAX_CHAIN:
+                    raise explain_too_many(ViewSource({}, target), self._catalogue)
+                if shape.name in seen:
+                    break
+
+    def _definition(self, name: str) -> Definition | None:
+        """Return a definition, built at first use; ``None`` while it is being built."""
+        if name in self._targets and name not in self._started:
+            self._started.add(name)
+            self._define(self._targets[name], name)
+        return self.definitions[name][1] if name in self.definitions else None
+
+    def _warn(self, source: ViewSource, rule: str, text: str, cure: str) -> None:
+        self.warnings[Problem(self._catalogue.library.place(source.place), rule, text, cure, Level.WARNING)] = None
 
     def _define(self, target: SchemaRef, name: str) -> None:
         source = ViewSource(self._catalogue.library.value(target), target)
@@ -163,7 +116,7 @@ class TypeBuilder:
 
     def _build_type(self, sources: Sequence[ViewSource], name: str, *, is_own: bool = False) -> AgentType:
         """Build the type of a value that satisfies all schemas; ``name`` is the class name, or the preferred one, if it becomes a class."""
-        said = [source for source in sources if schemas.is_about_types(source.schema)]
+        said = [part for source in sources for part in assertions(source)]
         if not said:
             return ScalarType.ANY
         if len(said) == 1 and isinstance(schema := said[0].schema, dict):
@@ -171,25 +124,24 @@ class TypeBuilder:
             if shape is not None:
                 return shape
         found = views(said, self._catalogue)
-        if any(view.schema.get("properties") for view in found):
-            # A nested reference to the schema itself is the class that is being built.
-            key = tuple((each.place, *sorted(each.schema), str(each.schema.get("type"))) for each in said if isinstance(each.schema, dict))
-            return self._combined.get(key) or self._record(found, name, key, is_own=is_own)
-        inner = [source for each in said for source in self._conjuncts(each)]
-        shapes = [self._build_type([each], name, is_own=is_own) for each in inner if each not in said]
-        return next((each for each in shapes if each is not ScalarType.ANY), ScalarType.ANY)
+        kinds = sure_kinds(found)
+        if any(view.schema.get("properties") for view in found if view.is_sure or kinds) and "object" in (kinds or ("object",)):
+            return self._class(said, found, name, is_own=is_own)
+        inner = said if len(said) > 1 else conjuncts(said[0])
+        inner = [_with_type(each, kinds[0]) for each in inner] if kinds and len(kinds) == 1 else inner
+        return self._intersect([self._build_type([each], name, is_own=is_own) for each in inner])
 
-    def _conjuncts(self, source: ViewSource) -> list[ViewSource]:
-        schema = source.schema if isinstance(source.schema, dict) else {}
-        rest: Json = {key: value for key, value in schema.items() if key not in {*schemas.REFERENCES, "allOf"}}
-        text = schemas.reference(schema)
-        target = self._catalogue.follow(source.place, text) if text else None
-        alone = [ViewSource({"$ref": text}, source.place)] if target else []
-        return [
-            *alone,
-            *(source.part(pointer, part) for pointer, part in schemas.subschemas(schema) if pointer.startswith("/allOf/")),
-            ViewSource(rest, source.place),
-        ]
+    def _class(self, said: Sequence[ViewSource], found: Sequence[View], name: str, *, is_own: bool) -> AgentType:
+        """Build the class of an object, united with the other kinds of values that its schemas accept."""
+        kinds = sure_kinds(found)
+        if kinds is None:
+            self._warn(said[0], "A2A-K07", "properties without a type: values other than objects are valid too", _cure("object"))
+        others = [_SCALARS.get(kind, _OTHERS.get(kind, ScalarType.ANY)) for kind in kinds or () if kind != "object"]
+        is_whole = is_own and not others
+        # A nested reference to the schema itself is the class that is being built.
+        key = tuple((each.place, *sorted(each.schema), str(each.schema.get("type"))) for each in said if isinstance(each.schema, dict))
+        inner = name if is_whole or not is_own else f"{name}Value"  # the whole takes the name itself
+        return make_union([self._combined.get(key) or self._record(found, inner, key, is_own=is_whole), *others])
 
     # --- one schema alone ---
 
@@ -225,9 +177,11 @@ class TypeBuilder:
         common = schema.get("type")
         typed = [_with_type(branch, common) for branch in branches]
         titles = [pascal(schemas.text(branch.schema, "title")) for branch in branches]
-        return make_union(
-            [self._build_type([each], f"{name}{title or f'Option{index}'}") for index, (each, title) in enumerate(zip(typed, titles, strict=True), 1)]
-        )
+        shapes = [
+            self._build_type([each], f"{name}{title or f'Option{index}'}") for index, (each, title) in enumerate(zip(typed, titles, strict=True), 1)
+        ]
+        union = make_union(shapes)
+        return replace(union, branches=tuple(_find_branches(shapes, branches))) if isinstance(union, UnionType) else union
 
     def _build_by_type(self, source: ViewSource, schema: Schema, name: str, *, is_own: bool) -> AgentType | None:
         said = schema.get("type")
@@ -236,7 +190,11 @@ class TypeBuilder:
             is_object = is_own and len([each for each in names if each != "null"]) == 1
             inner = f"{name}Value" if is_object else name  # the whole takes the name itself
             return make_union([self._build_type([ViewSource({**schema, "type": each}, source.place)], inner) for each in names])
-        match said or _infer_kinds(schema):
+        if said is None and (inferred := _infer_kind(schema)):
+            keyword, kind = inferred
+            self._warn(source, "A2A-K07", f"{keyword} without a type: values other than {kind}s are valid too", _cure(kind))
+            said = kind
+        match said:
             case "object":
                 return self._object(source, schema, name)
             case "array":
@@ -292,7 +250,7 @@ class TypeBuilder:
             self._member(wire, found, f"{name}{pascal(wire)}", is_required=wire in required) for wire in (*wires, *sorted(required - set(wires)))
         )
         description = next((text for view in sure if (text := schemas.text(view.schema, "description"))), "")
-        self.definitions[name] = (file, ObjectType(name, members, _extra(sure), description))
+        self.definitions[name] = (file, ObjectType(name, members, _extra(found), description))
         return DefinitionRef(name)
 
     def _member(self, wire: str, found: Sequence[View], name: str, *, is_required: bool) -> TypeMember:
@@ -302,10 +260,38 @@ class TypeBuilder:
         shape = self._build_type(sure, name)
         if not sure and (_is_closed(found) or _is_in_every_branch(saying)):
             shape = make_union([self._build_type([each], name) for each in maybe])
-        nothing: Schema = {}
-        said = next((each.schema for each in (*sure, *maybe) if isinstance(each.schema, dict)), nothing)
-        default = None if is_required else said.get("default")
-        return TypeMember(wire, shape, is_required, schemas.text(said, "description"), default if _is_valid_default(shape, default) else None)
+        if shape is ScalarType.ANY and (reason := _explain_any(sure, maybe)):
+            self._warn(reason[0], "A2A-K11", f"the member {wire!r} may be any JSON: {reason[1]}", reason[2])
+        said = [each.schema for each in (*sure, *maybe) if isinstance(each.schema, dict)]
+        description = next((text for each in said[:1] if (text := schemas.text(each, "description"))), "")
+        return TypeMember(wire, shape, is_required, description, None if is_required else self._default(shape, sure or maybe))
+
+    def _default(self, shape: AgentType, sources: Sequence[ViewSource]) -> Json:
+        """Return the first default of schemas, or of those that they refer to."""
+        default = next(self._defaults(sources), None)
+        if default is None or is_literal_default(shape, default) or all(self._is_valid(default, each) for each in sources):
+            return default
+        self._warn(sources[0], "A2A-K12", f"the default {json.dumps(default)} does not match its schema: it is ignored", "correct the default")
+        return None
+
+    def _defaults(self, sources: Sequence[ViewSource]) -> Iterator[Json]:
+        """Yield the defaults of schemas, and of those that they refer to."""
+        waiting, seen = [*sources], set[SchemaRef]()
+        while waiting:
+            source = waiting.pop(0)
+            if source.place in seen or not isinstance(source.schema, dict):
+                continue
+            seen.add(source.place)
+            if "default" in source.schema:
+                yield source.schema["default"]
+            waiting += [source.part(f"/allOf/{index}", part) for index, part in enumerate(schemas.items(source.schema, "allOf"))]
+            text = schemas.reference(source.schema)
+            if text and (target := self._catalogue.follow(source.place, text)):
+                waiting.append(ViewSource(self._catalogue.library.value(target), target))
+
+    def _is_valid(self, value: Json, source: ViewSource) -> bool:
+        schema: dict[str, Json] = json.loads(bundle(source.place, self._catalogue, "urn:a2a-gen:default"))
+        return jsonschema_rs.validator_for(schema, validate_formats=True, offline=True).is_valid(value)
 
 
 def _member_source(view: View, wire: str) -> ViewSource:
@@ -314,7 +300,7 @@ def _member_source(view: View, wire: str) -> ViewSource:
 
 def _is_closed(found: Sequence[View]) -> bool:
     """Check that a schema declares every member that may be present."""
-    return any(view.is_sure and view.schema.get("unevaluatedProperties") is False for view in found)
+    return not _is_opened(found) and any(view.is_sure and view.schema.get("unevaluatedProperties") is False for view in found)
 
 
 def _is_in_every_branch(saying: Sequence[View]) -> bool:
@@ -323,12 +309,12 @@ def _is_in_every_branch(saying: Sequence[View]) -> bool:
     return len({branch.union for branch in branches}) == 1 and len(branches) == next(iter(branches)).count
 
 
-def _is_valid_default(shape: AgentType, default: Json) -> bool:
-    """Check that Python can express a default; a member with any other default may be absent."""
-    if isinstance(shape, EnumType):
-        return default in shape.values
-    check = _DEFAULTS.get(shape)
-    return default is not None and check is not None and check(default)
+def _find_branches(shapes: Sequence[AgentType], sources: Sequence[ViewSource]) -> Iterator[tuple[AgentType, SchemaRef]]:
+    for shape, source in zip(shapes, sources, strict=True):
+        if isinstance(shape, UnionType):
+            yield from shape.branches or ((each, source.place) for each in shape.options)
+        else:
+            yield shape, source.place
 
 
 def _with_type(branch: ViewSource, common: Json) -> ViewSource:
@@ -339,10 +325,24 @@ def _with_type(branch: ViewSource, common: Json) -> ViewSource:
     return ViewSource({**schema, "type": common}, branch.place)
 
 
-def _infer_kinds(schema: Schema) -> str | None:
-    if any(keyword in schema for keyword in ("properties", "additionalProperties", "patternProperties")):
-        return "object"
-    return "array" if "items" in schema or "prefixItems" in schema else None
+def _infer_kind(schema: Schema) -> tuple[str, str] | None:
+    """Infer the type that the author of a schema without a type meant, from a keyword that says nothing of other types."""
+    return next(((keyword, kind) for keyword, kind in _KEYWORD_KINDS.items() if keyword in schema), None)
+
+
+def _cure(kind: str) -> str:
+    return f'add "type": "{kind}"'
+
+
+def _explain_any(sure: Sequence[ViewSource], maybe: Sequence[ViewSource]) -> tuple[ViewSource, str, str] | None:
+    """Explain why a member has no type; ``None`` where its author left it open."""
+    for source in sure:
+        if isinstance(source.schema, dict) and not source.schema.keys() <= _ANNOTATIONS:
+            return source, "its schema allows values of every type", 'add a "type", also to each branch of a union'
+    for source in maybe if not sure else ():
+        if schemas.is_about_types(source.schema):
+            return source, "it is declared only in some branches or under a condition", 'declare it in the "properties" of the whole schema too'
+    return None
 
 
 def _constants(values: Sequence[Json]) -> AgentType:
@@ -355,10 +355,17 @@ def _constant(value: Json) -> AgentType:
     return next((shape for kind, shape in _KINDS.items() if isinstance(value, kind)), ScalarType.NULL)
 
 
-def _extra(sure: Sequence[View]) -> ExtraMembers:
+def _extra(found: Sequence[View]) -> ExtraMembers:
     """Forbid unknown members where the schema declares all; the validator rejects them in every other case."""
-    said = [view.schema for view in sure]
-    if any(schemas.members(schema, "patternProperties") or schema.get("additionalProperties") not in (None, False) for schema in said):
-        return ExtraMembers.KEPT
-    is_closed = any(schema.get("unevaluatedProperties") is False for schema in said)
-    return ExtraMembers.REFUSED if is_closed or (len(said) == 1 and said[0].get("additionalProperties") is False) else ExtraMembers.KEPT
+    said = [view.schema for view in found if view.is_sure]
+    is_closed = _is_closed(found) or (len(said) == 1 and said[0].get("additionalProperties") is False and not _is_opened(found))
+    return ExtraMembers.REFUSED if is_closed else ExtraMembers.KEPT
+
+
+def _is_opened(found: Sequence[View]) -> bool:
+    """Check that a schema, wherever it applies, accepts members by other means than their names."""
+    return any(
+        schemas.members(view.schema, "patternProperties")
+        or any(view.schema.get(keyword) not in (None, False) for keyword in ("additionalProperties", "unevaluatedProperties"))
+        for view in found
+    )

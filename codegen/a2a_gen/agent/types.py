@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
+from a2a_gen.agent.schemas import SchemaRef
 from a2a_gen.source.json_text import Json
 
 
@@ -22,6 +23,10 @@ class ScalarType(Enum):
     MOMENT = "date-time"
     DATE = "date"
     OBJECT = "object"
+
+
+TEXT_FORMATS = frozenset({ScalarType.MOMENT, ScalarType.DATE})
+"""Texts of a format that Python has a type for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +73,10 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class UnionType:
-    """A union of types."""
+    """A union of types; ``branches`` are the schemas of its options, where each option is a branch of one schema."""
 
     options: tuple[AgentType, ...]
+    branches: tuple[tuple[AgentType, SchemaRef], ...] = field(default=(), compare=False)
 
 
 AgentType: TypeAlias = ScalarType | EnumType | DefinitionRef | ProtocolRef | ArrayType | TupleType | MapType | UnionType
@@ -131,6 +137,99 @@ def make_union(options: Sequence[AgentType]) -> AgentType:
     return united[0] if len(united) == 1 else UnionType(tuple(united))
 
 
+class TypeIntersection:
+    """Intersects types: the result accepts every value that both accept. ``resolve`` returns the definition of a name; it may not exist yet."""
+
+    def __init__(self, resolve: Callable[[str], Definition | None]) -> None:
+        self._resolve = resolve
+        self._open: set[tuple[AgentType, AgentType]] = set()
+
+    def of(self, shapes: Iterable[AgentType]) -> AgentType:
+        """Intersect types. When no value can exist, the first type stays: the validator rejects every value anyway."""
+        first, *others = shapes
+        for other in others:
+            first = self._both(first, other) or first
+        return first
+
+    def _both(self, one: AgentType, other: AgentType) -> AgentType | None:  # noqa: PLR0911 - one for each pair of types
+        if one is ScalarType.ANY or one == other:
+            return other
+        match one, other:
+            case (_, ScalarType.ANY):
+                return one
+            case (UnionType(), _):
+                return self._any(one, other)
+            case (_, UnionType()):
+                return self._any(other, one)
+            case (DefinitionRef() | ProtocolRef(), _) | (_, DefinitionRef() | ProtocolRef()):
+                return self._by_name(one, other)
+            case (EnumType(values), EnumType(words)):
+                return EnumType(kept) if (kept := tuple(each for each in values if each in words)) else None
+            case (ArrayType() | TupleType(), ArrayType() | TupleType()):
+                return self._lists(one, other)
+            case (MapType(value), MapType(more)):
+                return MapType(self.of((value, more)))
+            case _:
+                return next((narrow for narrow, wide in ((one, other), (other, one)) if _is_narrower(narrow, wide)), None)
+
+    def _any(self, union: UnionType, other: AgentType) -> AgentType | None:
+        kept = [made for each in union.options if (made := self._both(each, other)) is not None]
+        made = make_union(kept) if kept else None
+        return replace(made, branches=tuple(each for each in union.branches if each[0] in made.options)) if isinstance(made, UnionType) else made
+
+    def _by_name(self, one: AgentType, other: AgentType) -> AgentType | None:
+        """Intersect where at least one type is named: an alias is what it names; two classes have no common class, so the first stays."""
+        reference, plain = (one, other) if isinstance(one, DefinitionRef | ProtocolRef) else (other, one)
+        definition = self._resolve(reference.name) if isinstance(reference, DefinitionRef) else None
+        if isinstance(definition, AliasType) and (reference, plain) not in self._open:
+            self._open.add((reference, plain))  # an alias may lead back to itself
+            found = self._both(definition.shape, plain)
+            self._open.remove((reference, plain))
+            return reference if found == definition.shape else found
+        if isinstance(plain, DefinitionRef) and isinstance(self._resolve(plain.name), AliasType):
+            return self._both(plain, reference)
+        return reference if definition is None or isinstance(plain, DefinitionRef | MapType | ProtocolRef) or plain is ScalarType.OBJECT else None
+
+    def _lists(self, one: ArrayType | TupleType, other: ArrayType | TupleType) -> AgentType | None:
+        if isinstance(one, ArrayType):
+            if isinstance(other, ArrayType):
+                return ArrayType(self.of((one.item, other.item)))
+            return self._lists(other, one)
+        others = [other.item] * len(one.items) if isinstance(other, ArrayType) else other.items
+        return TupleType(tuple(map(self.of, zip(one.items, others, strict=True)))) if len(others) == len(one.items) else None
+
+
+def _is_narrower(narrow: AgentType, wide: AgentType) -> bool:
+    """Check that every value of a type without named parts is one of another."""
+    match wide:
+        case ScalarType.NUMBER:
+            return narrow is ScalarType.INTEGER
+        case ScalarType.STRING:
+            return isinstance(narrow, EnumType) or narrow in TEXT_FORMATS
+        case ScalarType.OBJECT:
+            return isinstance(narrow, MapType)
+        case ScalarType():
+            return wide in TEXT_FORMATS and isinstance(narrow, EnumType)
+        case _:
+            return False
+
+
+def map_parts(shape: AgentType, convert: Callable[[AgentType], AgentType]) -> AgentType:
+    """Convert the parts of a type."""
+    match shape:
+        case ArrayType(item):
+            return ArrayType(convert(item))
+        case MapType(value):
+            return MapType(convert(value))
+        case TupleType(items):
+            return TupleType(tuple(map(convert, items)))
+        case UnionType(options):
+            branches = tuple((convert(branch), place) for branch, place in shape.branches)
+            return UnionType(tuple(map(convert, options)), branches)
+        case _:
+            return shape
+
+
 def is_nullable(shape: AgentType, types: Mapping[str, Definition]) -> bool:
     """Check that null is a value of a type, also through the types that it names."""
     return not {ScalarType.NULL, ScalarType.ANY}.isdisjoint(iter_parts(shape, types))
@@ -152,3 +251,22 @@ def iter_parts(shape: AgentType, types: Mapping[str, Definition]) -> Iterator[Ag
                 waiting.extend(options)
             case _:
                 pass
+
+
+def is_literal_default(shape: AgentType, default: Json) -> bool:  # noqa: PLR0911 - one for each kind of type
+    """Check that a default is a literal of Python that needs no conversion."""
+    match shape:
+        case EnumType(values):
+            return default in values
+        case UnionType(options):
+            return any(is_literal_default(each, default) for each in options)
+        case ScalarType.BOOLEAN:
+            return isinstance(default, bool)
+        case ScalarType.INTEGER:
+            return isinstance(default, int) and not isinstance(default, bool)
+        case ScalarType.NUMBER:
+            return isinstance(default, int | float) and not isinstance(default, bool)
+        case ScalarType.STRING:
+            return isinstance(default, str)
+        case _:
+            return False

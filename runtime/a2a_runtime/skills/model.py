@@ -11,11 +11,27 @@ was set becomes null.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, TypeAlias
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, GetPydanticSchema, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
+import jsonschema_rs
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
+
+from a2a_contract.json_types import is_json_array, is_json_object
 
 
 class SkillModel(BaseModel):
@@ -41,9 +57,7 @@ class SkillModel(BaseModel):
     def __pydantic_init_subclass__(cls, **_facts: object) -> None:
         """Collect the members that may be absent."""
         cls.__optional__ = {
-            name: field.serialization_alias or field.alias or name
-            for name, field in cls.model_fields.items()
-            if not field.is_required() and name not in cls.__tags__
+            name: _wire_name(name, field) for name, field in cls.model_fields.items() if not field.is_required() and name not in cls.__tags__
         }
 
     @model_serializer(mode="wrap")
@@ -61,14 +75,88 @@ class SkillModel(BaseModel):
         for name, value in self.__dict__.items():
             if value is None and (name in self.__nullable__ if name in self.__optional__ else True) and name in self.model_fields_set:
                 field = type(self).model_fields[name]
-                nulls[name if by_name else field.serialization_alias or field.alias or name] = None
+                nulls[name if by_name else _wire_name(name, field)] = None
         return nulls
+
+
+def _wire_name(name: str, field: FieldInfo) -> str:
+    """Return the name of a member in JSON, which may be empty."""
+    return next(each for each in (field.serialization_alias, field.alias, name) if each is not None)
 
 
 class ClosedModel(SkillModel):
     """A JSON object without additional members."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class DefaultValue:
+    """The default of a member as JSON; Pydantic converts a copy to the member's type."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __call__(self) -> Any:  # noqa: ANN401 - the type of the member, which Pydantic validates
+        """Return the default."""
+        return deepcopy(self._value)
+
+
+_BRANCHES = "branches.json"
+
+
+class BranchSelector:
+    """Reader of a union that no tag decides: the branch of an object or an array is the one whose schema accepts it."""
+
+    def __init__(self, module: str, union: str) -> None:
+        self._file, self._union = Path(module).with_name(_BRANCHES), union
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Let the validators select; values that they do not know, such as objects of Python, are read as a plain union."""
+        schema = handler(source)
+        return core_schema.nullable_schema(self._tagged(schema["schema"])) if schema["type"] == "nullable" else self._tagged(schema)
+
+    def _tagged(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
+        if union["type"] != "union":
+            raise TypeError("BranchSelector: not a union")
+        options = {index: choice[0] if isinstance(choice, tuple) else choice for index, choice in enumerate(union["choices"])}
+        return core_schema.tagged_union_schema({**options, _PLAIN: union}, self._select)
+
+    def _select(self, value: object) -> int:
+        kind = "object" if is_json_object(value) else "array" if is_json_array(value) else ""
+        accepting = [branch for branch in self._branches if kind in branch.kinds and branch.is_valid(value)] if kind else []
+        if not accepting:
+            return _PLAIN
+        known = value.keys() if is_json_object(value) else frozenset[str]()
+        return max(accepting, key=lambda branch: len(branch.members & known)).option
+
+    @cached_property
+    def _branches(self) -> tuple[_Branch, ...]:
+        listed, registry = _read_branches(self._file)
+        return tuple(
+            _Branch(
+                each["option"],
+                frozenset(each["kinds"]),
+                frozenset(each["members"]),
+                jsonschema_rs.validator_for({"$ref": each["schema"]}, registry=registry, validate_formats=True, offline=True).is_valid,
+            )
+            for each in listed[self._union]
+        )
+
+
+_PLAIN = -1
+
+
+class _Branch(NamedTuple):
+    option: int
+    kinds: frozenset[str]
+    members: frozenset[str]
+    is_valid: Callable[[object], bool]
+
+
+@cache
+def _read_branches(file: Path) -> tuple[dict[str, Any], jsonschema_rs.Registry]:
+    document = json.loads(file.read_bytes())
+    return document["unions"], jsonschema_rs.Registry([*document["schemas"].items()])
 
 
 def _build_number_schema(*_: object) -> core_schema.CoreSchema:

@@ -61,13 +61,26 @@ def members(folder: Path, schema: Json) -> dict[str, str]:
         ({"anyOf": [{"type": "string"}, {"minimum": 3}]}, "Json"),
         ({"oneOf": [{"type": "string"}, {"const": None}]}, "str | None"),
         ({"allOf": [{"type": "string"}, {"maxLength": 3}]}, "str"),
+        ({"allOf": [{"type": "string"}, {"const": "dog"}]}, "Literal['dog']"),
+        ({"allOf": [{"enum": ["a", "b", "c"]}, {"enum": ["b", "c", "d"]}]}, "Literal['b', 'c']"),
+        ({"allOf": [{"type": "number"}, {"type": "integer"}]}, "int"),
+        ({"allOf": [{"type": ["string", "integer", "null"]}, {"type": ["integer", "null"]}]}, "int | None"),
+        ({"allOf": [{"anyOf": [{"type": "string"}, {"type": "boolean"}]}, {"type": "boolean"}]}, "bool"),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}], "oneOf": [{"const": "x"}, {"type": "array"}]}, "Literal['x']"),
+        ({"allOf": [{"type": "array", "items": {"type": "number"}}, {"items": {"type": "integer"}}]}, "list[int]"),
+        ({"type": "object", "allOf": [{"additionalProperties": {"type": "string"}}]}, "dict[str, str]"),
+        ({"$ref": "#/$defs/Word", "enum": ["x"]}, "Literal['x']"),
+        ({"allOf": [{"$ref": "#/$defs/Addr"}], "description": "Where it goes."}, "Addr"),
+        ({"allOf": [{"$ref": "#/$defs/Addr"}, {"minProperties": 1}]}, "Addr"),
+        ({"allOf": [{"type": ["object", "null"]}, {"properties": {"a": {"type": "string"}}}]}, "MadeMember | None"),
         ({"$ref": "a2a:v1_0#/$defs/Part"}, "Part"),
     ],
     ids=lambda value: "" if isinstance(value, str) else json.dumps(value),
 )
 def test_types_say_what_types_can_say(tmp_path: Path, schema: Json, written: str) -> None:
     """A member's type takes everything that its schema takes, and as little more as Python allows."""
-    found = members(tmp_path, {"type": "object", "properties": {"member": schema}, "required": ["member"]})
+    definitions: Json = {"Word": {"type": "string"}, "Addr": OBJECT}
+    found = members(tmp_path, {"type": "object", "properties": {"member": schema}, "required": ["member"], "$defs": definitions})
     assert found["Made.member"] == written
 
 
