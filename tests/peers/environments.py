@@ -91,6 +91,20 @@ class Environment:
                 opened.extractall(self.folder, filter="data")
 
 
+@dataclass(frozen=True)
+class NodeEnvironment(Environment):
+    """The environment of a peer that runs on Node, which must be on the path."""
+
+    @property
+    def _python(self) -> Path:
+        return self.folder / "package.json"
+
+    def _fill(self) -> None:
+        self.folder.mkdir()
+        self._python.write_text("{}\n", encoding="utf-8")
+        _run(shutil.which("npm") or "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(self.folder), *self.packages)
+
+
 def _run(*words: str) -> None:
     subprocess.run(words, check=True)
 
@@ -108,11 +122,13 @@ ENVIRONMENTS = {
     # What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel itself is not in it: tests build it.
     "wheel-dependencies": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
     "json-schema-suite": ("pip==26.1",),
+    "ajv-8.20.0": ("ajv@8.20.0", "ajv-formats@3.0.1"),
     # What only `make bench` needs: the SDK with its databases, and servers as fast as ours.
     "rival-a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "a2a-sdk[sqlite,postgresql]==1.3.0", "fastapi", "uvicorn[standard]"),
     "rival-fasta2a-2.1.1": ("fasta2a==2.1.1", "uvicorn[standard]"),
 }
 """What each peer consists of."""
+_ON_NODE = frozenset({"ajv-8.20.0"})
 
 SOURCES = {"json-schema-suite": ("jsonschema==4.26.0",)}
 """Peers that are files of a source distribution: the JSON Schema Test Suite is in ``json/`` of this one."""
@@ -120,7 +136,8 @@ SOURCES = {"json-schema-suite": ("jsonschema==4.26.0",)}
 
 def environment(name: str) -> Environment:
     """Find the environment of a peer."""
-    return Environment(name, ENVIRONMENTS[name], SOURCES.get(name, ()))
+    kind = NodeEnvironment if name in _ON_NODE else Environment
+    return kind(name, ENVIRONMENTS[name], SOURCES.get(name, ()))
 
 
 def interpreter(name: str) -> Path:

@@ -28,6 +28,8 @@ class DefinitionPairs:
 def pair_definitions(comparison: SchemaComparison, *, include_docs: bool = False) -> DefinitionPairs:
     """Pair the definitions of two trees."""
     old, new = (dict(tree.definitions) for tree in comparison.trees)
+    for file in {path for path, pointer in old.keys() ^ new.keys() if not pointer}:
+        _add_missing_root(comparison.trees, (old, new), file)
     together = [(old.pop(location), new.pop(location)) for location in list(new) if location in old]
     changes: list[SchemaChange] = []
     for before, after in _pair_moved(comparison, old, new):
@@ -44,6 +46,13 @@ def pair_definitions(comparison: SchemaComparison, *, include_docs: bool = False
             if _collect_docs(before) != _collect_docs(after)
         ]
     return DefinitionPairs(tuple(_build_pair(comparison, *schemas) for schemas in together), tuple(changes))
+
+
+def _add_missing_root(trees: tuple[SchemaTree, SchemaTree], definitions: tuple[dict[Location, SchemaLocation], ...], file: str) -> None:
+    """Add the root of a file that has only definitions, if the other side has a root schema there: it accepts every document."""
+    for tree, found in zip(trees, definitions, strict=True):
+        if file in tree.documents:
+            found.setdefault((file, ""), tree.get_root(file))
 
 
 def _build_pair(comparison: SchemaComparison, old: SchemaLocation, new: SchemaLocation) -> NodePair:

@@ -1,0 +1,43 @@
+"""The compatibility check against validators that are not part of it: nothing that it calls safe refuses a document."""
+
+from __future__ import annotations
+
+import json
+import os
+from random import SystemRandom
+
+import pytest
+from contract.judging import Ajv, Outcome, try_pairs
+
+pytestmark = pytest.mark.peer
+
+_SOAK_PAIRS = 300_000
+_SOAK_PARTS = 30
+
+
+def report(outcome: Outcome, seed: int) -> str:
+    """Show what must not be, and how to see it again."""
+    wrong = [json.dumps(each) for each in (*outcome.unsound[:3], *outcome.unconfirmed[:3], *outcome.false_errors[:3])]
+    return "\n".join([f"seed {seed}: {dict(outcome.count)}", *wrong])
+
+
+@pytest.mark.slow
+def test_nothing_that_is_called_safe_refuses_a_document(record_property: pytest.RecordProperty) -> None:
+    """Of random schemas and versions, none is called safe or undecided that refuses a document, and every witness is confirmed."""
+    with Ajv() as ajv:
+        outcome = try_pairs(1, 1200, ajv=ajv)
+    record_property("pairs", str(dict(outcome.count)))
+    assert (outcome.unsound, outcome.unconfirmed) == ([], []), report(outcome, 1)
+    assert outcome.count["changed: safe"] > 300
+    assert len(outcome.false_errors) <= 0.01 * outcome.count["equal: safe"], report(outcome, 1)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(_SOAK_PARTS))
+def test_nothing_that_is_called_safe_refuses_a_document_for_long(part: int, record_property: pytest.RecordProperty) -> None:
+    """The same with other schemas in every run; `A2A_GEN_FUZZ_SEED` repeats one."""
+    seed = int(os.environ.get("A2A_GEN_FUZZ_SEED") or SystemRandom().randrange(10**9)) + part
+    with Ajv() as ajv:
+        outcome = try_pairs(seed, _SOAK_PAIRS // _SOAK_PARTS, ajv=ajv)
+    record_property("pairs", f"seed {seed}: {dict(outcome.count)}")
+    assert (outcome.unsound, outcome.unconfirmed) == ([], []), report(outcome, seed)
