@@ -31,6 +31,7 @@ def pair_definitions(comparison: SchemaComparison, *, include_docs: bool = False
     for file in {path for path, pointer in old.keys() ^ new.keys() if not pointer}:
         _add_missing_root(comparison.trees, (old, new), file)
     together = [(old.pop(location), new.pop(location)) for location in list(new) if location in old]
+    together += _pair_single_files(comparison.trees, (old, new))
     changes: list[SchemaChange] = []
     for before, after in _pair_moved(comparison, old, new):
         together.append((old.pop(before.location), new.pop(after.location)))
@@ -46,6 +47,17 @@ def pair_definitions(comparison: SchemaComparison, *, include_docs: bool = False
             if _collect_docs(before) != _collect_docs(after)
         ]
     return DefinitionPairs(tuple(_build_pair(comparison, *schemas) for schemas in together), tuple(changes))
+
+
+def _pair_single_files(
+    trees: tuple[SchemaTree, SchemaTree], definitions: tuple[dict[Location, SchemaLocation], dict[Location, SchemaLocation]]
+) -> list[tuple[SchemaLocation, SchemaLocation]]:
+    """Pair the roots of two single files, whatever their names are."""
+    files = [list(tree.documents) for tree in trees]
+    roots = [(each[0], "") for each in files if len(each) == 1]
+    if len(roots) < len(trees) or not all(root in found for root, found in zip(roots, definitions, strict=True)):
+        return []
+    return [(definitions[0].pop(roots[0]), definitions[1].pop(roots[1]))]
 
 
 def _add_missing_root(trees: tuple[SchemaTree, SchemaTree], definitions: tuple[dict[Location, SchemaLocation], ...], file: str) -> None:

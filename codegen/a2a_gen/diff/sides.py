@@ -148,12 +148,24 @@ def build_side(blobs: Mapping[str, bytes], *, label: str, display_prefix: str = 
         )
         project_file = TomlDocument(_PROJECT_FILE, blobs[_PROJECT_FILE].decode("utf-8"), {})
         return ContractSide({**reachable, _PROJECT_FILE: project_file}, label, display_prefix, agent=agent)
-    documents: dict[str, Document] = parse_documents(blobs, display_prefix=prefix)
+    documents: dict[str, Document] = parse_documents(blobs, display_prefix=prefix, has_yaml=is_plain or len(blobs) == 1)
+    _refuse_openapi(documents, prefix)
     if len(documents) == 1 and not is_plain:
         path, document = next(iter(documents.items()))
         if isinstance(document.data, dict) and isinstance(document.data.get("skills"), list):
             return ContractSide(documents, label, display_prefix, agent=agent_from_card(path, document.data))
     return ContractSide(documents, label, display_prefix, is_plain=is_plain or not documents.keys() >= TABLE_FILES)
+
+
+def _refuse_openapi(documents: Mapping[str, Document], prefix: str) -> None:
+    """Refuse OpenAPI documents, of which a comparison of schemas would see nothing."""
+    for path, document in documents.items():
+        word = next((each for each in ("openapi", "swagger") if isinstance(document.data, dict) and each in document.data), "")
+        if word and isinstance(document.data, dict) and isinstance(document.data[word], str):
+            raise ProjectError(
+                f"{prefix}{path}: an OpenAPI document, not a JSON Schema",
+                "compare OpenAPI documents with oasdiff, or write the schemas of components to files of their own and compare those",
+            )
 
 
 def _read_commit(ref: str, revision: RevisionFolder) -> ContractSide:

@@ -27,10 +27,11 @@ def read_folder(folder: Path) -> dict[str, bytes]:
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in _walk_files(folder) if is_contract_file(file.name) and file.is_file()}
 
 
-def parse_documents(blobs: Mapping[str, bytes], *, display_prefix: str = "") -> dict[str, Document]:
-    """Parse JSON files or raise every problem; ``display_prefix`` stands before paths in messages."""
-    json_blobs = {path: blob for path, blob in blobs.items() if path.endswith(JSON_SUFFIX)}
-    documents, problems = parse_readable_documents(json_blobs, display_prefix=display_prefix)
+def parse_documents(blobs: Mapping[str, bytes], *, display_prefix: str = "", has_yaml: bool = False) -> dict[str, Document]:
+    """Parse JSON files, and YAML files if the schemas may be YAML, or raise every problem; ``display_prefix`` stands before paths in messages."""
+    suffixes = (JSON_SUFFIX, *_YAML) if has_yaml else (JSON_SUFFIX,)
+    chosen = {path: blob for path, blob in blobs.items() if path.endswith(suffixes)}
+    documents, problems = parse_readable_documents(chosen, display_prefix=display_prefix)
     if problems:
         raise ContractError([problem for each in problems.values() for problem in each])
     return documents
