@@ -15,7 +15,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypedDict, TypeVar, Unpack
+from typing import TypedDict, TypeVar, Unpack, overload
 
 from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import AgentExtension, AgentProvider, SecurityRequirement, SecurityScheme
@@ -145,8 +145,15 @@ class Agent:
         """Skills by id, in the order in which they were added."""
         return self._skills
 
-    def skill(self, skill_id: str, **options: Unpack[SkillOptions]) -> Callable[[AnyHandler], AnyHandler]:
-        """Decorate a function as the handler of a skill; the function is returned unchanged."""
+    @overload
+    def skill(self, skill_id: AnyHandler, /) -> AnyHandler: ...
+    @overload
+    def skill(self, skill_id: str, **options: Unpack[SkillOptions]) -> Callable[[AnyHandler], AnyHandler]: ...
+    def skill(self, skill_id: str | AnyHandler, **options: Unpack[SkillOptions]) -> AnyHandler | Callable[[AnyHandler], AnyHandler]:
+        """Decorate a function as the handler of a skill; the function is returned unchanged. Without an id the skill has the name of the function."""
+        if not isinstance(skill_id, str):
+            self.add(skill_id.__name__, skill_id)
+            return skill_id
 
         def add(handler: AnyHandler) -> AnyHandler:
             self.add(skill_id, handler, **options)

@@ -98,3 +98,16 @@ def test_a_storage_key_is_path_and_agent(path: str, text: str) -> None:
     key = Surface(agent, path).storage_key
     assert key == text
     assert SurfaceKey.from_text(key) == (path or "/", "my agent")
+
+
+def test_the_decorator_without_an_id_takes_the_name_of_the_function() -> None:
+    """It registered nothing before, and said nothing."""
+    agent = Agent("a")
+
+    @agent.skill
+    async def greet(ctx: TaskContext) -> str:
+        """Greet people."""
+        return ctx.text
+
+    assert agent.skills["greet"].skill.handler is greet
+    assert agent.skills["greet"].description == "Greet people."
