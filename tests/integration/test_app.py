@@ -277,23 +277,62 @@ def test_only_named_proxies_are_believed_and_no_secret_is_logged(tmp_path: Path,
     assert "hush" not in output
 
 
+AGENT = "from a2a_runtime import Agent, create_app\nagent = Agent('a', description='b')\nagent.add('c', lambda ctx: 'd')\napp = create_app(agent)\n"
+STORES = ("sqlite:////nowhere/tasks.db", "sqlit:///tasks.db", "postgresql://ada@127.0.0.1:1/tasks")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("nowhere:app",), 2, "nowhere"),
-        (("shouting:app",), 2, "module:attribute"),
-        ((), 2, "no a2a.toml"),
-        (("shouting:nothing", "--port", "{taken}"), 1, ""),
+        (("nowhere:app",), 1, "nowhere"),
+        (("shouting:app",), 1, "module:attribute"),
+        ((), 1, "no a2a.toml"),
+        (("--prt", "1"), 1, "Did you mean '--port'?"),
+        (("tokens:app",), 1, "pip install 'a2a-gen[auth]'"),
+        (("shouting:nothing", "--ssl-certfile", "shouting.py"), 1, "give files with a certificate"),
+        (("shouting:nothing", "--port", "{taken}"), 2, "address already in use; stop what runs there"),
+        (("agent:app", "--store", STORES[0]), 2, "/nowhere/tasks.db: the folder does not exist; create it"),
+        (("agent:app", "--store", STORES[1]), 1, "is not a store URL; use memory"),
+        (("agent:app", "--store", STORES[2]), 2, "check that the server runs"),
+        (("agent:app", "--env-file", "variables"), 1, "is not a store URL; use memory"),
+        (("agent:app", "--check", "--store", STORES[0]), 2, "/nowhere/tasks.db: the folder does not exist; create it"),
+        (("agent:app", "--check", "--store", STORES[1]), 1, "is not a store URL; use memory"),
     ],
-    ids=["no module", "no attribute", "no project", "port taken"],
 )
-def test_serve_says_what_is_wrong_by_its_exit_code(tmp_path: Path, words: tuple[str, ...], code: int, said: str) -> None:
-    """2 for a configuration that cannot be used, as for wrong use of any command; 1 for a server that could not start."""
+def test_a_start_that_fails_is_one_line_and_an_exit_code(tmp_path: Path, words: tuple[str, ...], code: int, said: str) -> None:
+    """1 for a configuration that cannot be used, 2 for a start that fails."""
     (tmp_path / "shouting.py").write_text(SKILLS.replace("nothing = 7", "from litestar import Litestar\nnothing = Litestar()"))
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        server = run(tmp_path, "-c", SERVE, *(word.format(taken=port) for word in words))
-        output, _ = server.communicate(timeout=20)
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "tokens.py").write_text("raise ModuleNotFoundError(name='jwt')\n")
+    (tmp_path / "variables").write_text(f"A2A_STORE={STORES[1]}\n")
+    with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as other:
+        port, free = str(taken.getsockname()[1]), str(other.getsockname()[1])
+        other.close()
+        arguments = [word.format(taken=port) for word in words]
+        server = run(tmp_path, "-c", SERVE, *arguments, *(() if "--port" in words else ("--port", free)))
+        output, _ = server.communicate(timeout=60)
     assert server.returncode == code, output
-    assert said in output
-    assert code == 1 or "Traceback" not in output
+    assert said in output.splitlines()[-1]
+    assert "Traceback" not in output
+
+
+def test_a_check_opens_the_store(tmp_path: Path) -> None:
+    """Also beside a process that runs on it."""
+    (tmp_path / "agent.py").write_text(AGENT)
+    for _ in range(2):
+        check = run(tmp_path, "-c", SERVE, "agent:app", "--check", "--store", "sqlite:///tasks.db")
+        output, _ = check.communicate(timeout=60)
+        assert check.returncode == 0, output
+    assert (tmp_path / "tasks.db").exists()
+
+
+def test_an_app_that_raises_at_start_shows_where(tmp_path: Path) -> None:
+    """Its traceback begins at its own code."""
+    (tmp_path / "broken.py").write_text(
+        "from litestar import Litestar\n\ndef fail():\n    raise KeyError('tea')\n\napp = Litestar(on_startup=[fail])\n"
+    )
+    server = run(tmp_path, "-c", SERVE, "broken:app", "--port", "0")
+    output, _ = server.communicate(timeout=60)
+    assert server.returncode == 2, output
+    assert "in fail" in output
+    assert output.splitlines()[-1] == "KeyError: 'tea'"

@@ -1,9 +1,11 @@
 """Runs one command and converts its errors to messages and exit codes, for our commands and those of other distributions.
 
 0   success
-1   findings: stale output, breaking changes, no result; for serve, a failure to start or a crash
+1   findings: stale output, breaking changes, no result
 2   usage error, or an invalid input: a schema, a setting, a file
 3   the baseline to compare with is missing
+
+``serve`` has codes of its own: 1 for an invalid configuration, 2 for a failed start or a crash.
 """
 
 from __future__ import annotations

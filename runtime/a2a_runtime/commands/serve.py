@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-import importlib
+import asyncio
 import logging
 import os
 import signal
 import ssl
 import sys
-import traceback
+from contextlib import suppress
 from importlib.util import find_spec
-from itertools import dropwhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from litestar import Litestar
 
 import a2a_runtime
-from a2a_runtime.commands import CommandError
+from a2a_runtime.commands.startup import (
+    InvalidConfigurationError,
+    ServeCommand,
+    StartError,
+    check_port,
+    report_import_error,
+    report_start_error,
+)
+from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.heartbeat.registration import ENVIRONMENT_NAMES
 from a2a_runtime.importing import ImportFromStringError, import_from_string
 from a2a_runtime.logs import SanitizingFormatter, request_log, strip_query
+from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project.loader import ProjectConfigError
+from a2a_runtime.settings import PREFIX
+
+if TYPE_CHECKING:
+    import uvicorn
 
 _PROJECT_APP = "a2a_runtime.app:app"
-_EXIT_FAILED = 1
+_LEVELS = ("debug", "info", "warning", "error")
 _FILE = click.Path(exists=True, dir_okay=False)
-_OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
 _EXAMPLES = """\b
 Examples:
   a2a-gen serve                                   the agent of the a2a.toml in this folder or above
@@ -34,7 +46,7 @@ Examples:
   a2a-gen serve --forwarded-allow-ips 10.0.0.7    behind a proxy at that address
 
 \b
-Exit codes: 0 stopped, 1 failed to start or crashed, 2 invalid configuration."""
+Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
 
 
 def _enable_request_log(_context: click.Context, _option: click.Parameter, is_enabled: bool) -> None:  # noqa: FBT001 - the signature of click
@@ -42,7 +54,29 @@ def _enable_request_log(_context: click.Context, _option: click.Parameter, is_en
         request_log.setLevel(logging.DEBUG)
 
 
-@click.command(epilog=_EXAMPLES)
+def _configure_logging(_context: click.Context, _option: click.Parameter, level: str) -> None:
+    """Log warnings, and the runtime's own records from a level, without control characters."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(SanitizingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger(a2a_runtime.__name__).setLevel(level.upper())
+    logging.getLogger("uvicorn.access").addFilter(strip_query)
+
+
+def _read_env_file(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
+    if path is None:
+        return
+    from dotenv import load_dotenv  # noqa: PLC0415 - comes with the extra
+
+    load_dotenv(path)
+
+
+def _override_store(_context: click.Context, _option: click.Parameter, url: str | None) -> None:
+    if url is not None:
+        os.environ[f"{PREFIX}STORE"] = url
+
+
+@click.command(cls=ServeCommand, epilog=_EXAMPLES)
 @click.argument("app", default=_PROJECT_APP)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
@@ -64,21 +98,38 @@ def _enable_request_log(_context: click.Context, _option: click.Parameter, is_en
 @click.option("--ssl-certfile", type=_FILE, help="Certificate of the server, for TLS; --ssl-keyfile has its key.")
 @click.option("--ssl-keyfile", type=_FILE, help="Private key of the certificate. [default: in the same file]")
 @click.option("--ssl-ca-certs", type=_FILE, help="Authorities of client certificates, which [auth.*] of kind mutual-tls then admits.")
-@click.option("--check", "only_check", is_flag=True, help="Check the configuration and exit, without serving.")
+@click.option("--env-file", type=_FILE, expose_value=False, is_eager=True, callback=_read_env_file, help="File of environment variables.")
+@click.option(
+    "--store",
+    expose_value=False,
+    callback=_override_store,
+    help="URL of the store, instead of A2A_STORE and a2a.toml; code may set another.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(_LEVELS),
+    default="info",
+    show_default=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_configure_logging,
+    help="Lowest level of logs.",
+)
+@click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
 def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool, **tls: Any) -> None:  # noqa: ANN401 - paths of files
     """Serve an agent over HTTP with uvicorn, until it is stopped."""
-    _configure_logging()
-    if only_check:
-        _load_app(app)
-        return
     try:
         import uvicorn  # noqa: PLC0415 - an extra, needed only here
 
         from a2a_runtime.commands.protocol import BoundedHttpProtocol  # noqa: PLC0415 - as above
     except ModuleNotFoundError:
-        raise CommandError("uvicorn is not installed; run pip install 'a2a-gen[serve]'") from None
+        raise InvalidConfigurationError("uvicorn is not installed; run pip install 'a2a-gen[serve]'") from None
     if tls["ssl_ca_certs"] and find_spec("cryptography") is None:
-        raise CommandError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth,serve]'")
+        raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth,serve]'")
+    if only_check:
+        _check_store(_load_app(app))
+        return
+
     os.environ.setdefault(ENVIRONMENT_NAMES["http_port"][0], str(port))  # the registration at a mesh names it
     config = uvicorn.Config(
         _load_app(app),
@@ -90,17 +141,54 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
         forwarded_allow_ips=proxies or None,
         http=BoundedHttpProtocol,
         ssl_cert_reqs=ssl.CERT_OPTIONAL if tls["ssl_ca_certs"] else ssl.CERT_NONE,
+        log_level=logging.getLogger(a2a_runtime.__name__).level,
         **tls,
     )
+    check_port(host, port)
+    try:
+        config.load()
+    except OSError as error:  # of TLS
+        raise InvalidConfigurationError(f"--ssl-certfile: {error}; give files with a certificate and its private key") from None
+    _run(config)
+
+
+def _run(config: uvicorn.Config) -> None:
+    """Serve until the process is stopped; raise the problem of a start that fails."""
+    import uvicorn  # noqa: PLC0415 - an extra, as above
+    from uvicorn.lifespan.on import LifespanOn  # noqa: PLC0415 - as above
+
+    failures: list[BaseException | None] = []
+
+    class Lifespan(LifespanOn):
+        """Keeps the error of a failed start, instead of a traceback in the log."""
+
+        async def send(self, message: Any) -> None:  # noqa: ANN401 - a union of uvicorn
+            if message["type"] == "lifespan.startup.failed":
+                failures.append(sys.exc_info()[1])  # Litestar sends this while it handles the error
+                message = {**message, "message": "" if failures[0] else message["message"]}
+            await super().send(message)
+
+    config.lifespan_class = Lifespan
     server = uvicorn.Server(config)
     for stop in (signal.SIGINT, signal.SIGTERM):  # uvicorn handles both, and raises them again after the shutdown
         signal.signal(stop, signal.SIG_IGN)
-    try:
+    with suppress(SystemExit):  # uvicorn exits if the start fails
         server.run()
-    except SystemExit:  # uvicorn exits if the port is taken
-        raise SystemExit(_EXIT_FAILED) from None
+    for error in filter(None, failures):
+        raise report_start_error(error)
     if not server.started:
-        raise SystemExit(_EXIT_FAILED)
+        raise StartError(f"{config.host}:{config.port}: not served; the lines above have the reason")
+
+
+def _check_store(app: object) -> None:
+    """Open the store of an app and compare its schema version."""
+    plugin = next((each for each in app.plugins if isinstance(each, A2APlugin)), None) if isinstance(app, Litestar) else None
+    if plugin is None:
+        return
+    try:
+        asyncio.run(plugin.check_store())
+    except (StoreUnavailableError, UnsupportedStoreError) as error:
+        raise report_start_error(error) from error
 
 
 def _load_app(name: str) -> Any:  # noqa: ANN401 - any object; uvicorn calls it
@@ -108,24 +196,8 @@ def _load_app(name: str) -> Any:  # noqa: ANN401 - any object; uvicorn calls it
     try:
         return import_from_string(name if ":" in name else f"{name}:app")
     except ImportFromStringError as error:
-        raise CommandError(f"{error}; name an app as module:attribute") from error
+        raise InvalidConfigurationError(f"{error}; name an app as module:attribute, e.g. hello:app for app in hello.py") from error
     except ProjectConfigError as error:
-        raise CommandError(str(error)) from error
+        raise InvalidConfigurationError(str(error)) from error
     except Exception as error:  # imported code may raise anything
-        raise CommandError(f"{name}: cannot be loaded:\n{_format_traceback(error)}") from error
-
-
-def _format_traceback(error: Exception) -> str:
-    """Format a traceback without the frames of this package and of the import system."""
-    frames = traceback.extract_tb(error.__traceback__)
-    foreign = dropwhile(lambda frame: frame.filename.startswith((*_OWN_FOLDERS, "<frozen")), frames)
-    return "".join([*traceback.format_list(list(foreign)), *traceback.format_exception_only(error)]).rstrip()
-
-
-def _configure_logging() -> None:
-    """Log warnings, and the runtime's own records from INFO, without control characters."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(SanitizingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    logging.getLogger(a2a_runtime.__name__).setLevel(logging.INFO)
-    logging.getLogger("uvicorn.access").addFilter(strip_query)
+        raise report_import_error(name, error) from error

@@ -90,7 +90,7 @@ def test_wrong_use_exits_with_2(capsys: pytest.CaptureFixture[str], words: list[
 @pytest.mark.parametrize(
     ("words", "code", "last"),
     [
-        (["serve", "--check"], 2, "error: no a2a.toml in "),
+        (["serve", "--check"], 1, "error: no a2a.toml in "),
         (["db", "tasks", "list", "--store", "mysql://x"], 2, "error: store: 'mysql://x' is not a store URL"),
         (["db", "tasks", "show", "x", "--store", "memory"], 1, "error: nothing found"),
         (["card", "sign", "nowhere.json"], 2, "error: Invalid value for 'CARD'"),
@@ -104,7 +104,7 @@ def test_wrong_use_exits_with_2(capsys: pytest.CaptureFixture[str], words: list[
 def test_every_command_reports_errors_in_one_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], code: int, last: str
 ) -> None:
-    """Commands of all distributions print `error:`, end with 2 for invalid input and 1 for no result, without a traceback."""
+    """Commands of all distributions print `error:`, end with 2 for invalid input (`serve`: 1) and 1 for no result, without a traceback."""
     monkeypatch.chdir(tmp_path)
     assert main(words) == code
     output = capsys.readouterr().err

@@ -1,0 +1,102 @@
+"""Starts of ``a2a-gen serve`` that fail: the problem in one line, and an exit code.
+
+0   stopped
+1   the configuration cannot be used: an option, ``a2a.toml``, the environment, an import, the URL or the schema version of the store
+2   the start failed, or the server crashed: the port is taken, the store cannot be opened, the app's own code raises
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import traceback
+from collections.abc import Iterator
+from itertools import dropwhile
+from pathlib import Path
+from typing import Any
+
+import click
+from litestar.exceptions import ImproperlyConfiguredException
+
+import a2a_runtime
+from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
+
+_OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
+_MISSING_EXTRAS = {"uvicorn": "serve", "jwt": "auth", "cryptography": "auth"}
+
+
+class ServeUsageError(click.UsageError):
+    """Wrong arguments."""
+
+    exit_code = 1
+
+
+class InvalidConfigurationError(click.ClickException):
+    """A configuration that cannot be used."""
+
+    exit_code = 1
+
+
+class StartError(click.ClickException):
+    """A start that failed with a valid configuration."""
+
+    exit_code = 2
+
+
+class ServeCommand(click.Command):
+    """A command whose usage errors have the exit code of an invalid configuration."""
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:  # noqa: ANN401 - passed on
+        """Parse the arguments."""
+        try:
+            return super().make_context(*args, **options)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            raise ServeUsageError(error.format_message(), error.ctx) from None
+
+
+def check_port(host: str, port: int) -> None:
+    """Check that a port is free, before the store is opened and tasks are taken over."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        raise StartError(f"{host}:{port}: {reason}; stop what runs there, or choose another --host or --port") from None
+
+
+def report_import_error(name: str, error: Exception) -> click.ClickException:
+    """Describe an exception that the import of an app has raised."""
+    if isinstance(error, ModuleNotFoundError) and error.name in _MISSING_EXTRAS:
+        return InvalidConfigurationError(f"{name}: {error.name} is not installed; run pip install 'a2a-gen[{_MISSING_EXTRAS[error.name]}]'")
+    return InvalidConfigurationError(f"{name}: cannot be loaded:\n{_format_traceback(error)}")
+
+
+def report_start_error(error: BaseException) -> click.ClickException:
+    """Describe an exception of a start: in one line if it names the cure, otherwise with its traceback."""
+    causes = list(dict.fromkeys(_flatten(error)))
+    if all(isinstance(each, UnsupportedStoreError | ImproperlyConfiguredException) for each in causes):
+        return InvalidConfigurationError("; ".join(_describe(each) for each in causes))
+    if all(isinstance(each, StoreUnavailableError) for each in causes):
+        return StartError("; ".join(_describe(each) for each in causes))
+    return StartError("the app has not started:\n" + "\n".join(_format_traceback(each) for each in causes))
+
+
+def _describe(error: BaseException) -> str:
+    return error.detail if isinstance(error, ImproperlyConfiguredException) else str(error)
+
+
+def _flatten(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _flatten(each)
+    else:
+        yield error
+
+
+def _format_traceback(error: BaseException) -> str:
+    """Format a traceback without the frames of this package and of the import system."""
+    frames = traceback.extract_tb(error.__traceback__)
+    foreign = dropwhile(lambda frame: frame.filename.startswith((*_OWN_FOLDERS, "<frozen")), frames)
+    return "".join([*traceback.format_list(list(foreign)), *traceback.format_exception_only(error)]).rstrip()
