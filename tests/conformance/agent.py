@@ -1,4 +1,4 @@
-"""The agent that is held against the specifications, who may talk to it, and where it is mounted."""
+"""The agent under test, its callers, and the surfaces that it is mounted at."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BOB = {"Authorization": "Bearer bob"}
 
 
 class NameGate:
-    """Believes everybody who says a name; eve may do nothing."""
+    """A gate that accepts a name as a token; eve has no permissions."""
 
     def admit(self, credentials: Credentials) -> Caller:
         """Take the token for the name."""
@@ -90,7 +90,7 @@ def agent_under_test(capabilities: Capabilities = ALL_CAPABILITIES) -> Agent:
 
 
 def plain_agent(capabilities: Capabilities) -> Agent:
-    """Make an agent that shows the same card to everybody."""
+    """Build an agent whose card is the same for every caller."""
     return build_test_agent(capabilities=capabilities)
 
 

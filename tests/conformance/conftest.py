@@ -1,6 +1,6 @@
-"""Where the agent under test stands, and who talks to it how.
+"""The agent under test, and its clients.
 
-A test takes ``asker`` (every dialect over every binding), ``asker_1_0`` or ``asker_0_3``, and runs in this process on the store in memory and on
+A test takes ``client`` (every dialect over every binding), ``client_1_0`` or ``client_0_3``, and runs in this process on the store in memory and on
 SQLite. One that takes ``everywhere`` too runs besides over a real socket, and on PostgreSQL. One that takes ``socket_only`` needs streams that run
 beside other calls: in process, a stream is read to its end at once.
 """
@@ -14,7 +14,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 from conformance.agent import app_under_test
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 from integration.dialect_client import DIALECT_BINDINGS, DialectBinding
 from integration.outcome_agent import serve_on_socket
 from litestar.testing import TestClient
@@ -23,8 +23,8 @@ from a2a_contract.dialects import V0_3, V1_0
 
 USUAL = ("memory", "sqlite")
 EVERYWHERE = (*USUAL, "socket", "postgres")
-OF_1_0 = tuple(voice for voice in DIALECT_BINDINGS if voice.dialect == V1_0.name)
-OF_0_3 = tuple(voice for voice in DIALECT_BINDINGS if voice.dialect != V1_0.name)
+BINDINGS_1_0 = tuple(binding for binding in DIALECT_BINDINGS if binding.dialect == V1_0.name)
+BINDINGS_0_3 = tuple(binding for binding in DIALECT_BINDINGS if binding.dialect != V1_0.name)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -63,24 +63,24 @@ def agent_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
         yield stack.enter_context(serve_on_socket(app) if request.param == "socket" else TestClient(app))
 
 
-def _asker(client: httpx.Client, voice: DialectBinding) -> Asker:
+def build_agent_client(client: httpx.Client, binding: DialectBinding) -> AgentClient:
     """Talk in one way; below /kind, requests without a body mean the documented form of 0.3."""
-    return Asker(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    return AgentClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
 @pytest.fixture(params=DIALECT_BINDINGS, ids=str)
-def asker(request: pytest.FixtureRequest, agent_place: httpx.Client) -> Asker:
-    """Somebody who talks in one of the dialects over one of the bindings."""
-    return _asker(agent_place, request.param)
+def client(request: pytest.FixtureRequest, agent_place: httpx.Client) -> AgentClient:
+    """A client for each dialect and binding."""
+    return build_agent_client(agent_place, request.param)
 
 
-@pytest.fixture(params=OF_1_0, ids=str)
-def asker_1_0(request: pytest.FixtureRequest, agent_place: httpx.Client) -> Asker:
-    """Somebody who talks 1.0 over one of the bindings."""
-    return _asker(agent_place, request.param)
+@pytest.fixture(params=BINDINGS_1_0, ids=str)
+def client_1_0(request: pytest.FixtureRequest, agent_place: httpx.Client) -> AgentClient:
+    """A client of 1.0 for each binding."""
+    return build_agent_client(agent_place, request.param)
 
 
-@pytest.fixture(params=OF_0_3, ids=str)
-def asker_0_3(request: pytest.FixtureRequest, agent_place: httpx.Client) -> Asker:
-    """Somebody who talks 0.3 over one of the bindings, in one of the forms."""
-    return _asker(agent_place, request.param)
+@pytest.fixture(params=BINDINGS_0_3, ids=str)
+def client_0_3(request: pytest.FixtureRequest, agent_place: httpx.Client) -> AgentClient:
+    """A client of 0.3 for each binding and form."""
+    return build_agent_client(agent_place, request.param)

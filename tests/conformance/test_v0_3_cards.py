@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.v0_3 import AgentCard
@@ -78,15 +78,15 @@ def test_v0_3_4_4_every_request_is_authenticated(agent_place: httpx.Client) -> N
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v0_3_7_10_known_callers_see_more(asker_0_3: Asker) -> None:
+def test_v0_3_7_10_known_callers_see_more(client_0_3: AgentClient) -> None:
     """The card of 0.3 with all skills, in the documented form over every transport."""
-    seen = asker_0_3.wire(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+    seen = client_0_3.call_wire(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
     assert AgentCard.model_validate(seen)
-    public = {each["id"] for each in card(asker_0_3.client)["skills"]}
+    public = {each["id"] for each in card(client_0_3.http)["skills"]}
     assert {each["id"] for each in seen["skills"]} == public | {"secret"}
 
 
-def test_v0_3_8_2_a_card_that_is_not_there_has_its_own_error(asker_0_3: Asker) -> None:
-    """Whether it was promised or not."""
+def test_v0_3_8_2_a_card_that_is_not_there_has_its_own_error(client_0_3: AgentClient) -> None:
+    """The error is the same whether the card was declared or not."""
     for path in ("/promised", "/plain"):
-        asker_0_3.at(path).refused(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), "ExtendedAgentCardNotConfiguredError")
+        client_0_3.at_path(path).expect_error(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), "ExtendedAgentCardNotConfiguredError")

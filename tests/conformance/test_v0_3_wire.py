@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 from integration.dialect_client import build_send_request, parse_sse
 
 from a2a_contract.dialects import V0_3, V0_3_PROTO
@@ -34,7 +34,7 @@ def called(client: httpx.Client, method: str, params: object = None, call_id: ob
 def test_v0_3_3_2_1_calls_are_those_of_json_rpc(agent_place: httpx.Client) -> None:
     """The answer is plain JSON with version, id, and one of result and error."""
     good = called(agent_place, "message/send", {"message": MESSAGE}, "r-1")
-    bad = called(agent_place, "tasks/get", {"id": "nobody"}, "r-2")
+    bad = called(agent_place, "tasks/get", {"id": "unknown"}, "r-2")
     assert (set(good), good["jsonrpc"], good["id"]) == ({"jsonrpc", "id", "result"}, "2.0", "r-1")
     assert (set(bad), bad["jsonrpc"], bad["id"]) == ({"jsonrpc", "id", "error"}, "2.0", "r-2")
 
@@ -43,7 +43,7 @@ def test_v0_3_3_2_1_calls_are_those_of_json_rpc(agent_place: httpx.Client) -> No
 def test_v0_3_6_11_2_the_id_of_a_call_comes_back(agent_place: httpx.Client, call_id: object) -> None:
     """As it was, in results and in errors; what has no id that could be read gets null."""
     assert called(agent_place, "message/send", {"message": MESSAGE}, call_id)["id"] == call_id
-    assert called(agent_place, "tasks/get", {"id": "nobody"}, call_id)["id"] == call_id
+    assert called(agent_place, "tasks/get", {"id": "unknown"}, call_id)["id"] == call_id
     for body in (b"{", b"[]", b'{"jsonrpc":"2.0","id":{},"method":"tasks/get"}'):
         answer = agent_place.post("/", content=body, headers={**ADA, "content-type": "application/json"}).json()
         assert answer["id"] is None
@@ -52,14 +52,14 @@ def test_v0_3_6_11_2_the_id_of_a_call_comes_back(agent_place: httpx.Client, call
 PATHS = {
     "message/send": ("POST", "/v1/message:send"),
     "message/stream": ("POST", "/v1/message:stream"),
-    "tasks/get": ("GET", "/v1/tasks/nobody"),
+    "tasks/get": ("GET", "/v1/tasks/unknown"),
     "tasks/list": ("GET", "/v1/tasks"),
-    "tasks/cancel": ("POST", "/v1/tasks/nobody:cancel"),
-    "tasks/resubscribe": ("POST", "/v1/tasks/nobody:subscribe"),
-    "tasks/pushNotificationConfig/set": ("POST", "/v1/tasks/nobody/pushNotificationConfigs"),
-    "tasks/pushNotificationConfig/get": ("GET", "/v1/tasks/nobody/pushNotificationConfigs/p"),
-    "tasks/pushNotificationConfig/list": ("GET", "/v1/tasks/nobody/pushNotificationConfigs"),
-    "tasks/pushNotificationConfig/delete": ("DELETE", "/v1/tasks/nobody/pushNotificationConfigs/p"),
+    "tasks/cancel": ("POST", "/v1/tasks/unknown:cancel"),
+    "tasks/resubscribe": ("POST", "/v1/tasks/unknown:subscribe"),
+    "tasks/pushNotificationConfig/set": ("POST", "/v1/tasks/unknown/pushNotificationConfigs"),
+    "tasks/pushNotificationConfig/get": ("GET", "/v1/tasks/unknown/pushNotificationConfigs/p"),
+    "tasks/pushNotificationConfig/list": ("GET", "/v1/tasks/unknown/pushNotificationConfigs"),
+    "tasks/pushNotificationConfig/delete": ("DELETE", "/v1/tasks/unknown/pushNotificationConfigs/p"),
     "agent/getAuthenticatedExtendedCard": ("GET", "/v1/card"),
 }
 
@@ -67,12 +67,12 @@ PATHS = {
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("method", PATHS)
 def test_v0_3_3_5_6_every_method_is_there_in_both_transports(agent_place: httpx.Client, method: str) -> None:
-    """What is refused is refused for what was asked, not for where."""
+    """The error belongs to the request, not to the path."""
     answer = called(agent_place, method, None if method.startswith("agent") else {})
     assert answer.get("error", {}).get("code") != -32601
     verb, path = PATHS[method]
-    asked = agent_place.request(verb, path, headers=ADA, **({"json": {}} if verb == "POST" else {}))  # type: ignore[arg-type]  # what httpx takes
-    assert asked.status_code in {200, 400} or asked.json()["code"] == -32001
+    response = agent_place.request(verb, path, headers=ADA, **({"json": {}} if verb == "POST" else {}))  # type: ignore[arg-type]  # what httpx takes
+    assert response.status_code in {200, 400} or response.json()["code"] == -32001
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -92,7 +92,7 @@ def test_v0_3_3_2_3_errors_are_json_with_the_codes_of_the_protocol(agent_place: 
     """And a status that goes with them."""
     done = agent_place.post("/v1/message:send", json={"message": MESSAGE}, headers=ADA).json()["task"]["id"]
     for verb, path, body, status, code in (
-        ("GET", "/v1/tasks/nobody", None, 404, -32001),
+        ("GET", "/v1/tasks/unknown", None, 404, -32001),
         ("POST", f"/v1/tasks/{done}:cancel", {}, 409, -32002),
         ("POST", "/v1/message:send", {"message": {}}, 400, -32602),
         ("GET", "/v1/nothing/here", None, 404, -32601),
@@ -119,21 +119,21 @@ def test_v0_3_3_3_1_every_event_of_a_stream_is_an_answer(agent_place: httpx.Clie
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v0_3_3_3_3_streams_over_http_are_events_too(asker_0_3: Asker) -> None:
+def test_v0_3_3_3_3_streams_over_http_are_events_too(client_0_3: AgentClient) -> None:
     """In each form, over each transport, with the same content."""
-    events = list(asker_0_3.frames(SEND_STREAMING_MESSAGE, build_send_request("3", skill="count")))
+    events = list(client_0_3.stream_wire(SEND_STREAMING_MESSAGE, build_send_request("3", skill="count")))
     text = json.dumps(events)
     assert [text.count(f'"text": "{number}"') >= 1 for number in range(3)] == [True] * 3
-    if asker_0_3.dialect_binding.dialect == V0_3.name and not asker_0_3.dialect_binding.is_jsonrpc:
+    if client_0_3.dialect_binding.dialect == V0_3.name and not client_0_3.dialect_binding.is_jsonrpc:
         assert [list(event) for event in (events[0], events[-1])] == [["task"], ["statusUpdate"]]
 
 
-def test_v0_3_6_objects_name_their_kind(asker_0_3: Asker) -> None:
+def test_v0_3_6_objects_name_their_kind(client_0_3: AgentClient) -> None:
     """Tasks, messages, parts and events; the form of protocol buffers has other names."""
-    asking = asker_0_3.task("hi", skill="ask")
-    task = asker_0_3.wire(GET_TASK, GetTaskRequest(id=asking.id))
+    asking = client_0_3.task("hi", skill="ask")
+    task = client_0_3.call_wire(GET_TASK, GetTaskRequest(id=asking.id))
     message = task["status"].get("message") or task["status"].get("update")
-    if asker_0_3.dialect_binding.dialect == V0_3_PROTO.name:
+    if client_0_3.dialect_binding.dialect == V0_3_PROTO.name:
         assert (task["status"]["state"], message["role"], list(message["content"][0])) == ("TASK_STATE_INPUT_REQUIRED", "ROLE_AGENT", ["text"])
         return
     assert (task["kind"], task["status"]["state"]) == ("task", "input-required")
@@ -212,7 +212,7 @@ def test_v0_3_7_4_wrong_filters_are_invalid_params(agent_place: httpx.Client, wr
     assert [each["field"] for each in error["data"]["fields"]] == list(wrong)
 
 
-def test_v0_3_7_1_not_waiting_is_said_with_blocking(agent_place: httpx.Client) -> None:
+def test_v0_3_7_1_blocking_false_returns_at_once(agent_place: httpx.Client) -> None:
     """Unset and true wait; false does not."""
     for blocking, states in ((None, {"completed"}), (True, {"completed"}), (False, {"submitted", "working"})):
         params = {"message": {**MESSAGE, "parts": [{"kind": "text", "text": "4"}]}, "metadata": {"skillId": "tick"}}
@@ -220,10 +220,10 @@ def test_v0_3_7_1_not_waiting_is_said_with_blocking(agent_place: httpx.Client) -
         assert called(agent_place, "message/send", said)["result"]["status"]["state"] in states
 
 
-def test_v0_3_3_4_1_both_transports_see_the_same_task(asker_0_3: Asker) -> None:
-    """What was made over one is read and listed over the other."""
-    task = asker_0_3.task("hello")
-    assert called(asker_0_3.client, "tasks/get", {"id": task.id}, path=asker_0_3.path)["result"]["id"] == task.id
-    assert asker_0_3.client.get(f"{asker_0_3.path}/v1/tasks/{task.id}", headers=ADA).json()["id"] == task.id
-    listed = called(asker_0_3.client, "tasks/list", {"contextId": task.context_id}, path=asker_0_3.path)["result"]["tasks"]
+def test_v0_3_3_4_1_both_transports_see_the_same_task(client_0_3: AgentClient) -> None:
+    """A task that was created over one transport is read and listed over the other."""
+    task = client_0_3.task("hello")
+    assert called(client_0_3.http, "tasks/get", {"id": task.id}, path=client_0_3.path)["result"]["id"] == task.id
+    assert client_0_3.http.get(f"{client_0_3.path}/v1/tasks/{task.id}", headers=ADA).json()["id"] == task.id
+    listed = called(client_0_3.http, "tasks/list", {"contextId": task.context_id}, path=client_0_3.path)["result"]["tasks"]
     assert [each["id"] for each in listed] == [task.id]

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 from integration.dialect_client import build_send_request, parse_sse
 
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
@@ -30,16 +30,16 @@ def called(client: httpx.Client, method: str, params: object = None, call_id: ob
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_9_1_answers_are_those_of_json_rpc(agent_place: httpx.Client) -> None:
     """With the version, the id of the call, and a result or an error but never both."""
-    good, bad = called(agent_place, "SendMessage", {"message": MESSAGE}, "r-1"), called(agent_place, "GetTask", {"id": "nobody"}, "r-2")
+    good, bad = called(agent_place, "SendMessage", {"message": MESSAGE}, "r-1"), called(agent_place, "GetTask", {"id": "unknown"}, "r-2")
     assert (set(good), good["jsonrpc"], good["id"]) == ({"jsonrpc", "id", "result"}, "2.0", "r-1")
     assert (set(bad), bad["jsonrpc"], bad["id"]) == ({"jsonrpc", "id", "error"}, "2.0", "r-2")
 
 
 def test_v1_0_9_2_service_parameters_come_in_headers(agent_place: httpx.Client) -> None:
     """Several extensions in one header, or in several."""
-    named = {"A2A-Extensions": "https://example.org/other, https://example.org/extensions/poems/v1"}
+    by_name = {"A2A-Extensions": "https://example.org/other, https://example.org/extensions/poems/v1"}
     response = agent_place.post(
-        "/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": MESSAGE}}, headers={**ADA, **named}
+        "/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": MESSAGE}}, headers={**ADA, **by_name}
     )
     assert response.headers["a2a-extensions"] == "https://example.org/extensions/poems/v1"
 
@@ -93,7 +93,7 @@ def test_v1_0_11_4_requests_and_answers_are_plain_objects(agent_place: httpx.Cli
     assert task == response.json()["task"]
 
 
-def test_v1_0_11_5_parameters_of_a_get_stand_in_the_query(agent_place: httpx.Client) -> None:
+def test_v1_0_11_5_parameters_of_a_get_are_in_the_query(agent_place: httpx.Client) -> None:
     """By their names in camel case; booleans and numbers as words."""
     task = agent_place.post("/message:send", json={"message": MESSAGE}, headers=ADA).json()["task"]
     assert "history" not in agent_place.get(f"/tasks/{task['id']}", params={"historyLength": "0"}, headers=ADA).json()
@@ -114,11 +114,11 @@ def test_v1_0_11_5_values_in_the_query_may_be_escaped(agent_place: httpx.Client)
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_11_6_errors_are_statuses(agent_place: httpx.Client) -> None:
     """One member, with the HTTP status, its gRPC name, a message and details."""
-    response = agent_place.get("/tasks/nobody", headers=ADA)
+    response = agent_place.get("/tasks/unknown", headers=ADA)
     error = response.json()["error"]
     assert (response.status_code, list(response.json())) == (404, ["error"])
     assert (error["code"], error["status"], bool(error["message"])) == (404, "NOT_FOUND", True)
-    assert error["details"][0]["metadata"]["taskId"] == "nobody"
+    assert error["details"][0]["metadata"]["taskId"] == "unknown"
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -133,22 +133,22 @@ def test_v1_0_11_7_events_are_plain_objects(agent_place: httpx.Client) -> None:
 def test_v1_0_11_3_2_a_subscription_needs_no_body(agent_place: httpx.Client) -> None:
     """And an error is no stream."""
     for body in ({}, {"content": b"{}", "headers": {**ADA, "content-type": "application/json"}}):
-        response = agent_place.post("/tasks/nobody:subscribe", **{"headers": ADA, **body})  # type: ignore[arg-type]  # what httpx takes
+        response = agent_place.post("/tasks/unknown:subscribe", **{"headers": ADA, **body})  # type: ignore[arg-type]  # what httpx takes
         assert (response.status_code, response.headers["content-type"]) == (404, "application/json")
 
 
-def test_v1_0_14_1_1_the_protocols_own_media_type_is_spoken(agent_place: httpx.Client) -> None:
-    """With whoever shows to know it."""
+def test_v1_0_14_1_1_the_media_type_of_the_protocol_is_used(agent_place: httpx.Client) -> None:
+    """With clients that send or accept it."""
     own = {"content-type": "application/a2a+json", "accept": "application/a2a+json"}
     response = agent_place.post("/message:send", content=json.dumps({"message": MESSAGE}), headers={**ADA, **own})
     assert (response.status_code, response.headers["content-type"]) == (200, "application/a2a+json")
 
 
-def test_v1_0_9_1_streams_survive_readers_that_cut_lines(asker_1_0: Asker) -> None:
+def test_v1_0_9_1_streams_survive_readers_that_cut_lines(client_1_0: AgentClient) -> None:
     """At whatever Python takes for the end of a line."""
     texts = [
         event["artifactUpdate"]["artifact"]["parts"][0]["text"]
-        for event in asker_1_0.frames(SEND_STREAMING_MESSAGE, build_send_request("x", skill="lines"))
+        for event in client_1_0.stream_wire(SEND_STREAMING_MESSAGE, build_send_request("x", skill="lines"))
         if "artifactUpdate" in event
     ]
     assert texts == ["one\u2028two\u2029three\u0085four\x0bfive"]

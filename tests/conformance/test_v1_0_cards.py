@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from conformance.agent import ADA, BOB, STRICT
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 from integration.outcome_agent import EXTENSION
 
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
@@ -27,7 +27,7 @@ def card(client: httpx.Client, path: str = "") -> dict[str, Any]:
 
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_8_1_there_is_a_card(agent_place: httpx.Client) -> None:
-    """At the well-known path (8.2, 14.3), for everybody, with everything that a card must have."""
+    """At the well-known path (8.2, 14.3), without credentials, with every required member."""
     assert set(card(agent_place)) >= REQUIRED
     assert AgentCard.model_validate(card(agent_place)).name == "busy"
     assert agent_place.get(CARD).headers["content-type"] == "application/json"
@@ -56,8 +56,8 @@ def test_v1_0_8_3_1_the_first_interface_is_read_by_all(agent_place: httpx.Client
     assert {"url", "preferredTransport", "protocolVersion"} <= set(both)
 
 
-def test_v1_0_8_6_1_a_card_says_how_long_it_is_good(agent_place: httpx.Client) -> None:
-    """With max-age, an entity tag and a date, which are answered when they come back."""
+def test_v1_0_8_6_1_a_card_has_cache_headers(agent_place: httpx.Client) -> None:
+    """With max-age, an entity tag and a date; conditional requests get 304."""
     first = agent_place.get(CARD)
     assert "max-age=" in first.headers["cache-control"]
     parsedate_to_datetime(first.headers["last-modified"])
@@ -68,7 +68,7 @@ def test_v1_0_8_6_1_a_card_says_how_long_it_is_good(agent_place: httpx.Client) -
 
 
 def test_v1_0_4_4_3_capabilities_are_declared_as_they_are(agent_place: httpx.Client) -> None:
-    """What is not there is not promised."""
+    """Missing capabilities are false or absent."""
     assert card(agent_place)["capabilities"] | {"extensions": []} == {
         "streaming": True, "pushNotifications": True, "extendedAgentCard": True, "extensions": [],
     }  # fmt: skip
@@ -90,25 +90,25 @@ def test_v1_0_4_6_1_extensions_are_declared(agent_place: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_1_11_known_callers_see_more(asker: Asker) -> None:
+def test_v1_0_3_1_11_known_callers_see_more(client: AgentClient) -> None:
     """The extended card has what the public one has, and skills besides."""
-    seen = asker.wire(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
-    public = {each["id"] for each in card(asker.client)["skills"]}
+    seen = client.call_wire(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+    public = {each["id"] for each in card(client.http)["skills"]}
     assert {each["id"] for each in seen["skills"]} == public | {"secret"}
 
 
-def test_v1_0_13_3_the_extended_card_wants_to_know_who_asks(asker: Asker) -> None:
+def test_v1_0_13_3_the_extended_card_requires_authentication(client: AgentClient) -> None:
     """By one of the schemes of the public card."""
-    method, url, options = asker.build_request(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+    method, url, options = client.build_request(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
     headers = {name: value for name, value in options["headers"].items() if name != "Authorization"}
-    refused = asker.client.request(method, url, **{**options, "headers": headers})
+    refused = client.http.request(method, url, **{**options, "headers": headers})
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"].startswith("Bearer")
     assert "secret" not in refused.text
 
 
 def test_v1_0_13_3_public_cards_show_no_hidden_skill(agent_place: httpx.Client) -> None:
-    """To nobody, with a token or without."""
+    """Neither with a token nor without."""
     for said in ({}, ADA, BOB):
         for path in (CARD, "/.well-known/agent.json"):
             assert '"secret"' not in agent_place.get(path, headers=said).text

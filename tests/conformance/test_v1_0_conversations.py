@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 from integration.dialect_client import build_send_request
 
 from a2a_contract.dialects import V0_3_PROTO
@@ -19,106 +19,106 @@ def said(task: Task) -> list[str | None]:
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_4_1_a_new_context_is_told(asker: Asker) -> None:
-    """In the task, in the message that is answered, and in every event of a stream."""
-    assert asker.task("x").context_id
-    answer = asker.send("Ada", skill="greet")
+def test_v1_0_3_4_1_a_new_context_id_is_returned(client: AgentClient) -> None:
+    """In the task, in the reply message, and in every event of a stream."""
+    assert client.task("x").context_id
+    answer = client.send("Ada", skill="greet")
     assert isinstance(answer, Message)
     assert answer.context_id
-    first, *updates = asker.stream("2", skill="count")
+    first, *updates = client.stream("2", skill="count")
     assert first.task is not None
     contexts = {(event.status_update or event.artifact_update).context_id for event in updates}  # type: ignore[union-attr]  # it is one of the two
     assert contexts == {first.task.context_id}
 
 
-def test_v1_0_3_4_1_a_context_of_the_client_is_kept(asker: Asker) -> None:
+def test_v1_0_3_4_1_a_context_of_the_client_is_kept(client: AgentClient) -> None:
     """As it is; what is answered never has another one."""
     context = str(uuid4())
-    assert asker.task("x", context_id=context).context_id == context
-    answer = asker.send("Ada", skill="greet", context_id=context)
+    assert client.task("x", context_id=context).context_id == context
+    answer = client.send("Ada", skill="greet", context_id=context)
     assert isinstance(answer, Message)
     assert answer.context_id == context
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_4_2_every_new_task_has_an_id_of_its_own(asker: Asker) -> None:
+def test_v1_0_3_4_2_every_new_task_has_an_id_of_its_own(client: AgentClient) -> None:
     """Also when the same message comes again."""
-    tasks = [asker.task("x", message_id="same") for _ in range(3)]
+    tasks = [client.task("x", message_id="same") for _ in range(3)]
     assert len({task.id for task in tasks}) == 3
     assert all(task.id for task in tasks)
 
 
-def test_v1_0_3_4_2_a_client_cannot_choose_the_id_of_a_task(asker: Asker) -> None:
-    """An id that nobody has is an unknown task, over whichever operation it comes."""
+def test_v1_0_3_4_2_a_client_cannot_choose_the_id_of_a_task(client: AgentClient) -> None:
+    """An unknown id is an unknown task in every operation."""
     for operation in (SEND_MESSAGE, SEND_STREAMING_MESSAGE):
-        asker.refused(operation, build_send_request("x", task_id=str(uuid4())), "TaskNotFoundError")
+        client.expect_error(operation, build_send_request("x", task_id=str(uuid4())), "TaskNotFoundError")
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_4_3_the_context_follows_from_the_task(asker: Asker) -> None:
+def test_v1_0_3_4_3_the_context_follows_from_the_task(client: AgentClient) -> None:
     """A message that names only its task goes on in the task's conversation."""
-    asking = asker.task("hi", skill="ask")
-    done = asker.task("yes", task_id=asking.id, message_id="m-2")
+    asking = client.task("hi", skill="ask")
+    done = client.task("yes", task_id=asking.id, message_id="m-2")
     assert (done.id, done.context_id, done.status.state) == (asking.id, asking.context_id, TaskState.COMPLETED)
     assert {message.context_id for message in done.history or []} == {asking.context_id}
 
 
-def test_v1_0_3_4_3_a_task_in_another_context_is_refused(asker: Asker) -> None:
+def test_v1_0_3_4_3_a_task_in_another_context_is_refused(client: AgentClient) -> None:
     """And neither of the two is touched."""
-    asking = asker.task("hi", skill="ask")
-    asker.refused(SEND_MESSAGE, build_send_request("yes", task_id=asking.id, context_id=str(uuid4())), "InvalidParamsError")
-    assert asker.get(asking.id) == asking
+    asking = client.task("hi", skill="ask")
+    client.expect_error(SEND_MESSAGE, build_send_request("yes", task_id=asking.id, context_id=str(uuid4())), "InvalidParamsError")
+    assert client.get(asking.id) == asking
 
 
-def test_v1_0_3_4_3_a_task_goes_on_with_both_ids(asker: Asker) -> None:
+def test_v1_0_3_4_3_a_task_goes_on_with_both_ids(client: AgentClient) -> None:
     """As clients send them that know both."""
-    asking = asker.task("hi", skill="ask")
-    done = asker.task("yes", task_id=asking.id, context_id=asking.context_id, message_id="m-2")
+    asking = client.task("hi", skill="ask")
+    done = client.task("yes", task_id=asking.id, context_id=asking.context_id, message_id="m-2")
     assert said(done) == ["You said yes"]
 
 
-def test_v1_0_3_4_3_a_conversation_has_several_tasks(asker: Asker) -> None:
+def test_v1_0_3_4_3_a_conversation_has_several_tasks(client: AgentClient) -> None:
     """A context without a task begins a new one."""
-    first = asker.task("one")
-    second = asker.task("two", context_id=first.context_id)
+    first = client.task("one")
+    second = client.task("two", context_id=first.context_id)
     assert (second.context_id, second.id != first.id) == (first.context_id, True)
 
 
-def test_v1_0_3_4_3_tasks_that_a_message_refers_to_can_be_read(asker: Asker) -> None:
+def test_v1_0_3_4_3_tasks_that_a_message_refers_to_can_be_read(client: AgentClient) -> None:
     """By the handler, as far as they are the caller's."""
-    if asker.dialect_binding.dialect == V0_3_PROTO.name:
+    if client.dialect_binding.dialect == V0_3_PROTO.name:
         pytest.skip("messages of the ProtoJSON form of 0.3 have no references")
-    mine, theirs = asker.task("mine"), asker.bob.task("theirs")
-    assert said(asker.task("x", skill="recall", reference_task_ids=[mine.id, theirs.id, "nobody"])) == ["mine"]
+    mine, theirs = client.task("mine"), client.bob.task("theirs")
+    assert said(client.task("x", skill="recall", reference_task_ids=[mine.id, theirs.id, "unknown"])) == ["mine"]
 
 
-def test_v1_0_7_6_1_a_task_that_needs_authorization_says_what_for(asker: Asker) -> None:
+def test_v1_0_7_6_1_a_task_that_needs_authorization_has_a_message(client: AgentClient) -> None:
     """In its state, and in the message of its status."""
-    task = asker.task("x", skill="permit")
+    task = client.task("x", skill="permit")
     assert task.status.state == TaskState.AUTH_REQUIRED
     assert task.status.message is not None
     assert task.status.message.parts[0].text == "Sign in at https://example.org"
 
 
-def test_v1_0_7_6_1_a_task_that_needs_authorization_takes_messages(asker: Asker) -> None:
+def test_v1_0_7_6_1_a_task_that_needs_authorization_takes_messages(client: AgentClient) -> None:
     """It goes on with what the caller says."""
-    task = asker.task("x", skill="permit")
-    done = asker.task("I have", task_id=task.id, message_id="m-2")
+    task = client.task("x", skill="permit")
+    done = client.task("I have", task_id=task.id, message_id="m-2")
     assert said(done) == ["Authorized: I have"]
 
 
 @pytest.mark.usefixtures("socket_only")
 @pytest.mark.parametrize("skill", ["ask", "permit"])
-def test_v1_0_7_6_1_a_stream_stays_open_while_the_task_waits(asker_1_0: Asker, skill: str) -> None:
+def test_v1_0_7_6_1_a_stream_stays_open_while_the_task_waits(client_1_0: AgentClient, skill: str) -> None:
     """And brings what comes after the caller has answered."""
     states = []
-    for event in asker_1_0.events(SEND_STREAMING_MESSAGE, build_send_request("x", skill=skill)):
+    for event in client_1_0.events(SEND_STREAMING_MESSAGE, build_send_request("x", skill=skill)):
         update, task = event[1].status_update, event[1].task
         if task is not None:
             task_id = task.id
         if update is not None:
             states.append(update.status.state)
             if update.status.state in {TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED}:
-                asker_1_0.task("go on", task_id=task_id, message_id="m-2")
+                client_1_0.task("go on", task_id=task_id, message_id="m-2")
     assert states[-1] == TaskState.COMPLETED
     assert {TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED} & set(states)

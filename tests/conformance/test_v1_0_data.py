@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.agent_client import Asker, check_refusal, fields_of
+from conformance.agent_client import AgentClient, assert_error, parse_field_errors
 from integration.dialect_client import build_send_request
 
 from a2a_contract.operations import GET_TASK, LIST_TASKS, SEND_MESSAGE, SEND_STREAMING_MESSAGE
@@ -22,12 +22,12 @@ JSON = {**ADA, "Content-Type": "application/json"}
 CONTENT = {"text", "raw", "url", "data"}
 
 
-def post(asker: Asker, message: object, **more: object) -> httpx.Response:
+def post(client: AgentClient, message: object, **more: object) -> httpx.Response:
     """Send a message as it stands here."""
-    if asker.dialect_binding.is_jsonrpc:
+    if client.dialect_binding.is_jsonrpc:
         call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message, **more}}
-        return asker.client.post("/", json=call, headers=ADA)
-    return asker.client.post("/message:send", json={"message": message, **more}, headers=ADA)
+        return client.http.post("/", json=call, headers=ADA)
+    return client.http.post("/message:send", json={"message": message, **more}, headers=ADA)
 
 
 def members(value: object) -> Iterator[tuple[str, object]]:
@@ -42,48 +42,48 @@ def members(value: object) -> Iterator[tuple[str, object]]:
             yield from members(each)
 
 
-def documents(asker: Asker) -> list[object]:
+def documents(client: AgentClient) -> list[object]:
     """Collect one answer of every kind."""
-    asking = asker.task("hi", skill="ask")
+    asking = client.task("hi", skill="ask")
     return [
-        asker.wire(GET_TASK, GetTaskRequest(id=asking.id)),
-        asker.wire(LIST_TASKS, ListTasksRequest(context_id=asking.context_id, include_artifacts=True)),
-        asker.wire(SEND_MESSAGE, build_send_request("Ada", skill="greet")),
-        *asker.frames(SEND_STREAMING_MESSAGE, build_send_request("3", skill="count")),
+        client.call_wire(GET_TASK, GetTaskRequest(id=asking.id)),
+        client.call_wire(LIST_TASKS, ListTasksRequest(context_id=asking.context_id, include_artifacts=True)),
+        client.call_wire(SEND_MESSAGE, build_send_request("Ada", skill="greet")),
+        *client.stream_wire(SEND_STREAMING_MESSAGE, build_send_request("3", skill="count")),
     ]
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_5_5_names_are_in_camel_case(asker_1_0: Asker) -> None:
+def test_v1_0_5_5_names_are_in_camel_case(client_1_0: AgentClient) -> None:
     """Every member of every answer."""
-    names = {name for document in documents(asker_1_0) for name, _ in members(document)}
+    names = {name for document in documents(client_1_0) for name, _ in members(document)}
     assert {"contextId", "messageId", "artifactUpdate", "nextPageToken"} <= names
     assert [name for name in names if not re.fullmatch(r"[a-z][a-zA-Z0-9]*", name)] == []
 
 
-def test_v1_0_5_5_enums_are_the_names_of_their_values(asker_1_0: Asker) -> None:
+def test_v1_0_5_5_enums_are_the_names_of_their_values(client_1_0: AgentClient) -> None:
     """States and roles."""
-    found = [(name, value) for document in documents(asker_1_0) for name, value in members(document) if name in {"state", "role"}]
+    found = [(name, value) for document in documents(client_1_0) for name, value in members(document) if name in {"state", "role"}]
     assert found
     assert all(re.fullmatch(r"(TASK_STATE|ROLE)_[A-Z_]+", str(value)) for _, value in found)
 
 
-def test_v1_0_5_6_1_moments_are_utc_with_milliseconds(asker_1_0: Asker) -> None:
+def test_v1_0_5_6_1_moments_are_utc_with_milliseconds(client_1_0: AgentClient) -> None:
     """And every status has one."""
-    found = [value for document in documents(asker_1_0) for name, value in members(document) if name == "timestamp"]
+    found = [value for document in documents(client_1_0) for name, value in members(document) if name == "timestamp"]
     assert found
     assert all(MOMENT.fullmatch(str(value)) for value in found)
 
 
 @pytest.mark.parametrize("moment", ["2020-01-01T00:00:00Z", "2020-01-01T00:00:00.5Z", "2020-01-01T02:00:00+02:00", "2020-01-01T00:00:00.123456789Z"])
-def test_v1_0_5_6_1_moments_are_read_in_every_form(asker_1_0: Asker, moment: str) -> None:
+def test_v1_0_5_6_1_moments_are_read_in_every_form(client_1_0: AgentClient, moment: str) -> None:
     """That the form of protocol buffers allows."""
     params = {"statusTimestampAfter": moment}
-    if asker_1_0.dialect_binding.is_jsonrpc:
+    if client_1_0.dialect_binding.is_jsonrpc:
         call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params}
-        assert "result" in asker_1_0.client.post("/", json=call, headers=ADA).json()
+        assert "result" in client_1_0.http.post("/", json=call, headers=ADA).json()
     else:
-        assert asker_1_0.client.get("/tasks", params=params, headers=ADA).status_code == 200
+        assert client_1_0.http.get("/tasks", params=params, headers=ADA).status_code == 200
 
 
 LACKING = {
@@ -98,12 +98,12 @@ LACKING = {
 
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(("change", "place"), LACKING.values(), ids=LACKING.keys())
-def test_v1_0_5_7_what_is_required_must_be_there(asker_1_0: Asker, change: dict[str, object], place: str) -> None:
+def test_v1_0_5_7_what_is_required_must_be_there(client_1_0: AgentClient, change: dict[str, object], place: str) -> None:
     """Arrays that are required have at least one element."""
     message = {name: value for name, value in {**MESSAGE, **change}.items() if value is not None}
-    response = post(asker_1_0, message)
-    check_refusal(response, asker_1_0.dialect_binding, "InvalidParamsError")
-    assert fields_of(response, asker_1_0.dialect_binding) == [place]
+    response = post(client_1_0, message)
+    assert_error(response, client_1_0.dialect_binding, "InvalidParamsError")
+    assert parse_field_errors(response, client_1_0.dialect_binding) == [place]
 
 
 CANNOT_BE: dict[str, tuple[str, str, dict[str, Any], str]] = {
@@ -117,14 +117,16 @@ CANNOT_BE: dict[str, tuple[str, str, dict[str, Any], str]] = {
 
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(("method", "path", "params", "place"), CANNOT_BE.values(), ids=CANNOT_BE.keys())
-def test_v1_0_3_3_2_what_no_store_can_look_for_is_refused(asker_1_0: Asker, method: str, path: str, params: dict[str, Any], place: str) -> None:
+def test_v1_0_3_3_2_what_no_store_can_look_for_is_refused(
+    client_1_0: AgentClient, method: str, path: str, params: dict[str, Any], place: str
+) -> None:
     """Control characters in names, and numbers that no int32 holds: on every store alike, with the member."""
-    if asker_1_0.dialect_binding.is_jsonrpc:
-        response = asker_1_0.client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=ADA)
+    if client_1_0.dialect_binding.is_jsonrpc:
+        response = client_1_0.http.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=ADA)
     else:
-        response = asker_1_0.client.get(path, headers=ADA)
-    check_refusal(response, asker_1_0.dialect_binding, "InvalidParamsError")
-    assert fields_of(response, asker_1_0.dialect_binding) == [place]
+        response = client_1_0.http.get(path, headers=ADA)
+    assert_error(response, client_1_0.dialect_binding, "InvalidParamsError")
+    assert parse_field_errors(response, client_1_0.dialect_binding) == [place]
 
 
 UNFIT: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -140,43 +142,43 @@ UNFIT: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(("change", "configuration", "place"), UNFIT.values(), ids=UNFIT.keys())
 def test_v1_0_3_3_2_messages_are_checked_before_anything_is_done(
-    asker_1_0: Asker, change: dict[str, Any], configuration: dict[str, Any], place: str
+    client_1_0: AgentClient, change: dict[str, Any], configuration: dict[str, Any], place: str
 ) -> None:
-    """Nobody pays for work whose answer they cannot get."""
-    before = asker_1_0.wire(LIST_TASKS, ListTasksRequest())["totalSize"]
-    response = post(asker_1_0, {**MESSAGE, **change}, configuration=configuration)
-    check_refusal(response, asker_1_0.dialect_binding, "InvalidParamsError")
-    assert fields_of(response, asker_1_0.dialect_binding) == [place]
-    assert asker_1_0.wire(LIST_TASKS, ListTasksRequest())["totalSize"] == before
+    """A request whose result the client cannot accept is refused before the handler runs."""
+    before = client_1_0.call_wire(LIST_TASKS, ListTasksRequest())["totalSize"]
+    response = post(client_1_0, {**MESSAGE, **change}, configuration=configuration)
+    assert_error(response, client_1_0.dialect_binding, "InvalidParamsError")
+    assert parse_field_errors(response, client_1_0.dialect_binding) == [place]
+    assert client_1_0.call_wire(LIST_TASKS, ListTasksRequest())["totalSize"] == before
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
-def test_v1_0_5_5_what_is_no_json_is_not_read(asker_1_0: Asker, number: str) -> None:
-    """Not even where nobody would look at it; as a text, it is one."""
+def test_v1_0_5_5_invalid_json_is_refused(client_1_0: AgentClient, number: str) -> None:
+    """Also in members that are ignored; inside a string it is text."""
     said = json.dumps({"message": {**MESSAGE, "parts": [{"text": number}]}})
     wrong = said[:-1] + f', "mood": {number}}}'
     for text, code in ((said, None), (wrong, -32700)):
-        if asker_1_0.dialect_binding.is_jsonrpc:
+        if client_1_0.dialect_binding.is_jsonrpc:
             body = f'{{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {text}}}'
-            answer = asker_1_0.client.post("/", content=body, headers=JSON).json()
+            answer = client_1_0.http.post("/", content=body, headers=JSON).json()
             assert answer.get("error", {}).get("code") == code
         else:
-            answer = asker_1_0.client.post("/message:send", content=text, headers=JSON)
+            answer = client_1_0.http.post("/message:send", content=text, headers=JSON)
             assert answer.status_code == (400 if code else 200)
 
 
-def test_v1_0_5_7_members_that_are_not_known_are_ignored(asker_1_0: Asker) -> None:
+def test_v1_0_5_7_members_that_are_not_known_are_ignored(client_1_0: AgentClient) -> None:
     """Wherever they stand."""
     future = {**MESSAGE, "mood": "good", "parts": [{"text": "hi", "color": "red"}]}
-    response = post(asker_1_0, future, configuration={"urgency": 7}, horizon={"a": [1]})
+    response = post(client_1_0, future, configuration={"urgency": 7}, horizon={"a": [1]})
     body = response.json()
     assert (body.get("result") or body)["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
 @pytest.mark.parametrize("part", [{}, {"text": "a", "url": "https://example.org"}, {"text": "a", "data": 1}, {"raw": "AA==", "url": "https://e.org"}])
-def test_v1_0_4_1_6_a_part_is_exactly_one_thing(asker_1_0: Asker, part: object) -> None:
+def test_v1_0_4_1_6_a_part_is_exactly_one_thing(client_1_0: AgentClient, part: object) -> None:
     """Neither two nor none."""
-    check_refusal(post(asker_1_0, {**MESSAGE, "parts": [part]}), asker_1_0.dialect_binding, "InvalidParamsError")
+    assert_error(post(client_1_0, {**MESSAGE, "parts": [part]}), client_1_0.dialect_binding, "InvalidParamsError")
 
 
 PARTS: dict[str, dict[str, Any]] = {
@@ -193,27 +195,27 @@ PARTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS.keys())
-def test_v1_0_4_1_6_every_kind_of_part_survives(asker_1_0: Asker, part: dict[str, Any]) -> None:
+def test_v1_0_4_1_6_every_kind_of_part_survives(client_1_0: AgentClient, part: dict[str, Any]) -> None:
     """There and back, with its media type, its name and its metadata."""
-    body = post(asker_1_0, {**MESSAGE, "parts": [part]}, metadata={"skillId": "mirror"}).json()
+    body = post(client_1_0, {**MESSAGE, "parts": [part]}, metadata={"skillId": "mirror"}).json()
     task = (body.get("result") or body)["task"]
     (back,) = task["artifacts"][0]["parts"]
     assert back == part
     assert len(CONTENT & set(back)) == 1
 
 
-def test_v1_0_4_1_7_artifacts_have_ids_and_parts(asker_1_0: Asker) -> None:
+def test_v1_0_4_1_7_artifacts_have_ids_and_parts(client_1_0: AgentClient) -> None:
     """Two artifacts that come in pieces are two, each whole."""
-    task = asker_1_0.task("x", skill="several")
+    task = client_1_0.task("x", skill="several")
     assert [(each.artifact_id, [part.text for part in each.parts]) for each in task.artifacts or []] == [("one", ["a", "b"]), ("two", ["a", "b"])]
 
 
-def test_v1_0_4_2_2_pieces_of_an_artifact_say_that_they_are(asker_1_0: Asker) -> None:
+def test_v1_0_4_2_2_pieces_of_an_artifact_say_that_they_are(client_1_0: AgentClient) -> None:
     """The first begins it, the others go on; one that comes whole says that there is no more."""
     pieces, (whole,) = [
         [
             event["artifactUpdate"]
-            for event in asker_1_0.frames(SEND_STREAMING_MESSAGE, build_send_request("3", skill=skill))
+            for event in client_1_0.stream_wire(SEND_STREAMING_MESSAGE, build_send_request("3", skill=skill))
             if "artifactUpdate" in event
         ]
         for skill in ("count", "echo")
@@ -224,10 +226,10 @@ def test_v1_0_4_2_2_pieces_of_an_artifact_say_that_they_are(asker_1_0: Asker) ->
     assert all(update["taskId"] and update["contextId"] for update in (*pieces, whole))
 
 
-def test_v1_0_3_7_results_are_artifacts_and_words_are_messages(asker_1_0: Asker) -> None:
-    """What a handler gives is an artifact; what it says is the message of the status."""
-    assert asker_1_0.task("hello").artifacts
-    spoken = asker_1_0.task("x", skill="comment")
+def test_v1_0_3_7_results_are_artifacts_and_status_texts_are_messages(client_1_0: AgentClient) -> None:
+    """The result of a handler is an artifact; its status text is the message of the status."""
+    assert client_1_0.task("hello").artifacts
+    spoken = client_1_0.task("x", skill="comment")
     assert spoken.artifacts is None
     assert spoken.status.message is not None
     assert spoken.status.message.parts[0].text == "Done"

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from conformance.agent import STRICT
-from conformance.agent_client import ROWS, Asker, check_refusal, fields_of, reason_of
+from conformance.agent_client import ERROR_ROWS, AgentClient, assert_error, parse_error_info, parse_field_errors
 from integration.dialect_client import build_send_request
 
 from a2a_contract.base import WireModel
@@ -40,59 +40,59 @@ INSIDE = re.compile(r"Traceback|\.py|/usr/|/srv/|hunter2|asyncpg|sqlite3|pydanti
 EXTENSIONS = "A2A-Extensions"
 
 
-def test_v1_0_3_3_2_who_brings_no_credentials_is_refused(asker: Asker) -> None:
+def test_v1_0_3_3_2_who_brings_no_credentials_is_refused(client: AgentClient) -> None:
     """With 401 and a challenge that names the scheme."""
     for said in ({}, {"Authorization": "Bearer mallory"}, {"Authorization": "Basic YTpi"}):
-        method, url, options = asker.build_request(SEND_MESSAGE, build_send_request("x"))
+        method, url, options = client.build_request(SEND_MESSAGE, build_send_request("x"))
         headers = {name: value for name, value in options["headers"].items() if name != "Authorization"}
-        response = asker.client.request(method, url, **{**options, "headers": {**headers, **said}})
+        response = client.http.request(method, url, **{**options, "headers": {**headers, **said}})
         assert response.status_code == 401
         assert response.headers["www-authenticate"].startswith("Bearer")
 
 
-def test_v1_0_3_3_2_who_lacks_a_permission_is_told_which(asker: Asker) -> None:
-    """With 403, and nothing about what is there."""
-    response = asker.but(Authorization="Bearer eve").call_raw(SEND_MESSAGE, build_send_request("x"))
+def test_v1_0_3_3_2_a_missing_permission_is_in_the_error(client: AgentClient) -> None:
+    """With 403, and without information about the task."""
+    response = client.with_headers(Authorization="Bearer eve").call_raw(SEND_MESSAGE, build_send_request("x"))
     assert response.status_code == 403
     assert "tasks:write" in response.text
 
 
-def test_v1_0_3_3_2_a_strangers_task_does_not_exist(asker: Asker) -> None:
-    """The answer is the very same as for an id that nobody has."""
-    task = asker.task("x", skill="wait", configuration={"return_immediately": True})
+def test_v1_0_3_3_2_a_task_of_another_owner_does_not_exist(client: AgentClient) -> None:
+    """The response equals that for an unknown id."""
+    task = client.task("x", skill="wait", configuration={"return_immediately": True})
     for operation, make in (
         (GET_TASK, GetTaskRequest),
         (CANCEL_TASK, CancelTaskRequest),
         (SUBSCRIBE_TO_TASK, SubscribeToTaskRequest),
     ):
-        theirs, nobodys = asker.bob.call_raw(operation, make(id=task.id)), asker.bob.call_raw(operation, make(id="nobody"))
+        theirs, nobodys = client.bob.call_raw(operation, make(id=task.id)), client.bob.call_raw(operation, make(id="unknown"))
         assert theirs.status_code == nobodys.status_code
-        assert theirs.text.replace(task.id, "nobody") == nobodys.text
-        check_refusal(theirs, asker.dialect_binding, "TaskNotFoundError")
-    asker.cancel(task.id)
+        assert theirs.text.replace(task.id, "unknown") == nobodys.text
+        assert_error(theirs, client.dialect_binding, "TaskNotFoundError")
+    client.cancel(task.id)
 
 
-def test_v1_0_3_3_2_wrong_parameters_are_named(asker_1_0: Asker) -> None:
-    """Each with its place in the request and what is wrong there."""
+def test_v1_0_3_3_2_wrong_parameters_are_listed(client_1_0: AgentClient) -> None:
+    """Each has its field path and its problem."""
     wrong = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": 7}, {"text": "a", "url": "b"}, {}]}}
-    if asker_1_0.dialect_binding.is_jsonrpc:
+    if client_1_0.dialect_binding.is_jsonrpc:
         call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": wrong}
-        response = asker_1_0.client.post("/", json=call, headers=dict(asker_1_0.said))
+        response = client_1_0.http.post("/", json=call, headers=dict(client_1_0.headers))
     else:
-        response = asker_1_0.client.post("/message:send", json=wrong, headers=dict(asker_1_0.said))
-    check_refusal(response, asker_1_0.dialect_binding, "InvalidParamsError")
-    assert {place.partition("]")[0] for place in fields_of(response, asker_1_0.dialect_binding)} == {
+        response = client_1_0.http.post("/message:send", json=wrong, headers=dict(client_1_0.headers))
+    assert_error(response, client_1_0.dialect_binding, "InvalidParamsError")
+    assert {place.partition("]")[0] for place in parse_field_errors(response, client_1_0.dialect_binding)} == {
         "message.parts[0",
         "message.parts[1",
         "message.parts[2",
     }
 
 
-def test_v1_0_3_3_2_what_breaks_inside_stays_inside(asker: Asker) -> None:
+def test_v1_0_3_3_2_what_breaks_inside_stays_inside(client: AgentClient) -> None:
     """The task has failed; no answer has a word of the exception."""
-    response = asker.call_raw(SEND_MESSAGE, build_send_request("x", skill="break"))
+    response = client.call_raw(SEND_MESSAGE, build_send_request("x", skill="break"))
     assert INSIDE.search(response.text) is None
-    assert asker.task("x", skill="break").status.state == TaskState.FAILED
+    assert client.task("x", skill="break").status.state == TaskState.FAILED
 
 
 PUSHES: list[tuple[Operation, WireModel]] = [
@@ -104,72 +104,72 @@ PUSHES: list[tuple[Operation, WireModel]] = [
 
 
 @pytest.mark.parametrize(("operation", "request_"), PUSHES, ids=[operation.name for operation, _ in PUSHES])
-def test_v1_0_3_3_4_webhooks_that_are_not_declared_are_refused(asker: Asker, operation: Operation, request_: WireModel) -> None:
+def test_v1_0_3_3_4_webhooks_that_are_not_declared_are_refused(client: AgentClient, operation: Operation, request_: WireModel) -> None:
     """By every operation that has to do with them, and inline in a message."""
-    asker.at("/plain").refused(operation, request_, "PushNotificationNotSupportedError")
+    client.at_path("/plain").expect_error(operation, request_, "PushNotificationNotSupportedError")
     inline = build_send_request("x", configuration={"task_push_notification_config": {"url": HOOK}})
-    asker.at("/plain").refused(SEND_MESSAGE, inline, "PushNotificationNotSupportedError")
+    client.at_path("/plain").expect_error(SEND_MESSAGE, inline, "PushNotificationNotSupportedError")
 
 
-def test_v1_0_3_3_4_streams_that_are_not_declared_are_refused(asker: Asker) -> None:
+def test_v1_0_3_3_4_streams_that_are_not_declared_are_refused(client: AgentClient) -> None:
     """A message that wants one, and a subscription."""
-    plain = asker.at("/plain")
-    plain.refused(SEND_STREAMING_MESSAGE, build_send_request("x"), "UnsupportedOperationError")
-    plain.refused(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), "UnsupportedOperationError")
+    plain = client.at_path("/plain")
+    plain.expect_error(SEND_STREAMING_MESSAGE, build_send_request("x"), "UnsupportedOperationError")
+    plain.expect_error(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), "UnsupportedOperationError")
 
 
-def test_v1_0_3_3_4_an_extended_card_that_is_not_declared_is_refused(asker_1_0: Asker) -> None:
+def test_v1_0_3_3_4_an_extended_card_that_is_not_declared_is_refused(client_1_0: AgentClient) -> None:
     """And one that is declared but not there is another matter."""
-    asker_1_0.at("/plain").refused(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), "UnsupportedOperationError")
-    asker_1_0.at("/promised").refused(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), "ExtendedAgentCardNotConfiguredError")
+    client_1_0.at_path("/plain").expect_error(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), "UnsupportedOperationError")
+    client_1_0.at_path("/promised").expect_error(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), "ExtendedAgentCardNotConfiguredError")
 
 
-def test_v1_0_3_3_4_a_required_extension_has_to_be_named(asker_1_0: Asker) -> None:
-    """Another version of it does not do, and there is no way back to an older one."""
-    strict = asker_1_0.at("/strict")
-    for named in ({}, {EXTENSIONS: STRICT.replace("v2", "v1")}, {EXTENSIONS: "https://example.org/other"}):
-        strict.but(**named).refused(SEND_MESSAGE, build_send_request("x"), "ExtensionSupportRequiredError")
-    assert strict.but(**{EXTENSIONS: STRICT}).task("x").status.state == TaskState.COMPLETED
+def test_v1_0_3_3_4_a_required_extension_has_to_be_requested(client_1_0: AgentClient) -> None:
+    """Another version of it does not count, and there is no fallback to an older one."""
+    strict = client_1_0.at_path("/strict")
+    for requested in ({}, {EXTENSIONS: STRICT.replace("v2", "v1")}, {EXTENSIONS: "https://example.org/other"}):
+        strict.with_headers(**requested).expect_error(SEND_MESSAGE, build_send_request("x"), "ExtensionSupportRequiredError")
+    assert strict.with_headers(**{EXTENSIONS: STRICT}).task("x").status.state == TaskState.COMPLETED
 
 
-def test_v1_0_4_6_3_an_extension_that_is_not_known_is_ignored(asker: Asker) -> None:
+def test_v1_0_4_6_3_an_extension_that_is_not_known_is_ignored(client: AgentClient) -> None:
     """The request goes on without it, and the answer does not name it."""
-    response = asker.but(**{EXTENSIONS: "https://example.org/unheard-of/v9"}).call_raw(SEND_MESSAGE, build_send_request("x"))
+    response = client.with_headers(**{EXTENSIONS: "https://example.org/unheard-of/v9"}).call_raw(SEND_MESSAGE, build_send_request("x"))
     assert response.is_success
     assert "unheard-of" not in str(response.headers)
 
 
-def provoked(asker: Asker) -> dict[str, tuple[Asker, Operation, WireModel]]:
+def provoked(client: AgentClient) -> dict[str, tuple[AgentClient, Operation, WireModel]]:
     """Say how each error of the protocol comes about."""
-    done = asker.task("x")
+    done = client.task("x")
     return {
-        "TaskNotFoundError": (asker, GET_TASK, GetTaskRequest(id="nobody")),
-        "TaskNotCancelableError": (asker, CANCEL_TASK, CancelTaskRequest(id=done.id)),
-        "PushNotificationNotSupportedError": (asker.at("/plain"), *PUSHES[0]),
-        "UnsupportedOperationError": (asker, SEND_MESSAGE, build_send_request("x", task_id=done.id)),
-        "ContentTypeNotSupportedError": (asker, SEND_MESSAGE, build_send_request("x", skill="picture")),
-        "ExtendedAgentCardNotConfiguredError": (asker.at("/promised"), GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()),
-        "ExtensionSupportRequiredError": (asker.at("/strict"), SEND_MESSAGE, build_send_request("x")),
-        "VersionNotSupportedError": (asker.but(a2a_version="0.5"), SEND_MESSAGE, build_send_request("x")),
+        "TaskNotFoundError": (client, GET_TASK, GetTaskRequest(id="unknown")),
+        "TaskNotCancelableError": (client, CANCEL_TASK, CancelTaskRequest(id=done.id)),
+        "PushNotificationNotSupportedError": (client.at_path("/plain"), *PUSHES[0]),
+        "UnsupportedOperationError": (client, SEND_MESSAGE, build_send_request("x", task_id=done.id)),
+        "ContentTypeNotSupportedError": (client, SEND_MESSAGE, build_send_request("x", skill="picture")),
+        "ExtendedAgentCardNotConfiguredError": (client.at_path("/promised"), GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()),
+        "ExtensionSupportRequiredError": (client.at_path("/strict"), SEND_MESSAGE, build_send_request("x")),
+        "VersionNotSupportedError": (client.with_headers(a2a_version="0.5"), SEND_MESSAGE, build_send_request("x")),
     }
 
 
-REACHED = sorted(ROWS.keys() - {"InvalidAgentResponseError", "InvalidParamsError", "MethodNotFoundError"})
+REACHED = sorted(ERROR_ROWS.keys() - {"InvalidAgentResponseError", "InvalidParamsError", "MethodNotFoundError"})
 
 
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("name", REACHED)
-def test_v1_0_5_4_every_error_has_its_code_and_its_status(asker_1_0: Asker, name: str) -> None:
+def test_v1_0_5_4_every_error_has_its_code_and_its_status(client_1_0: AgentClient, name: str) -> None:
     """The code in JSON-RPC, the HTTP status and the name of the gRPC status over HTTP+JSON."""
-    who, operation, request = provoked(asker_1_0)[name]
-    who.refused(operation, request, name)
+    who, operation, request = provoked(client_1_0)[name]
+    who.expect_error(operation, request, name)
 
 
 @pytest.mark.parametrize("name", REACHED)
-def test_v1_0_9_5_every_error_says_its_reason(asker_1_0: Asker, name: str) -> None:
+def test_v1_0_9_5_every_error_has_a_reason(client_1_0: AgentClient, name: str) -> None:
     """In an ErrorInfo, by the name of the error without its last word, over both bindings (11.6)."""
-    who, operation, request = provoked(asker_1_0)[name]
-    info = reason_of(who.call_raw(operation, request), asker_1_0.dialect_binding)
+    who, operation, request = provoked(client_1_0)[name]
+    info = parse_error_info(who.call_raw(operation, request), client_1_0.dialect_binding)
     reason = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Error")).upper()
     assert (info["reason"], info["domain"]) == (reason, "a2a-protocol.org")
     assert all(isinstance(value, str) for value in info.get("metadata", {}).values())

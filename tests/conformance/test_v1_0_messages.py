@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 from integration.dialect_client import build_send_request
 
 from a2a_contract.operations import GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
@@ -16,43 +16,43 @@ KINDS = {"task", "message", "statusUpdate", "artifactUpdate"}
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_1_1_a_message_is_answered_with_a_task_or_a_message(asker: Asker) -> None:
+def test_v1_0_3_1_1_a_message_is_answered_with_a_task_or_a_message(client: AgentClient) -> None:
     """The answer is one of the two, and never both."""
-    assert isinstance(asker.send("hello"), Task)
-    assert isinstance(asker.send("Ada", skill="greet"), Message)
+    assert isinstance(client.send("hello"), Task)
+    assert isinstance(client.send("Ada", skill="greet"), Message)
 
 
 @pytest.mark.parametrize("skill", ["echo", "refuse", "break"])
-def test_v1_0_3_1_1_a_task_that_has_ended_takes_no_message(asker: Asker, skill: str) -> None:
+def test_v1_0_3_1_1_a_task_that_has_ended_takes_no_message(client: AgentClient, skill: str) -> None:
     """Whatever its end was."""
-    task = asker.task("x", skill=skill)
-    asker.refused(SEND_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError")
-    asker.refused(SEND_STREAMING_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError")
+    task = client.task("x", skill=skill)
+    client.expect_error(SEND_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError")
+    client.expect_error(SEND_STREAMING_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError")
 
 
-def test_v1_0_3_1_1_a_media_type_that_the_skill_does_not_take_is_refused(asker: Asker) -> None:
+def test_v1_0_3_1_1_a_media_type_that_the_skill_does_not_take_is_refused(client: AgentClient) -> None:
     """With the error that the specification names for it."""
-    asker.refused(SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError")
+    client.expect_error(SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError")
 
 
-def test_v1_0_3_1_1_a_message_to_an_unknown_task_is_refused(asker: Asker) -> None:
+def test_v1_0_3_1_1_a_message_to_an_unknown_task_is_refused(client: AgentClient) -> None:
     """The task does not exist, so it cannot go on."""
-    asker.refused(SEND_MESSAGE, build_send_request("x", task_id="nobody"), "TaskNotFoundError")
-    asker.refused(SEND_STREAMING_MESSAGE, build_send_request("x", task_id="nobody"), "TaskNotFoundError")
+    client.expect_error(SEND_MESSAGE, build_send_request("x", task_id="unknown"), "TaskNotFoundError")
+    client.expect_error(SEND_STREAMING_MESSAGE, build_send_request("x", task_id="unknown"), "TaskNotFoundError")
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_1_2_a_stream_of_a_message_has_one_event(asker: Asker) -> None:
+def test_v1_0_3_1_2_a_stream_of_a_message_has_one_event(client: AgentClient) -> None:
     """The message, and then the stream is over."""
-    (event,) = asker.stream("Ada", skill="greet")
+    (event,) = client.stream("Ada", skill="greet")
     assert event.message is not None
 
 
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(("skill", "end"), [("count", "COMPLETED"), ("break", "FAILED"), ("refuse", "REJECTED")])
-def test_v1_0_3_1_2_a_stream_of_a_task_goes_from_the_task_to_its_end(asker: Asker, skill: str, end: str) -> None:
+def test_v1_0_3_1_2_a_stream_of_a_task_goes_from_the_task_to_its_end(client: AgentClient, skill: str, end: str) -> None:
     """It begins with the task, goes on with updates only, and closes at the terminal state."""
-    first, *updates = asker.stream("3", skill=skill)
+    first, *updates = client.stream("3", skill=skill)
     assert first.task is not None
     assert all(event.status_update or event.artifact_update for event in updates)
     assert updates[-1].status_update is not None
@@ -60,66 +60,66 @@ def test_v1_0_3_1_2_a_stream_of_a_task_goes_from_the_task_to_its_end(asker: Aske
     assert not [event for event in updates[:-1] if event.status_update and event.status_update.status.state == TaskState[end]]
 
 
-def test_v1_0_3_1_2_a_stream_tells_of_progress_while_it_happens(asker_1_0: Asker) -> None:
+def test_v1_0_3_1_2_a_stream_sends_chunks_at_once(client_1_0: AgentClient) -> None:
     """Chunks come one by one, not all at the end."""
-    chunks = [event for event in asker_1_0.stream("3", skill="tick") if event.artifact_update]
+    chunks = [event for event in client_1_0.stream("3", skill="tick") if event.artifact_update]
     assert len(chunks) >= 3
 
 
-def test_v1_0_3_2_2_a_blocking_send_waits_for_the_end(asker: Asker) -> None:
+def test_v1_0_3_2_2_a_blocking_send_waits_for_the_end(client: AgentClient) -> None:
     """By default, with all artifacts and the newest status."""
     for configuration in (None, {"return_immediately": False}):
-        task = asker.task("3", skill="tick", configuration=configuration)
+        task = client.task("3", skill="tick", configuration=configuration)
         assert task.status.state == TaskState.COMPLETED
         assert [part.text for artifact in task.artifacts or [] for part in artifact.parts] == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize(("skill", "state"), [("ask", TaskState.INPUT_REQUIRED), ("permit", TaskState.AUTH_REQUIRED), ("refuse", TaskState.REJECTED)])
-def test_v1_0_3_2_2_a_blocking_send_returns_where_the_task_stops(asker: Asker, skill: str, state: TaskState) -> None:
+def test_v1_0_3_2_2_a_blocking_send_returns_where_the_task_stops(client: AgentClient, skill: str, state: TaskState) -> None:
     """Also where the task waits for the caller, or is refused."""
-    assert asker.task("x", skill=skill).status.state == state
+    assert client.task("x", skill=skill).status.state == state
 
 
-def test_v1_0_3_2_2_an_immediate_send_does_not_wait(asker: Asker) -> None:
+def test_v1_0_3_2_2_an_immediate_send_does_not_wait(client: AgentClient) -> None:
     """The task that comes back is still under way, and can be asked for."""
     began = time.monotonic()
-    task = asker.task("x", skill="wait", configuration=AT_ONCE)
+    task = client.task("x", skill="wait", configuration=AT_ONCE)
     assert time.monotonic() - began < 5
     assert task.status.state in {TaskState.SUBMITTED, TaskState.WORKING}
-    assert asker.get(task.id).id == task.id
-    asker.cancel(task.id)
+    assert client.get(task.id).id == task.id
+    client.cancel(task.id)
 
 
-def test_v1_0_3_2_2_an_immediate_send_changes_nothing_for_messages_and_streams(asker: Asker) -> None:
+def test_v1_0_3_2_2_an_immediate_send_changes_nothing_for_messages_and_streams(client: AgentClient) -> None:
     """A message comes as ever, and a stream goes on to the end."""
-    assert isinstance(asker.send("Ada", skill="greet", configuration=AT_ONCE), Message)
-    last = asker.stream("3", skill="count", configuration=AT_ONCE)[-1]
+    assert isinstance(client.send("Ada", skill="greet", configuration=AT_ONCE), Message)
+    last = client.stream("3", skill="count", configuration=AT_ONCE)[-1]
     assert last.status_update is not None
     assert last.status_update.status.state == TaskState.COMPLETED
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_2_3_an_event_is_exactly_one_thing(asker_1_0: Asker) -> None:
+def test_v1_0_3_2_3_an_event_is_exactly_one_thing(client_1_0: AgentClient) -> None:
     """A task, a message, or one of the two kinds of updates."""
     for skill in ("count", "greet"):
-        for event in asker_1_0.frames(SEND_STREAMING_MESSAGE, build_send_request("3", skill=skill)):
+        for event in client_1_0.stream_wire(SEND_STREAMING_MESSAGE, build_send_request("3", skill=skill)):
             assert len(KINDS & set(event)) == len(event) == 1
 
 
-def test_v1_0_3_2_4_the_length_of_the_history_is_the_clients_choice(asker: Asker) -> None:
+def test_v1_0_3_2_4_the_length_of_the_history_is_the_clients_choice(client: AgentClient) -> None:
     """Unset gives all, 0 gives no member at all, a number the newest of them."""
-    asking = asker.task("hi", skill="ask")
-    task = asker.task("yes", task_id=asking.id, message_id="m-2")
-    whole = asker.get(task.id).history or []
+    asking = client.task("hi", skill="ask")
+    task = client.task("yes", task_id=asking.id, message_id="m-2")
+    whole = client.get(task.id).history or []
     assert [part.text for message in whole for part in message.parts] == ["hi", "What?", "yes"]
-    newest = asker.get(task.id, history_length=1).history or []
+    newest = client.get(task.id, history_length=1).history or []
     assert [part.text for message in newest for part in message.parts] == ["yes"]
-    assert "history" not in asker.wire(GET_TASK, GetTaskRequest(id=task.id, history_length=0))
-    assert "history" not in asker.task("x", configuration={"history_length": 0}).to_dict()
+    assert "history" not in client.call_wire(GET_TASK, GetTaskRequest(id=task.id, history_length=0))
+    assert "history" not in client.task("x", configuration={"history_length": 0}).to_dict()
 
 
-def test_v1_0_3_2_6_names_of_service_parameters_have_no_case(asker_1_0: Asker) -> None:
+def test_v1_0_3_2_6_names_of_service_parameters_have_no_case(client_1_0: AgentClient) -> None:
     """A version is found in whatever case its name is written."""
     for name in ("a2a-version", "A2A-VERSION", "opvs-Version"):
-        asker_1_0.but(**{name: "9.9"}).refused(SEND_MESSAGE, build_send_request("x"), "VersionNotSupportedError")
-        assert asker_1_0.but(**{name: "1.0"}).task("x").status.state == TaskState.COMPLETED
+        client_1_0.with_headers(**{name: "9.9"}).expect_error(SEND_MESSAGE, build_send_request("x"), "VersionNotSupportedError")
+        assert client_1_0.with_headers(**{name: "1.0"}).task("x").status.state == TaskState.COMPLETED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from conformance.agent import ADA, LIMIT
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 from integration.dialect_client import build_send_request
 
 from a2a_contract.base import WireModel
@@ -55,44 +55,44 @@ def requests(task_id: str) -> list[tuple[Operation, WireModel]]:
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_7_4_every_operation_wants_credentials(asker: Asker) -> None:
-    """None answers without, and none says more than that; the public card is for everybody."""
+def test_v1_0_7_4_every_operation_wants_credentials(client: AgentClient) -> None:
+    """None responds without them, and no error discloses more; the public card needs none."""
     others: list[tuple[Operation, WireModel]] = [(LIST_TASKS, ListTasksRequest()), (GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())]
-    for operation, request in [*requests("nobody"), *others]:
-        if not asker.dialect_binding.has(operation):
+    for operation, request in [*requests("unknown"), *others]:
+        if not client.dialect_binding.has(operation):
             continue
-        method, url, options = asker.build_request(operation, request)
+        method, url, options = client.build_request(operation, request)
         headers = {name: value for name, value in options["headers"].items() if name != "Authorization"}
-        response = asker.client.request(method, url, **{**options, "headers": headers})
+        response = client.http.request(method, url, **{**options, "headers": headers})
         assert response.status_code == 401, operation.name
         assert response.headers["www-authenticate"]
-    assert asker.client.get("/.well-known/agent-card.json").status_code == 200
+    assert client.http.get("/.well-known/agent-card.json").status_code == 200
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_13_1_nobody_gets_at_a_strangers_task(asker: Asker) -> None:
+def test_v1_0_13_1_a_task_belongs_to_its_owner(client: AgentClient) -> None:
     """By no operation; each says that there is no such task."""
-    task = asker.task("x", skill="wait", configuration={"return_immediately": True})
+    task = client.task("x", skill="wait", configuration={"return_immediately": True})
     for operation, request in requests(task.id):
-        asker.bob.refused(operation, request, "TaskNotFoundError")
-    assert asker.get(task.id).status.state in {TaskState.SUBMITTED, TaskState.WORKING}
-    assert asker.cancel(task.id).status.state == TaskState.CANCELED
+        client.bob.expect_error(operation, request, "TaskNotFoundError")
+    assert client.get(task.id).status.state in {TaskState.SUBMITTED, TaskState.WORKING}
+    assert client.cancel(task.id).status.state == TaskState.CANCELED
 
 
-def test_v1_0_13_1_a_context_of_a_stranger_is_another_one(asker: Asker) -> None:
-    """Who names it begins a conversation of their own, in which the other's tasks are not."""
-    task = asker.task("mine")
-    theirs = asker.bob.task("x", skill="recall", context_id=task.context_id, reference_task_ids=[task.id])
+def test_v1_0_13_1_a_context_belongs_to_its_owner(client: AgentClient) -> None:
+    """The context id of another owner starts a new context without the tasks of the other."""
+    task = client.task("mine")
+    theirs = client.bob.task("x", skill="recall", context_id=task.context_id, reference_task_ids=[task.id])
     assert theirs.id != task.id
     assert [part.text for artifact in theirs.artifacts or [] for part in artifact.parts] == [""]
-    if asker.dialect_binding.has(LIST_TASKS):
-        assert [each.id for each in asker.bob.list(context_id=task.context_id).tasks] == [theirs.id]
-        assert [each.id for each in asker.list(context_id=task.context_id).tasks] == [task.id]
+    if client.dialect_binding.has(LIST_TASKS):
+        assert [each.id for each in client.bob.list(context_id=task.context_id).tasks] == [theirs.id]
+        assert [each.id for each in client.list(context_id=task.context_id).tasks] == [task.id]
 
 
 @pytest.mark.parametrize("path", ["/", "/message:send", "/message:stream", "/v1/message:send", "/tasks/t/pushNotificationConfigs"])
 def test_v1_0_13_4_requests_have_a_limit(agent_place: httpx.Client, path: str) -> None:
-    """What is larger is refused, and not read."""
+    """A larger body is refused without being read."""
     response = agent_place.post(path, content=b'{"x":"' + b"x" * LIMIT + b'"}', headers={**ADA, "content-type": "application/json"})
     assert response.status_code == 413
 
@@ -100,7 +100,7 @@ def test_v1_0_13_4_requests_have_a_limit(agent_place: httpx.Client, path: str) -
 @pytest.mark.parametrize("path", ["/", "/message:send", "/v1/message:send"])
 @pytest.mark.parametrize("depth", [500, 10_000, 45_000])
 def test_v1_0_13_4_requests_have_a_limit_of_depth(agent_place: httpx.Client, path: str, depth: int) -> None:
-    """What is nested deeper is refused like everything that is not well-formed."""
+    """A deeper body is refused like invalid JSON."""
     data = b'{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":' + b"[" * depth + b"]" * depth + b"}]}}"
     body = b'{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":' + data + b"}" if path == "/" else data
     response = agent_place.post(path, content=body, headers={**ADA, "content-type": "application/json"})
@@ -108,9 +108,9 @@ def test_v1_0_13_4_requests_have_a_limit_of_depth(agent_place: httpx.Client, pat
     assert "error" in response.json() or "code" in response.json()
 
 
-def test_v1_0_13_4_media_types_that_nobody_expects_are_refused(asker: Asker) -> None:
+def test_v1_0_13_4_media_types_that_nobody_expects_are_refused(client: AgentClient) -> None:
     """Of requests, and of what is in them."""
-    asker.refused(SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError")
-    method, url, options = asker.build_request(SEND_MESSAGE, build_send_request("x"))
+    client.expect_error(SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError")
+    method, url, options = client.build_request(SEND_MESSAGE, build_send_request("x"))
     wrong = {**options, "headers": {**options["headers"], "content-type": "text/plain"}}
-    assert "-32005" in (text := asker.client.request(method, url, **wrong).text) or "CONTENT_TYPE_NOT_SUPPORTED" in text
+    assert "-32005" in (text := client.http.request(method, url, **wrong).text) or "CONTENT_TYPE_NOT_SUPPORTED" in text

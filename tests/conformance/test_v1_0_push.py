@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from conformance.agent import app_under_test
-from conformance.agent_client import Asker, fields_of
+from conformance.agent_client import AgentClient, parse_field_errors
 from integration.dialect_client import DialectBinding, build_send_request
 from integration.outcome_agent import serve_on_socket
 
@@ -36,47 +36,47 @@ HOOK = "https://hooks.example.org/a2a"
 SECRET = "s3cr3t"  # noqa: S105 - that is what the test is about
 
 
-def running(asker: Asker) -> Task:
+def running(client: AgentClient) -> Task:
     """Start a task that does not end by itself."""
-    return asker.task("x", skill="wait", configuration={"return_immediately": True})
+    return client.task("x", skill="wait", configuration={"return_immediately": True})
 
 
-def made(asker: Asker, task: Task, config_id: str = "p-1", url: str = HOOK) -> TaskPushNotificationConfig:
+def made(client: AgentClient, task: Task, config_id: str = "p-1", url: str = HOOK) -> TaskPushNotificationConfig:
     """Add a webhook to a task."""
     said = AuthenticationInfo(scheme="Bearer", credentials=SECRET)
     request = TaskPushNotificationConfig(task_id=task.id, id=config_id, url=url, token="t-1", authentication=said)  # noqa: S106 - as above
-    config = asker.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request)
+    config = client.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request)
     assert isinstance(config, TaskPushNotificationConfig)
     return config
 
 
-def read(asker: Asker, task: Task, config_id: str = "p-1") -> TaskPushNotificationConfig:
+def read(client: AgentClient, task: Task, config_id: str = "p-1") -> TaskPushNotificationConfig:
     """Read a webhook of a task."""
-    config = asker.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id=config_id))
+    config = client.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id=config_id))
     assert isinstance(config, TaskPushNotificationConfig)
     return config
 
 
-def listed(asker: Asker, task: Task) -> list[str | None]:
+def listed(client: AgentClient, task: Task) -> list[str | None]:
     """List the webhooks of a task."""
-    answer = asker.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    answer = client.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id))
     assert isinstance(answer, ListTaskPushNotificationConfigsResponse)
     return [each.id for each in answer.configs or []]
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_1_7_a_webhook_stays_until_it_is_deleted(asker: Asker) -> None:
-    """It is answered as it was made, and is there whenever somebody looks."""
-    task = running(asker)
-    assert made(asker, task).url == HOOK
-    assert (read(asker, task).id, read(asker, task).url) == ("p-1", HOOK)
-    asker.cancel(task.id)
+def test_v1_0_3_1_7_a_webhook_stays_until_it_is_deleted(client: AgentClient) -> None:
+    """It is returned as it was created, and can be read at any time."""
+    task = running(client)
+    assert made(client, task).url == HOOK
+    assert (read(client, task).id, read(client, task).url) == ("p-1", HOOK)
+    client.cancel(task.id)
 
 
-def test_v1_0_3_1_7_a_webhook_of_an_unknown_task_is_refused(asker: Asker) -> None:
+def test_v1_0_3_1_7_a_webhook_of_an_unknown_task_is_refused(client: AgentClient) -> None:
     """There is no task that it could hear of."""
-    request = TaskPushNotificationConfig(task_id="nobody", id="p-1", url=HOOK)
-    asker.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, "TaskNotFoundError")
+    request = TaskPushNotificationConfig(task_id="unknown", id="p-1", url=HOOK)
+    client.expect_error(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, "TaskNotFoundError")
 
 
 NEVER_CALLED: dict[str, tuple[dict[str, object], str]] = {
@@ -88,74 +88,82 @@ NEVER_CALLED: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize(("change", "place"), NEVER_CALLED.values(), ids=NEVER_CALLED.keys())
-def test_v1_0_3_3_2_a_webhook_that_can_never_be_called_is_refused_when_it_is_set(asker_1_0: Asker, change: dict[str, object], place: str) -> None:
+def test_v1_0_3_3_2_a_webhook_that_can_never_be_called_is_refused_when_it_is_set(
+    client_1_0: AgentClient, change: dict[str, object], place: str
+) -> None:
     """And not at its first notification: beside a message, and alone."""
     config = TaskPushNotificationConfig(url=HOOK).model_copy(update=change)
     inline = build_send_request("x", configuration={"task_push_notification_config": config})
-    response = asker_1_0.refused(SEND_MESSAGE, inline, "InvalidParamsError")
-    assert fields_of(response, asker_1_0.dialect_binding) == [f"configuration.taskPushNotificationConfig.{place}"]
-    task = running(asker_1_0)
-    response = asker_1_0.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config.model_copy(update={"task_id": task.id}), "InvalidParamsError")
-    assert fields_of(response, asker_1_0.dialect_binding) == [place]
-    asker_1_0.cancel(task.id)
+    response = client_1_0.expect_error(SEND_MESSAGE, inline, "InvalidParamsError")
+    assert parse_field_errors(response, client_1_0.dialect_binding) == [f"configuration.taskPushNotificationConfig.{place}"]
+    task = running(client_1_0)
+    response = client_1_0.expect_error(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config.model_copy(update={"task_id": task.id}), "InvalidParamsError")
+    assert parse_field_errors(response, client_1_0.dialect_binding) == [place]
+    client_1_0.cancel(task.id)
 
 
-def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(asker: Asker) -> None:
+def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(client: AgentClient) -> None:
     """With its address and its settings, and one that is not there is not found."""
-    task = running(asker)
-    made(asker, task)
-    config = read(asker, task)
+    task = running(client)
+    made(client, task)
+    config = read(client, task)
     assert (config.task_id, config.url, config.token) == (task.id, HOOK, "t-1")
     assert config.authentication is not None
-    asker.refused(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"), "TaskNotFoundError")
-    asker.cancel(task.id)
+    client.expect_error(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"), "TaskNotFoundError")
+    client.cancel(task.id)
 
 
-def test_v1_0_3_1_8_nobody_else_reads_a_webhook(asker: Asker) -> None:
+def test_v1_0_3_1_8_nobody_else_reads_a_webhook(client: AgentClient) -> None:
     """For others there is no such task, whatever they ask about its webhooks."""
-    task = running(asker)
-    made(asker, task)
-    asker.bob.refused(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
-    asker.bob.refused(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id), "TaskNotFoundError")
-    asker.bob.refused(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
-    asker.bob.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(task_id=task.id, id="p-1", url=HOOK), "TaskNotFoundError")
-    asker.cancel(task.id)
+    task = running(client)
+    made(client, task)
+    client.bob.expect_error(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
+    client.bob.expect_error(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id), "TaskNotFoundError")
+    client.bob.expect_error(
+        DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError"
+    )
+    client.bob.expect_error(
+        CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(task_id=task.id, id="p-1", url=HOOK), "TaskNotFoundError"
+    )
+    client.cancel(task.id)
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_1_9_all_webhooks_are_listed(asker: Asker) -> None:
+def test_v1_0_3_1_9_all_webhooks_are_listed(client: AgentClient) -> None:
     """All that are active, and none that was deleted."""
-    task = running(asker)
-    assert listed(asker, task) == []
+    task = running(client)
+    assert listed(client, task) == []
     for config_id in ("p-1", "p-2", "p-3"):
-        made(asker, task, config_id)
-    asker.call(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"))
-    assert sorted(filter(None, listed(asker, task))) == ["p-1", "p-3"]
-    asker.cancel(task.id)
+        made(client, task, config_id)
+    client.call(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"))
+    assert sorted(filter(None, listed(client, task))) == ["p-1", "p-3"]
+    client.cancel(task.id)
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(asker: Asker) -> None:
+def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(client: AgentClient) -> None:
     """For good, and deleting it again changes nothing; a task that is not there is not found."""
-    task = running(asker)
-    made(asker, task)
+    task = running(client)
+    made(client, task)
     for _ in range(3):
-        asker.call(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"))
-        asker.refused(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
-    asker.refused(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id="nobody", id="p-1"), "TaskNotFoundError")
-    asker.cancel(task.id)
+        client.call(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"))
+        client.expect_error(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
+    client.expect_error(
+        DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id="unknown", id="p-1"), "TaskNotFoundError"
+    )
+    client.cancel(task.id)
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("is_jsonrpc", [True, False], ids=["jsonrpc", "http"])
-async def test_v1_0_4_3_3_a_webhook_hears_what_a_stream_hears(is_jsonrpc: bool) -> None:  # noqa: FBT001 - a table
+async def test_v1_0_4_3_3_a_webhook_gets_the_events_of_a_stream(is_jsonrpc: bool) -> None:  # noqa: FBT001 - a table
     """One event in each call, at least once, in order, with the credentials and the token of the webhook."""
-    voice = DialectBinding(V1_0.name, is_jsonrpc=is_jsonrpc)
+    binding = DialectBinding(V1_0.name, is_jsonrpc=is_jsonrpc)
     async with WebhookReceiver() as receiver:
         hook = {"url": receiver.url, "token": "t-1", "authentication": {"scheme": "Bearer", "credentials": SECRET}}
         request = build_send_request("3", skill="count", configuration={"task_push_notification_config": hook})
-        with serve_on_socket(app_under_test(settings=replace(FAST_SETTINGS, outbound_allow_loopback=True, push_poll_interval=0.05))) as client:
-            await asyncio.to_thread(Asker(client, voice).wire, SEND_MESSAGE, request)
+        with serve_on_socket(app_under_test(settings=replace(FAST_SETTINGS, outbound_allow_loopback=True, push_poll_interval=0.05))) as http:
+            await asyncio.to_thread(AgentClient(http, binding).call_wire, SEND_MESSAGE, request)
             while not receiver.requests or "COMPLETED" not in receiver.requests[-1].body.decode():  # noqa: ASYNC110 - the receiver counts, and does not read
                 await asyncio.sleep(0.01)
     events = [json.loads(call.body) for call in receiver.requests]
@@ -169,18 +177,18 @@ async def test_v1_0_4_3_3_a_webhook_hears_what_a_stream_hears(is_jsonrpc: bool) 
     "url",
     ["https://127.0.0.1/h", "https://10.0.0.1/h", "https://172.16.0.1/h", "https://192.168.1.1/h", "https://169.254.169.254/h", "https://[::1]/h"],
 )
-def test_v1_0_13_2_a_webhook_inside_our_network_is_refused(asker: Asker, url: str) -> None:
+def test_v1_0_13_2_a_webhook_inside_our_network_is_refused(client: AgentClient, url: str) -> None:
     """Private, loopback and link-local addresses, and what is not https."""
-    task = running(asker)
-    asker.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(task_id=task.id, id="p-1", url=url), "InvalidParamsError")
+    task = running(client)
+    client.expect_error(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(task_id=task.id, id="p-1", url=url), "InvalidParamsError")
     plain = TaskPushNotificationConfig(task_id=task.id, id="p-1", url="http://hooks.example.org/h")
-    asker.refused(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, plain, "InvalidParamsError")
-    asker.cancel(task.id)
+    client.expect_error(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, plain, "InvalidParamsError")
+    client.cancel(task.id)
 
 
-def test_v1_0_13_2_credentials_of_a_webhook_are_secrets(asker: Asker) -> None:
-    """They are told to nobody."""
-    task = running(asker)
-    assert SECRET not in made(asker, task).to_json().decode()
-    assert SECRET not in read(asker, task).to_json().decode()
-    asker.cancel(task.id)
+def test_v1_0_13_2_credentials_of_a_webhook_are_secrets(client: AgentClient) -> None:
+    """No operation returns them."""
+    task = running(client)
+    assert SECRET not in made(client, task).to_json().decode()
+    assert SECRET not in read(client, task).to_json().decode()
+    client.cancel(task.id)

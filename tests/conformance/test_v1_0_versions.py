@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.agent_client import Asker, check_refusal, reason_of
+from conformance.agent_client import AgentClient, assert_error, parse_error_info
 from integration.dialect_client import DIALECT_BINDINGS, DialectClient, build_send_request
 from integration.outcome_agent import build_test_agent, build_test_app
 from litestar.testing import TestClient
@@ -19,15 +19,15 @@ MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
 OLD_MESSAGE = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}
 
 
-def test_v1_0_3_6_patch_numbers_make_no_difference(asker_1_0: Asker) -> None:
+def test_v1_0_3_6_patch_numbers_make_no_difference(client_1_0: AgentClient) -> None:
     """In requests; and cards of 1.0 name none."""
-    assert asker_1_0.but(a2a_version="1.0.9").task("x").status.state == TaskState.COMPLETED
-    card = asker_1_0.client.get(CARD, headers={"A2A-Version": "1.0"}).json()
+    assert client_1_0.with_headers(a2a_version="1.0.9").task("x").status.state == TaskState.COMPLETED
+    card = client_1_0.http.get(CARD, headers={"A2A-Version": "1.0"}).json()
     assert {each["protocolVersion"] for each in card["supportedInterfaces"]} == {"1.0", "0.3"}
 
 
-def test_v1_0_3_6_1_the_version_may_stand_in_the_query(agent_place: httpx.Client) -> None:
-    """As in the header; section 3.2.6: in whatever case."""
+def test_v1_0_3_6_1_the_version_may_be_in_the_query(agent_place: httpx.Client) -> None:
+    """As in the header; section 3.2.6: in any case."""
     for version, status in (("1.0", 200), ("0.5", 400)):
         for name in ("A2A-Version", "OPVS-Version", "a2a-version", "A2A-VERSION"):
             response = agent_place.post("/message:send", params={name: version}, json={"message": MESSAGE}, headers=ADA)
@@ -35,13 +35,13 @@ def test_v1_0_3_6_1_the_version_may_stand_in_the_query(agent_place: httpx.Client
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_6_2_a_version_that_is_not_spoken_is_refused(asker: Asker) -> None:
+def test_v1_0_3_6_2_a_version_that_is_not_spoken_is_refused(client: AgentClient) -> None:
     """With its own error, and with those that are."""
     for version in ("0.5", "2.0", "1.7", "nonsense"):
-        response = asker.but(a2a_version=version).call_raw(SEND_MESSAGE, build_send_request("x"))
-        if asker.dialect_binding.dialect == "v1_0":
-            check_refusal(response, asker.dialect_binding, "VersionNotSupportedError")
-            assert "1.0" in reason_of(response, asker.dialect_binding)["metadata"]["supportedVersions"]
+        response = client.with_headers(a2a_version=version).call_raw(SEND_MESSAGE, build_send_request("x"))
+        if client.dialect_binding.dialect == "v1_0":
+            assert_error(response, client.dialect_binding, "VersionNotSupportedError")
+            assert "1.0" in parse_error_info(response, client.dialect_binding)["metadata"]["supportedVersions"]
         else:
             assert "-32009" in response.text or "VERSION_NOT_SUPPORTED" in response.text
 
@@ -52,15 +52,13 @@ ELSEWHERE: dict[str, tuple[str, str, str, str, str]] = {
     "0.3 by a path": ("/new", "GET", "/v1/tasks/x", "", "1.0"),
     "0.3 by a path, whatever is named": ("/new", "GET", "/v1/tasks/x", "1.0", "1.0"),
     "0.3 by a path that no tenant has": ("/new", "GET", "/v1/card", "", "1.0"),
-    "unknown, at a path that nobody has": ("/new", "GET", "/nothing", "7.0", "1.0"),
+    "unknown, at an unknown path": ("/new", "GET", "/nothing", "7.0", "1.0"),
 }
 
 
 @pytest.mark.parametrize(("below", "verb", "path", "version", "spoken"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
-def test_v1_0_3_6_2_a_version_of_another_surface_is_refused_wherever_it_is_asked_for(
-    below: str, verb: str, path: str, version: str, spoken: str
-) -> None:
-    """A surface that speaks one version says so of every path of the other one, with what it speaks."""
+def test_v1_0_3_6_2_a_version_of_another_surface_is_refused_at_every_path(below: str, verb: str, path: str, version: str, spoken: str) -> None:
+    """The error lists the versions of the surface."""
     agent = build_test_agent()
     surfaces = [Surface(agent, f"/{name}", frozenset((dialect,)), shared_card=dialect) for name, dialect in (("new", "v1_0"), ("old", "v0_3"))]
     with TestClient(build_test_app(*surfaces)) as client:
@@ -83,7 +81,7 @@ def test_v1_0_3_6_2_the_version_decides_how_a_request_is_read(agent_place: httpx
 
 @pytest.mark.parametrize("said", [{}, {"A2A-Version": ""}, {"A2A-Version": "  "}], ids=["none", "empty", "blank"])
 def test_v1_0_3_6_2_no_version_means_0_3_where_0_3_has_the_name(agent_place: httpx.Client, said: dict[str, str]) -> None:
-    """Methods and paths of 0.3 are 0.3; those that only 1.0 has are 1.0, since nobody else can mean them."""
+    """Methods and paths of 0.3 are 0.3; those that only 1.0 has are 1.0."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": OLD_MESSAGE}}
     assert agent_place.post("/", json=call, headers={**ADA, **said}).json()["result"]["kind"] == "task"
     rest = agent_place.post("/v1/message:send", json={"message": OLD_MESSAGE}, headers={**ADA, **said}).json()
@@ -95,7 +93,7 @@ def test_v1_0_3_6_2_no_version_means_0_3_where_0_3_has_the_name(agent_place: htt
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_5_1_every_way_of_talking_does_the_same(agent_place: httpx.Client) -> None:
     """One scenario over all dialects and bindings gives the same tasks, but for their ids and times."""
-    seen = [_scenario(Asker(agent_place, voice, "/kind" if str(voice) == "v0_3-http" else "")) for voice in DIALECT_BINDINGS]
+    seen = [_scenario(AgentClient(agent_place, binding, "/kind" if str(binding) == "v0_3-http" else "")) for binding in DIALECT_BINDINGS]
     assert all(each == seen[0] for each in seen)
 
 
@@ -111,9 +109,9 @@ def _scenario(talker: DialectClient) -> list[object]:
     return [*results, [kind for kind in kinds if kind != "status"]]
 
 
-def test_v1_0_5_1_every_operation_is_there_over_every_binding(asker_1_0: Asker) -> None:
+def test_v1_0_5_1_every_operation_is_there_over_every_binding(client_1_0: AgentClient) -> None:
     """All that the specification has."""
-    assert [name for name, operation in OPERATIONS.items() if "v1_0" in operation.calls and not asker_1_0.dialect_binding.has(operation)] == []
+    assert [name for name, operation in OPERATIONS.items() if "v1_0" in operation.calls and not client_1_0.dialect_binding.has(operation)] == []
 
 
 @pytest.mark.usefixtures("socket_only")
@@ -136,14 +134,14 @@ def test_v1_0_5_2_every_interface_on_the_card_answers(agent_place: httpx.Client)
 METHODS = {
     "SendMessage": ("POST", "/message:send"),
     "SendStreamingMessage": ("POST", "/message:stream"),
-    "GetTask": ("GET", "/tasks/nobody"),
+    "GetTask": ("GET", "/tasks/unknown"),
     "ListTasks": ("GET", "/tasks"),
-    "CancelTask": ("POST", "/tasks/nobody:cancel"),
-    "SubscribeToTask": ("POST", "/tasks/nobody:subscribe"),
-    "CreateTaskPushNotificationConfig": ("POST", "/tasks/nobody/pushNotificationConfigs"),
-    "GetTaskPushNotificationConfig": ("GET", "/tasks/nobody/pushNotificationConfigs/p"),
-    "ListTaskPushNotificationConfigs": ("GET", "/tasks/nobody/pushNotificationConfigs"),
-    "DeleteTaskPushNotificationConfig": ("DELETE", "/tasks/nobody/pushNotificationConfigs/p"),
+    "CancelTask": ("POST", "/tasks/unknown:cancel"),
+    "SubscribeToTask": ("POST", "/tasks/unknown:subscribe"),
+    "CreateTaskPushNotificationConfig": ("POST", "/tasks/unknown/pushNotificationConfigs"),
+    "GetTaskPushNotificationConfig": ("GET", "/tasks/unknown/pushNotificationConfigs/p"),
+    "ListTaskPushNotificationConfigs": ("GET", "/tasks/unknown/pushNotificationConfigs"),
+    "DeleteTaskPushNotificationConfig": ("DELETE", "/tasks/unknown/pushNotificationConfigs/p"),
     "GetExtendedAgentCard": ("GET", "/extendedAgentCard"),
 }
 
@@ -151,10 +149,10 @@ METHODS = {
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("method", METHODS)
 def test_v1_0_5_3_every_operation_has_its_method_and_its_path(agent_place: httpx.Client, method: str) -> None:
-    """What is refused is refused for what was asked, not for where."""
+    """The error belongs to the request, not to the path."""
     called = agent_place.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}, headers={**ADA, "A2A-Version": "1.0"})
     assert called.json().get("error", {}).get("code") != -32601
     verb, path = METHODS[method]
-    asked = agent_place.request(verb, path, headers={**ADA, "A2A-Version": "1.0"}, **({"json": {}} if verb == "POST" else {}))  # type: ignore[arg-type]
-    assert asked.status_code != 405
-    assert asked.status_code in {200, 400} or asked.json()["error"]["details"][0]["reason"] == "TASK_NOT_FOUND"
+    response = agent_place.request(verb, path, headers={**ADA, "A2A-Version": "1.0"}, **({"json": {}} if verb == "POST" else {}))  # type: ignore[arg-type]
+    assert response.status_code != 405
+    assert response.status_code in {200, 400} or response.json()["error"]["details"][0]["reason"] == "TASK_NOT_FOUND"

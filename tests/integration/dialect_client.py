@@ -90,7 +90,7 @@ DIALECT_BINDINGS = (
 class DialectClient:
     """A client of the agent at a path, in one dialect and binding."""
 
-    client: httpx.Client
+    http: httpx.Client
     dialect_binding: DialectBinding
     path: str = ""
 
@@ -135,7 +135,7 @@ class DialectClient:
     def call_raw(self, operation: Operation, request: WireModel, **headers: str) -> httpx.Response:
         """Call an operation and return the HTTP response."""
         method, url, options = self.build_request(operation, request, **headers)
-        return self.client.request(method, url, **options)
+        return self.http.request(method, url, **options)
 
     def build_request(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
         """Build the method, URL and options of a request."""
@@ -153,7 +153,7 @@ class DialectClient:
         hearing = self.dialect_binding.binding(operation).response
         assert hearing is not None
         adapter = hearing.adapter()
-        with self.client.stream(method, url, **options) as response:
+        with self.http.stream(method, url, **options) as response:
             if not response.headers["content-type"].startswith("text/event-stream"):
                 response.read()
                 self._parse_response(operation, response)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 from integration.dialect_client import DialectBinding, build_send_request
 from integration.outcome_agent import EXTENSION
 from integration.recording import Recorder
@@ -55,11 +55,11 @@ class Conversation:
     """A client that talks in one dialect over one binding and records it."""
 
     recorder: Recorder
-    asker: Asker
+    asker: AgentClient
 
     def at(self, path: str) -> Conversation:
         """Talk to another surface."""
-        return Conversation(self.recorder, self.asker.at(path))
+        return Conversation(self.recorder, self.asker.at_path(path))
 
     def has(self, operation: Operation) -> bool:
         """Say whether the operation is there at all."""
@@ -92,7 +92,7 @@ class Conversation:
 def conversation(recorder: Recorder, voice: DialectBinding) -> Conversation:
     """Talk as ada; where requests without a body mean the documented form of 0.3, if that is what is spoken."""
     path = "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
-    return Conversation(recorder, Asker(httpx.Client(), voice, path))
+    return Conversation(recorder, AgentClient(httpx.Client(), voice, path))
 
 
 async def record_operations(recorder: Recorder, voice: DialectBinding) -> None:
@@ -268,7 +268,7 @@ async def _wrong_parameters(talk: Conversation) -> None:
 async def _access(talk: Conversation) -> None:
     """Who may not come in, and who may come in and has no such task."""
     task = await talk.send("send: of ada", "x", skill="echo")
-    stranger = Conversation(talk.recorder, Asker(talk.asker.client, talk.asker.dialect_binding, talk.asker.path, {}))
+    stranger = Conversation(talk.recorder, AgentClient(talk.asker.http, talk.asker.dialect_binding, talk.asker.path, {}))
     for name, proof in (("nobody", None), ("a wrong token", "Bearer mallory"), ("eve", "Bearer eve"), ("bob", "Bearer bob")):
         said = {} if proof is None else {"authorization": proof}
         await stranger.ask(f"access: {name} reads a task", GET_TASK, GetTaskRequest(id=task["id"]), **said)

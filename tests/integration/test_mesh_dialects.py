@@ -49,8 +49,8 @@ def test_a_task_of_mesh_is_there_for_others(mesh: Consumer, other: DialectClient
 def test_a_task_of_others_is_theirs(client: httpx.Client, mesh: Consumer, other: DialectClient) -> None:
     """A method that dialects share speaks of a task as the dialect does in which it was created, or that of the first one."""
     task = other.task("hello", message_id=f"m-{other.dialect_binding.dialect}")
-    told = mesh.post("tasks/get", {"id": task.id}).json()["result"]
-    assert (told["kind"], told["status"]["state"]) == ("task", "input-required")
+    task_in_mesh = mesh.post("tasks/get", {"id": task.id}).json()["result"]
+    assert (task_in_mesh["kind"], task_in_mesh["status"]["state"]) == ("task", "input-required")
     unknown = mesh.post("tasks/get", {"id": "nobody"}).json()["error"]
     assert unknown["code"] == -32001
     named = client.post(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from conformance.mesh.producer import Consumer, job, producer, told
+from conformance.mesh.producer import Consumer, job, producer, summarize_event
 from integration.outcome_agent import serve_on_socket
 
 from a2a_runtime.caller import TaskScope
@@ -87,4 +87,4 @@ def test_a_stream_outlives_an_outage(report: Consumer, store: UnavailableStore) 
         with store.interrupt():
             next(lines)
         assert '"completed"' in list(lines)[-1]
-    assert told(report.stream("tasks/resubscribe", id="told")[-1]) == ("completed", None, None, True)
+    assert summarize_event(report.stream("tasks/resubscribe", id="told")[-1]) == ("completed", None, None, True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conformance.mesh.producer import Consumer, message, text_of, told
+from conformance.mesh.producer import Consumer, message, summarize_event, text_of
 from integration.outcome_agent import serve_on_socket
 
 from a2a_runtime.testing.registry import FakeRegistry
@@ -103,11 +103,11 @@ def test_tasks_outlive_their_producer(port: int, tmp_path: Path) -> None:
     with producer(port, store) as (_, client):
         report = Consumer(client, "/agents/report")
         assert report.task("tasks/get", id="finished") == finished
-        assert [told(event)[0] for event in report.stream("tasks/resubscribe", id="finished")] == ["working", "artifact", "completed"]
-        assert [told(event)[0] for event in report.stream("tasks/resubscribe", id="long")][-2:] == ["artifact", "completed"]
+        assert [summarize_event(event)[0] for event in report.stream("tasks/resubscribe", id="finished")] == ["working", "artifact", "completed"]
+        assert [summarize_event(event)[0] for event in report.stream("tasks/resubscribe", id="long")][-2:] == ["artifact", "completed"]
         assert text_of(report.task("tasks/get", id="long")) == "long done"
         lost = report.until("lost", "failed")
         assert lost["status"]["message"]["parts"][0]["text"] == "The background job of this task was lost"
         (event,) = report.stream("tasks/resubscribe", id="lost")
-        assert told(event)[0::3] == ("failed", True)
+        assert summarize_event(event)[0::3] == ("failed", True)
         assert report.error("tasks/send", {"id": "lost", "message": message("again")})["code"] == -32602

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, build_send_request
 
 from a2a_contract.dialects import V0_3, V1_0
@@ -96,9 +96,9 @@ def voice(request: pytest.FixtureRequest) -> DialectBinding:
     return request.param  # type: ignore[no-any-return]  # as given
 
 
-def at(client: httpx.Client, voice: DialectBinding = NEW) -> Asker:
+def at(client: httpx.Client, voice: DialectBinding = NEW) -> AgentClient:
     """Talk to one of them."""
-    return Asker(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    return AgentClient(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
 def test_a_client_behind_a_balancer_notices_nothing(pair: tuple[Replica, Replica], voice: DialectBinding) -> None:
@@ -197,7 +197,7 @@ def test_a_process_that_is_killed_is_not_missed_for_long(postgres_url: str) -> N
         assert texts_of(living.get(task.id)) == [str(number) for number in range(CHUNKS)]
 
 
-def _listen_until_it_breaks(asker: Asker, task: Task, heard: list[tuple[str | None, StreamResponse]]) -> None:
+def _listen_until_it_breaks(asker: AgentClient, task: Task, heard: list[tuple[str | None, StreamResponse]]) -> None:
     try:
         for event in asker.subscribe(task.id):
             heard.append(event)  # noqa: PERF402 - somebody looks at how far it is

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 from conformance.agent import ADA
-from conformance.agent_client import Asker
+from conformance.agent_client import AgentClient
 from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, build_send_request
 from integration.outcome_agent import LINE_ENDS
 
@@ -64,47 +64,47 @@ def _wait_until_it_answers(client: httpx.Client, process: subprocess.Popen[str])
 
 
 @pytest.fixture(params=DIALECT_BINDINGS, ids=str)
-def asker(request: pytest.FixtureRequest, client: httpx.Client) -> Asker:
+def dialect_client(request: pytest.FixtureRequest, client: httpx.Client) -> AgentClient:
     """Somebody who talks in one of the dialects over one of the bindings."""
     voice: DialectBinding = request.param
-    return Asker(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    return AgentClient(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
-def test_a_conversation_takes_place(asker: Asker) -> None:
+def test_a_conversation_takes_place(dialect_client: AgentClient) -> None:
     """Sending, asking, answering, reading and canceling."""
-    assert asker.task("hello").status.state == TaskState.COMPLETED
-    asking = asker.task("hi", skill="ask")
-    assert asker.task("yes", task_id=asking.id, message_id="m-2").status.state == TaskState.COMPLETED
-    running = asker.task("x", skill="wait", configuration={"return_immediately": True})
-    assert asker.cancel(running.id).status.state == TaskState.CANCELED
-    assert asker.get(running.id).status.state == TaskState.CANCELED
+    assert dialect_client.task("hello").status.state == TaskState.COMPLETED
+    asking = dialect_client.task("hi", skill="ask")
+    assert dialect_client.task("yes", task_id=asking.id, message_id="m-2").status.state == TaskState.COMPLETED
+    running = dialect_client.task("x", skill="wait", configuration={"return_immediately": True})
+    assert dialect_client.cancel(running.id).status.state == TaskState.CANCELED
+    assert dialect_client.get(running.id).status.state == TaskState.CANCELED
 
 
-def test_a_stream_comes_as_it_happens(asker: Asker) -> None:
+def test_a_stream_comes_as_it_happens(dialect_client: AgentClient) -> None:
     """Not all at the end, whole, and gone on with after a break."""
     moments, events = [], []
-    for event in asker.events(SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick")):
+    for event in dialect_client.events(SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick")):
         moments.append(time.monotonic())
         events.append(event)
     assert moments[-1] - moments[0] > 0.1
     first = events[0][1].task
     assert first is not None
-    assert list(asker.subscribe(first.id, last_event_id=str(events[1][0]))) == events[2:]
-    lines = [event.artifact_update.artifact.parts[0].text for event in asker.stream("x", skill="lines") if event.artifact_update]
+    assert list(dialect_client.subscribe(first.id, last_event_id=str(events[1][0]))) == events[2:]
+    lines = [event.artifact_update.artifact.parts[0].text for event in dialect_client.stream("x", skill="lines") if event.artifact_update]
     assert lines == [LINE_ENDS]
 
 
 def test_a_client_that_leaves_disturbs_nobody(client: httpx.Client) -> None:
     """Its stream is over, its task is not."""
-    asker = Asker(client, DIALECT_BINDINGS[1])
-    for _, event in asker.events(SEND_STREAMING_MESSAGE, build_send_request("6", skill="tick")):
+    dialect_client = AgentClient(client, DIALECT_BINDINGS[1])
+    for _, event in dialect_client.events(SEND_STREAMING_MESSAGE, build_send_request("6", skill="tick")):
         assert event.task is not None
         task_id = event.task.id
         break
     end = time.monotonic() + 10
-    while asker.get(task_id).status.state != TaskState.COMPLETED and time.monotonic() < end:
+    while dialect_client.get(task_id).status.state != TaskState.COMPLETED and time.monotonic() < end:
         time.sleep(0.05)
-    assert asker.get(task_id).status.state == TaskState.COMPLETED
+    assert dialect_client.get(task_id).status.state == TaskState.COMPLETED
 
 
 @pytest.mark.parametrize(

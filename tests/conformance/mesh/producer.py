@@ -1,4 +1,4 @@
-"""A producer with a surface for every way in which a task of the mesh dialect can go, and what one says to it."""
+"""A producer with a surface for every outcome of a task in the mesh dialect, and a client for it."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ async def sly(ctx: TaskContext) -> str:
     return str(await getattr(ctx, "as" + "k")("What?"))
 
 
-class StubbornJob:
-    """A foreign handle that can do nothing right."""
+class FailingJob:
+    """A job of another system; every method of it fails."""
 
     async def status(self) -> object:
         """Fail."""
@@ -123,9 +123,9 @@ class StubbornJob:
         raise LookupError("the registry is away")
 
 
-async def stubborn(_ctx: TaskContext) -> StubbornJob:
-    """Hand back a handle that can do nothing right."""
-    return StubbornJob()
+async def broken_job(_ctx: TaskContext) -> FailingJob:
+    """Return a job whose methods all fail."""
+    return FailingJob()
 
 
 def agent_of(skill_id: str, handler: Any, **facts: Any) -> Agent:  # noqa: ANN401 - whatever a skill can be
@@ -138,7 +138,7 @@ def agent_of(skill_id: str, handler: Any, **facts: Any) -> Agent:  # noqa: ANN40
 def surfaces() -> list[Surface]:
     """Make every surface."""
     quiet = Limits(keep_alive_interval=0.05)
-    only = {"echo": echo, "values": values, "fails": fails, "counts": counts, "tells": tells, "spells": spells, "stubborn": stubborn, "sly": sly}
+    only = {"echo": echo, "values": values, "fails": fails, "counts": counts, "tells": tells, "spells": spells, "stubborn": broken_job, "sly": sly}
     everything = {"name": "Report Generator", "description": "Writes reports.", "tags": ("reports", "v1"), "input_schema": SCHEMA}
     return [
         *(Surface(agent_of(name, handler), f"/agents/{name}", ONLY_MESH) for name, handler in only.items()),
@@ -232,8 +232,8 @@ def text_of(task: dict[str, Any]) -> str:
     return text
 
 
-def told(event: dict[str, Any]) -> tuple[object, ...]:
-    """Sum up an event: an artifact's text, or state, text, progress and whether it is the last one."""
+def summarize_event(event: dict[str, Any]) -> tuple[object, ...]:
+    """Summarize an event: an artifact's text, or state, text, progress and whether it is the last one."""
     if "artifact" in event:
         return ("artifact", event["artifact"]["parts"][0]["text"])
     status = event["status"]

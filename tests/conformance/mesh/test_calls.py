@@ -20,8 +20,8 @@ NO_CALLS = {
 
 
 @pytest.mark.parametrize(("body", "status", "code", "text", "call_id"), NO_CALLS.values(), ids=NO_CALLS.keys())
-def test_what_is_no_call_is_refused(client: httpx.Client, body: bytes, status: int, code: int, text: str, call_id: object) -> None:
-    """What cannot be read at all is a bad request of HTTP; every other refusal is an answer."""
+def test_an_invalid_call_is_refused(client: httpx.Client, body: bytes, status: int, code: int, text: str, call_id: object) -> None:
+    """An unreadable body is 400; every other error is a JSON-RPC response."""
     response = client.post("/agents/echo", content=body)
     assert response.status_code == status
     assert response.json() == {"jsonrpc": "2.0", "id": call_id, "error": {"code": code, "message": text}}
@@ -58,8 +58,8 @@ def test_calls_are_answered_where_they_are_sent(client: httpx.Client, path: str)
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/resubscribe"])
 @pytest.mark.parametrize("params", [{}, {"id": ""}, {"id": 0}, {"id": None}, {"id": {}}, {"id": 7}, [], "x", None], ids=repr)
-def test_a_task_has_to_be_named(client: httpx.Client, method: str, params: object) -> None:
-    """What names no task is refused as an answer, also where a stream was asked for."""
+def test_a_task_id_is_required(client: httpx.Client, method: str, params: object) -> None:
+    """The error is a single response, also for a streaming method."""
     response = client.post("/agents/echo", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     error = response.json()["error"]
     assert (response.status_code, error["code"], error["message"]) == (200, -32602, f"Invalid params: 'id' is required for {method}")
@@ -68,4 +68,4 @@ def test_a_task_has_to_be_named(client: httpx.Client, method: str, params: objec
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/resubscribe"])
 def test_a_task_has_to_exist(client: httpx.Client, method: str) -> None:
     """An unknown task is an error response, also for a stream."""
-    assert Consumer(client).error(method, {"id": "nobody"}) == {"code": -32602, "message": "Unknown task id: nobody"}
+    assert Consumer(client).error(method, {"id": "unknown"}) == {"code": -32602, "message": "Unknown task id: unknown"}

@@ -19,7 +19,7 @@ WHOLE = (CARD, CARD + "/")
 @pytest.mark.parametrize("path", WHOLE, ids=["plain", "with a slash"])
 @pytest.mark.parametrize("surface", ["/agents/report", "/agents/guarded", "/agents/mixed"])
 def test_a_card_is_public(client: httpx.Client, surface: str, path: str) -> None:
-    """A card is JSON and there for everybody, with and without a slash at the end, whatever the surface asks of callers."""
+    """The card needs no credentials on any surface and exists with and without a slash at the end."""
     response = client.get(surface + path)
     assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
     card = response.json()
@@ -30,8 +30,8 @@ def test_a_card_is_public(client: httpx.Client, surface: str, path: str) -> None
     assert card["skills"][0].keys() >= {"id", "name", "description", "tags", "inputModes", "outputModes"}
 
 
-def test_a_card_says_what_is_declared(client: httpx.Client) -> None:
-    """The skill is told as it is declared, and the modes of the card are those of its skill."""
+def test_a_card_describes_the_skill(client: httpx.Client) -> None:
+    """The skill equals its declaration, and the modes of the card are those of its skill."""
     card = client.get("/agents/report" + CARD).json()
     assert (card["name"], card["description"], card["version"]) == ("report-agent", "report-agent", "2.1.0")
     assert card["url"] == f"{client.base_url}/agents/report".replace("//agents", "/agents")
@@ -42,8 +42,8 @@ def test_a_card_says_what_is_declared(client: httpx.Client) -> None:
     assert not card.keys() & {"provider", "documentationUrl", "iconUrl", "protocolVersion"}
 
 
-def test_what_is_not_declared_is_the_next_best() -> None:
-    """A skill without a name is called by its id, one without a description by its name, and tags may be none."""
+def test_defaults_of_a_skill() -> None:
+    """The name defaults to the id, the description to the name, and tags may be empty."""
 
     async def bare(_ctx: object) -> None:
         pass
@@ -62,7 +62,7 @@ def test_an_address_that_is_not_known_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(("surface", "schemes"), [("/agents/guarded", ["bearer"]), ("/agents/echo", [])], ids=["guarded", "open"])
-def test_a_card_says_how_to_come_in(client: httpx.Client, surface: str, schemes: list[str]) -> None:
+def test_a_card_has_the_security_schemes(client: httpx.Client, surface: str, schemes: list[str]) -> None:
     """A guarded surface names its scheme, an open one has an empty list."""
     assert client.get(surface + CARD).json()["authentication"] == {"schemes": schemes}
 

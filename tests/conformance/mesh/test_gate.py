@@ -19,8 +19,8 @@ INVALID = {
 
 
 @pytest.mark.parametrize(("header", "text"), INVALID.values(), ids=INVALID.keys())
-def test_who_brings_no_token_is_refused(client: httpx.Client, header: str, text: str) -> None:
-    """The refusal comes before the body is read: it has no id, and what the body says makes no difference."""
+def test_a_request_without_a_token_is_refused(client: httpx.Client, header: str, text: str) -> None:
+    """The error precedes the body: it has no id, and the body makes no difference."""
     host, port = client.base_url.host, client.base_url.port or 80
     with socket.create_connection((host, port), 5) as connection:
         request = f"POST /agents/guarded HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n{header}Content-Length: 4\r\n\r\nnope"

@@ -89,8 +89,8 @@ def test_it_cancels(do: Do) -> None:
     assert do("cancel", "/agents/report", [[], "forever"]) == ["working", "canceled"]
 
 
-def test_it_hears_of_duplicates(do: Do) -> None:
-    """A taken id is an error when it is sent, and a failure when it is followed."""
+def test_a_duplicate_id_is_an_error(do: Do) -> None:
+    """A taken id is an error of a send, and a failed task in a stream."""
     text = "A2A task id dup-x is already in use"
     assert do("duplicate", "/agents/echo", "x") == [f"-32602 {text}", [["failed", text, True]]]
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from conformance.mesh.producer import LINE_ENDS, Consumer, envelopes, job, message, text_of, told
+from conformance.mesh.producer import LINE_ENDS, Consumer, envelopes, job, message, summarize_event, text_of
 
 from a2a_contract.mesh import TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 
@@ -23,8 +23,8 @@ def report(client: httpx.Client) -> Consumer:
     return Consumer(client, "/agents/report")
 
 
-def test_a_stream_says_what_it_is(client: httpx.Client) -> None:
-    """Neither caches nor proxies may hold it up, and every event is one line of data and an empty one."""
+def test_headers_and_format_of_a_stream(client: httpx.Client) -> None:
+    """Caches and proxies must not buffer it; an event is one data line and an empty line."""
     with Consumer(client).streaming("tasks/sendSubscribe", message=message("x")) as response:
         headers = {name: response.headers[name] for name in ("content-type", "cache-control", "x-accel-buffering", "connection")}
         body = response.read().decode()
@@ -49,23 +49,23 @@ def test_a_handler_that_returns_is_an_artifact_and_the_end(client: httpx.Client)
     TaskStatusUpdateEvent.model_validate(end)
 
 
-def test_a_slow_handler_is_told_like_a_quick_one(client: httpx.Client) -> None:
-    """That its task has begun is no news."""
+def test_a_slow_handler_has_the_events_of_a_quick_one(client: httpx.Client) -> None:
+    """The start of the task is not an event."""
     events = Consumer(client, "/agents/counts").stream("tasks/sendSubscribe", message=message("slow"))
-    assert [told(event) for event in events] == [("artifact", "done"), COMPLETED]
+    assert [summarize_event(event) for event in events] == [("artifact", "done"), COMPLETED]
 
 
 def test_a_handler_that_raises_is_one_event(client: httpx.Client) -> None:
     """The only event says what went wrong; the answer of HTTP is a stream all the same."""
     events = Consumer(client, "/agents/fails").stream("tasks/sendSubscribe", message=message("x"))
-    assert [told(event) for event in events] == [("failed", "Topic required", None, True)]
+    assert [summarize_event(event) for event in events] == [("failed", "Topic required", None, True)]
 
 
-def test_a_job_is_told_as_it_goes(report: Consumer) -> None:
-    """First that it goes on, then every change and no repetition, then the result and the end."""
+def test_a_job_yields_its_changes(report: Consumer) -> None:
+    """First the working state, then every change without repetitions, then the result and the end."""
     steps = job((0.25, "a"), (0.25, "a"), (0.5, "a"), (0.5, "b"))
     events = report.stream("tasks/sendSubscribe", message=steps)
-    assert [told(event) for event in events] == [
+    assert [summarize_event(event) for event in events] == [
         BEGUN,
         ("working", "a", 0.25, False),
         ("working", "a", 0.5, False),
@@ -78,14 +78,14 @@ def test_a_job_is_told_as_it_goes(report: Consumer) -> None:
 def test_a_job_that_fails_has_no_artifact(report: Consumer) -> None:
     """The end says what went wrong."""
     events = report.stream("tasks/sendSubscribe", message=job(end="fail"))
-    assert [told(event) for event in events] == [BEGUN, ("failed", "No coffee left", None, True)]
+    assert [summarize_event(event) for event in events] == [BEGUN, ("failed", "No coffee left", None, True)]
 
 
-def test_a_handler_tells_how_it_goes_too(client: httpx.Client) -> None:
-    """What a handler says on its way is news like that of a job; what it does not say again still holds."""
+def test_status_updates_of_a_handler_are_events(client: httpx.Client) -> None:
+    """A status update is an event like that of a job; omitted values keep their last value."""
     events = Consumer(client, "/agents/tells").stream("tasks/sendSubscribe", message=message("x"))
     expected = [BEGUN, ("working", "half", 0.5, False), ("working", "half", 0.75, False), ("artifact", "told"), COMPLETED]
-    assert [told(event) for event in events] == expected
+    assert [summarize_event(event) for event in events] == expected
 
 
 def test_a_taken_id_is_one_event(client: httpx.Client) -> None:
@@ -94,7 +94,7 @@ def test_a_taken_id_is_one_event(client: httpx.Client) -> None:
     echo.task("tasks/send", id="streamed", message=message("x"))
     (event,) = echo.stream("tasks/sendSubscribe", id="streamed", message=message("x"))
     assert event["id"] == "streamed"
-    assert told(event) == ("failed", "A2A task id streamed is already in use", None, True)
+    assert summarize_event(event) == ("failed", "A2A task id streamed is already in use", None, True)
 
 
 def test_idle_streams_get_keep_alives(report: Consumer) -> None:
@@ -103,7 +103,7 @@ def test_idle_streams_get_keep_alives(report: Consumer) -> None:
     with report.streaming("tasks/sendSubscribe", id=task_id, message=job(end="forever")) as response:
         lines = response.iter_lines()
         seen = [next(lines) for _ in range(6)]
-    assert told(json.loads(seen[0].removeprefix("data: "))["result"]) == BEGUN
+    assert summarize_event(json.loads(seen[0].removeprefix("data: "))["result"]) == BEGUN
     assert seen[1:] == ["", ": keepalive", "", ": keepalive", ""]
     report.task("tasks/cancel", id=task_id)
 
@@ -112,10 +112,10 @@ def test_a_disconnect_does_not_cancel_the_task(report: Consumer) -> None:
     """The task goes on, and a new subscriber gets its later events."""
     task_id = str(uuid4())
     with report.streaming("tasks/sendSubscribe", id=task_id, message=job(*((number / 30, None) for number in range(30)))) as response:
-        assert told(next(envelopes(response.iter_lines()))["result"]) == BEGUN
+        assert summarize_event(next(envelopes(response.iter_lines()))["result"]) == BEGUN
     time.sleep(0.2)
     assert report.task("tasks/get", id=task_id)["status"]["state"] == "working"
-    first, *middle, artifact, end = [told(event) for event in report.stream("tasks/resubscribe", id=task_id)]
+    first, *middle, artifact, end = [summarize_event(event) for event in report.stream("tasks/resubscribe", id=task_id)]
     assert (first, artifact, end) == (BEGUN, REPORT, COMPLETED)
     assert all(event[0] == "working" and isinstance(event[2], float) for event in middle)
 
@@ -125,24 +125,24 @@ def test_a_canceled_task_ends_its_streams(report: Consumer) -> None:
     task_id = str(uuid4())
     with report.streaming("tasks/sendSubscribe", id=task_id, message=job(end="forever")) as response:
         events = envelopes(response.iter_lines())
-        assert told(next(events)["result"]) == BEGUN
+        assert summarize_event(next(events)["result"]) == BEGUN
         report.task("tasks/cancel", id=task_id)
-        assert [told(event["result"]) for event in events] == [("canceled", None, None, True)]
+        assert [summarize_event(event["result"]) for event in events] == [("canceled", None, None, True)]
 
 
-def test_what_is_over_is_told_again(client: httpx.Client, report: Consumer) -> None:
-    """Following a task that has ended looks like following it from the start, without what was said on the way."""
+def test_subscribing_to_an_ended_task(client: httpx.Client, report: Consumer) -> None:
+    """The events are those of the start and the end, without the updates between them."""
     task_id = report.task("tasks/send", message=job((0.5, "half")))["id"]
     report.until(task_id, "completed")
-    assert [told(event) for event in report.stream("tasks/resubscribe", id=task_id)] == [BEGUN, REPORT, COMPLETED]
+    assert [summarize_event(event) for event in report.stream("tasks/resubscribe", id=task_id)] == [BEGUN, REPORT, COMPLETED]
     fails = Consumer(client, "/agents/fails")
     failed = fails.task("tasks/send", message=message("x"))["id"]
-    assert [told(event) for event in fails.stream("tasks/resubscribe", id=failed)] == [BEGUN, ("failed", "Topic required", None, True)]
+    assert [summarize_event(event) for event in fails.stream("tasks/resubscribe", id=failed)] == [BEGUN, ("failed", "Topic required", None, True)]
 
 
 @pytest.mark.anyio
 async def test_no_reader_cuts_an_event(client: httpx.Client) -> None:
-    """What ends a line for Python is whole at the other end, in the reader that consumers have."""
+    """Line separators of Python stay whole in the reader of real consumers."""
     body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/sendSubscribe", "params": {"message": message("lines")}}
     async with (
         httpx.AsyncClient(base_url=client.base_url, trust_env=False) as reader,
@@ -151,4 +151,4 @@ async def test_no_reader_cuts_an_event(client: httpx.Client) -> None:
         lines = [line async for line in response.aiter_lines() if line]
     results = [json.loads(line.removeprefix("data: "))["result"] for line in lines]
     assert text_of({"artifacts": [results[0]["artifact"]]}) == LINE_ENDS
-    assert told(results[1]) == COMPLETED
+    assert summarize_event(results[1]) == COMPLETED

@@ -45,7 +45,7 @@ def test_a_handler_that_returns_completes_its_task(echo: Consumer) -> None:
 
 @pytest.mark.parametrize("task_id", [None, "", 0, False, [], {}, 7], ids=repr)
 def test_a_task_without_an_id_gets_one(echo: Consumer, task_id: object) -> None:
-    """What is no text names no task; the id that is made up is a UUID, and stands for the session too."""
+    """An id that is not a string is replaced by a UUID, which is also the session id."""
     task = echo.task("tasks/send", id=task_id, message=message("x"))
     assert UUID(task["id"]).version == 4
     assert task["sessionId"] == task["id"]
@@ -58,8 +58,8 @@ def test_a_message_that_is_none_is_an_empty_one(echo: Consumer, said: object) ->
     assert (task["status"]["state"], text_of(task), task["history"]) == ("completed", "", [{"role": "user", "parts": []}])
 
 
-def test_a_part_that_cannot_be_read_is_named(echo: Consumer) -> None:
-    """A message is not taken with something left out of it."""
+def test_an_invalid_part_is_in_the_error(echo: Consumer) -> None:
+    """The message is refused as a whole."""
     error = echo.error("tasks/send", {"message": {"role": "user", "parts": [{"type": "song", "text": "la"}]}})
     assert (error["code"], error["data"]["fields"][0]["field"]) == (-32602, "message.parts[0]")
 
@@ -75,8 +75,8 @@ VALUES = {
 
 
 @pytest.mark.parametrize(("name", "text"), VALUES.items(), ids=VALUES.keys())
-def test_what_is_no_text_is_written_as_one(client: httpx.Client, name: str, text: str) -> None:
-    """Values become JSON in the text of the one artifact, and what is no JSON is told in words."""
+def test_results_become_text(client: httpx.Client, name: str, text: str) -> None:
+    """Values become JSON in the text of the one artifact; for other objects the artifact has their description."""
     assert text_of(Consumer(client, "/agents/values").task("tasks/send", message=message(name))) == text
 
 
@@ -188,16 +188,16 @@ def test_canceling_what_is_done_shows_it(echo: Consumer) -> None:
 
 def test_a_handle_that_can_do_nothing_right_is_canceled(client: httpx.Client) -> None:
     """A job that can neither tell how it stands nor be canceled is taken to go on, and is canceled all the same."""
-    stubborn = Consumer(client, "/agents/stubborn")
-    task = stubborn.task("tasks/send", message=message("x"))
+    broken_job = Consumer(client, "/agents/stubborn")
+    task = broken_job.task("tasks/send", message=message("x"))
     assert task["status"]["state"] == "working"
-    assert stubborn.task("tasks/get", id=task["id"])["status"]["state"] == "working"
-    assert stubborn.task("tasks/cancel", id=task["id"])["status"]["state"] == "canceled"
+    assert broken_job.task("tasks/get", id=task["id"])["status"]["state"] == "working"
+    assert broken_job.task("tasks/cancel", id=task["id"])["status"]["state"] == "canceled"
 
 
 @pytest.mark.parametrize("task_id", ["x" * 257, "a\nb", "a\u0000b"], ids=["long", "lines", "control"])
 def test_an_id_is_one_short_line(echo: Consumer, task_id: str) -> None:
-    """What no log and no store should be asked to keep is refused."""
+    """Ids that are too long or have line ends are refused."""
     assert echo.error("tasks/send", {"id": task_id, "message": message("x")})["code"] == -32602
 
 

@@ -82,7 +82,7 @@ def guarded_agent() -> Agent:
 
 @get(HOST_PATH)
 async def health() -> str:
-    """Answer everybody: a route of the host's own."""
+    """Respond without a gate: a route of the host."""
     return "fine"
 
 

@@ -56,9 +56,9 @@ INTRUDERS = {
     "a name with their tenant": ISSUER.issue_token("acme", org="ada"),
 }
 SENDS = (SEND_MESSAGE, SEND_STREAMING_MESSAGE)
-MESH_VOICE = DialectBinding(MESH.name, is_jsonrpc=True)
+MESH_BINDING = DialectBinding(MESH.name, is_jsonrpc=True)
 EVERY_INTRUDER = pytest.mark.parametrize("token", INTRUDERS.values(), ids=INTRUDERS.keys())
-EVERY_VOICE = pytest.mark.parametrize("voice", [*DIALECT_BINDINGS, MESH_VOICE], ids=str)
+EVERY_BINDING = pytest.mark.parametrize("binding", [*DIALECT_BINDINGS, MESH_BINDING], ids=str)
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)")
 
 
@@ -70,16 +70,16 @@ def app(store: Store | str, settings: Settings = FAST_SETTINGS, policy: Authoriz
     return create_app(surface, documented, mesh, store=store, settings=settings)
 
 
-def surface_path(voice: DialectBinding) -> str:
-    """Say where a voice is understood."""
-    if voice is MESH_VOICE:
+def surface_path(binding: DialectBinding) -> str:
+    """Return the path of the surface for a binding."""
+    if binding is MESH_BINDING:
         return "/mesh"
-    return "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
+    return "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
 
 
 @pytest.fixture(scope="module", params=["memory", "sqlite", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where tasks are kept."""
+    """The URL of the store."""
     match request.param:
         case "sqlite":
             return f"sqlite:///{tmp_path_factory.mktemp('store')}/tasks.db"
@@ -99,7 +99,7 @@ def client(address: str) -> Iterator[httpx.Client]:
 
 @dataclass
 class VictimTask:
-    """What Ada has: a task that has ended, one that waits, one that runs; a webhook on each; and how she sees them."""
+    """The tasks of the owner: completed, suspended and running, each with a push config; and their state as the owner reads it."""
 
     ada: AuthenticatedClient
     tasks: tuple[Task, ...]
@@ -151,20 +151,20 @@ def attempt(intruder: AuthenticatedClient, operation: Operation, request: WireMo
 
 
 @EVERY_INTRUDER
-@EVERY_VOICE
-def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, voice: DialectBinding, token: str) -> None:
-    """In every state, every operation answers as for an id that nobody has, and leaves everything as it was.
+@EVERY_BINDING
+def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, binding: DialectBinding, token: str) -> None:
+    """In every state, every operation responds as for an unknown id and changes nothing.
 
     In the mesh dialect clients choose the ids of new tasks: there a message for a foreign task begins one of the same name.
     """
-    path = surface_path(voice)
-    intruder = AuthenticatedClient(client, voice, path, token)
+    path = surface_path(binding)
+    intruder = AuthenticatedClient(client, binding, path, token)
     victim = VictimTask.at(client, path)
     before = victim.seen()
     for name, (operation, request) in ATTACKS.items():
-        if not voice.has(operation):
+        if not binding.has(operation):
             continue
-        begins = voice is MESH_VOICE and operation in SENDS
+        begins = binding is MESH_BINDING and operation in SENDS
         if begins:  # a name that was not tried before
             victim = VictimTask.at(client, path)
             before = victim.seen()
@@ -180,18 +180,18 @@ def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, voice: 
 
 
 @EVERY_INTRUDER
-@EVERY_VOICE
-def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, voice: DialectBinding, token: str) -> None:
-    """Who names the conversation of somebody else begins one of their own, and reads nothing of the other one, not even by reference."""
-    victim = VictimTask.at(client, surface_path(voice))
-    intruder = AuthenticatedClient(client, voice, surface_path(voice), token)
+@EVERY_BINDING
+def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, binding: DialectBinding, token: str) -> None:
+    """A caller that sends the context id of another owner starts a new context and reads nothing of the other one, not even by reference."""
+    victim = VictimTask.at(client, surface_path(binding))
+    intruder = AuthenticatedClient(client, binding, surface_path(binding), token)
     first = victim.tasks[0]
     before = victim.seen()
-    task_id = f"mine-{first.id}" if voice is MESH_VOICE else None
+    task_id = f"mine-{first.id}" if binding is MESH_BINDING else None
     task = intruder.task("mine", skill="act", task_id=task_id, context_id=first.context_id, reference_task_ids=[first.id])
     said = [part.text for artifact in task.artifacts or () for part in artifact.parts]
     assert said == ["['mine'] {} []"]
-    if voice.has(LIST_TASKS):
+    if binding.has(LIST_TASKS):
         mine = intruder.list(context_id=first.context_id)
         assert ([each.id for each in mine.tasks], mine.total_size) == ([task.id], 1)
         assert first.id not in {each.id for each in intruder.list(page_size=100).tasks}
@@ -199,17 +199,17 @@ def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, voice: Dia
 
 
 @EVERY_INTRUDER
-@pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
-def test_an_idempotency_key_is_good_for_its_owner_only(client: httpx.Client, voice: DialectBinding, token: str) -> None:
-    """The same key and the same request of somebody else make another task."""
-    path, request = surface_path(voice), build_send_request("secret", skill="echo", message_id="m-1")
-    answers = [AuthenticatedClient(client, voice, path, who).call_raw(SEND_MESSAGE, request, idempotency_key="k") for who in (ADA_TOKEN, token)]
+@pytest.mark.parametrize("binding", DIALECT_BINDINGS, ids=str)
+def test_an_idempotency_key_is_good_for_its_owner_only(client: httpx.Client, binding: DialectBinding, token: str) -> None:
+    """The same key and the same request of another owner create another task."""
+    path, request = surface_path(binding), build_send_request("secret", skill="echo", message_id="m-1")
+    answers = [AuthenticatedClient(client, binding, path, who).call_raw(SEND_MESSAGE, request, idempotency_key="k") for who in (ADA_TOKEN, token)]
     assert [each.status_code for each in answers] == [200, 200]
     assert answers[0].text != answers[1].text
 
 
 def test_a_page_token_opens_no_foreign_list(client: httpx.Client) -> None:
-    """Whoever has somebody's token for the next page gets a page of their own tasks with it, or none."""
+    """With the page token of another owner a caller reads only tasks of their own."""
     victim = VictimTask.at(client, "")
     page = victim.ada.list(page_size=1)
     assert page.next_page_token
@@ -223,16 +223,16 @@ def test_a_page_token_opens_no_foreign_list(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("operation", ["get", "cancel", "subscribe"])
-def test_a_tenant_is_what_the_token_says(client: httpx.Client, operation: str) -> None:
-    """Whoever names another tenant than their own, in the request or in the path, is denied."""
+def test_the_tenant_comes_from_the_token(client: httpx.Client, operation: str) -> None:
+    """Another tenant in the request or in the path is denied."""
     victim = VictimTask.at(client, "")
-    asked, request = ATTACKS[operation]
+    response, request = ATTACKS[operation]
     before = victim.seen()
     for is_jsonrpc in (True, False):
         same_name = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=is_jsonrpc), "", INTRUDERS["another tenant"])
         for task in victim.tasks:
             with_tenant = request(task.id).model_copy(update={"tenant": "acme"})
-            answer = same_name.call_raw(asked, with_tenant)
+            answer = same_name.call_raw(response, with_tenant)
             assert answer.status_code == 403
             assert task.id not in answer.text
     assert victim.seen() == before

@@ -48,7 +48,7 @@ VERSION_REASON = str(ERRORS[VersionNotSupportedError].reason)
 
 
 def is_rejected(answer: httpx.Response) -> bool:
-    """Whether an answer gives nothing away: a challenge, or nothing there, a version that is not spoken, or what a path could be asked."""
+    """Return whether a response discloses nothing: a challenge, 404, an unsupported version, or the allowed methods of a path."""
     if answer.status_code == REFUSED:
         return bool(answer.headers.get("www-authenticate"))
     if (answer.status_code, VERSION_REASON in answer.text) == (ERRORS[VersionNotSupportedError].http, True):
@@ -70,8 +70,8 @@ def test_every_route_is_gated_or_on_the_list(app: MakeApp) -> None:
                     assert is_rejected(answer), (method, path, answer.status_code)
 
 
-def test_what_is_public_does_not_belong_to_an_agent(app: MakeApp) -> None:
-    """The list names no route of a surface; the only ones of an agent's routes that are open are its cards."""
+def test_public_routes_are_those_of_the_host(app: MakeApp) -> None:
+    """The public routes of a surface are its cards, and nothing else."""
     served = app()
     for route in served.routes:
         handlers = route.route_handlers if isinstance(route, HTTPRoute) else [route.route_handler]
@@ -81,7 +81,7 @@ def test_what_is_public_does_not_belong_to_an_agent(app: MakeApp) -> None:
 
 @pytest.mark.parametrize("skill", ["shout", "hidden", "nope"])
 def test_skills_as_plain_http_are_gated_alike(app: MakeApp, skill: str) -> None:
-    """Whoever has no token cannot tell a hidden skill from one that is not there; the schemas of the others are as public as the card."""
+    """Without a token a hidden skill equals a missing one; the schemas of the other skills are as public as the card."""
     served = app()
     surfaces = {path.rpartition("/skills/")[0] for path in list_paths(served) if "/skills/" in path}
     assert surfaces == list_surfaces(served)
@@ -116,12 +116,12 @@ def test_every_dialect_by_every_name_gets_the_same_decision(app: MakeApp) -> Non
     """Methods of all dialects at every endpoint, under every version in every spelling: in with a token, out without."""
     served = app()
     methods = sorted({method for table in METHODS.values() for method in table} | {"", "nope", "rpc.discover"})
-    named = [{header: version} for version in VERSIONS if version is not None for header in VERSION.headers]
+    names = [{header: version} for version in VERSIONS if version is not None for header in VERSION.headers]
     with TestClient(served) as client:
         for surface in list_surfaces(served):
             for method in methods:
                 body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": "t-1"}}
-                for headers in ({}, *named):
+                for headers in ({}, *names):
                     for options in ({"headers": headers}, {"params": headers}):
                         assert is_rejected(client.post(surface or "/", json=body, **options)), (surface, method, options)
                     let_in = client.post(surface or "/", json=body, headers={**headers, **TOKEN})
@@ -129,7 +129,7 @@ def test_every_dialect_by_every_name_gets_the_same_decision(app: MakeApp) -> Non
 
 
 def test_paths_do_not_care_about_versions(app: MakeApp) -> None:
-    """A version that does not go with a path is told to those who are let in, and to nobody else."""
+    """Only authenticated callers get the error for a version that a path does not support."""
     served = app()
     with TestClient(served) as client:
         for method, path in operations_below(list_surfaces(served)):

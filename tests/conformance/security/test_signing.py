@@ -88,8 +88,8 @@ def test_the_sdk_verifies_what_we_sign() -> None:
     for key in KEYS.values():
         for card in CARDS.values():
             signatures = [each.to_dict() for each in CardSigner([key]).sign(card)]
-            for shown, is_right in (({**card}, True), ({**card, "version": "6.6.6"}, False)):
-                questions.append({"card": {**shown, "signatures": signatures}, "jwk": key.to_jwk()})
+            for signed, is_right in (({**card}, True), ({**card, "version": "6.6.6"}, False)):
+                questions.append({"card": {**signed, "signatures": signatures}, "jwk": key.to_jwk()})
                 expected.append(is_right)
     assert run_sdk(*questions) == expected
 
@@ -107,8 +107,8 @@ async def test_we_verify_what_the_sdk_signs() -> None:
             await verify_card(card, TrustStore(KeySet()))
 
 
-async def test_what_the_sdk_does_not_sign_is_not_believed() -> None:
-    """Its only form leaves out requirements without scopes: it takes no other form of ours, and of one of its own we give no requirement."""
+async def test_members_outside_of_the_signature_are_dropped() -> None:
+    """The SDK signs cards without requirements that have no scopes; it verifies no other form, and we drop the requirements of its cards."""
     key, card = KEYS["ES256"], CARDS["scheme without scopes"]
     whole, short = [each.to_dict() for each in CardSigner([key]).sign(card)]
     assert run_sdk(*({"card": {**card, "signatures": [each]}, "jwk": key.to_jwk()} for each in (whole, short))) == [False, True]

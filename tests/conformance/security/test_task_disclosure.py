@@ -1,4 +1,4 @@
-"""How long an answer takes does not tell whether somebody else has a task: the same is asked of the store."""
+"""Timing discloses no task of another owner: the store gets the same statements as for an unknown id."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from conformance.security.guarded_apps import AuthenticatedClient
-from conformance.security.test_ownership import ADA_TOKEN, ATTACKS, INTRUDERS, MESH_VOICE, SENDS, app, surface_path
+from conformance.security.test_ownership import ADA_TOKEN, ATTACKS, INTRUDERS, MESH_BINDING, SENDS, app, surface_path
 from integration.dialect_client import DIALECT_BINDINGS, DialectBinding
 from litestar import Litestar
 from litestar.testing import TestClient
@@ -29,7 +29,7 @@ QUIET_SETTINGS = replace(
 
 
 class StatementTrace:
-    """What a store was asked to do."""
+    """The statements that a store executed."""
 
     statements: list[str]
 
@@ -81,18 +81,18 @@ def watched(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Litestar, l
 
 def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(watched: tuple[Litestar, list[str]]) -> None:
     """The store is asked the same things in the same order: how long that takes says nothing."""
-    served, asked = watched
+    served, statements = watched
     with TestClient(served) as client:
-        for voice in (*DIALECT_BINDINGS, MESH_VOICE):
-            task = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=True), surface_path(voice), ADA_TOKEN).task("ask", skill="act")
-            intruder = AuthenticatedClient(client, voice, surface_path(voice), INTRUDERS["another user"])
+        for binding in (*DIALECT_BINDINGS, MESH_BINDING):
+            task = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=True), surface_path(binding), ADA_TOKEN).task("ask", skill="act")
+            intruder = AuthenticatedClient(client, binding, surface_path(binding), INTRUDERS["another user"])
             for attempt, (operation, request) in ATTACKS.items():
-                if not voice.has(operation) or (voice is MESH_VOICE and operation in SENDS):
+                if not binding.has(operation) or (binding is MESH_BINDING and operation in SENDS):
                     continue
                 found = []
                 for task_id in ("no-such-task", task.id):
-                    asked.clear()
+                    statements.clear()
                     intruder.call_raw(operation, request(task_id))
-                    found.append([*asked])
-                assert found[0] == found[1], (voice, attempt)
-                assert found[0], (voice, attempt)
+                    found.append([*statements])
+                assert found[0] == found[1], (binding, attempt)
+                assert found[0], (binding, attempt)
