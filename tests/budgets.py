@@ -1,4 +1,4 @@
-"""How many seconds each suite may take, and what it took: printed after a run, and a failure of it above double.
+"""Budgets in seconds for each suite: printed with the time of a run, which fails above double.
 
 A suite is a folder beside this file. Its seconds are the sum over its tests with their fixtures, so that the number of workers does not change them.
 They are judged only when whole suites ran: not for single files, selected tests, other profiles, or with coverage; and where others keep the machine
@@ -18,7 +18,7 @@ import pytest
 TESTS = Path(__file__).parent
 FILE = TESTS / "budgets.toml"
 USUAL = "not soak"
-"""What runs when nobody selects anything: see `addopts`."""
+"""The default selection of pytest: see `addopts`."""
 PATIENCE = 2.0
 """How many times its budget a suite may take before the run fails: machines are not equally fast."""
 OWN_LOAD = 1.5
@@ -36,10 +36,10 @@ def suite_of(path: Path) -> str | None:
     return parts[0] if len(parts) > 1 else None
 
 
-def whole_suites(asked: Iterable[Path]) -> frozenset[str]:
+def whole_suites(paths: Iterable[Path]) -> frozenset[str]:
     """Name the suites that run in full when these files and folders are asked for."""
     suites: set[str] = set()
-    for path in asked:
+    for path in paths:
         if TESTS.is_relative_to(path):
             suites |= {each.name for each in TESTS.iterdir() if each.is_dir()}
         elif path.parent == TESTS and path.is_dir():
@@ -57,7 +57,7 @@ def is_usual(config: pytest.Config) -> bool:
 
 
 def crowd() -> float:
-    """How many times more is to be done right now than what a run brings along; 1 on a machine of its own."""
+    """Return the load of the machine by other processes, as a factor; 1 on a quiet machine."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1) / OWN_LOAD)
 
 
@@ -67,8 +67,8 @@ class Budgets:
     def __init__(self, config: pytest.Config, budgets: Mapping[str, float]) -> None:
         self._budgets = budgets
         self._root = config.rootpath
-        asked = (config.invocation_params.dir / each for each in config.args)
-        self._judged = whole_suites(asked) if is_usual(config) else frozenset()
+        paths = (config.invocation_params.dir / each for each in config.args)
+        self._judged = whole_suites(paths) if is_usual(config) else frozenset()
         self._spent: Counter[str] = Counter()
         self._alone: Counter[str] = Counter()
 

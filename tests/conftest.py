@@ -1,4 +1,4 @@
-"""What every kind of test shares: how many examples hypothesis tries, budgets, official SDKs as judges, and a PostgreSQL for each worker."""
+"""Fixtures and settings of all tests: hypothesis profiles, budgets, official SDKs, and a PostgreSQL for each worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ settings.register_profile("default", max_examples=40, derandomize=True, deadline
 settings.register_profile("soak", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# What the machine of whoever runs the tests has set up for agents of theirs is nothing to ours.
+# Settings for agents on the developer's machine do not apply to the agents of the tests.
 for setting in fields(Settings):
     os.environ.pop(PREFIX + setting.name.upper(), None)
 
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def update(request: pytest.FixtureRequest) -> bool:
-    """Whether to rewrite what is expected instead of comparing."""
+    """Return whether expected outputs are rewritten instead of compared."""
     return bool(request.config.getoption("--update"))
 
 

@@ -56,24 +56,24 @@ class DocumentComparison:
                 yield Difference(path, first, second)
 
     def _find_in_type(self, name: str, first: object, second: object, path: DocumentPath) -> Iterator[Difference]:
-        named = self.contract.type(self.dialect, name)
-        if isinstance(named, Record) and isinstance(first, dict) and isinstance(second, dict):
-            for field in named.fields:
+        definition = self.contract.type(self.dialect, name)
+        if isinstance(definition, Record) and isinstance(first, dict) and isinstance(second, dict):
+            for field in definition.fields:
                 one, other, step = first.get(field.wire, MISSING), second.get(field.wire, MISSING), (*path, (name, field.wire))
                 if MISSING not in (one, other):
                     yield from self.find_differences(field.type, one, other, step)
                 elif one is not other:
                     yield from self._find_missing(field.type, one, other, step)
-        elif isinstance(named, Alias) and isinstance(named.type, OneOf):
-            branch = self._find_branch(named.type.options, first)
-            if branch is not None and branch == self._find_branch(named.type.options, second):
+        elif isinstance(definition, Alias) and isinstance(definition.type, OneOf):
+            branch = self._find_branch(definition.type.options, first)
+            if branch is not None and branch == self._find_branch(definition.type.options, second):
                 yield from self.find_differences(branch, first, second, path)
             else:
                 yield Difference((*path, (name, branch.name if branch else "")), first, second)
-        elif isinstance(named, Alias):
-            yield from self.find_differences(named.type, first, second, path)
+        elif isinstance(definition, Alias):
+            yield from self.find_differences(definition.type, first, second, path)
         else:
-            yield Difference((*path, (name, str(first))) if isinstance(named, Enumeration) else path, first, second)
+            yield Difference((*path, (name, str(first))) if isinstance(definition, Enumeration) else path, first, second)
 
     def _find_missing(self, expression: TypeExpr, first: object, second: object, path: DocumentPath) -> Iterator[Difference]:
         """Descend into a record that only the first document has."""

@@ -129,7 +129,7 @@ VALUES: SearchStrategy[object] = st.recursive(
 
 
 def as_sent(bundle: dict[str, object]) -> dict[str, object]:
-    """Say of a bundle's documents that they hold only named members, wherever members have names: a good sender sends no others.
+    """Close the schemas of a bundle where members have names: a strict writer sends no other members.
 
     Definitions stay as they are for whoever refers to them under ``not``; beside them stand one that is closed and one that a union can close.
     """

@@ -83,7 +83,7 @@ def neighbours(value: Json) -> Iterator[Json]:
 
 
 def same(one: Json, other: Json) -> bool:
-    """Whether two documents say the same: a point in time may be spelled in several ways."""
+    """Return whether two documents are equal; a timestamp has several spellings."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

@@ -61,7 +61,7 @@ class Documents:
 
     @cached_property
     def contract(self) -> Contract:
-        """What they say."""
+        """The contract."""
         return build_contract(self.files)
 
     def of(self, dialect: str, name: str) -> SearchStrategy[object]:
@@ -72,14 +72,14 @@ class Documents:
         return self._made[key]
 
     def _of(self, dialect: str, name: str) -> SearchStrategy[object]:
-        named = self.contract.type(dialect, name)
-        match named:
+        definition = self.contract.type(dialect, name)
+        match definition:
             case Record():
-                return self._record(dialect, named)
+                return self._record(dialect, definition)
             case Enumeration():
-                return st.sampled_from([value.wire for value in named.values])
+                return st.sampled_from([value.wire for value in definition.values])
             case Alias():
-                return self._value(dialect, named.type, {})
+                return self._value(dialect, definition.type, {})
             case None:
                 raise LookupError(f"{dialect} has no type {name}")
 

@@ -20,8 +20,8 @@ def test_a_valid_document_is_taken(example: Example) -> None:
 
 
 @pytest.mark.parametrize("example", LENIENT, ids=str)
-def test_a_lenient_document_is_read_as_it_says(example: Example) -> None:
-    """What only a reader forgives is read, and written in proper form from then on."""
+def test_a_lenient_document_is_read(example: Example) -> None:
+    """A document that only lenient readers accept is written in strict form."""
     content = example.content
     assert isinstance(content, dict)
     assert write(read_leniently(example, content["document"])) == content["reads_as"]

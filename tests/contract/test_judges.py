@@ -50,7 +50,7 @@ def test_the_0_3_sdk_agrees(sdk_0_3: Peer, example: Example) -> None:
 
 
 def test_what_the_sdk_lacks_is_still_lacking(sdk_0_3: Peer) -> None:
-    """The list of what an SDK refuses is not longer than it must be."""
+    """Every entry of the list of documents that an SDK refuses is needed."""
     for name in REFUSED_BY_SDK:
         example = next(each for each in examples("valid") if str(each) == name)
         with pytest.raises(Refused):

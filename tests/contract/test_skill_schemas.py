@@ -23,7 +23,7 @@ _HEAD = '[agent]\nname = "schemas"\ndescription = "Takes what others have though
 
 @pytest.fixture(scope="module")
 def skills(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, AnyContract]]:
-    """All schemas as the skills of one agent, built as anybody would."""
+    """All schemas as the skills of one agent."""
     root = tmp_path_factory.mktemp("project")
     tables = [f'\n[skills.{case.name}]\ndescription = "Takes it."\ninput = "schema/{case.name}/schema.json"\n' for case in CASES]
     (root / "a2a.toml").write_text(_HEAD + "".join(tables))
@@ -41,7 +41,7 @@ def skills(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, AnyCo
 
 
 def takes(form: TypedSchema[object], document: object) -> bool:
-    """Whether a skill takes a document; a refusal says what is wrong."""
+    """Return whether a skill accepts a document; a refusal has a problem text."""
     try:
         form.parse(document)
     except SchemaMismatchError as error:

@@ -1,4 +1,4 @@
-"""What translations mean where two dialects see the world differently."""
+"""Meaning of translations between dialects with different concepts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def status_event(state: str) -> v1_0.TaskStatusUpdateEvent:
 
 
 @pytest.mark.parametrize(("blocking", "immediately"), [(None, None), (True, False), (False, True)], ids=["unset", "true", "false"])
-def test_a_request_of_0_3_waits_unless_it_says_otherwise(blocking: bool | None, immediately: bool | None) -> None:  # noqa: FBT001 - a value of the protocol
+def test_a_request_of_0_3_waits_by_default(blocking: bool | None, immediately: bool | None) -> None:  # noqa: FBT001 - a value of the protocol
     """Waiting is the default of 0.3, as it is of 1.0."""
     read = to_v0_3.read_message_send_configuration_as_send_message_configuration(v0_3.MessageSendConfiguration(blocking=blocking))
     assert read.return_immediately is immediately
@@ -51,12 +51,12 @@ STATES_0_3 = {
 
 @pytest.mark.parametrize(("theirs", "ours"), STATES_0_3.items(), ids=STATES_0_3.keys())
 def test_states_are_read_in_every_spelling(theirs: str, ours: str) -> None:
-    """Other spellings of a state are read as it, and a state that nobody knows stays what it is."""
+    """A state in another spelling is read as the state; an unknown state is kept."""
     assert to_v0_3.read_task_state(v0_3.TaskState(theirs)).value == ours
 
 
 def test_unknown_words_survive_both_ways() -> None:
-    """A state that nobody knows is written as it was read."""
+    """An unknown state is written as it was read."""
     assert to_v0_3.write_task_state(to_v0_3.read_task_state(v0_3.TaskState("dreaming"))) == "dreaming"
 
 
@@ -69,8 +69,8 @@ FINALS = [
 
 
 @pytest.mark.parametrize(("state", "in_0_3", "in_mesh"), FINALS, ids=[state for state, *_ in FINALS])
-def test_the_last_event_says_so(state: str, in_0_3: bool, in_mesh: bool) -> None:  # noqa: FBT001 - values of the protocol
-    """A stream of 0.3 ends where the agent waits for an answer too; one of the tasks/* dialect only with the task."""
+def test_the_last_event_is_marked(state: str, in_0_3: bool, in_mesh: bool) -> None:  # noqa: FBT001 - values of the protocol
+    """A stream of 0.3 also ends at a suspended task; one of the tasks/* dialect only with the task."""
     assert to_v0_3.write_task_status_update_event(status_event(state))["final"] is in_0_3
     assert to_mesh.write_task_status_update_event(status_event(state))["final"] is in_mesh
 
@@ -111,8 +111,8 @@ def test_a_snapshot_is_the_news_of_a_state() -> None:
     assert (written["id"], written["final"]) == ("t", True)
 
 
-def test_an_answer_without_a_task_cannot_be_said() -> None:
-    """The tasks/* dialect answers with tasks only; anything else is refused instead of bent."""
+def test_a_response_without_a_task_is_refused() -> None:
+    """The tasks/* dialect has tasks only; any other response is an error."""
     with pytest.raises(UntranslatableError, match="mesh"):
         to_mesh.write_send_message_response_as_task(v1_0.SendMessageResponse(message=v1_0.Message.model_validate(USER)))
 

@@ -55,7 +55,7 @@ CARDS = [
 CONFIG: dict[str, object] = {"name": "tasks/1/pushNotificationConfigs/2", "pushNotificationConfig": {"id": "3", "url": "u"}}
 CREATE = {"parent": "tasks/1", "configId": "4", "config": CONFIG}
 # Documents that show a loss where luck would have to be great to make one.
-SHOWN: dict[tuple[str, str, str], list[object]] = {
+LOSSY_DOCUMENTS: dict[tuple[str, str, str], list[object]] = {
     ("v0_3_proto", "TaskPushNotificationConfig", "pushNotificationConfig.id"): [CONFIG],
     ("v0_3_proto", "CreateTaskPushNotificationConfigRequest", "config.pushNotificationConfig.id"): [CREATE],
     ("v0_3_proto", "CreateTaskPushNotificationConfigRequest", "config.name"): [CREATE],
@@ -120,31 +120,31 @@ def shows(translated: Translated, line: Loss, document: object) -> bool:
     return any(line in losses(translated, difference) for difference in translated.dropped(document))
 
 
-def shown_by_an_example(translated: Translated, line: Loss) -> object:
-    """Find a valid example that loses what a line says: what is generated differs with what else was imported, examples do not."""
+def find_lossy_example(translated: Translated, line: Loss) -> object:
+    """Find a valid example that loses the member of a line: generated documents depend on imported modules, examples do not."""
     return next((document for each, _, document in EXAMPLES_OF if each == translated and shows(translated, line, document)), None)
 
 
 def has_member(translated: Translated, member: str) -> bool:
     """Say whether the type that a translation starts from has a member."""
-    named = CONTRACT.type(*translated.source)
-    return isinstance(named, Record) and named.field(member.partition(".")[0]) is not None
+    definition = CONTRACT.type(*translated.source)
+    return isinstance(definition, Record) and definition.field(member.partition(".")[0]) is not None
 
 
 def fields(translated: Translated) -> int:
     """Count the members of the type that a translation starts from."""
-    named = CONTRACT.type(*translated.source)
-    return len(named.fields) if isinstance(named, Record) else 0
+    definition = CONTRACT.type(*translated.source)
+    return len(definition.fields) if isinstance(definition, Record) else 0
 
 
 @pytest.mark.parametrize(("dialect", "line"), LINES, ids=[f"{dialect}-{line.direction}-{line.type}-{line.member}" for dialect, line in LINES])
 def test_every_loss_happens(dialect: str, line: Loss) -> None:
-    """What a dialect says it cannot carry is indeed dropped, in some document of the type."""
+    """Every member in the list of losses is dropped from some document of the type."""
     for each in candidates(dialect, line):
-        found = shown_by_an_example(each, line)
+        found = find_lossy_example(each, line)
         if found is None:
-            shown = SHOWN.get((dialect, line.type, line.member))
-            documents = st.sampled_from(shown) if shown else DOCUMENTS.of(*each.source)
+            examples = LOSSY_DOCUMENTS.get((dialect, line.type, line.member))
+            documents = st.sampled_from(examples) if examples else DOCUMENTS.of(*each.source)
             try:
                 found = find(documents, partial(shows, each, line), settings=SEARCH)
             except NoSuchExample:

@@ -28,7 +28,7 @@ LIMITS = frozenset({"oneof", "string_too_short", "too_short", "too_long", "great
 DOCUMENTS = Documents()
 CONTRACT = DOCUMENTS.contract
 EPOCH = "1970-01-01T00:00:00.000Z"
-UNSPECIFIED = {named.values[0].wire for named in CONTRACT.types(CONTRACT.canonical) if isinstance(named, Enumeration)}
+UNSPECIFIED = {each.values[0].wire for each in CONTRACT.types(CONTRACT.canonical) if isinstance(each, Enumeration)}
 DIALECTS = {dialect.name: dialect for dialect in CONTRACT.dialects if dialect.name != CONTRACT.canonical}
 
 

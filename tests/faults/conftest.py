@@ -1,4 +1,4 @@
-"""What the fault tests share: asyncio, as the runtime has it."""
+"""Fixtures of the fault tests: asyncio as the backend."""
 
 import pytest
 

@@ -79,7 +79,7 @@ async def drive(engine: Engine, wire_id: str, skill: str) -> None:
         await engine.start(SCOPE, NewTask("c-1", build_user_message("go"), skill, "v1_0", wire_id=wire_id))
     except TaskIdInUseError:
         say("found")
-    cursor, asked = 0, 0
+    cursor, answered = 0, 0
     while True:
         async with aclosing(await engine.follow(SCOPE, wire_id, cursor, SETTLED)) as events:
             async for event in events:
@@ -89,21 +89,21 @@ async def drive(engine: Engine, wire_id: str, skill: str) -> None:
         if stored.state in TERMINAL:
             say("end", stored.task.json.decode())
             return
-        if stored.state is State.INPUT_REQUIRED and stored.last_seq > asked:
+        if stored.state is State.INPUT_REQUIRED and stored.last_seq > answered:
             question = stored.task.model.status.message
             accepted = await engine.send_message(
                 SCOPE, wire_id, build_user_message(f"to {question.parts[0].text}", message_id=f"m-{stored.last_seq}")
             )
-            asked = accepted.cursor
+            answered = accepted.cursor
             say("answered")
 
 
 async def main() -> None:
     """Do what the command line says."""
     url, *what = sys.argv[1:]
-    bell = PostgresNotifier(url) if url.startswith("postgresql") else None
+    notifier = PostgresNotifier(url) if url.startswith("postgresql") else None
     skills = Skills(Skill("thorough", thorough), Skill("slowly", slowly))
-    async with Engine(store_of(url), skills, EngineOptions(settings=FAST_SETTINGS, notifier=bell)) as engine:
+    async with Engine(store_of(url), skills, EngineOptions(settings=FAST_SETTINGS, notifier=notifier)) as engine:
         say("open")
         await drive(engine, *(("t-2", "slowly") if what else ("t-1", "thorough")))
 

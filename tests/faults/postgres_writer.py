@@ -1,4 +1,4 @@
-"""A process that writes to a Postgres store until it is killed, by somebody else or by itself at a named point of a write.
+"""A process that writes to a Postgres store until it is killed, by a test or by itself at a named point of a write.
 
     postgres_writer.py URL PROCESS [POINT NUMBER]
 

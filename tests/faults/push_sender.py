@@ -23,8 +23,8 @@ async def deliver(url: str) -> None:
     store = create_store(url, StoreOptions(fail_point=faults.fail_point_from_environment()))
     await store.open()
     async with (
-        GuardedHttpClient(OutboundPolicy(allow_loopback=True), OutboundLimits(timeout_seconds=0.4)) as dialler,
-        PushSender(store, dialler, RULES),
+        GuardedHttpClient(OutboundPolicy(allow_loopback=True), OutboundLimits(timeout_seconds=0.4)) as client,
+        PushSender(store, client, RULES),
     ):
         await asyncio.Event().wait()
 

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where the processes keep their tasks."""
+    """The store that the processes share."""
     return str(tmp_path / "tasks.db") if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 

@@ -46,7 +46,7 @@ async def opened(url: str) -> AsyncIterator[PostgresStore]:
 
 @dataclass
 class Ledger:
-    """What one caller was told, and when."""
+    """The responses to one caller, with their times."""
 
     store: PostgresStore
     acknowledged: dict[str, list[str]] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest
 
 pytestmark = pytest.mark.anyio
 
-DELIVERER = Path(__file__).with_name("push_sender.py")
+SENDER = Path(__file__).with_name("push_sender.py")
 TASKS, CHUNKS = 6, 10
 EVENTS = CHUNKS + 2
 CONCURRENCY = 8
@@ -40,10 +40,10 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @contextmanager
-def deliverer(url: str, fault: str = "") -> Iterator[subprocess.Popen[bytes]]:
-    """Start a process that delivers, and see to its end."""
+def sender_process(url: str, fault: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process that sends, and stop it."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), FAULT_VARIABLE: fault}
-    with subprocess.Popen([sys.executable, str(DELIVERER), url], env=environment) as process:
+    with subprocess.Popen([sys.executable, str(SENDER), url], env=environment) as process:
         try:
             yield process
         finally:
@@ -63,7 +63,7 @@ async def opened(url: str) -> AsyncIterator[Store]:
 
 @dataclass(frozen=True)
 class Expected:
-    """What each webhook has to hear, by its path."""
+    """The expected events of each webhook, by its path."""
 
     events: dict[str, list[object]]
 
@@ -71,10 +71,10 @@ class Expected:
         """See that all of it has come, in order, and that no more was said twice than is allowed."""
         header = ID_HEADER.lower()
         for path, events in self.events.items():
-            heard = [call for call in calls if call.path.endswith(path)]
-            order = list(dict.fromkeys(call.headers[header] for call in heard))
-            assert [{call.headers[header]: call.json() for call in heard}[each] for each in order] == events
-            assert [call.headers[header] for call in heard] == sorted((call.headers[header] for call in heard), key=order.index)
+            received = [call for call in calls if call.path.endswith(path)]
+            order = list(dict.fromkeys(call.headers[header] for call in received))
+            assert [{call.headers[header]: call.json() for call in received}[each] for each in order] == events
+            assert [call.headers[header] for call in received] == sorted((call.headers[header] for call in received), key=order.index)
         assert len(calls) - len({call.headers[header] for call in calls}) <= duplicates
 
 
@@ -92,8 +92,8 @@ async def prepared(url: str, receiver: WebhookReceiver) -> Expected:
     return Expected(events)
 
 
-async def all_heard(receiver: WebhookReceiver) -> None:
-    """Wait until every delivery was heard at least once."""
+async def wait_for_all(receiver: WebhookReceiver) -> None:
+    """Wait until every delivery arrived at least once."""
     async with asyncio.timeout(SECONDS):
         while len({call.headers[ID_HEADER.lower()] for call in receiver.requests}) < TASKS * EVENTS:
             await receiver.wait_for_requests(len(receiver.requests) + 1, SECONDS)
@@ -120,19 +120,19 @@ class KillingReceiver:
         with ExitStack() as processes:
             while True:
                 while len(self._processes) < self._count:
-                    self._processes.append(processes.enter_context(deliverer(self._url)))
+                    self._processes.append(processes.enter_context(sender_process(self._url)))
                 await asyncio.sleep(0.02)
 
 
 @pytest.mark.slow
-async def test_a_killed_deliverer_loses_nothing(url: str) -> None:
-    """Killed in the middle of a call again and again, alone on a file or one of two on a database: what was to be said is said."""
+async def test_a_killed_sender_loses_nothing(url: str) -> None:
+    """Killed during calls again and again, alone on a file or one of two on a database: every event arrives."""
     murderer = KillingReceiver(url, every=12, count=1 if url.startswith("sqlite") else 2)
     async with WebhookReceiver(murderer) as receiver:
         expected = await prepared(url, receiver)
         replacing = asyncio.create_task(murderer.replace())
         try:
-            await all_heard(receiver)
+            await wait_for_all(receiver)
         finally:
             replacing.cancel()
             await asyncio.wait((replacing,))
@@ -143,13 +143,13 @@ async def test_a_killed_deliverer_loses_nothing(url: str) -> None:
 
 @pytest.mark.parametrize("point", ["begun", "call done", "before commit", "after commit"])
 @pytest.mark.parametrize("times", [1, 6])
-async def test_a_deliverer_may_die_at_every_point_of_a_write(tmp_path: Path, point: str, times: int) -> None:
-    """Whether what it was about to note is in the file or not, the next process goes on from there."""
+async def test_a_sender_may_die_at_every_point_of_a_write(tmp_path: Path, point: str, times: int) -> None:
+    """The next process continues, with the write or without it."""
     url = f"sqlite:///{tmp_path}/tasks.db"
     async with WebhookReceiver() as receiver:
         expected = await prepared(url, receiver)
-        with deliverer(url, f"{point}:{times}") as victim:
+        with sender_process(url, f"{point}:{times}") as victim:
             assert await asyncio.to_thread(victim.wait, SECONDS) == -9
-        with deliverer(url):
-            await all_heard(receiver)
+        with sender_process(url):
+            await wait_for_all(receiver)
         expected.check(receiver.requests, CONCURRENCY)

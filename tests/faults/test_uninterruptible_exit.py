@@ -16,7 +16,7 @@ def run(file: Path, handler: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(SCRIPT), str(file), handler], capture_output=True, text=True, timeout=60, check=True)
 
 
-@pytest.mark.parametrize("handler", ["deaf", "ignores_everything", "blocked"])
+@pytest.mark.parametrize("handler", ["ignores_cancel", "ignores_everything", "blocked"])
 def test_a_process_exits_despite_a_handler_that_ignores_the_stop_request(tmp_path: Path, handler: str) -> None:
     """Neither the event loop nor the interpreter waits for the handler; the log names its task, and the next process completes it."""
     left = run(tmp_path / "tasks.db", handler)

@@ -25,8 +25,8 @@ from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 SCOPE = TaskScope("/agent")
 
 
-async def deaf(_ctx: TaskContext) -> None:
-    """Go on when canceled."""
+async def ignore_cancel(_ctx: TaskContext) -> None:
+    """Continue when canceled."""
     while True:
         try:
             await asyncio.sleep(3600)
@@ -55,7 +55,7 @@ async def sane(ctx: TaskContext) -> str:
 
 async def main(file: str, name: str) -> None:
     """Take a task and leave while it runs, or see it to its end."""
-    handler = {"deaf": deaf, "ignores_everything": ignores_everything, "blocked": blocked, "sane": sane}[name]
+    handler = {"ignores_cancel": ignore_cancel, "ignores_everything": ignores_everything, "blocked": blocked, "sane": sane}[name]
     engine = Engine(SqliteStore(file), Skills(Skill("s", handler)), EngineOptions(settings=replace(FAST_SETTINGS, cancel_grace=0.1)))
     async with engine:
         try:

@@ -1,4 +1,4 @@
-"""What the integration tests share: asyncio, as the runtime has it, and a pool of connections."""
+"""Fixtures of the integration tests: asyncio as the backend, and a pool of connections."""
 
 from collections.abc import AsyncIterator
 

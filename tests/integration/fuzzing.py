@@ -1,4 +1,4 @@
-"""What no client should send: documents near to right ones and far from them, in bytes that JSON does not even have."""
+"""Invalid documents: close to valid ones and far from them, also in bytes that no JSON has."""
 
 from __future__ import annotations
 

@@ -134,8 +134,8 @@ class MinimalEndpoints:
     @staticmethod
     async def _send_error(send: Send, error: A2AError, dialect: str, call_id: bytes) -> None:
         row = ERRORS[type(error)].in_dialect(dialect)
-        shown = {"code": row.code, "message": row.text(error), "data": error.fields}
-        await _send(send, row.jsonrpc_status, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(shown)))
+        error_object = {"code": row.code, "message": row.text(error), "data": error.fields}
+        await _send(send, row.jsonrpc_status, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(error_object)))
 
 
 async def _read_body(receive: Receive) -> bytes:

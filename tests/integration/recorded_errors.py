@@ -1,4 +1,4 @@
-"""What is recorded of requests that are refused, and of who may come in: wrong bodies, methods and paths, gates, rates, limits and browsers."""
+"""Recorded errors: wrong bodies, methods and paths, gates, rates, limits and browsers."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def _record_places(recorder: Recorder) -> None:
         await recorder.get(f"query {query}", f"/tasks?{query}")
 
 
-def failing_policy(*_asked: object) -> bool:
+def failing_policy(*_arguments: object) -> bool:
     """Fail, as a program with a mistake does."""
     raise LookupError("password=hunter2")
 
@@ -124,13 +124,13 @@ def _secured(name: str) -> Agent:
 
 @asynccontextmanager
 async def guarded_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
-    """Serve agents behind gates, one with rates, one with a policy, and one where somebody guesses."""
+    """Serve agents behind gates: one with rates, one with a policy, and one with a limit of failed attempts."""
     keys = {digest_key("k"): Identity("box"), digest_key("rich"): Identity("rich", scopes=frozenset(("pay",)))}
     people = BasicAuthenticator({"ada": User(hash_password("s3cret-word"), Identity("ada"))})
     rates = RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, clock=FakeClock())
     single = Agent("single")
     single.add("echo", echo)
-    guesses = FailedAttemptLimiter(RateLimit(2, 60), None, FakeClock())
+    limiter = FailedAttemptLimiter(RateLimit(2, 60), None, FakeClock())
     yield create_app(
         Surface(_secured("pay"), gate=AuthGate(ApiKeyAuthenticator(keys), people)),
         Surface(build_test_agent(), "/presence", gate=PresenceGate()),
@@ -140,7 +140,7 @@ async def guarded_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
             build_test_agent(), "/policy", gate=AuthGate(ApiKeyAuthenticator(keys)), policy=lambda caller, _name, _task: caller.subject == "rich"
         ),
         Surface(build_test_agent(), "/failing", gate=AuthGate(ApiKeyAuthenticator(keys)), policy=failing_policy),
-        Surface(build_test_agent(), "/guesses", gate=AuthGate(ApiKeyAuthenticator(keys, failed_attempts=guesses))),
+        Surface(build_test_agent(), "/guesses", gate=AuthGate(ApiKeyAuthenticator(keys, failed_attempts=limiter))),
         store="memory",
         settings=settings,
         mesh=MeshConfig(),
@@ -192,10 +192,10 @@ async def browser_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
 
 async def record_browsers(recorder: Recorder) -> None:
     """Record what pages of browsers are told."""
-    asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type,a2a-version"}
+    preflight = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type,a2a-version"}
     for origin in (PAGE, "https://evil.example"):
         for path in ("/", "/message:send", "/v1/message:send", "/tasks", "/.well-known/agent-card.json", "/nothing"):
-            await recorder.exchange(f"preflight of {origin} to {path}", "OPTIONS", path, headers={"origin": origin, **asked})
+            await recorder.exchange(f"preflight of {origin} to {path}", "OPTIONS", path, headers={"origin": origin, **preflight})
             await recorder.get(f"read by {origin}: {path}", path, origin=origin, authorization="Bearer t")
             await recorder.post(f"post by {origin}: {path}", path, {"message": MESSAGE}, origin=origin, authorization="Bearer t")
     await recorder.post("post without an origin", "/message:send", {"message": MESSAGE}, sec_fetch_site="cross-site", authorization="Bearer t")

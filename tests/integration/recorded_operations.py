@@ -1,4 +1,4 @@
-"""What is recorded in each dialect over each binding: every operation, and every error that a well-formed request can provoke."""
+"""Recorded operations in each dialect over each binding, and every error that a well-formed request can provoke."""
 
 from __future__ import annotations
 
@@ -89,15 +89,15 @@ class Conversation:
         await self.ask(name, SEND_STREAMING_MESSAGE, build_send_request(*values, **more))
 
 
-def conversation(recorder: Recorder, voice: DialectBinding) -> Conversation:
+def conversation(recorder: Recorder, binding: DialectBinding) -> Conversation:
     """Talk as ada; where requests without a body mean the documented form of 0.3, if that is what is spoken."""
-    path = "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
-    return Conversation(recorder, AgentClient(httpx.Client(), voice, path))
+    path = "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
+    return Conversation(recorder, AgentClient(httpx.Client(), binding, path))
 
 
-async def record_operations(recorder: Recorder, voice: DialectBinding) -> None:
+async def record_operations(recorder: Recorder, binding: DialectBinding) -> None:
     """Record everything that is recorded in one dialect over one binding."""
-    talk = conversation(recorder, voice)
+    talk = conversation(recorder, binding)
     for part in (_sending, _streaming, _canceling, _listing, _pushes, _headers, _extended_cards, _errors, _wrong_parameters, _access):
         await part(talk)
 
@@ -116,18 +116,18 @@ async def _sending(talk: Conversation) -> None:
     await talk.send("send: rejected", "x", skill="refuse")
     await talk.send("send: a handler that fails", "x", skill="break")
     await talk.send("send: an unknown skill", "x", skill="no-such-skill")
-    asked = await talk.send("send: input is required", "x", skill="ask", context_id="context-1")
-    await talk.ask("get: a task that asks", GET_TASK, GetTaskRequest(id=asked["id"]))
-    await talk.send("send: a follow-up of another context", "y", task_id=asked["id"], context_id="context-2")
-    await talk.send("send: a follow-up", "answer", task_id=asked["id"], message_id="m-2")
-    await talk.send("send: a follow-up of a task that has ended", "again", task_id=asked["id"], message_id="m-3")
+    suspended = await talk.send("send: input is required", "x", skill="ask", context_id="context-1")
+    await talk.ask("get: a task that asks", GET_TASK, GetTaskRequest(id=suspended["id"]))
+    await talk.send("send: a follow-up of another context", "y", task_id=suspended["id"], context_id="context-2")
+    await talk.send("send: a follow-up", "answer", task_id=suspended["id"], message_id="m-2")
+    await talk.send("send: a follow-up of a task that has ended", "again", task_id=suspended["id"], message_id="m-3")
     await talk.send("send: a follow-up of an unknown task", "x", task_id=UNKNOWN)
     permitted = await talk.send("send: authorization is required", "x", skill="permit")
     await talk.send("send: authorized", "token", task_id=permitted["id"], message_id="m-2")
     await talk.send("send: with references", "x", skill="recall", reference_task_ids=[done["id"]])
     for length in (0, 1):
-        await talk.ask(f"get: history of {length}", GET_TASK, GetTaskRequest(id=asked["id"], history_length=length))
-    await talk.ask("get: all history", GET_TASK, GetTaskRequest(id=asked["id"]))
+        await talk.ask(f"get: history of {length}", GET_TASK, GetTaskRequest(id=suspended["id"], history_length=length))
+    await talk.ask("get: all history", GET_TASK, GetTaskRequest(id=suspended["id"]))
     await talk.send("send: without history", "x", skill="echo", configuration={"history_length": 0})
     await talk.send("send: accepted output modes", "x", skill="echo", configuration={"accepted_output_modes": ["text/plain", "image/*"]})
     await talk.send("send: of a tenant", "x", skill="echo", tenant="acme")
@@ -141,10 +141,10 @@ async def _streaming(talk: Conversation) -> None:
     await talk.stream("stream: characters that end lines", "x", skill="lines")
     await talk.stream("stream: a message without a task", "Ada", skill="greet")
     await talk.stream("stream: a handler that fails", "x", skill="break")
-    asked = await talk.send("send: asks while somebody listens", "x", skill="ask")
-    listening = asyncio.create_task(talk.ask("subscribe: a task that asks", SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=asked["id"])))
+    suspended = await talk.send("send: asks while a reader listens", "x", skill="ask")
+    listening = asyncio.create_task(talk.ask("subscribe: a task that asks", SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=suspended["id"])))
     await talk.recorder.settle()
-    await talk.stream("stream: a follow-up", "answer", task_id=asked["id"], message_id="m-2")
+    await talk.stream("stream: a follow-up", "answer", task_id=suspended["id"], message_id="m-2")
     await listening
     await talk.stream("stream: a follow-up of an unknown task", "x", task_id=UNKNOWN)
     task = await talk.send("send: at once", "x", skill="wait", configuration=AT_ONCE)
@@ -164,12 +164,12 @@ async def _streaming(talk: Conversation) -> None:
 
 
 async def _canceling(talk: Conversation) -> None:
-    """What can be canceled, and what cannot."""
+    """Record cancels, of tasks that can and that cannot be canceled."""
     task = await talk.send("send: to be canceled", "x", skill="wait", configuration=AT_ONCE)
     await talk.ask("cancel: a running task", CANCEL_TASK, CancelTaskRequest(id=task["id"], metadata={"why": "enough"}))
     await talk.ask("cancel: a canceled task", CANCEL_TASK, CancelTaskRequest(id=task["id"]))
-    asked = await talk.send("send: asks before it is canceled", "x", skill="ask")
-    await talk.ask("cancel: a task that asks", CANCEL_TASK, CancelTaskRequest(id=asked["id"]))
+    suspended = await talk.send("send: asks before it is canceled", "x", skill="ask")
+    await talk.ask("cancel: a task that asks", CANCEL_TASK, CancelTaskRequest(id=suspended["id"]))
     await talk.ask("cancel: an unknown task", CANCEL_TASK, CancelTaskRequest(id=UNKNOWN))
 
 
@@ -262,19 +262,19 @@ async def _wrong_parameters(talk: Conversation) -> None:
     await talk.ask_wrongly(
         "invalid parameters: no parts", SEND_MESSAGE, build_send_request("x"), lambda said: said["message"].update(parts=[], content=[])
     )
-    await talk.ask_wrongly("parameters that nobody knows", SEND_MESSAGE, build_send_request("x", skill="echo"), lambda said: said.update(mood="good"))
+    await talk.ask_wrongly("unknown parameters", SEND_MESSAGE, build_send_request("x", skill="echo"), lambda said: said.update(mood="good"))
 
 
 async def _access(talk: Conversation) -> None:
-    """Who may not come in, and who may come in and has no such task."""
+    """Record requests without credentials, and of a caller that does not own the task."""
     task = await talk.send("send: of ada", "x", skill="echo")
-    stranger = Conversation(talk.recorder, AgentClient(talk.asker.http, talk.asker.dialect_binding, talk.asker.path, {}))
+    other = Conversation(talk.recorder, AgentClient(talk.asker.http, talk.asker.dialect_binding, talk.asker.path, {}))
     for name, proof in (("nobody", None), ("a wrong token", "Bearer mallory"), ("eve", "Bearer eve"), ("bob", "Bearer bob")):
         said = {} if proof is None else {"authorization": proof}
-        await stranger.ask(f"access: {name} reads a task", GET_TASK, GetTaskRequest(id=task["id"]), **said)
-        await stranger.ask(f"access: {name} sends", SEND_MESSAGE, build_send_request("x", skill="echo"), **said)
-        await stranger.ask(f"access: {name} streams", SEND_STREAMING_MESSAGE, build_send_request("x", skill="echo"), **said)
-        await stranger.ask(f"access: {name} reads the extended card", GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), **said)
+        await other.ask(f"access: {name} reads a task", GET_TASK, GetTaskRequest(id=task["id"]), **said)
+        await other.ask(f"access: {name} sends", SEND_MESSAGE, build_send_request("x", skill="echo"), **said)
+        await other.ask(f"access: {name} streams", SEND_STREAMING_MESSAGE, build_send_request("x", skill="echo"), **said)
+        await other.ask(f"access: {name} reads the extended card", GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), **said)
 
 
 def _result(response: httpx.Response) -> Json:

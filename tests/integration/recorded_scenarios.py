@@ -54,7 +54,7 @@ async def everything(settings: Settings) -> AsyncGenerator[Litestar, None]:
 
 
 SCENARIOS: Mapping[str, Scenario] = {
-    **{str(voice): Scenario(everything, partial(record_operations, voice=voice)) for voice in DIALECT_BINDINGS},
+    **{str(binding): Scenario(everything, partial(record_operations, binding=binding)) for binding in DIALECT_BINDINGS},
     "mesh": Scenario(mesh_app, record_mesh),
     "refusals": Scenario(refusing_app, record_refusals),
     "guards": Scenario(guarded_app, record_guards),

@@ -1,4 +1,4 @@
-"""What is recorded of cards, typed skills over plain HTTP, OpenAPI documents, mesh surfaces and webhooks."""
+"""Recorded cards, typed skills over plain HTTP, OpenAPI documents, mesh surfaces and webhooks."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ async def record_skills(recorder: Recorder) -> None:
         await recorder.post(f"summarize: idempotency key, {name}", call, {"text": text}, idempotency_key="key-1")
     await recorder.post("a stream as one array", "/skills/write-report", {"topic": "tea", "chapters": 2})
     report = {"title": "Tea", "chapters": [{"title": "a", "text": "b"}]}
-    asked = await recorder.post("publish: a question", "/skills/publish", report)
-    path = f"/skills/publish?taskId={asked.json()['taskId']}"
+    suspended = await recorder.post("publish: a question", "/skills/publish", report)
+    path = f"/skills/publish?taskId={suspended.json()['taskId']}"
     await recorder.post("publish: a wrong reply", path, {"approved": False, "by": "Ada"})
     await recorder.post("publish: a reply", path, {"approved": True, "by": "Ada"})
     await recorder.post("publish: a reply to what has ended", path, {"approved": True, "by": "Ada"})
@@ -231,11 +231,11 @@ async def _received(recorder: Recorder, receiver: WebhookReceiver, number: int) 
     calls = await receiver.wait_for_requests(number)
     await recorder.settle()
     for call in calls[known:]:
-        headers = [(name, _shown(name, value)) for name, value in call.headers.items()]
+        headers = [(name, _normalize_header(name, value)) for name, value in call.headers.items()]
         recorder.add(f"webhook {call.number}", f"{call.method} {call.path}", headers, call.body.decode())
 
 
-def _shown(name: str, value: str) -> str:
+def _normalize_header(name: str, value: str) -> str:
     if name != SIGNATURE_HEADER.lower():
         return value
     return json.dumps([jwt.get_unverified_header(value), jwt.decode(value, options={"verify_signature": False})])

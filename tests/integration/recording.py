@@ -114,8 +114,8 @@ class Recorder:
         self.clock.advance()
         request = self.client.build_request(method, path, headers=headers, content=content, params=params or None)
         body = await request.aread()
-        shown = [(key, value) for key, value in _texts(request.headers) if key.lower() not in _OF_THE_CLIENT]
-        exchange = Exchange(name, f"{method} {request.url.raw_path.decode('ascii')}", shown, body.decode("utf-8", "backslashreplace"))
+        sent_headers = [(key, value) for key, value in _texts(request.headers) if key.lower() not in _OF_THE_CLIENT]
+        exchange = Exchange(name, f"{method} {request.url.raw_path.decode('ascii')}", sent_headers, body.decode("utf-8", "backslashreplace"))
         self._keep(exchange)
         async with asyncio.timeout(_SECONDS):
             response = await self.client.send(request)
@@ -126,8 +126,8 @@ class Recorder:
 
     def add(self, name: str, line: str, headers: Headers, body: str) -> None:
         """Keep a request that the app has sent itself."""
-        shown = [(key, value) for key, value in headers if key.lower() not in _OF_THE_CLIENT]
-        self._keep(Exchange(name, line, shown, body))
+        sent_headers = [(key, value) for key, value in headers if key.lower() not in _OF_THE_CLIENT]
+        self._keep(Exchange(name, line, sent_headers, body))
 
     def _keep(self, exchange: Exchange) -> None:
         assert exchange.name not in {each.name for each in self.exchanges}, f"{exchange.name!r} is recorded twice"

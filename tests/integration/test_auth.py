@@ -73,46 +73,46 @@ def client() -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(params=DIALECT_BINDINGS, ids=str)
-def voice(request: pytest.FixtureRequest) -> DialectBinding:
+def binding(request: pytest.FixtureRequest) -> DialectBinding:
     """A dialect over a binding."""
-    voice: DialectBinding = request.param
-    return voice
+    binding: DialectBinding = request.param
+    return binding
 
 
-def person(client: httpx.Client, voice: DialectBinding, scope: str = "tasks") -> AuthenticatedClient:
+def person(client: httpx.Client, binding: DialectBinding, scope: str = "tasks") -> AuthenticatedClient:
     """Build a caller with some scopes."""
-    return AuthenticatedClient(client, voice, token=ISSUER.issue_token("ada", scope=scope, email="ada@example.org"))
+    return AuthenticatedClient(client, binding, token=ISSUER.issue_token("ada", scope=scope, email="ada@example.org"))
 
 
-def test_a_handler_gets_the_caller(client: httpx.Client, voice: DialectBinding) -> None:
+def test_a_handler_gets_the_caller(client: httpx.Client, binding: DialectBinding) -> None:
     """Subject, scopes and claims, in every dialect."""
-    task = person(client, voice).task("x", skill="who")
+    task = person(client, binding).task("x", skill="who")
     assert [part.text for each in task.artifacts or () for part in each.parts] == ["bearer:ada ['tasks'] ada@example.org"]
 
 
-def test_rejected_requests_get_a_challenge(client: httpx.Client, voice: DialectBinding) -> None:
+def test_rejected_requests_get_a_challenge(client: httpx.Client, binding: DialectBinding) -> None:
     """With a status and an error of the dialect; never the rejected credentials."""
     wrong = ISSUER.issue_token(exp=1)
     for token, said in (("", "Authentication required"), (wrong, "The token has expired")):
-        answer = AuthenticatedClient(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
+        answer = AuthenticatedClient(client, binding, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
         assert answer.status_code == 401
         assert said in answer.text
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert not token or token not in answer.text + str(answer.headers)
 
 
-def test_a_missing_scope_is_reported(client: httpx.Client, voice: DialectBinding) -> None:
+def test_a_missing_scope_is_reported(client: httpx.Client, binding: DialectBinding) -> None:
     """On the surface, and on the skill."""
     for scope, skill, missing in (("", "who", "tasks"), ("tasks", "pay", "pay")):
-        answer = person(client, voice, scope).call_raw(SEND_MESSAGE, build_send_request("x", skill=skill))
+        answer = person(client, binding, scope).call_raw(SEND_MESSAGE, build_send_request("x", skill=skill))
         assert (answer.status_code, missing in answer.text) == (403, True)
         assert f'scope="{missing}"' in answer.headers["www-authenticate"]
-    assert person(client, voice, "tasks pay").task("x", skill="pay").status.state == TaskState.COMPLETED
+    assert person(client, binding, "tasks pay").task("x", skill="pay").status.state == TaskState.COMPLETED
 
 
-def test_a_hidden_skill_does_not_exist_for_others(client: httpx.Client, voice: DialectBinding) -> None:
+def test_a_hidden_skill_does_not_exist_for_others(client: httpx.Client, binding: DialectBinding) -> None:
     """It answers like an unknown name, and is on no card."""
-    outsider, auditor = person(client, voice), person(client, voice, "tasks audit")
+    outsider, auditor = person(client, binding), person(client, binding, "tasks audit")
     refused = [outsider.call_raw(SEND_MESSAGE, build_send_request("x", skill=name, message_id="m")) for name in ("audit", "nope!")]
     assert refused[0].text.replace("audit", "…") == refused[1].text.replace("nope!", "…")
     assert auditor.task("x", skill="audit").status.state == TaskState.COMPLETED
@@ -123,16 +123,16 @@ def test_a_hidden_skill_does_not_exist_for_others(client: httpx.Client, voice: D
 def test_a_follow_up_needs_the_scopes_of_its_skill(client: httpx.Client) -> None:
     """A caller that lost a scope cannot continue."""
     agent = build_test_agent()
-    asked = Agent("asking")
-    asked.add("ask", agent.skills["ask"].skill.handler, require=[{"bearer": ["pay"]}])
+    guarded = Agent("asking")
+    guarded.add("ask", agent.skills["ask"].skill.handler, require=[{"bearer": ["pay"]}])
     gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation()))
-    with TestClient(create_app(Surface(asked, gate=gate), store="memory", settings=FAST_SETTINGS)) as other:
-        voice = DialectBinding(V1_0.name, is_jsonrpc=True)
-        task = person(other, voice, "pay").task("x")
+    with TestClient(create_app(Surface(guarded, gate=gate), store="memory", settings=FAST_SETTINGS)) as other:
+        binding = DialectBinding(V1_0.name, is_jsonrpc=True)
+        task = person(other, binding, "pay").task("x")
         with pytest.raises(CallError) as refused:
-            person(other, voice, "").send("y", task_id=task.id)
+            person(other, binding, "").send("y", task_id=task.id)
         assert refused.value.status == 403
-        assert person(other, voice, "pay").task("y", task_id=task.id).status.state == TaskState.COMPLETED
+        assert person(other, binding, "pay").task("y", task_id=task.id).status.state == TaskState.COMPLETED
     assert client is not other
 
 
@@ -168,21 +168,21 @@ PROMISES: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("said", "complaint"), PROMISES.values(), ids=PROMISES.keys())
-def test_an_unenforced_requirement_stops_the_start(said: dict[str, object], complaint: str) -> None:
+@pytest.mark.parametrize(("said", "problem"), PROMISES.values(), ids=PROMISES.keys())
+def test_an_unenforced_requirement_stops_the_start(said: dict[str, object], problem: str) -> None:
     """A card never requires more than the gate checks."""
     agent = Agent("x", security_requirements=said.get("security_requirements", ()))  # type: ignore[arg-type]  # as the table has it
     agent.add("one", who, require=said.get("skill", ()))  # type: ignore[typeddict-item]  # as above
-    with pytest.raises(ValueError, match=complaint):
+    with pytest.raises(ValueError, match=problem):
         create_app(Surface(agent, gate=said.get("gate")), store="memory")  # type: ignore[arg-type]  # as above
 
 
-def test_no_token_is_in_a_log(client: httpx.Client, voice: DialectBinding, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_token_is_in_a_log(client: httpx.Client, binding: DialectBinding, caplog: pytest.LogCaptureFixture) -> None:
     """For any error, at any level."""
     caplog.set_level(logging.DEBUG)
     good, bad = ISSUER.issue_token("ada", scope="tasks"), ISSUER.issue_token(exp=1)
     for token in (good, bad, "not-even-a-token"):
-        AuthenticatedClient(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
+        AuthenticatedClient(client, binding, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
     assert not [record for record in caplog.records if any(token in record.getMessage() for token in (good, bad, "not-even-a-token"))]
 
 
@@ -220,10 +220,10 @@ def test_keys_are_fetched_over_http_and_rotated() -> None:
         agent.add("who", who)
         gate = AuthGate(JwtAuthenticator(JwksKeys(publisher.url, KeyCachePolicy(min_refresh_interval=0)), issuer.validation()))
         with serve_on_socket(create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)) as client:
-            voice = DialectBinding(V1_0.name, is_jsonrpc=True)
+            binding = DialectBinding(V1_0.name, is_jsonrpc=True)
 
             def status(token: str) -> int:
-                return AuthenticatedClient(client, voice, token=token).call_raw(SEND_MESSAGE, build_send_request("x")).status_code
+                return AuthenticatedClient(client, binding, token=token).call_raw(SEND_MESSAGE, build_send_request("x")).status_code
 
             first = issuer.issue_token()
             assert [status(first) for _ in range(3)] == [200, 200, 200]
@@ -241,12 +241,12 @@ def test_keys_are_fetched_over_http_and_rotated() -> None:
 
 WRONG = {
     **WRONG_TOKENS,
-    "a key that nobody has": (lambda: TRUSTED.issue_token(header={"kid": "made-up"}), "The signing key is unknown"),
+    "an unknown key": (lambda: TRUSTED.issue_token(header={"kid": "made-up"}), "The signing key is unknown"),
 }
 
 
-@pytest.mark.parametrize("voice", [DialectBinding(V1_0.name, is_jsonrpc=True), DialectBinding(V0_3.name, is_jsonrpc=False)], ids=str)
-def test_invalid_tokens_are_rejected_by_published_keys(voice: DialectBinding) -> None:
+@pytest.mark.parametrize("binding", [DialectBinding(V1_0.name, is_jsonrpc=True), DialectBinding(V0_3.name, is_jsonrpc=False)], ids=str)
+def test_invalid_tokens_are_rejected_by_published_keys(binding: DialectBinding) -> None:
     """All kinds, over real sockets: with the reason, without the token, and with one fetch."""
     with KeyServer(TRUSTED) as publisher:
         agent = Agent("known")
@@ -255,11 +255,11 @@ def test_invalid_tokens_are_rejected_by_published_keys(voice: DialectBinding) ->
             JwtAuthenticator(JwksKeys(publisher.url, KeyCachePolicy(fresh_seconds=3600, min_refresh_interval=3600)), TRUSTED.validation())
         )
         with serve_on_socket(create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)) as client:
-            method, url, options = DialectClient(client, voice).build_request(SEND_MESSAGE, build_send_request("x"))
+            method, url, options = DialectClient(client, binding).build_request(SEND_MESSAGE, build_send_request("x"))
 
             def answer(*tokens: str) -> httpx.Response:
-                shown = [(b"authorization", f"Bearer {token}".rstrip().encode("latin-1")) for token in tokens]
-                return client.request(method, url, content=options["content"], headers=[(b"content-type", b"application/json"), *shown])
+                headers = [(b"authorization", f"Bearer {token}".rstrip().encode("latin-1")) for token in tokens]
+                return client.request(method, url, content=options["content"], headers=[(b"content-type", b"application/json"), *headers])
 
             assert answer(TRUSTED.issue_token()).status_code == 200
             for name, (token, reason) in WRONG.items():

@@ -63,7 +63,7 @@ async def test_a_card_of_a_trusted_key_is_used(dialect: str) -> None:
     assert isinstance(await send_task(TRUST, dialect=dialect), Task)
 
 
-@pytest.mark.parametrize("spoil", [False, True], ids=["of somebody else", "changed"])
+@pytest.mark.parametrize("spoil", [False, True], ids=["of another agent", "changed"])
 async def test_an_untrusted_card_is_an_error(spoil: bool) -> None:  # noqa: FBT001 - a table
     """Before a message is sent to its URL."""
     with pytest.raises(CardNotTrustedError, match="no signature"):

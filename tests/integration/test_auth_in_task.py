@@ -74,15 +74,15 @@ def client(bank: TokenBank) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(params=DIALECT_BINDINGS, ids=str)
-def voice(request: pytest.FixtureRequest) -> DialectBinding:
+def binding(request: pytest.FixtureRequest) -> DialectBinding:
     """A dialect over a binding."""
-    voice: DialectBinding = request.param
-    return voice
+    binding: DialectBinding = request.param
+    return binding
 
 
-def test_a_message_grants_the_permission(client: httpx.Client, voice: DialectBinding) -> None:
+def test_a_message_grants_the_permission(client: httpx.Client, binding: DialectBinding) -> None:
     """Only of the caller that owns the task."""
-    ada, eve = (AuthenticatedClient(client, voice, "/bank", token) for token in (ADA, EVE))
+    ada, eve = (AuthenticatedClient(client, binding, "/bank", token) for token in (ADA, EVE))
     task = ada.task("100")
     assert task.status.state == TaskState.AUTH_REQUIRED
     assert task.status.message is not None
@@ -91,9 +91,9 @@ def test_a_message_grants_the_permission(client: httpx.Client, voice: DialectBin
     assert artifact_texts(ada.task("a code", task_id=task.id)) == {"result": ["paid with a code"]}
 
 
-def test_a_callback_grants_the_permission(client: httpx.Client, bank: TokenBank, voice: DialectBinding) -> None:
+def test_a_callback_grants_the_permission(client: httpx.Client, bank: TokenBank, binding: DialectBinding) -> None:
     """The task continues without another message, and only once."""
-    ada = AuthenticatedClient(client, voice, "/bank", ADA)
+    ada = AuthenticatedClient(client, binding, "/bank", ADA)
     task = ada.task("100")
     (ticket,) = bank.waiting
     assert client.get("/permitted", params={"ticket": "guessed"}).status_code == 404

@@ -30,7 +30,7 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.clock import FakeClock
 
 RPC = DialectBinding(V1_0.name, is_jsonrpc=True)
-MESH_VOICE = DialectBinding(MESH.name, is_jsonrpc=True)
+MESH_BINDING = DialectBinding(MESH.name, is_jsonrpc=True)
 ADA, EVE = ISSUER.issue_token("ada", org="acme"), ISSUER.issue_token("eve", org="acme")
 
 
@@ -42,13 +42,13 @@ def surface(**options: object) -> Iterator[TestClient[object]]:
 
 
 @pytest.mark.parametrize("is_shared", [False, True], ids=["this process", "all replicas"])
-@pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
-def test_requests_are_limited_per_caller_and_operation(voice: DialectBinding, is_shared: bool) -> None:  # noqa: FBT001 - a table
+@pytest.mark.parametrize("binding", DIALECT_BINDINGS, ids=str)
+def test_requests_are_limited_per_caller_and_operation(binding: DialectBinding, is_shared: bool) -> None:  # noqa: FBT001 - a table
     """The rejection says when to retry."""
     clock = FakeClock()
     count = MemoryStore(StoreOptions(clock)).count if is_shared else None
     with surface(rate_limiter=RateLimiter({SEND_MESSAGE.name: RateLimit(2, 60), ANY_OPERATION: RateLimit(3, 60)}, count, clock=clock)) as client:
-        ada, eve = (AuthenticatedClient(client, voice, token=token) for token in (ADA, EVE))
+        ada, eve = (AuthenticatedClient(client, binding, token=token) for token in (ADA, EVE))
         assert [ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code for _ in range(3)] == [200, 200, 429]
         refused = ada.call_raw(SEND_MESSAGE, build_send_request("x"))
         assert 1 <= int(refused.headers["retry-after"]) <= 61
@@ -60,23 +60,23 @@ def test_requests_are_limited_per_caller_and_operation(voice: DialectBinding, is
         assert ada.call_raw(SEND_MESSAGE, build_send_request("x")).status_code == 200
 
 
-@pytest.mark.parametrize("voice", [*DIALECT_BINDINGS, MESH_VOICE], ids=str)
-def test_failed_attempts_are_limited(voice: DialectBinding, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("binding", [*DIALECT_BINDINGS, MESH_BINDING], ids=str)
+def test_failed_attempts_are_limited(binding: DialectBinding, caplog: pytest.LogCaptureFixture) -> None:
     """In the form of the dialect, with the time; audited without the credentials."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
     gate = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}, failed_attempts=FailedAttemptLimiter(RateLimit(2, 60), None)))
     mounted = Surface(guarded_agent(), gate=gate, dialects=frozenset((V1_0.name, V0_3.name, MESH.name)), only=frozenset(("echo",)))
     with TestClient(create_app(mounted, store="memory", settings=FAST_SETTINGS)) as client:
-        caller = DialectClient(client, voice)
-        request = build_send_request("x", task_id="t-1") if voice is MESH_VOICE else build_send_request("x")
+        caller = DialectClient(client, binding)
+        request = build_send_request("x", task_id="t-1") if binding is MESH_BINDING else build_send_request("x")
         answers = [caller.call_raw(SEND_MESSAGE, request, x_api_key=f"guess-{number}") for number in range(4)]
     assert [each.status_code for each in answers] == [401, 401, 429, 429]
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 61
     body = answers[-1].json()
-    shown = body.get("error", body)
-    assert isinstance(shown["code"], int)
-    assert "Too many" in shown["message"]
-    assert ("error" in body) is (voice.is_jsonrpc or voice.dialect == V1_0.name)
+    error = body.get("error", body)
+    assert isinstance(error["code"], int)
+    assert "Too many" in error["message"]
+    assert ("error" in body) is (binding.is_jsonrpc or binding.dialect == V1_0.name)
     lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
     assert [each["event"] for each in lines] == ["refused", "refused", "limited", "limited"]
     assert "guess-" not in caplog.text
@@ -100,14 +100,14 @@ SIZES = {
 
 
 @pytest.mark.parametrize(("values", "said"), SIZES.values(), ids=SIZES.keys())
-@pytest.mark.parametrize("voice", [*DIALECT_BINDINGS, MESH_VOICE], ids=str)
-def test_messages_are_limited(voice: DialectBinding, values: list[object], said: str) -> None:
+@pytest.mark.parametrize("binding", [*DIALECT_BINDINGS, MESH_BINDING], ids=str)
+def test_messages_are_limited(binding: DialectBinding, values: list[object], said: str) -> None:
     """Parts, bytes and nesting, with the field path."""
-    if voice is MESH_VOICE and "deeper" in said:
+    if binding is MESH_BINDING and "deeper" in said:
         pytest.skip("mesh has no data, only texts")
-    only = {"dialects": frozenset((V1_0.name, V0_3.name, MESH.name)), "only": frozenset(("echo",))} if voice is MESH_VOICE else {}
+    only = {"dialects": frozenset((V1_0.name, V0_3.name, MESH.name)), "only": frozenset(("echo",))} if binding is MESH_BINDING else {}
     with surface(limits=Limits(parts=3, part_bytes=1000, depth=3), **only) as client:
-        ada = AuthenticatedClient(client, voice, token=ADA)
+        ada = AuthenticatedClient(client, binding, token=ADA)
         answer = ada.call_raw(SEND_MESSAGE, build_send_request(*values, skill="echo", task_id="t-1" if only else None))
         assert said in answer.text
         assert "message.parts" in answer.text
@@ -143,7 +143,7 @@ def test_rejections_denials_and_cancels_are_audited(caplog: pytest.LogCaptureFix
 def test_logged_texts_control_no_terminal() -> None:
     """Cut at 1,000 characters, without control characters; line breaks and tabs become JSON escapes."""
     assert sanitize("a\x00b\x1b[0m\u202ec\n\td" + "x" * 2000) == "ab[0mc\n\td" + "x" * 988
-    audit("test", said="a\nb")  # nobody listens: nothing is written
+    audit("test", said="a\nb")  # without a listener nothing is written
     try:
         int("boom\x1b[31m" + "x" * 5000)
     except ValueError:
@@ -156,8 +156,8 @@ def test_logged_texts_control_no_terminal() -> None:
 
 def preflight(client: TestClient[object], path: str, origin: str) -> dict[str, str]:
     """Send a CORS preflight."""
-    asked = {"origin": origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
-    return dict(client.options(path, headers=asked).headers)
+    preflight = {"origin": origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
+    return dict(client.options(path, headers=preflight).headers)
 
 
 PAGE = "https://app.example"

@@ -1,4 +1,4 @@
-"""Skills that are not for everybody: who knows of them, who uses them, and who gets at what they did."""
+"""Skills with requirements: their visibility, their use, and access to their tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
-pytestmark = pytest.mark.parametrize("voice", DIALECT_BINDINGS, ids=str)
+pytestmark = pytest.mark.parametrize("binding", DIALECT_BINDINGS, ids=str)
 
 ABOUT = ((GET_TASK, GetTaskRequest), (CANCEL_TASK, CancelTaskRequest), (SUBSCRIBE_TO_TASK, SubscribeToTaskRequest))
 """What may be done with a task, and what asks for it."""
@@ -34,7 +34,7 @@ ABOUT = ((GET_TASK, GetTaskRequest), (CANCEL_TASK, CancelTaskRequest), (SUBSCRIB
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
-    """A client of an agent with a skill for everybody, one that needs a scope, and one that nobody else may know of."""
+    """A client of an agent with a public skill, one that needs a scope, and a hidden one."""
     with TestClient(create_app(guarded(), store="memory", settings=FAST_SETTINGS)) as client:
         yield client
 
@@ -44,28 +44,28 @@ def client() -> Iterator[httpx.Client]:
     [None, OpenGate(), AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("box")}), require=[{"apiKey": []}, {}])],
     ids=["none", "open", "optional-key"],
 )
-def test_a_hidden_skill_is_not_there_for_strangers(voice: DialectBinding, gate: Gate | None) -> None:
-    """Where nobody has to prove anything, whoever has proved nothing gets at no hidden skill: not by its name, not as the first one, not by HTTP."""
+def test_a_hidden_skill_does_not_exist_for_anonymous_callers(binding: DialectBinding, gate: Gate | None) -> None:
+    """On an open surface an anonymous caller reaches no hidden skill: not by its name, not as the first skill, not over plain HTTP."""
     agent = Agent("open", capabilities=ABLE)
     word: TypedSchema[str] = TypedSchema(str, {"$id": "https://example.org/word.json", "type": "string"})
     agent.add("hidden", who, contract=SkillContract("hidden", word, word), only_extended=True)
     agent.add("who", lambda _: "the one for all")
     with TestClient(create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)) as client:
-        stranger = DialectClient(client, voice)
-        refused = [stranger.call_raw(SEND_MESSAGE, build_send_request("x", skill=name, message_id="m")) for name in ("hidden", "nope!")]
+        anonymous = DialectClient(client, binding)
+        refused = [anonymous.call_raw(SEND_MESSAGE, build_send_request("x", skill=name, message_id="m")) for name in ("hidden", "nope!")]
         assert refused[0].text.replace("hidden", "…") == refused[1].text.replace("nope!", "…")
-        assert "the one for all" in str(stranger.task("x").artifacts)
+        assert "the one for all" in str(anonymous.task("x").artifacts)
         assert client.post("/skills/hidden", json="x").text == client.post("/skills/nope", json="x").text
         assert client.get("/schemas/hidden/input.json").status_code == 404
         if isinstance(gate, AuthGate):
             client.headers["x-api-key"] = "k"
-            assert stranger.task("x", skill="hidden").status.state == TaskState.COMPLETED
+            assert anonymous.task("x", skill="hidden").status.state == TaskState.COMPLETED
             assert client.post("/skills/hidden", json="x").status_code == 200
 
 
-def test_what_a_skill_did_needs_what_the_skill_needs(client: httpx.Client, voice: DialectBinding) -> None:
-    """A token that may not use a skill does nothing with its tasks, although they are of the same person; one that must not know of it finds none."""
-    rich, poor = person(client, voice, "tasks pay audit"), person(client, voice)
+def test_tasks_need_the_permissions_of_their_skill(client: httpx.Client, binding: DialectBinding) -> None:
+    """A token without the permission of a skill cannot use its tasks, even of the same owner; without visibility it finds none."""
+    rich, poor = person(client, binding, "tasks pay audit"), person(client, binding)
     paid, audited, plain = (rich.task("x", skill=name, message_id=name) for name in ("pay", "audit", "who"))
     for operation, request in ABOUT:
         refused = poor.call_raw(operation, request(id=paid.id))
@@ -74,7 +74,7 @@ def test_what_a_skill_did_needs_what_the_skill_needs(client: httpx.Client, voice
         assert poor.call_raw(operation, request(id=audited.id)).text.replace(audited.id, "nope") == unknown.text
     assert all(plain.id in each.call_raw(GET_TASK, GetTaskRequest(id=plain.id)).text for each in (poor, rich))
     assert all(rich.call_raw(GET_TASK, GetTaskRequest(id=each.id)).is_success for each in (paid, audited))
-    if voice.has(LIST_TASKS):
+    if binding.has(LIST_TASKS):
         mine = {each.id for each in poor.list(page_size=100).tasks}
         assert (plain.id in mine, paid.id in mine, audited.id in mine) == (True, False, False)
         assert {paid.id, audited.id, plain.id} <= {each.id for each in rich.list(page_size=100).tasks}

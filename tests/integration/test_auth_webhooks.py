@@ -1,4 +1,4 @@
-"""Webhooks that prove who sends them, secrets that nobody reads in the store, and cards signed by what an operator sets."""
+"""Webhooks with signatures, encrypted secrets in the store, and cards signed with the operator's keys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """What an operator sets: a key to sign with, one to seal with, and webhooks on this machine."""
+    """Settings with a signing key, an encryption key, and webhooks on this machine."""
     (tmp_path / "key.pem").write_text(SigningKey.generate().to_pem())
     return replace(
         FAST_SETTINGS, signing_keys=(str(tmp_path / "key.pem"),), encryption_keys=(SecretBox.generate_key(),), outbound_allow_loopback=True
@@ -57,8 +57,8 @@ async def test_the_keys_that_sign_are_on_record(settings: Settings, caplog: pyte
     assert line == {"event": "signing-keys", "keys": " ".join(key.key_id for key in keyring.signing_keys)}
 
 
-async def test_an_agent_signs_what_it_sends_and_what_it_says_of_itself(settings: Settings, tmp_path: Path) -> None:
-    """A receiver verifies the notification by the published keys, and the card is signed by the same."""
+async def test_notifications_and_cards_are_signed(settings: Settings, tmp_path: Path) -> None:
+    """A receiver verifies the notification with the published keys, and the card has a signature of the same."""
     app = create_app(Surface(build_test_agent(), public_url="https://busy.example"), store=f"sqlite:///{tmp_path}/tasks.db", settings=settings)
     async with WebhookReceiver() as receiver, AsyncTestClient(app) as client:
         push = {"url": receiver.url, "token": "t0ken-secret", "authentication": {"scheme": "Bearer", "credentials": "cr3dentials"}}
@@ -73,7 +73,7 @@ async def test_an_agent_signs_what_it_sends_and_what_it_says_of_itself(settings:
         assert (await verify_card(card, TrustStore(keys), V1_0.name))["name"] == "busy"
         task_id = answer.json()["result"]["task"]["id"]
         listed = await client.get(f"/tasks/{task_id}/pushNotificationConfigs")
-        assert "t0ken-secret" not in listed.text  # everybody who comes is the owner
+        assert "t0ken-secret" not in listed.text  # every caller is the owner
         assert "cr3dentials" not in listed.text
     call = receiver.requests[0]
     assert call.headers["authorization"] == "Bearer cr3dentials"
@@ -89,7 +89,7 @@ async def test_an_agent_signs_what_it_sends_and_what_it_says_of_itself(settings:
 
 
 def read_database(folder: Path) -> bytes:
-    """Read a closed database as somebody does who has stolen it."""
+    """Read the bytes of a closed database, as a thief would."""
     return b"".join(file.read_bytes() for file in folder.glob("tasks.db*"))
 
 
@@ -101,7 +101,7 @@ async def check_invalid_notifications(call: WebhookRequest, sender: TrustedSende
         ({**call.headers, "webhook-id": "another"}, call.body, sender),
         ({**call.headers, "webhook-signature": "x.y.z"}, call.body, sender),
         ({name: value for name, value in call.headers.items() if name != "webhook-signature"}, call.body, sender),
-        (call.headers, call.body, replace(sender, issuer="somebody else")),
+        (call.headers, call.body, replace(sender, issuer="another owner")),
         (call.headers, call.body, replace(sender, webhook="https://me.example/other")),
         (call.headers, call.body, replace(sender, keys=keys_from_jwks([SigningKey.generate().to_jwk()]))),
     ]

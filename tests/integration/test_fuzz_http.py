@@ -80,7 +80,7 @@ class Target:
 
 @pytest.fixture(scope="module", params=["memory", "sqlite"])
 def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    """An agent whose skills all come to an end; nobody waits for its answers longer than some seconds."""
+    """An agent whose skills all end; no call waits longer than some seconds."""
     agent = Agent("mirror", capabilities=ALL_CAPABILITIES)
     agent.add("mirror", mirror, input_modes=("*/*",), output_modes=("*/*",))
     agent.add("count", count)
@@ -107,11 +107,11 @@ def check(response: httpx.Response, sent: str) -> None:
             assert [word for word in INSIDE.findall(said) if word not in sent] == [], said[:500]
 
 
-@given(method=st.sampled_from(EVERY_METHOD) | st.text(max_size=20), params=spoiled(KNOWN) | JSON, call_id=JSON, named=st.booleans())
-def test_calls(target: Target, method: str, params: Any, call_id: object, named: bool) -> None:  # noqa: ANN401, FBT001 - any JSON
+@given(method=st.sampled_from(EVERY_METHOD) | st.text(max_size=20), params=spoiled(KNOWN) | JSON, call_id=JSON, by_name=st.booleans())
+def test_calls(target: Target, method: str, params: Any, call_id: object, by_name: bool) -> None:  # noqa: ANN401, FBT001 - any JSON
     """Every method with every kind of wrong parameters, ids and envelopes."""
     envelope = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}
-    version = {"A2A-Version": "1.0"} if named and method[:1].isupper() else {}
+    version = {"A2A-Version": "1.0"} if by_name and method[:1].isupper() else {}
     response = target.send("POST", "/", to_bytes(envelope), headers=version)
     if response.headers["content-type"] == "application/json" and response.status_code == 200:
         body = response.json()
@@ -159,8 +159,8 @@ def test_headers(target: Target, request: tuple[str, str], headers: dict[str, st
 
 
 @given(message=spoiled())
-def test_messages_that_are_nearly_right(target: Target, message: Any) -> None:  # noqa: ANN401 - any JSON
-    """What gets through to a handler comes back as it was, or is refused; nothing in between."""
+def test_almost_valid_messages(target: Target, message: Any) -> None:  # noqa: ANN401 - any JSON
+    """A message that reaches a handler comes back unchanged, or is refused."""
     whole = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"data": message}]}, "metadata": {"skillId": "mirror"}}
     response = target.send("POST", "/message:send", to_bytes(whole))
     if response.status_code == 200:

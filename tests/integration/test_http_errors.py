@@ -1,4 +1,4 @@
-"""What is refused before anybody is asked: wrong bodies, methods, media types, versions, sizes and callers, at every kind of path."""
+"""Errors before the handler: wrong bodies, methods, media types, versions, sizes and callers, at every kind of path."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ def client() -> Iterator[httpx.Client]:
 @pytest.fixture(params=DIALECT_BINDINGS, ids=str)
 def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClient:
     """Client of one dialect over one binding."""
-    voice: DialectBinding = request.param
-    return DialectClient(client, voice)
+    binding: DialectBinding = request.param
+    return DialectClient(client, binding)
 
 
 def sent(talker: DialectClient, request: SendMessageRequest, key: str) -> httpx.Response:
@@ -44,7 +44,7 @@ def task_of(response: httpx.Response) -> str:
 
 
 def test_a_key_stands_for_one_request(talker: DialectClient) -> None:
-    """The same again is the same task; another body is refused, with 409 where there is a status, and nothing is made of it."""
+    """The same request is the same task; another body is refused, with 409 where there is a status, and has no effect."""
     key = f"once-{talker.dialect_binding}"
     first = sent(talker, build_send_request("one"), key)
     assert task_of(sent(talker, build_send_request("one"), key)) == task_of(first)

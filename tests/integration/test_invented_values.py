@@ -1,4 +1,4 @@
-"""Values that nobody was ever given: each is refused with its place, whatever the store, and none is an error of the agent's own."""
+"""Values that the agent never issued: each is refused with its path on every store, and none is an internal error."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[httpx.Cli
 
 
 def ada(client: httpx.Client) -> AuthenticatedClient:
-    """Make somebody."""
+    """Build a client with a token of ada."""
     return AuthenticatedClient(client, RPC, token=ISSUER.issue_token("ada", org="acme"))
 
 
@@ -95,7 +95,7 @@ def test_a_name_that_can_be_written_nowhere(client: httpx.Client, claims: dict[s
     assert (answer.status_code, "do not name a valid caller" in answer.text) == (401, True)
 
 
-def test_nobody_has_a_team_that_can_be_written_nowhere() -> None:
-    """Whoever proves it."""
+def test_a_team_that_no_store_can_write_is_refused() -> None:
+    """Also with a valid token."""
     with pytest.raises(InvalidCredentialsError):
         Identity("ada", team="\ud800")

@@ -90,10 +90,10 @@ def test_apps_without_mesh_have_no_probes() -> None:
         assert client.get("/livez").status_code == 404
 
 
-def test_a_skill_is_shown_in_the_words_of_its_surface() -> None:
-    """What a surface says about its one skill goes before what the agent says; a surface with more cannot mean any."""
-    shown = Surface(agent_of("echo", echo), "/x", ONLY_MESH, override=SkillOverride("Echo", tags=("a",)))
-    (skill,) = shown.skills.values()
+def test_a_surface_overrides_the_texts_of_its_skill() -> None:
+    """An override of a surface with one skill replaces the agent's texts; with more skills it is an error."""
+    surface = Surface(agent_of("echo", echo), "/x", ONLY_MESH, override=SkillOverride("Echo", tags=("a",)))
+    (skill,) = surface.skills.values()
     assert (skill.name, skill.description, skill.tags) == ("Echo", "Say the same.", ("a",))
     agent = agent_of("echo", echo)
     agent.add("other", echo)
@@ -120,12 +120,12 @@ def test_a_project_has_mesh_surfaces(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_an_answer_that_is_there_is_not_waited_for() -> None:
-    """On a store in memory a task that ends at once is answered after some rounds of the loop: nobody waits until somebody looks again."""
+async def test_a_finished_task_is_returned_at_once() -> None:
+    """On the memory store a task that ends at once is returned after some rounds of the loop, without a poll."""
     async with AgentRuntime([SURFACE], "memory", FAST_SETTINGS) as assembly:
         call = CallContext(SURFACE, Caller("ada"), MESH.name)
-        asked = asyncio.ensure_future(assembly.dialect_services[MESH.name].send_message(build_send_request("hi", task_id="t-1"), call))
+        sending = asyncio.ensure_future(assembly.dialect_services[MESH.name].send_message(build_send_request("hi", task_id="t-1"), call))
         for _ in range(1000):
             await asyncio.sleep(0)
-        assert asked.done()
-        assert (await asked).model.task
+        assert sending.done()
+        assert (await sending).model.task

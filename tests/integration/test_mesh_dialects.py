@@ -36,7 +36,7 @@ def other(client: httpx.Client, request: pytest.FixtureRequest) -> DialectClient
 
 
 def test_a_task_of_mesh_is_there_for_others(mesh: Consumer, other: DialectClient) -> None:
-    """What waits is working in mesh; whoever speaks another dialect sees what it asks, and answers; mesh has the result."""
+    """A suspended task is working in mesh; a client of another dialect sees the question and replies; mesh gets the result."""
     task_id = mesh.task("tasks/send", message=message("hello"))["id"]
     assert mesh.task("tasks/get", id=task_id)["status"]["state"] == "working"
     if other.dialect_binding.dialect == V1_0.name:  # the methods of 0.3 that mesh has too mean mesh here, unless a version is named
@@ -53,10 +53,10 @@ def test_a_task_of_others_is_theirs(client: httpx.Client, mesh: Consumer, other:
     assert (task_in_mesh["kind"], task_in_mesh["status"]["state"]) == ("task", "input-required")
     unknown = mesh.post("tasks/get", {"id": "nobody"}).json()["error"]
     assert unknown["code"] == -32001
-    named = client.post(
+    with_version = client.post(
         PATH, json={"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": task.id}}, headers={"A2A-Version": V0_3.version or ""}
     )
-    assert named.json()["result"]["kind"] == "task"
+    assert with_version.json()["result"]["kind"] == "task"
 
 
 def test_a_version_excludes_mesh(client: httpx.Client) -> None:

@@ -23,7 +23,7 @@ from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
-OWN, NAMED = "https://agent.example", "https://app.example"
+OWN, ALLOWED = "https://agent.example", "https://app.example"
 MESSAGE = SendMessageRequest(message=build_user_message("x"))
 
 
@@ -46,7 +46,7 @@ ORIGINS = {
     "typed by the user": ({"sec-fetch-site": "none"}, True),
     "same origin, old browser": ({"origin": "http://testserver.local"}, True),
     "same origin, behind a proxy": ({"origin": OWN}, True),
-    "allowed origin": ({"origin": NAMED, "sec-fetch-site": "cross-site"}, True),
+    "allowed origin": ({"origin": ALLOWED, "sec-fetch-site": "cross-site"}, True),
     "cross-site": ({"sec-fetch-site": "cross-site"}, False),
     "same site": ({"sec-fetch-site": "same-site", "origin": "https://other.agent.example"}, False),
     "cross-site, old browser": ({"origin": "https://evil.example"}, False),
@@ -74,7 +74,7 @@ def test_writes_from_pages_of_other_origins_are_refused(path: str, body: bytes, 
     gate = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}, name="sid", location=KeyLocation.COOKIE))
     surface = Surface(guarded_agent(), gate=gate, public_url=OWN)
     with TestClient(
-        create_app(surface, store="memory", settings=replace(FAST_SETTINGS, cors_origins=(NAMED,), allowed_hosts=("testserver.local",)))
+        create_app(surface, store="memory", settings=replace(FAST_SETTINGS, cors_origins=(ALLOWED,), allowed_hosts=("testserver.local",)))
     ) as client:
         headers = {"cookie": "sid=k", "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else "", **origin_headers}
         response = client.post(path, content=body, headers=headers)

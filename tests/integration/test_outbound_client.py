@@ -1,4 +1,4 @@
-"""The guarded dialler over real sockets: what it reaches, what it does not, and what it takes."""
+"""The outbound client over real sockets: permitted and refused targets, and limits."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ HASTY = OutboundLimits(connect_timeout_seconds=1, timeout_seconds=0.5, max_bytes
 CERTIFICATE = Path(__file__).with_name("hook.example.pem")  # of hook.example, valid for ever, with its key
 
 
-def named(url: str, host: str = "hook.example") -> str:
-    """Call a receiver by a name."""
+def call_by_name(url: str, host: str = "hook.example") -> str:
+    """Call a receiver by a host name."""
     return url.replace("127.0.0.1", host)
 
 
 async def test_a_file_is_fetched() -> None:
     """The content comes back as it was sent; the request has no cookie, credential or encoding in it."""
-    async with WebhookReceiver(lambda _: WebhookResponse(200, body=b"content\x00")) as receiver, GuardedHttpClient(HERE) as dialler:
-        assert await dialler.fetch(f"{receiver.url}?a=b") == b"content\x00"
+    async with WebhookReceiver(lambda _: WebhookResponse(200, body=b"content\x00")) as receiver, GuardedHttpClient(HERE) as client:
+        assert await client.fetch(f"{receiver.url}?a=b") == b"content\x00"
         (call,) = receiver.requests
         assert (call.method, call.path, call.headers["host"]) == ("GET", "/hook?a=b", f"127.0.0.1:{receiver.port}")
         assert set(call.headers) == {"host", "user-agent", "accept", "accept-encoding"}
@@ -53,10 +53,10 @@ async def test_a_name_that_leads_here_is_refused_without_the_switch() -> None:
     """No connection is made; the log reads where the name leads, the caller does not."""
     async with (
         WebhookReceiver() as receiver,
-        GuardedHttpClient(OutboundPolicy(ports=frozenset({receiver.port})), resolver=TableResolver({"x.example": ["127.0.0.1"]})) as dialler,
+        GuardedHttpClient(OutboundPolicy(ports=frozenset({receiver.port})), resolver=TableResolver({"x.example": ["127.0.0.1"]})) as client,
     ):
         with pytest.raises(AddressRefusedError) as caught:
-            await dialler.fetch(f"https://x.example:{receiver.port}/")
+            await client.fetch(f"https://x.example:{receiver.port}/")
         assert receiver.requests == []
         assert "127.0.0.1" in caught.value.hint
         assert "127.0.0.1" not in caught.value.message
@@ -65,16 +65,16 @@ async def test_a_name_that_leads_here_is_refused_without_the_switch() -> None:
 @pytest.mark.parametrize("answer", ["169.254.169.254", "8.8.8.8 10.0.0.1", "::ffff:10.0.0.1", "fd00:ec2::254", "2002:7f00:1::"])
 async def test_every_address_of_a_name_counts(answer: str) -> None:
     """A single address that is not called is enough to refuse a name."""
-    async with GuardedHttpClient(HERE, resolver=TableResolver({"x.example": [answer]})) as dialler:
+    async with GuardedHttpClient(HERE, resolver=TableResolver({"x.example": [answer]})) as client:
         with pytest.raises(AddressRefusedError):
-            await dialler.fetch("https://x.example/")
+            await client.fetch("https://x.example/")
 
 
 async def test_a_name_is_resolved_once() -> None:
     """A name that leads somewhere else for each question is called where it led when it was judged."""
     resolver = TableResolver({"hook.example": ["127.0.0.1", "10.255.255.1"]})
-    async with WebhookReceiver() as receiver, GuardedHttpClient(HERE, resolver=resolver) as dialler:
-        assert (await dialler.post(named(receiver.url), {}, b"")).status == 204
+    async with WebhookReceiver() as receiver, GuardedHttpClient(HERE, resolver=resolver) as client:
+        assert (await client.post(call_by_name(receiver.url), {}, b"")).status == 204
         assert resolver.lookups == ["hook.example"]
 
 
@@ -83,45 +83,45 @@ async def test_a_name_that_turns_bad_is_refused() -> None:
     resolver = TableResolver({"hook.example": ["127.0.0.1", "10.255.255.1"]})
     async with (
         WebhookReceiver(lambda _: WebhookResponse(204, {"Connection": "close"})) as receiver,
-        GuardedHttpClient(HERE, resolver=resolver) as dialler,
+        GuardedHttpClient(HERE, resolver=resolver) as client,
     ):
-        await dialler.post(named(receiver.url), {}, b"")
+        await client.post(call_by_name(receiver.url), {}, b"")
         with pytest.raises(AddressRefusedError):
-            await dialler.post(named(receiver.url), {}, b"")
+            await client.post(call_by_name(receiver.url), {}, b"")
         assert len(receiver.requests) == 1
 
 
 async def test_the_next_address_is_tried() -> None:
-    """Where the first address of a name does not answer, the next one does."""
+    """If the first address of a host does not answer, the next one is used."""
     resolver = TableResolver({"hook.example": ["127.0.0.2 127.0.0.1"]})
-    async with WebhookReceiver() as receiver, GuardedHttpClient(HERE, resolver=resolver) as dialler:
-        assert (await dialler.post(named(receiver.url), {}, b"")).status == 204
+    async with WebhookReceiver() as receiver, GuardedHttpClient(HERE, resolver=resolver) as client:
+        assert (await client.post(call_by_name(receiver.url), {}, b"")).status == 204
 
 
 async def test_tls_knows_the_name() -> None:
     """The connection goes to an address, but the certificate and the Host header are of the name."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(CERTIFICATE)
-    asked: list[str | None] = []
-    context.sni_callback = lambda _socket, name, _context: asked.append(name)
+    server_names: list[str | None] = []
+    context.sni_callback = lambda _socket, name, _context: server_names.append(name)
     resolver = TableResolver({"hook.example": ["127.0.0.1"], "other.example": ["127.0.0.1"]})
     trust = ssl.create_default_context(cafile=str(CERTIFICATE))
-    async with WebhookReceiver(ssl_context=context) as receiver, GuardedHttpClient(HERE, resolver=resolver, ssl_context=trust) as dialler:
-        assert (await dialler.post(named(receiver.url), {}, b"")).status == 204
-        assert asked == ["hook.example"]
+    async with WebhookReceiver(ssl_context=context) as receiver, GuardedHttpClient(HERE, resolver=resolver, ssl_context=trust) as client:
+        assert (await client.post(call_by_name(receiver.url), {}, b"")).status == 204
+        assert server_names == ["hook.example"]
         assert receiver.requests[0].headers["host"] == f"hook.example:{receiver.port}"
         with pytest.raises(OutboundConnectError):
-            await dialler.post(named(receiver.url, "other.example"), {}, b"")
-    async with WebhookReceiver(ssl_context=context) as receiver, GuardedHttpClient(HERE, resolver=resolver) as dialler:
+            await client.post(call_by_name(receiver.url, "other.example"), {}, b"")
+    async with WebhookReceiver(ssl_context=context) as receiver, GuardedHttpClient(HERE, resolver=resolver) as client:
         with pytest.raises(OutboundConnectError):
-            await dialler.post(named(receiver.url), {}, b"")
+            await client.post(call_by_name(receiver.url), {}, b"")
 
 
 async def test_http_stays_on_this_machine() -> None:
     """The switch permits no call without encryption to another machine, whatever its name."""
-    async with GuardedHttpClient(HERE, resolver=TableResolver({"x.example": ["93.184.216.34"]})) as dialler:
+    async with GuardedHttpClient(HERE, resolver=TableResolver({"x.example": ["93.184.216.34"]})) as client:
         with pytest.raises(AddressRefusedError):
-            await dialler.fetch("http://x.example/")
+            await client.fetch("http://x.example/")
 
 
 async def test_the_switch_opens_no_port_of_another_machine() -> None:
@@ -147,8 +147,8 @@ async def test_redirects_are_judged() -> None:
         return WebhookResponse(302, {"Location": wheres[call.path]}) if call.path in wheres else WebhookResponse(200, body=call.path.encode())
 
     resolver = TableResolver({"x.example": ["10.0.0.1"]})
-    async with WebhookReceiver(answer) as receiver, GuardedHttpClient(HERE, HASTY, resolver=resolver) as dialler:
-        assert await dialler.fetch(receiver.url) == b"/there"
+    async with WebhookReceiver(answer) as receiver, GuardedHttpClient(HERE, HASTY, resolver=resolver) as client:
+        assert await client.fetch(receiver.url) == b"/there"
         cases: dict[str, type[OutboundError]] = {
             "/out": UrlRefusedError,
             "/name": AddressRefusedError,
@@ -157,13 +157,13 @@ async def test_redirects_are_judged() -> None:
         }
         for path, error in cases.items():
             with pytest.raises(error):
-                await dialler.fetch(receiver.url.replace("/hook", path))
+                await client.fetch(receiver.url.replace("/hook", path))
 
 
 async def test_a_post_is_not_redirected() -> None:
-    """What is meant for one address goes to no other."""
-    async with WebhookReceiver(lambda _: WebhookResponse(307, {"Location": "/other"})) as receiver, GuardedHttpClient(HERE) as dialler:
-        answer = await dialler.post(receiver.url, {"X-Secret": "s"}, b"{}")
+    """The body is sent to no other address."""
+    async with WebhookReceiver(lambda _: WebhookResponse(307, {"Location": "/other"})) as receiver, GuardedHttpClient(HERE) as client:
+        answer = await client.post(receiver.url, {"X-Secret": "s"}, b"{}")
         assert (answer.status, answer.headers["location"], len(receiver.requests)) == (307, "/other", 1)
 
 
@@ -179,31 +179,31 @@ WRONG: dict[str, tuple[Callable[[WebhookRequest], WebhookResponse], type[Outboun
 
 
 @pytest.mark.parametrize(("answer", "error"), WRONG.values(), ids=WRONG)
-async def test_what_cannot_be_fetched(answer: Callable[[WebhookRequest], WebhookResponse], error: type[OutboundError]) -> None:
-    """Every fault of the other side has its error, soon; a limit holds for the whole call, not for each piece."""
-    async with WebhookReceiver(answer) as receiver, GuardedHttpClient(HERE, HASTY) as dialler:
+async def test_failed_fetches(answer: Callable[[WebhookRequest], WebhookResponse], error: type[OutboundError]) -> None:
+    """Every fault of the server has its error, in time; a limit holds for the whole call, not for each chunk."""
+    async with WebhookReceiver(answer) as receiver, GuardedHttpClient(HERE, HASTY) as client:
         began = time.monotonic()
         with pytest.raises(error):
-            await dialler.fetch(receiver.url)
+            await client.fetch(receiver.url)
         assert time.monotonic() - began < 5
 
 
-async def test_a_limit_can_be_named() -> None:
-    """Whoever fetches may take less than the operator permits."""
-    async with WebhookReceiver(lambda _: WebhookResponse(200, body=b"12345")) as receiver, GuardedHttpClient(HERE) as dialler:
-        assert await dialler.fetch(receiver.url, 5) == b"12345"
+async def test_a_limit_per_call() -> None:
+    """A call may accept less than the operator permits."""
+    async with WebhookReceiver(lambda _: WebhookResponse(200, body=b"12345")) as receiver, GuardedHttpClient(HERE) as client:
+        assert await client.fetch(receiver.url, 5) == b"12345"
         with pytest.raises(OutboundTooLargeError):
-            await dialler.fetch(receiver.url, 4)
+            await client.fetch(receiver.url, 4)
 
 
 async def test_an_answer_counts_from_its_status() -> None:
     """A POST is answered as soon as the status is there, even if its body never ends."""
     async with (
         WebhookReceiver(lambda _: WebhookResponse(200, body=bytes(50_000), chunk_delay_seconds=1)) as receiver,
-        GuardedHttpClient(HERE) as dialler,
+        GuardedHttpClient(HERE) as client,
     ):
         began = time.monotonic()
-        assert (await dialler.post(receiver.url, {}, b"")).status == 200
+        assert (await client.post(receiver.url, {}, b"")).status == 200
         assert time.monotonic() - began < 10  # not the 49 seconds of the body
 
 
@@ -211,56 +211,56 @@ async def test_nobody_listens() -> None:
     """A closed port, a name without an address, and a name that cannot be one are told apart for the log only."""
     async with WebhookReceiver() as receiver:
         url = receiver.url
-    async with GuardedHttpClient(HERE) as dialler:
+    async with GuardedHttpClient(HERE) as client:
         with pytest.raises(OutboundConnectError) as closed:
-            await dialler.fetch(url)
+            await client.fetch(url)
         with pytest.raises(OutboundConnectError) as unknown:
-            await dialler.fetch("https://name.invalid/")
+            await client.fetch("https://name.invalid/")
         assert closed.value.message == unknown.value.message == AddressRefusedError("").message
         assert closed.value.hint != unknown.value.hint
 
 
 async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proxy would connect on our behalf, to addresses that nobody has judged."""
+    """A proxy would connect to addresses that no policy has checked."""
     for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    async with WebhookReceiver() as receiver, GuardedHttpClient(HERE) as dialler:
-        assert (await dialler.post(receiver.url, {}, b"")).status == 204
+    async with WebhookReceiver() as receiver, GuardedHttpClient(HERE) as client:
+        assert (await client.post(receiver.url, {}, b"")).status == 204
 
 
 async def test_connections_are_used_again() -> None:
     """Many calls to one receiver in a row need one connection."""
     resolver = TableResolver({"hook.example": ["127.0.0.1"]})
-    async with WebhookReceiver(lambda _: WebhookResponse(200, body=b"ok")) as receiver, GuardedHttpClient(HERE, resolver=resolver) as dialler:
+    async with WebhookReceiver(lambda _: WebhookResponse(200, body=b"ok")) as receiver, GuardedHttpClient(HERE, resolver=resolver) as client:
         for _ in range(5):
-            await dialler.post(named(receiver.url), {}, b"{}")
+            await client.post(call_by_name(receiver.url), {}, b"{}")
         assert resolver.lookups == ["hook.example"]
 
 
 async def test_a_call_can_be_cancelled() -> None:
-    """Cancelling is no error of the other side, and leaves the dialler usable."""
+    """A cancellation is no error of the server, and the client stays usable."""
     async with (
         WebhookReceiver(lambda call: WebhookResponse(delay_seconds=30 if call.number == 1 else 0)) as receiver,
-        GuardedHttpClient(HERE) as dialler,
+        GuardedHttpClient(HERE) as client,
     ):
-        call = asyncio.ensure_future(dialler.post(receiver.url, {}, b""))
+        call = asyncio.ensure_future(client.post(receiver.url, {}, b""))
         await receiver.wait_for_requests(1)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert (await dialler.post(receiver.url, {}, b"")).status == 204
+        assert (await client.post(receiver.url, {}, b"")).status == 204
 
 
-async def test_a_handler_fetches_what_a_message_refers_to() -> None:
-    """What is behind the URL of a part reaches the handler; what must not be fetched fails the task, and its caller learns nothing of our network."""
+async def test_a_handler_fetches_the_url_of_a_part() -> None:
+    """The content behind a URL reaches the handler; a refused URL fails the task, and the error discloses nothing of our network."""
 
     async def size(ctx: TaskContext) -> int:
         return len(await ctx.fetch(ctx.message.parts[0]))
 
     async with (
         WebhookReceiver(lambda _: WebhookResponse(200, body=b"12345")) as receiver,
-        GuardedHttpClient(HERE) as dialler,
-        run_agent(size, options=EngineOptions(settings=FAST_SETTINGS, fetcher=dialler)) as sizer,
+        GuardedHttpClient(HERE) as client,
+        run_agent(size, options=EngineOptions(settings=FAST_SETTINGS, fetcher=client)) as sizer,
     ):
         done = await sizer.send(Part(url=receiver.url))
         assert (done.artifacts or [])[0].parts[0].data == 5

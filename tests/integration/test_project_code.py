@@ -32,7 +32,7 @@ description = "Says it louder."
     ],
     ids=["import", "syntax", "own error", "own attribute", "not there"],
 )
-def test_code_that_cannot_be_imported_is_shown_where_it_fails(tmp_path: Path, code: str, said: str) -> None:
+def test_a_failed_import_has_its_traceback(tmp_path: Path, code: str, said: str) -> None:
     """The traceback has the frames of the project only, and no misleading fix."""
     (tmp_path / "a2a.toml").write_text(PROJECT)
     (tmp_path / "shouting.py").write_text(f"{code}\n")

@@ -91,20 +91,20 @@ def pair(postgres_databases: DatabaseFactory) -> Iterator[tuple[Replica, Replica
 
 
 @pytest.fixture(params=DIALECT_BINDINGS, ids=str)
-def voice(request: pytest.FixtureRequest) -> DialectBinding:
+def binding(request: pytest.FixtureRequest) -> DialectBinding:
     """Every dialect over every binding."""
     return request.param  # type: ignore[no-any-return]  # as given
 
 
-def at(client: httpx.Client, voice: DialectBinding = NEW) -> AgentClient:
+def at(client: httpx.Client, binding: DialectBinding = NEW) -> AgentClient:
     """Talk to one of them."""
-    return AgentClient(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    return AgentClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
-def test_a_client_behind_a_balancer_notices_nothing(pair: tuple[Replica, Replica], voice: DialectBinding) -> None:
+def test_a_client_behind_a_balancer_notices_nothing(pair: tuple[Replica, Replica], binding: DialectBinding) -> None:
     """Each request goes to the other process than the one before."""
     with httpx.Client(transport=RoundRobin(*(each.client.base_url for each in pair)), base_url="http://agent", timeout=20) as client:
-        asker = at(client, voice)
+        asker = at(client, binding)
         for _ in range(2):  # so that each request comes to each of them
             task = asker.task("hello")
             assert asker.get(task.id) == asker.get(task.id) == task
@@ -120,9 +120,9 @@ def test_a_client_behind_a_balancer_notices_nothing(pair: tuple[Replica, Replica
             assert asker.stream("3", skill="count")[-1].status_update
 
 
-def test_a_task_of_one_is_followed_at_the_other(pair: tuple[Replica, Replica], voice: DialectBinding) -> None:
+def test_a_task_of_one_is_followed_at_the_other(pair: tuple[Replica, Replica], binding: DialectBinding) -> None:
     """From its first event to its last, as it happens."""
-    one, other = (at(each.client, voice) for each in pair)
+    one, other = (at(each.client, binding) for each in pair)
     task = one.task("10", skill="tick", configuration=AT_ONCE)
     (_, first), *updates = other.subscribe(task.id)
     assert first.task is not None
@@ -131,31 +131,31 @@ def test_a_task_of_one_is_followed_at_the_other(pair: tuple[Replica, Replica], v
     assert state_of(updates) == TaskState.COMPLETED
 
 
-def test_a_stream_of_one_is_gone_on_with_at_the_other(pair: tuple[Replica, Replica], voice: DialectBinding) -> None:
+def test_a_stream_of_one_is_gone_on_with_at_the_other(pair: tuple[Replica, Replica], binding: DialectBinding) -> None:
     """After the last event that was heard comes the next one, and none twice."""
-    one, other = (at(each.client, voice) for each in pair)
-    heard: list[tuple[str | None, StreamResponse]] = []
+    one, other = (at(each.client, binding) for each in pair)
+    events: list[tuple[str | None, StreamResponse]] = []
     for event in one.events(SEND_STREAMING_MESSAGE, build_send_request("10", skill="tick")):
-        heard.append(event)
-        if len(heard) == 4:
+        events.append(event)
+        if len(events) == 4:
             break
-    assert heard[0][1].task is not None
-    heard += other.subscribe(heard[0][1].task.id, last_event_id=str(heard[-1][0]))
-    check_whole(heard, 10)
+    assert events[0][1].task is not None
+    events += other.subscribe(events[0][1].task.id, last_event_id=str(events[-1][0]))
+    check_whole(events, 10)
 
 
-def test_a_task_of_one_is_canceled_at_the_other(pair: tuple[Replica, Replica]) -> None:
-    """And whoever follows it at the first hears of it."""
+def test_a_task_of_another_process_is_canceled(pair: tuple[Replica, Replica]) -> None:
+    """A reader at its own process gets the cancellation."""
     one, other = (at(each.client) for each in pair)
     task = one.task("x", skill="wait", configuration=AT_ONCE)
-    heard: list[tuple[str | None, StreamResponse]] = []
-    listener = threading.Thread(target=lambda: heard.extend(one.subscribe(task.id)))
+    events: list[tuple[str | None, StreamResponse]] = []
+    listener = threading.Thread(target=lambda: events.extend(one.subscribe(task.id)))
     listener.start()
-    while not heard:
+    while not events:
         time.sleep(0.01)
     assert other.cancel(task.id).status.state == TaskState.CANCELED
     listener.join(10)
-    assert state_of(heard) == TaskState.CANCELED
+    assert state_of(events) == TaskState.CANCELED
 
 
 def test_lists_are_the_same_at_both(pair: tuple[Replica, Replica]) -> None:
@@ -197,10 +197,10 @@ def test_a_process_that_is_killed_is_not_missed_for_long(postgres_url: str) -> N
         assert texts_of(living.get(task.id)) == [str(number) for number in range(CHUNKS)]
 
 
-def _listen_until_it_breaks(asker: AgentClient, task: Task, heard: list[tuple[str | None, StreamResponse]]) -> None:
+def _listen_until_it_breaks(asker: AgentClient, task: Task, events: list[tuple[str | None, StreamResponse]]) -> None:
     try:
         for event in asker.subscribe(task.id):
-            heard.append(event)  # noqa: PERF402 - somebody looks at how far it is
+            events.append(event)  # noqa: PERF402 - another thread reads the progress
     except httpx.TransportError:  # what was heard by then is what counts
         return
 

@@ -20,8 +20,8 @@ from peers.environments import interpreter
 pytestmark = pytest.mark.peer
 
 SCRIPTS = Path(__file__).parents[1] / "peers"
-ASKED = ["hi", "What?", "yes"]
-DONE = {"state": "completed", "artifacts": ["You said yes"], "history": ASKED}
+TURNS = ["hi", "What?", "yes"]
+DONE = {"state": "completed", "artifacts": ["You said yes"], "history": TURNS}
 HELLO = {"state": "completed", "artifacts": ["hello"], "history": ["hello"]}
 HOOK = "https://hooks.example.org/a2a"
 SENT = [
@@ -49,7 +49,7 @@ COMMON: Mapping[str, object] = {
     "unknown": ["not found"] * 3,
     "failure": {"state": "failed", "told": False},
 }
-"""What comes of each step, whoever takes it."""
+"""The expected result of each step, for every client."""
 
 TYPED = {"not cancelable": "TaskNotCancelableError", "unsupported": "UnsupportedOperationError", "not found": "TaskNotFoundError"}
 CALLS_03 = dict.fromkeys(TYPED, "A2AClientJSONRPCError")
@@ -95,19 +95,20 @@ STEPS = [pytest.param(way, step, id=f"{name}-{step}") for name, way in WAYS.item
 
 def expected(way: Way, step: str) -> object:
     """Say what is to come of a step, in the client's own names for errors, and without what its SDK does not tell."""
-    outcome = _named(COMMON[step], way.errors)
+    outcome = rename_errors(COMMON[step], way.errors)
     different = way.differs.get(step)
     if isinstance(outcome, dict) and isinstance(different, dict):
         return {**outcome, **different}
     return outcome if different is None else different
 
 
-def _named(value: object, names: Mapping[str, str]) -> object:
+def rename_errors(value: object, names: Mapping[str, str]) -> object:
+    """Replace the names of errors by those of the client."""
     match value:
         case dict():
-            return {key: _named(each, names) for key, each in value.items()}
+            return {key: rename_errors(each, names) for key, each in value.items()}
         case list():
-            return [_named(each, names) for each in value]
+            return [rename_errors(each, names) for each in value]
         case str():
             return names.get(value, value)
         case _:
@@ -116,7 +117,7 @@ def _named(value: object, names: Mapping[str, str]) -> object:
 
 @pytest.fixture(scope="module", params=["memory", "sqlite"])
 def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the agent is, on one of two stores."""
+    """The URL of the agent, on one of two stores."""
     store = "memory" if request.param == "memory" else f"sqlite:///{tmp_path_factory.mktemp('sdk')}/tasks.db"
     with serve_on_socket(app_under_test(store)) as client:
         yield str(client.base_url)
@@ -132,8 +133,8 @@ def outcomes(url: str, distribution: str, script: str, arguments: tuple[str, ...
 
 
 @pytest.mark.parametrize(("way", "step"), STEPS)
-def test_a_client_of_an_official_sdk_gets_what_it_asks_for(url: str, way: Way, step: str) -> None:
-    """Whatever it asks for, in the same way as every other client."""
+def test_results_of_official_sdk_clients(url: str, way: Way, step: str) -> None:
+    """Every step of a client has the result that every other client gets."""
     came, wanted = outcomes(url, way.distribution, way.script, way.arguments)[step], expected(way, step)
     if isinstance(came, dict) and isinstance(wanted, dict) and "error" not in came:
         assert came.pop("final", True) is True

@@ -65,9 +65,9 @@ def _wait_until_it_answers(client: httpx.Client, process: subprocess.Popen[str])
 
 @pytest.fixture(params=DIALECT_BINDINGS, ids=str)
 def dialect_client(request: pytest.FixtureRequest, client: httpx.Client) -> AgentClient:
-    """Somebody who talks in one of the dialects over one of the bindings."""
-    voice: DialectBinding = request.param
-    return AgentClient(client, voice, "/kind" if voice == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    """A client for each dialect and binding."""
+    binding: DialectBinding = request.param
+    return AgentClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
 def test_a_conversation_takes_place(dialect_client: AgentClient) -> None:
@@ -121,8 +121,8 @@ def test_a_client_that_leaves_disturbs_nobody(client: httpx.Client) -> None:
         ("OPTIONS", "/tasks", None, 204),
     ],
 )
-def test_what_is_refused_is_refused_alike(client: httpx.Client, verb: str, path: str, body: bytes | None, status: int) -> None:
-    """By the agent, whichever server stands before it."""
+def test_errors_are_equal_under_every_server(client: httpx.Client, verb: str, path: str, body: bytes | None, status: int) -> None:
+    """The agent responds, not the server in front of it."""
     response = client.request(verb, path, content=body, headers={**ADA, "content-type": "application/json"})
     assert response.status_code == status
     assert "Traceback" not in response.text
@@ -130,7 +130,7 @@ def test_what_is_refused_is_refused_alike(client: httpx.Client, verb: str, path:
 
 
 def test_a_card_is_not_sent_twice(client: httpx.Client) -> None:
-    """Who has it is told so, without a body."""
+    """A client that has the card gets 304 without a body."""
     first = client.get("/.well-known/agent-card.json")
     again = client.get("/.well-known/agent-card.json", headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")

@@ -128,9 +128,7 @@ def test_a_response_starts_without_a_first_event(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("path", ["", "/gone"], ids=["continue", "cancel"])
 @pytest.mark.parametrize("operation", [SEND_MESSAGE, SEND_STREAMING_MESSAGE], ids=["send", "stream"])
-def test_a_disconnect_cancels_the_task_if_the_surface_says_so(
-    client: httpx.Client, blocking_handler: BlockingHandler, path: str, operation: object
-) -> None:
+def test_a_disconnect_cancels_the_task_with_the_option(client: httpx.Client, blocking_handler: BlockingHandler, path: str, operation: object) -> None:
     """By default the task goes on."""
     method, url, options = DialectClient(client, V1_0_HTTP, path).build_request(operation, build_send_request(f"{path}-{operation}", skill="wait"))  # type: ignore[arg-type]
 

@@ -34,8 +34,8 @@ async def test_the_wire_is_as_it_was_recorded(name: str, update: bool) -> None: 
         pytest.fail("\n".join(changes), pytrace=False)
 
 
-def test_differences_in_text_are_told_from_others(tmp_path: Path) -> None:
-    """A message that reads otherwise is listed, a status, a code or a member that is another one fails."""
+def test_differences_in_text_are_listed(tmp_path: Path) -> None:
+    """A changed text is listed; another status, code or member fails."""
     old, worded, broken = (tmp_path / name for name in ("old", "worded", "broken"))
     text = '### a\n> GET /\n< 404\n< content-length: {length}\n<\n< {{"error":{{"code":{code},"message":"{message}"}}}}\n'
     for folder, length, code, message in ((old, 10, 404, "one"), (worded, 20, 404, "three"), (broken, 10, 405, "one")):

@@ -79,14 +79,14 @@ def test_the_wheel_builds_a_contract(site: Path, tmp_path: Path) -> None:
 
 
 def test_the_contract_imports_no_litestar(site: Path, tmp_path: Path) -> None:
-    """Who only needs the types does not pay for the server."""
+    """A program that needs only the types does not load the server."""
     done = run(site, "import a2a_contract.v1_0; print(a2a_contract.__file__, 'litestar' in sys.modules)", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == [str(site / "a2a_contract/__init__.py"), "False"]
 
 
-def test_building_without_the_extra_says_what_to_install(tmp_path: Path, site: Path) -> None:
-    """Without the tools of the extra the command names them and how to get them, and changes nothing; its help is there."""
+def test_the_error_for_a_missing_extra_has_the_install_command(tmp_path: Path, site: Path) -> None:
+    """Without the tools of the extra the command names them with the install command and changes nothing; its help works."""
     shutil.copytree(ROOT / "tests/cases/smallest/input", tmp_path / "project")
     hidden = "sys.modules.update(dict.fromkeys(('datamodel_code_generator', 'jinja2', 'ruff')))\n"
     done = run(site, hidden + "import a2a_gen.entry as e; sys.exit(e.main(['build']))", tmp_path / "project")

@@ -7,7 +7,7 @@ import uvicorn
 
 
 def serve(app) -> None:  # noqa: ANN001 - the SDK's environment need not know our types
-    """Bind first, so that whoever reads the address can connect at once."""
+    """Bind first, so that a reader of the address can connect at once."""
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     sys.stdout.write(url + "\n")

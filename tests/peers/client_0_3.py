@@ -65,8 +65,8 @@ class Peer:
         return await self.task(text or "x", skill=skill, at_once=True)
 
 
-def shown(task) -> dict:  # noqa: ANN001 - the SDK's own
-    """Show what a task has."""
+def summarize_task(task) -> dict:  # noqa: ANN001 - the SDK's own
+    """Return the visible members of a task."""
     return {
         "state": state(task.status.state.value),
         "artifacts": ["".join(part.root.text for part in each.parts if part.root.kind == "text") for each in task.artifacts or []],
@@ -74,8 +74,8 @@ def shown(task) -> dict:  # noqa: ANN001 - the SDK's own
     }
 
 
-def heard(events) -> dict:  # noqa: ANN001 - the SDK's own
-    """Show the ends of a stream, whose events come with the task as it is by then."""
+def summarize_stream(events) -> dict:  # noqa: ANN001 - the SDK's own
+    """Return the ends of a stream, whose events come with the task at that time."""
     last = events[-1][1]
     assert isinstance(last, TaskStatusUpdateEvent)
     return {"first": "task" if events[0][1] is None else "update", "last": state(last.status.state.value), "final": last.final}
@@ -88,7 +88,7 @@ async def card(peer: Peer) -> object:
 
 async def send(peer: Peer) -> object:
     """Wait for a task."""
-    return shown(await peer.task("hello"))
+    return summarize_task(await peer.task("hello"))
 
 
 async def answer(peer: Peer) -> object:
@@ -121,7 +121,7 @@ async def stream(peer: Peer) -> object:
     """Hear everything that comes of a message."""
     events = [each async for each in peer.events("3", skill="count")]
     chunks = [update.artifact.parts[0].root.text for _, update in events if hasattr(update, "artifact")]
-    return {**heard(events), "chunks": chunks}
+    return {**summarize_stream(events), "chunks": chunks}
 
 
 async def stream_answer(peer: Peer) -> object:
@@ -133,7 +133,7 @@ async def get(peer: Peer) -> object:
     """Read a task, with its history and without."""
     task = await peer.task("hello")
     read, short = [await peer.waits.get_task(TaskQueryParams(id=task.id, **more)) for more in ({}, {"history_length": 0})]
-    return {"task": shown(read), "short": shown(short)["history"]}
+    return {"task": summarize_task(read), "short": summarize_task(short)["history"]}
 
 
 async def cancel(peer: Peer) -> object:
@@ -147,25 +147,25 @@ async def subscribe(peer: Peer) -> object:
     """Follow a task that runs; one that has ended has no stream."""
     task = await peer.begun("tick", "4")
     events = [each async for each in peer.streams.resubscribe(TaskIdParams(id=task.id))]
-    return {**heard(events), "ended": await refusal(peer.streams.resubscribe(TaskIdParams(id=task.id)))}
+    return {**summarize_stream(events), "ended": await refusal(peer.streams.resubscribe(TaskIdParams(id=task.id)))}
 
 
 async def conversation(peer: Peer) -> object:
     """Answer what a task asks."""
     asking = await peer.task("hi", skill="ask")
     done = await peer.task("yes", task_id=asking.id)
-    return {"asked": asking.status.message.parts[0].root.text, "before": shown(asking)["state"], "after": shown(done)}
+    return {"asked": asking.status.message.parts[0].root.text, "before": summarize_task(asking)["state"], "after": summarize_task(done)}
 
 
 async def question(peer: Peer) -> object:
     """Hear a stream end where the task asks."""
-    return heard([each async for each in peer.events("hi", skill="ask")])
+    return summarize_stream([each async for each in peer.events("hi", skill="ask")])
 
 
 async def push(peer: Peer) -> object:
     """Keep webhooks: make and read."""
     task = await peer.begun("wait")
-    config = TaskPushNotificationConfig(task_id=task.id, push_notification_config=PushNotificationConfig(id="p-1", url=HOOK, token="t-1"))  # noqa: S106 - nobody's
+    config = TaskPushNotificationConfig(task_id=task.id, push_notification_config=PushNotificationConfig(id="p-1", url=HOOK, token="t-1"))  # noqa: S106 - made up
     made = await peer.waits.set_task_callback(config)
     read = await peer.waits.get_task_callback(GetTaskPushNotificationConfigParams(id=task.id, push_notification_config_id="p-1"))
     gone = await refusal(peer.waits.get_task_callback(GetTaskPushNotificationConfigParams(id=task.id, push_notification_config_id="p-2")))
@@ -193,7 +193,7 @@ async def unknown(peer: Peer) -> object:
 async def failure(peer: Peer) -> object:
     """Hear that a handler has broken, and not why."""
     task = await peer.task("x", skill="break")
-    return {"state": shown(task)["state"], "told": "hunter2" in str(task)}
+    return {"state": summarize_task(task)["state"], "told": "hunter2" in str(task)}
 
 
 STEPS = (card, send, answer, contents, stream, stream_answer, get, cancel, subscribe, conversation, question, push, extended_card, unknown, failure)

@@ -66,8 +66,8 @@ class Peer:
         return await self.task(text or "x", skill=skill, at_once=True)
 
 
-def shown(task) -> dict:  # noqa: ANN001 - the SDK's own
-    """Show what a task has."""
+def summarize_task(task) -> dict:  # noqa: ANN001 - the SDK's own
+    """Return the visible members of a task."""
     return {
         "state": state(TaskState.Name(task.status.state)),
         "artifacts": ["".join(part.text for part in each.parts) for each in task.artifacts],
@@ -82,7 +82,7 @@ async def card(peer: Peer) -> object:
 
 async def send(peer: Peer) -> object:
     """Wait for a task."""
-    return shown(await peer.task("hello"))
+    return summarize_task(await peer.task("hello"))
 
 
 async def answer(peer: Peer) -> object:
@@ -120,7 +120,7 @@ async def get(peer: Peer) -> object:
     """Read a task, with its history and without."""
     task = await peer.task("hello")
     read, short = [await peer.waits.get_task(GetTaskRequest(id=task.id, **more)) for more in ({}, {"history_length": 0})]
-    return {"task": shown(read), "short": shown(short)["history"]}
+    return {"task": summarize_task(read), "short": summarize_task(short)["history"]}
 
 
 async def list_tasks(peer: Peer) -> object:
@@ -130,7 +130,7 @@ async def list_tasks(peer: Peer) -> object:
         await peer.task(text, context_id=context)
     for _ in range(2):
         page = await peer.waits.list_tasks(ListTasksRequest(context_id=context, page_size=2, page_token=token, include_artifacts=True))
-        texts.append([shown(task)["artifacts"][0] for task in page.tasks])
+        texts.append([summarize_task(task)["artifacts"][0] for task in page.tasks])
         token = page.next_page_token
     return {"pages": texts, "total": page.total_size, "token": token}
 
@@ -154,13 +154,13 @@ async def conversation(peer: Peer) -> object:
     """Answer what a task asks."""
     asking = await peer.task("hi", skill="ask")
     done = await peer.task("yes", task_id=asking.id)
-    return {"asked": asking.status.message.parts[0].text, "before": shown(asking)["state"], "after": shown(done)}
+    return {"asked": asking.status.message.parts[0].text, "before": summarize_task(asking)["state"], "after": summarize_task(done)}
 
 
 async def push(peer: Peer) -> object:
     """Keep webhooks: make, read, list, delete, read again."""
     task = await peer.begun("wait")
-    config = TaskPushNotificationConfig(task_id=task.id, id="p-1", url=HOOK, token="t-1")  # noqa: S106 - nobody's
+    config = TaskPushNotificationConfig(task_id=task.id, id="p-1", url=HOOK, token="t-1")  # noqa: S106 - made up
     wanted = GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1")
     made = await peer.waits.create_task_push_notification_config(config)
     read = await peer.waits.get_task_push_notification_config(wanted)
@@ -191,7 +191,7 @@ async def unknown(peer: Peer) -> object:
 async def failure(peer: Peer) -> object:
     """Hear that a handler has broken, and not why."""
     task = await peer.task("x", skill="break")
-    return {"state": shown(task)["state"], "told": "hunter2" in str(task)}
+    return {"state": summarize_task(task)["state"], "told": "hunter2" in str(task)}
 
 
 STEPS = (card, send, answer, contents, stream, stream_answer, get, cancel, subscribe, conversation, push, extended_card, unknown, failure)

@@ -43,7 +43,7 @@ class Environment:
 
     @property
     def folder(self) -> Path:
-        """Where it stands, installed or not."""
+        """The folder, installed or not."""
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         place = Path(os.environ.get(PLACE) or cache / "a2a-gen" / "peers").absolute()
         digest = hashlib.sha256("\n".join((*self.packages, *self.sources)).encode()).hexdigest()[:8]

@@ -20,7 +20,7 @@ def message(text: str) -> dict:
 
 
 class Bridged:
-    """What a consumer mirrors the progress of a task into."""
+    """A recorder of the progress that a consumer mirrors."""
 
     def __init__(self) -> None:
         self.progress: list[list] = []

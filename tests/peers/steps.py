@@ -9,7 +9,7 @@ import sys
 
 
 def state(name: object) -> str:
-    """Write a state as 0.3 does, whoever has it."""
+    """Write a state as 0.3 does, for either SDK."""
     return str(name).removeprefix("TASK_STATE_").replace("_", "-").lower()
 
 

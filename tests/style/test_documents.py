@@ -1,4 +1,4 @@
-"""What documents point to must be there."""
+"""References in documents: files, symbols and targets exist."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def test_links_lead_somewhere(document: Path) -> None:
 def test_make_targets_exist(document: Path) -> None:
     """Every `make something` of a document is a target with a help text."""
     targets = set(TARGET.findall((ROOT / "Makefile").read_text()))
-    named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", document.read_text(encoding="utf-8"), re.MULTILINE))
-    assert {name for pair in named for name in pair if name} <= targets
+    mentioned = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", document.read_text(encoding="utf-8"), re.MULTILINE))
+    assert {name for pair in mentioned for name in pair if name} <= targets
 
 
 def test_the_life_of_a_task_is_drawn_from_its_table() -> None:

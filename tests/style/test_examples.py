@@ -1,4 +1,4 @@
-"""What documents show is what happens: their Python runs, and says what the comment beside it says."""
+"""Examples in documents: their Python runs, with the results in their comments."""
 
 from __future__ import annotations
 

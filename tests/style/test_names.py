@@ -1,4 +1,4 @@
-"""How things are called, and how a test says what it holds."""
+"""Names of files, and docstrings of tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SAYS_NOTHING = re.compile(r"^_?(utils?|helpers?|common|misc|base2|.*_v\d+|.*_cov
 
 
 def test_files_are_named_by_what_they_define() -> None:
-    """No file is called by what it is for everybody: utils, helpers, common."""
+    """No file has a name that fits anything: utils, helpers, common."""
     assert [str(source) for source in HAND_WRITTEN if SAYS_NOTHING.match(source.path.stem)] == []
 
 

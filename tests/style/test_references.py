@@ -36,12 +36,12 @@ def _field_docstrings(cls: type) -> Iterator[str]:
             yield str(following.value.value)
 
 
-def test_every_setting_of_a_project_is_shown() -> None:
+def test_every_setting_of_a_project_is_in_the_example() -> None:
     """The example holds every setting that its schema has."""
     text = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / "project.md").read_text(), re.MULTILINE | re.DOTALL)[0]
     jsonschema_rs.validator_for(dict(FORM)).validate(tomllib.loads(text))
-    shown = set(re.findall(r"[a-z_]+", re.sub(r"#.*", "", text)))
-    assert sorted(set(_settings(FORM)) - shown) == []
+    mentioned = set(re.findall(r"[a-z_]+", re.sub(r"#.*", "", text)))
+    assert sorted(set(_settings(FORM)) - mentioned) == []
 
 
 def _settings(schema: object) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _settings(schema: object) -> Iterator[str]:
 
 
 def test_the_schema_of_a_project_knows_every_operation() -> None:
-    """What can have a rate is what the contract has: the schema repeats the names, because it stands alone."""
+    """The operations with rates equal those of the contract: the schema repeats the names, because it is a separate file."""
     operations = json.loads((ROOT / "schema" / "operations.json").read_text())["operations"]
-    named = json.loads((ROOT / "schema" / "meta" / "project.schema.json").read_text())["$defs"]["Rates"]["properties"]["operations"]
-    assert named["propertyNames"]["enum"] == ["*", *(each["name"] for each in operations)]
+    names = json.loads((ROOT / "schema" / "meta" / "project.schema.json").read_text())["$defs"]["Rates"]["properties"]["operations"]
+    assert names["propertyNames"]["enum"] == ["*", *(each["name"] for each in operations)]

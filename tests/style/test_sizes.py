@@ -1,4 +1,4 @@
-"""How long things may be: a reader sees a function on one screen and a module in one sitting."""
+"""Maximum lengths of modules and functions: a function fits on one screen, a module into one sitting."""
 
 from __future__ import annotations
 

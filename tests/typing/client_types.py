@@ -1,4 +1,4 @@
-"""What type checkers make of the client. Never run."""
+"""Types of the client for type checkers. Never run."""
 
 from __future__ import annotations
 

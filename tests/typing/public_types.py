@@ -1,4 +1,4 @@
-"""What a type checker sees of the generated package. Never run: `make check` reads it with mypy and basedpyright, both strict.
+"""Types of the generated package for type checkers. Never run: `make check` reads it with mypy and basedpyright, both strict.
 
 A line that must be refused says so; an ignore that nothing needs is an error of its own.
 """
@@ -37,8 +37,8 @@ def states_are_known(state: State) -> None:
     assert_type(LIFECYCLE[state].next, frozenset[State])
 
 
-async def services_speak_the_canonical_model(service: AgentService[str]) -> None:
-    """An operation takes the request of its type and whoever calls, and gives its answer."""
-    answer = await service.get_task(v1_0.GetTaskRequest(id="t-1"), "somebody")
+async def services_have_the_canonical_model(service: AgentService[str]) -> None:
+    """An operation takes its request and the call context, and returns its response."""
+    answer = await service.get_task(v1_0.GetTaskRequest(id="t-1"), "caller")
     assert_type(answer, Encoded[v1_0.Task])
-    await service.get_task("t-1", "somebody")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    await service.get_task("t-1", "caller")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

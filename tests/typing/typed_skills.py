@@ -1,4 +1,4 @@
-"""What a type checker sees of a service and a client that are generated from schemas. Never run: `make check` reads it with mypy and basedpyright.
+"""Types of a service and a client that are generated from schemas. Never run: `make check` reads it with mypy and basedpyright.
 
 The types are those of examples/report. A line that must be refused says so; an ignore that nothing needs is an error of its own.
 """
@@ -98,6 +98,6 @@ async def clients_have_types(client: ReportAgentClient) -> None:
     """A call gives the output of its skill, and takes its input only."""
     assert_type(await client.summarize(SummaryRequest(text="a")), Summary)
     assert_type(client.write_report(ReportRequest(topic="a")), AsyncGenerator[Chapter, None])
-    assert_type(await client.publish(Report(title="a", chapters=[]), on_ask=lambda asked: asked.text), Publication)
+    assert_type(await client.publish(Report(title="a", chapters=[]), on_ask=lambda question: question.text), Publication)
     await client.summarize(ReportRequest(topic="a"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     await client.summarize(SummaryRequest(text="a"), on_progress=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

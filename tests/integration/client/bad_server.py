@@ -38,7 +38,7 @@ class BadServer:
     def __init__(self, *answers: bytes | None, keyed: bool | None = None) -> None:
         self._keyed = keyed
         self.answers = list(answers)
-        self.asked: list[bytes] = []
+        self.requests: list[bytes] = []
         self.url = ""
         self._serving: set[asyncio.Task[None]] = set()
 
@@ -73,7 +73,7 @@ class BadServer:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             head = await reader.readuntil(b"\r\n\r\n")
             length = next((int(line.partition(b":")[2]) for line in head.splitlines() if line.lower().startswith(b"content-length:")), 0)
-            self.asked.append(head + await reader.readexactly(length))
+            self.requests.append(head + await reader.readexactly(length))
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
             if answer is None:
                 await asyncio.sleep(30)
@@ -82,5 +82,5 @@ class BadServer:
 
     def headers(self, place: int) -> dict[bytes, bytes]:
         """Give the headers of a request."""
-        pairs = (line.partition(b":") for line in self.asked[place].partition(b"\r\n\r\n")[0].splitlines()[1:])
+        pairs = (line.partition(b":") for line in self.requests[place].partition(b"\r\n\r\n")[0].splitlines()[1:])
         return {name.lower(): value.strip() for name, _, value in pairs}

@@ -162,8 +162,8 @@ PINS = [Pin(V1_0.name, JSONRPC), Pin(V1_0.name, HTTP_JSON), Pin(V0_3.name, JSONR
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-async def test_a_proof_is_shown_as_the_card_says(way: Way) -> None:
-    """Whatever is spoken; another one is refused, and one for another scheme is not even shown."""
+async def test_credentials_are_sent_as_the_card_requires(way: Way) -> None:
+    """In every dialect; wrong credentials are refused, and those for another scheme are not sent."""
     with guarded(way.authenticator()) as url:
         for pin in PINS:
             assert await subject(url, {"it": way.right, "other": "t0ken"}, ClientOptions(pin=pin)) == "ada"
@@ -191,7 +191,7 @@ async def test_tokens_come_from_where_we_say(provider: Provider) -> None:
 
 
 async def test_a_provider_that_gives_no_token_is_an_error_of_ours(provider: Provider) -> None:
-    """A wrong secret, a document of somebody else, and one that leads into the open; never with the secret."""
+    """A wrong secret, an unexpected document, and a redirect to plain HTTP; the error never contains the secret."""
     with guarded(provider.authenticator()) as url:
         for proof, said in (
             (ClientCredentials(f"{provider.url}/token", "me", "wr0ng"), "invalid_client"),
@@ -203,8 +203,8 @@ async def test_a_provider_that_gives_no_token_is_an_error_of_ours(provider: Prov
             assert "wr0ng" not in str(raised.value)
 
 
-async def test_a_certificate_is_shown_by_the_connection(tmp_path: Path) -> None:
-    """Alone, or together with a key; without one, or with that of somebody else, nobody comes in."""
+async def test_a_certificate_belongs_to_the_connection(tmp_path: Path) -> None:
+    """Alone, or together with a key; without a certificate, or with another one, the request is refused."""
     authority = Authority.at(tmp_path)
     certificates = MtlsAuthenticator(["127.0.0.1"], callers={"CN=ada": Identity("ada")})
     both = [{"mtls": [], "apiKey": []}]
@@ -227,7 +227,7 @@ async def test_a_certificate_is_shown_by_the_connection(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pin", PINS, ids=lambda pin: f"{pin.dialect}-{pin.transport.value}")
 async def test_the_card_for_known_callers_is_checked_like_the_public_one(pin: Pin) -> None:
-    """Signed by whom we trust; by somebody else it is an error, or a warning for those who only want to know."""
+    """A signature of a trusted key is required; another one is an error, or a warning if the client only warns."""
     ours, theirs = SigningKey.generate(), SigningKey.generate()
     trust, mistrust = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (ours, theirs))
     with guarded(ApiKeyAuthenticator(KEYS), signer=CardSigner([ours])) as url:
@@ -254,8 +254,8 @@ class ButTheFirst:
         return card if self._cards == 1 else await self._check.verify(card, dialect, url)
 
 
-async def test_nobody_else_is_shown_who_we_are() -> None:
-    """A card that has moved to another host is read there without keys and headers of ours; never in the open where it was safe."""
+async def test_credentials_stay_with_their_host() -> None:
+    """A card that moved to another host is read there without our keys and headers, and never over plain HTTP after HTTPS."""
     seen: list[Mapping[str, str]] = []
 
     def elsewhere(call: WebhookRequest) -> WebhookResponse:
@@ -266,7 +266,7 @@ async def test_nobody_else_is_shown_who_we_are() -> None:
         target = f"http://127.0.0.1:{other.port}/agent.json"
         async with WebhookReceiver(lambda _: WebhookResponse(302, {"location": target})) as first:
             options = ClientOptions(headers={"X-Own": "s3cret"})
-            async with A2AClient(f"http://127.0.0.1:{first.port}/card.json", auth=Shown(), options=options) as client:
+            async with A2AClient(f"http://127.0.0.1:{first.port}/card.json", auth=HeaderKeyAuth(), options=options) as client:
                 with pytest.raises(CardNotFoundError):
                     await client.get_card()
             assert first.requests[0].headers["x-api-key"] == "k-1"
@@ -274,8 +274,8 @@ async def test_nobody_else_is_shown_who_we_are() -> None:
     assert [(each.get("x-api-key"), each.get("x-own"), each.get("authorization")) for each in seen] == [(None, None, None)]
 
 
-class Shown(httpx.Auth):
-    """Shows a key in a header of its own, at once."""
+class HeaderKeyAuth(httpx.Auth):
+    """Credentials that send a key in a header of their own with the first request."""
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Add the header."""

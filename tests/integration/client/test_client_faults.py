@@ -1,4 +1,4 @@
-"""What agents and networks do wrong: each test has a server that does one thing badly, on a real socket."""
+"""Faults of agents and networks: each test has a server with one fault, on a real socket."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ LENIENT: dict[str, tuple[bytes, Pin]] = {
 
 
 @pytest.mark.parametrize(("body", "pin"), LENIENT.values(), ids=LENIENT.keys())
-async def test_peers_leave_things_out(body: bytes, pin: Pin) -> None:
-    """What can be understood is."""
+async def test_missing_optional_members_are_accepted(body: bytes, pin: Pin) -> None:
+    """Responses of lenient peers are read."""
     async with BadServer(answer(body, media_type="text/plain")).client(pin) as client:
         task = await client.get("t")
     assert task.id == "t"
@@ -139,8 +139,8 @@ async def test_a_message_is_sent_once_to_an_agent_that_may_know_nothing_of_keys(
     assert len(server.asked) == 2
 
 
-async def test_what_has_no_key_is_asked_once() -> None:
-    """To cancel twice is not the same as to cancel once."""
+async def test_a_cancel_is_sent_once() -> None:
+    """A second cancel differs from the first."""
     server = BadServer(b"")
     async with server.client() as client:
         with pytest.raises(ConnectionLostError):

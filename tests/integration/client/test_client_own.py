@@ -96,10 +96,10 @@ async def test_streaming(client: A2AClient) -> None:
 
 async def test_a_conversation(client: A2AClient) -> None:
     """A task that asks is answered by naming it."""
-    asked = a_task(await client.send("go", options=skill("ask")))
-    assert asked.status.state == TaskState.INPUT_REQUIRED
-    done = a_task(await client.send("this", task=asked))
-    assert (done.id, done.status.state) == (asked.id, TaskState.COMPLETED)
+    suspended = a_task(await client.send("go", options=skill("ask")))
+    assert suspended.status.state == TaskState.INPUT_REQUIRED
+    done = a_task(await client.send("this", task=suspended))
+    assert (done.id, done.status.state) == (suspended.id, TaskState.COMPLETED)
     assert (done.artifacts or [])[0].parts[0].text == "You said this"
 
 
@@ -149,14 +149,14 @@ async def test_errors(client: A2AClient) -> None:
 
 
 async def test_a_repeated_key_is_one_task(client: A2AClient) -> None:
-    """Which is what makes it safe to ask again."""
+    """So a client may send the message again."""
     options = SendOptions(idempotency_key="again", metadata={"skillId": "echo"})
     message = Message.model_validate({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "once"}]})
     tasks = [a_task(await client.send(message, options=options)).id for _ in range(2)]
     assert tasks[0] == tasks[1]
 
 
-async def test_extensions_are_asked_for(agent: str) -> None:
+async def test_extensions_are_requested(agent: str) -> None:
     """In every request."""
     async with A2AClient(agent, options=ClientOptions(extensions=(EXTENSION,))) as client:
         assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
@@ -208,13 +208,13 @@ async def test_a_stream_over_a_breaking_network(proxy: CuttingProxy, pin: Pin) -
 class Cutting(httpx.ASGITransport):
     """Passes every request on, and loses the first answer to one that is posted."""
 
-    asked = 0
+    suspended = 0
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Ask the agent."""
         response = await super().handle_async_request(request)
-        self.asked += request.method == "POST"
-        if request.method == "POST" and self.asked == 1:
+        self.suspended += request.method == "POST"
+        if request.method == "POST" and self.suspended == 1:
             raise httpx.RemoteProtocolError("cut off")
         return response
 
@@ -230,7 +230,7 @@ async def test_a_message_whose_answer_is_lost_is_taken_once(streams: bool) -> No
     ):
         assert supports_idempotency(await client.get_card())
         _ = [event async for event in client.stream("pay")] if streams else await client.send("pay")
-        assert cutting.asked == 2
+        assert cutting.suspended == 2
         assert len([task async for task in client.list()]) == 1
 
 
@@ -246,7 +246,7 @@ async def test_a_message_is_not_sent_again_where_nobody_promises_to_take_it_once
         assert not supports_idempotency(await client.get_card())
         with pytest.raises(ConnectionLostError):
             _ = [event async for event in client.stream("pay")] if streams else await client.send("pay")
-        assert cutting.asked == 1
+        assert cutting.suspended == 1
         assert len([task async for task in client.list()]) == 1
 
 

@@ -1,4 +1,4 @@
-"""Our client and agents that nobody here wrote: a2a-sdk 1.3.0 and 0.3.26, over every transport that they serve, on real sockets."""
+"""Our client with agents of the official SDKs: a2a-sdk 1.3.0 and 0.3.26, over every transport that they serve, on real sockets."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def a_task(answer: Task | Message) -> Task:
     return answer
 
 
-async def test_the_card_says_how_to_talk(client: A2AClient, peer: Peer) -> None:
+async def test_the_card_selects_the_interface(client: A2AClient, peer: Peer) -> None:
     """The card is read in the agent's own form."""
     card = await client.get_card()
     assert (card.name, card.skills[0].id) == ("Peer", "echo")
@@ -112,18 +112,18 @@ async def test_a_stream_has_everything_in_order(client: A2AClient) -> None:
     assert last.status.state == TaskState.COMPLETED
 
 
-async def test_a_task_that_asks_is_gone_on_with(client: A2AClient) -> None:
-    """A question is answered by naming the task; it stays one task."""
-    asked = a_task(await client.send("ask Which one?"))
-    assert asked.status.state == TaskState.INPUT_REQUIRED
-    assert asked.status.message
-    assert asked.status.message.parts[0].text == "Which one?"
-    done = a_task(await client.send("echo the red one", task=asked))
-    assert (done.id, done.context_id, done.status.state) == (asked.id, asked.context_id, TaskState.COMPLETED)
+async def test_a_suspended_task_is_continued(client: A2AClient) -> None:
+    """The reply has the id of the task; it stays one task."""
+    suspended = a_task(await client.send("ask Which one?"))
+    assert suspended.status.state == TaskState.INPUT_REQUIRED
+    assert suspended.status.message
+    assert suspended.status.message.parts[0].text == "Which one?"
+    done = a_task(await client.send("echo the red one", task=suspended))
+    assert (done.id, done.context_id, done.status.state) == (suspended.id, suspended.context_id, TaskState.COMPLETED)
 
 
-async def test_a_stream_of_a_task_that_asks(client: A2AClient) -> None:
-    """Where the agent ends the stream at a question the loop ends; where it does not, the reader may leave and go on later."""
+async def test_a_stream_of_a_suspended_task(client: A2AClient) -> None:
+    """If the agent ends the stream at the question, the loop ends; otherwise the reader may leave and continue later."""
     async with client.stream("ask Which one?") as stream:
         async for _ in stream:
             if stream.state == TaskState.INPUT_REQUIRED:
@@ -149,7 +149,7 @@ async def test_not_waiting_and_stopping(client: A2AClient) -> None:
     assert (await client.get(task)).id == task.id
     stream = client.subscribe(task)
     reading = asyncio.create_task(read_all(stream))
-    await asyncio.sleep(0.3)  # the 0.3 SDK says nothing to whoever subscribes until something happens
+    await asyncio.sleep(0.3)  # the 0.3 SDK sends nothing to a subscriber until the next event
     assert (await client.cancel(task)).status.state == TaskState.CANCELED
     await reading
     assert stream.state == TaskState.CANCELED
@@ -174,8 +174,8 @@ async def test_refusals_are_typed(client: A2AClient) -> None:
         await client.send("refuse because")
 
 
-async def test_a_finished_task_is_no_longer_streamed(client: A2AClient, peer: Peer) -> None:
-    """Whoever subscribes too late hears so."""
+async def test_subscribing_to_a_finished_task_is_an_error(client: A2AClient, peer: Peer) -> None:
+    """The error is that of the agent."""
     done = a_task(await client.send("echo a"))
     # Over HTTP+JSON the 0.3 SDK breaks the connection instead of answering.
     kind = {"v1_0": UnsupportedOperationError, "v0_3": InvalidParamsError, "v0_3_proto": TransportError}[peer.dialect]
@@ -186,7 +186,7 @@ async def test_a_finished_task_is_no_longer_streamed(client: A2AClient, peer: Pe
 async def test_webhooks(client: A2AClient, peer: Peer) -> None:
     """Made, read, listed and deleted, as far as the SDK offers it."""
     task = a_task(await client.send("ask for it"))
-    made = await client.push_configs.create(task, TaskPushNotificationConfig(id="hook", url="https://hooks.example/a", token="t"))  # noqa: S106 - a token of nobody
+    made = await client.push_configs.create(task, TaskPushNotificationConfig(id="hook", url="https://hooks.example/a", token="t"))  # noqa: S106 - a made-up token
     assert (made.id, made.task_id, made.url, made.token) == ("hook", task.id, "https://hooks.example/a", "t")
     assert (await client.push_configs.get(task, "hook")).url == made.url
     if peer.lists_hooks:
@@ -222,7 +222,7 @@ async def test_nobody_else_promises_to_heed_keys(client: A2AClient) -> None:
 
 
 async def test_the_extended_card(client: A2AClient) -> None:
-    """What only known callers see, in the form that each SDK writes."""
+    """The card for authenticated callers, in the form that each SDK writes."""
     card = await client.get_extended_card()
     assert card.description == "For those who are known."
     assert card.supported_interfaces

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-_NAMED = (b"x-ssl-client-verify:", b"x-ssl-client-s-dn:", b"connection:")
+_REMOVED_HEADERS = (b"x-ssl-client-verify:", b"x-ssl-client-s-dn:", b"connection:")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,9 @@ async def tls_proxy(port: int, authority: Authority) -> AsyncGenerator[str, None
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head, _, _ = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n\r\n")
-            lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(_NAMED)]  # what a client says of itself is taken away
+            lines = [
+                line for line in head.split(b"\r\n") if not line.lower().startswith(_REMOVED_HEADERS)
+            ]  # what a client says of itself is taken away
             length = next((int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length:")), 0)
             lines += [b"connection: close", b"x-forwarded-proto: https", *_found(writer)]
             up_reader, up_writer = await asyncio.open_connection("127.0.0.1", port)

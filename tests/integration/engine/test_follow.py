@@ -107,7 +107,7 @@ async def test_a_stream_may_end_where_the_task_waits(store: Store) -> None:
 
 
 async def test_a_deleted_log_is_replaced_by_a_snapshot() -> None:
-    """When the events after a cursor are no more, the reader gets the finished task as it is, which ends the stream."""
+    """If the events after a cursor are deleted, the reader gets the finished task, which ends the stream."""
     store = MemoryStore(StoreOptions(max_finished_logs=1))
     async with run_agent(burst, store=store) as one, asyncio.timeout(5):
         first, _ = await one.send("3"), await one.send("3")

@@ -93,10 +93,10 @@ async def test_a_suspended_task_uses_no_memory() -> None:
 
     async with run_agent(asks) as one, asyncio.timeout(20):
         before = len(asyncio.all_tasks())
-        parked = [await one.send("hi") for _ in range(1000)]
+        suspended = [await one.send("hi") for _ in range(1000)]
         await asyncio.sleep(0.02)
         assert len(asyncio.all_tasks()) == before
-        assert artifact_texts(await one.answer(parked[500], "ok")) == {"result": ["ok"]}
+        assert artifact_texts(await one.answer(suspended[500], "ok")) == {"result": ["ok"]}
 
 
 async def test_a_changed_handler_fails_with_its_reason(store: Store) -> None:

@@ -71,9 +71,9 @@ async def replicas(notifiers_and_stores: tuple[list[Notifier], list[Store]]) -> 
     async with AsyncExitStack() as stack:
         one, other = [
             await stack.enter_async_context(
-                run_agent(slow_stream, asks, waits, store=store, options=EngineOptions(settings=FAST_SETTINGS, notifier=bell))
+                run_agent(slow_stream, asks, waits, store=store, options=EngineOptions(settings=FAST_SETTINGS, notifier=notifier))
             )
-            for bell, store in zip(bells, stores, strict=True)
+            for notifier, store in zip(bells, stores, strict=True)
         ]
         yield one, other
 
@@ -86,8 +86,8 @@ async def test_a_stream_is_followed_from_elsewhere(replicas: Replicas, notifiers
         readers = [asyncio.create_task(other.collect_events(stored)) for _ in range(10)]
         for _ in range(5):
             await asyncio.sleep(0.05)
-            for bell in notifiers_and_stores[0]:
-                bell.disconnect_all()
+            for notifier in notifiers_and_stores[0]:
+                notifier.disconnect_all()
         for reader in readers:
             events = await reader
             assert [event.seq for event in events] == list(range(1, 44))

@@ -1,4 +1,4 @@
-"""Webhooks over real sockets, from every store: nothing is missing, the order is kept, and nobody waits for a receiver."""
+"""Webhooks over real sockets, from every store: no event is lost, the order is kept, and no task waits for a receiver."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_every_event_arrives_once_and_in_order(store: Store) -> None:
         }
 
 
-async def test_each_configuration_hears_in_its_own_dialect(store: Store) -> None:
+async def test_each_configuration_has_its_dialect(store: Store) -> None:
     """Two clients of one task, one for each version: events for the one, whole tasks for the other."""
     async with WebhookReceiver() as receiver:
         task = await create_task(store, build_new_task(push_config=hook(receiver, "new")))
@@ -110,10 +110,10 @@ async def test_a_slow_receiver_delays_no_handler_and_no_stream() -> None:
     store = MemoryStore()
     async with (
         WebhookReceiver(lambda _: WebhookResponse(delay_seconds=60)) as receiver,
-        delivering(store) as deliverer,
+        delivering(store) as sender,
         asyncio.timeout(30),
     ):
-        parts = EngineOptions(settings=QUICK_ENGINE, notifier=TeeNotifier(deliverer))
+        parts = EngineOptions(settings=QUICK_ENGINE, notifier=TeeNotifier(sender))
         async with run_agent(count, store=store, options=parts) as counter:
             new = NewTask("c-1", build_new_task().message, "count", CANONICAL.name, push_config=hook(receiver))
             accepted = await counter.engine.start(counter.scope, new)
@@ -125,22 +125,22 @@ async def test_a_slow_receiver_delays_no_handler_and_no_stream() -> None:
             assert [call.json() for call in receiver.requests[:2]] == [json.loads(event.body) for event in events[:2]]
 
 
-async def test_a_commit_wakes_the_deliverer() -> None:
-    """Who rings need not wait for the next poll, and whoever listens behind the deliverer hears the bell too."""
+async def test_a_commit_wakes_the_sender() -> None:
+    """A commit does not wait for the next poll, and listeners behind the sender are notified too."""
     store, behind = MemoryStore(), RecordingNotifier()
     rules = SenderOptions(replace(QUICK.settings, push_poll_interval=60))
-    async with WebhookReceiver() as receiver, delivering(store, rules) as deliverer:
-        bell = TeeNotifier(deliverer, behind)
+    async with WebhookReceiver() as receiver, delivering(store, rules) as sender:
+        notifier = TeeNotifier(sender, behind)
         await asyncio.sleep(0.1)
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         assert receiver.requests == []
-        bell.notify((task.key,))
+        notifier.notify((task.key,))
         await receiver.wait_for_requests(1, 1)
         assert behind.keys == [task.key]
 
 
 class RecordingNotifier:
-    """A doorbell that remembers what was rung."""
+    """A notifier that records its notifications."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
@@ -169,14 +169,14 @@ async def test_two_deliverers_share_the_work(store: Store) -> None:
 async def test_closing_waits_a_little_and_leaves_the_rest(store: Store) -> None:
     """A call that is under way may end; what is not delivered is due for the next process at once."""
     async with WebhookReceiver(lambda call: WebhookResponse(delay_seconds=0.1 if call.number == 1 else 30)) as receiver:
-        dialler = GuardedHttpClient(HERE, OutboundLimits(timeout_seconds=40))
-        deliverer = PushSender(store, dialler, QUICK)
-        await deliverer.start()
+        outbound = GuardedHttpClient(HERE, OutboundLimits(timeout_seconds=40))
+        sender = PushSender(store, outbound, QUICK)
+        await sender.start()
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await run(store, task, 1)
         await receiver.wait_for_requests(2)
         began = time.monotonic()
-        await deliverer.stop(grace=0.2)
+        await sender.stop(grace=0.2)
         assert time.monotonic() - began < 10  # not the half minute of the second answer
-        await dialler.close()
+        await outbound.close()
         assert [delivery.event.seq for delivery in await store.claim_due(0)] == [2]

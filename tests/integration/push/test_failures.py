@@ -1,4 +1,4 @@
-"""Webhooks that fail: what ends them, who gets to know, and what nobody gets to know."""
+"""Webhooks that fail: the end of a configuration, the records of it, and the secrecy of its credentials."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.parametrize("status", [410, 404])
 async def test_a_refusal_for_good_ends_the_configuration(store: Store, status: int) -> None:
-    """It is called once, others hear all, and whoever reads the task sees what has become of it."""
+    """It is called once; other webhooks get every event, and the task shows the failure."""
 
     def answer(call: WebhookRequest) -> WebhookResponse:
         return WebhookResponse(status if call.path.endswith("/gone") else 204)
@@ -52,7 +52,7 @@ async def test_a_receiver_that_never_answers_well_has_failed_after_some_tries(st
 
 
 async def test_a_url_that_is_not_called_fails_at_once(store: Store) -> None:
-    """What got into the store in spite of all checks is not called from there either."""
+    """An address that is in the store in spite of all checks is not called either."""
     async with WebhookReceiver() as receiver, delivering(store, policy=OutboundPolicy()):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await noted(store, task, "a", "Only https URLs are called")
@@ -65,8 +65,8 @@ async def test_a_name_that_comes_to_lead_inside_is_not_called() -> None:
     resolver = TableResolver({"hook.example": ["127.0.0.1", "10.0.0.1", "127.0.0.1"]})
     async with (
         WebhookReceiver(lambda _: WebhookResponse(204, {"Connection": "close"})) as receiver,
-        GuardedHttpClient(HERE, PATIENT, resolver=resolver) as dialler,
-        PushSender(store, dialler, QUICK),
+        GuardedHttpClient(HERE, PATIENT, resolver=resolver) as outbound,
+        PushSender(store, outbound, QUICK),
     ):
         config = TaskPushNotificationConfig(id="a", url=f"http://hook.example:{receiver.port}/a")
         task = await create_task(store, build_new_task(push_config=config))
@@ -76,8 +76,8 @@ async def test_a_name_that_comes_to_lead_inside_is_not_called() -> None:
         assert len(resolver.lookups) == last + 1
 
 
-async def test_a_deleted_configuration_hears_nothing_more(store: Store) -> None:
-    """Also when its call is just under way."""
+async def test_a_deleted_configuration_gets_no_more_events(store: Store) -> None:
+    """Also if a call of it is under way."""
     async with WebhookReceiver(lambda _: WebhookResponse(delay_seconds=0.1)) as receiver, delivering(store):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await receiver.wait_for_requests(1)
@@ -99,7 +99,7 @@ async def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
 
 
 async def test_a_fault_of_ours_is_not_tried_for_ever() -> None:
-    """What cannot be written in the dialect of a configuration ends it after some tries, and is in the log; nothing else is held up."""
+    """An event that the dialect of a configuration cannot express ends it after some attempts, and is logged; other webhooks go on."""
     store = MemoryStore()
     async with WebhookReceiver() as receiver, delivering(store):
         task = await create_task(store, NewTask("c-1", build_new_task().message, "echo", CANONICAL.name, push_config=hook(receiver, "good")))

@@ -1,4 +1,4 @@
-"""What the tests of webhooks are made with: configurations, tasks to hear about, and what was heard."""
+"""Helpers of the webhook tests: configurations, tasks with events, and received calls."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ async def delivering(
     store: Store, rules: SenderOptions = QUICK, policy: OutboundPolicy = HERE, limits: OutboundLimits = PATIENT
 ) -> AsyncIterator[PushSender]:
     """Deliver what is due, to this machine too."""
-    async with GuardedHttpClient(policy, limits) as dialler, PushSender(store, dialler, rules) as deliverer:
-        yield deliverer
+    async with GuardedHttpClient(policy, limits) as dialler, PushSender(store, dialler, rules) as sender:
+        yield sender
 
 
 def hook(receiver: WebhookReceiver, name: str = "a", **members: object) -> TaskPushNotificationConfig:
@@ -62,8 +62,8 @@ def ids(calls: list[WebhookRequest], name: str = "a") -> list[str]:
 
 def bodies(calls: list[WebhookRequest], name: str = "a") -> list[object]:
     """Say what one webhook has heard, each delivery once."""
-    heard = {call.headers[ID_HEADER.lower()]: call.json() for call in calls if call.path.endswith(f"/{name}")}
-    return list(heard.values())
+    received = {call.headers[ID_HEADER.lower()]: call.json() for call in calls if call.path.endswith(f"/{name}")}
+    return list(received.values())
 
 
 async def logged(store: Store, task: StoredTask) -> list[object]:

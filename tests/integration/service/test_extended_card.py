@@ -45,8 +45,8 @@ async def test_an_anonymous_caller_is_refused(client: Client) -> None:
     ],
     ids=["not declared, 1.0", "not declared, 0.3", "nothing more to show, 1.0", "nothing more to show, 0.3"],
 )
-async def test_an_agent_without_an_extended_card_says_so(serve: Serve, declared: bool, dialect: str, error: type[A2AError]) -> None:  # noqa: FBT001 - a table
-    """1.0 tells a card that was never promised from one that is promised and missing."""
+async def test_a_missing_extended_card_is_an_error(serve: Serve, declared: bool, dialect: str, error: type[A2AError]) -> None:  # noqa: FBT001 - a table
+    """1.0 distinguishes an undeclared card from a declared one that is missing."""
     agent = Agent("plain", capabilities=Capabilities(extended_agent_card=declared))
 
     @agent.skill("echo")

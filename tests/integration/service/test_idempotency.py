@@ -51,7 +51,7 @@ async def test_a_repeated_answer_is_taken_once(client: Client) -> None:
 
 
 @pytest.mark.parametrize(("wanted", "tasks"), [(False, 2), (True, 1)], ids=["by default", "where wanted"])
-async def test_a_repeated_message_id_means_a_retry_only_where_the_surface_says_so(serve: Serve, wanted: bool, tasks: int) -> None:  # noqa: FBT001 - a table
+async def test_a_repeated_message_id_is_a_retry_only_with_the_option(serve: Serve, wanted: bool, tasks: int) -> None:  # noqa: FBT001 - a table
     """By default two messages are two tasks, whatever their ids."""
     async with serve(deduplicate_messages=wanted) as client:
         ids = {(await client.send("hi")).id, (await client.send("hi", return_immediately=True)).id}

@@ -41,7 +41,7 @@ async def test_a_send_does_not_wait_beyond_a_question(client: Client) -> None:
 
 
 async def test_a_client_may_have_the_answer_at_once(client: Client) -> None:
-    """Who does not want to wait gets the task as it is accepted, and reads its end later."""
+    """A client that does not wait gets the accepted task, and reads its end later."""
     task = await client.send("hi", skill="wait", return_immediately=True)
     assert task.status.state == State.SUBMITTED
     await client.service.cancel_task(CancelTaskRequest(id=task.id), client.call)
@@ -63,8 +63,8 @@ async def test_a_request_that_names_no_skill_means_the_first(client: Client) -> 
     task = (await client.service.send_message(request, client.call)).model.task
     assert task is not None
     assert artifact_texts(task) == {"result": ["hi"]}
-    named = request.model_copy(update={"message": request.message.model_copy(update={"metadata": {"skillId": "greet"}})})
-    assert (await client.service.send_message(named, client.call)).model.message is not None
+    with_skill = request.model_copy(update={"message": request.message.model_copy(update={"metadata": {"skillId": "greet"}})})
+    assert (await client.service.send_message(with_skill, client.call)).model.message is not None
 
 
 async def test_an_unknown_skill_is_an_error_with_its_place(client: Client) -> None:
@@ -95,7 +95,7 @@ async def test_a_task_is_continued_several_times_by_its_id_alone(client: Client)
 
 
 async def test_an_answer_may_be_answered_at_once(client: Client) -> None:
-    """Who answers a question and does not wait sees the task as it is after the answer."""
+    """A client that replies without waiting gets the task as it is after the reply."""
     task = await client.send("go", skill="ask")
     assert (await client.send("this", task_id=task.id, return_immediately=True, history_length=1)).id == task.id
 

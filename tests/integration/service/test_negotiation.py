@@ -20,8 +20,8 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize(("length", "expected"), [(None, 5), (0, None), (2, 2), (9, 5)], ids=str)
-async def test_as_much_history_as_was_asked_for(client: Client, length: int | None, expected: int | None) -> None:
-    """All of it when nothing is said, none for 0 (the member is left out), the newest for a number; in every operation."""
+async def test_history_length(client: Client, length: int | None, expected: int | None) -> None:
+    """The whole history by default, none for 0 (the member is absent), the newest messages for a number; in every operation."""
     task = await client.send("go", skill="ask")
     await client.send("this", task_id=task.id)
     sent = await client.send("that", task_id=task.id, history_length=length)
@@ -83,8 +83,8 @@ def extended() -> Agent:
     return agent
 
 
-async def test_a_required_extension_must_be_asked_for(serve: Serve) -> None:
-    """A client that does not is told which one; of those that are asked for, the known ones are in effect."""
+async def test_a_required_extension_must_be_requested(serve: Serve) -> None:
+    """The error names the extension; of the requested extensions the known ones are active."""
     async with serve(extended()) as client:
         with pytest.raises(ExtensionSupportRequiredError) as raised:
             await client.send("hi")
@@ -94,7 +94,7 @@ async def test_a_required_extension_must_be_asked_for(serve: Serve) -> None:
         assert knowing.call.active_extensions == ("https://x/nice", "https://x/needed")
 
 
-async def test_what_an_agent_does_not_declare_it_refuses(serve: Serve) -> None:
+async def test_undeclared_capabilities_are_refused(serve: Serve) -> None:
     """Streams and webhooks, in operations and within a message."""
     async with serve(extended()) as client:
         knowing = client.but(extensions=("https://x/needed",))

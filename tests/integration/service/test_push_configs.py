@@ -53,7 +53,7 @@ async def ids(client: Client, task_id: str, **page: object) -> tuple[list[str | 
 
 async def test_a_webhook_gets_an_id_and_is_found_by_it(client: Client, task_id: str) -> None:
     """One with an id of its own keeps it, and is changed when it comes again."""
-    made = await put(client, task_id, token="t")  # noqa: S106 - nobody's
+    made = await put(client, task_id, token="t")  # noqa: S106 - made up
     assert made.id
     assert await get(client, task_id, made.id) == made
     assert (made.task_id, made.token) == (task_id, "t")
@@ -68,15 +68,15 @@ async def test_credentials_are_never_returned(client: Client, task_id: str) -> N
     made = await put(client, task_id, id="a", authentication=SECRET)
     listing = ListTaskPushNotificationConfigsRequest(task_id=task_id)
     listed = await client.service.list_task_push_notification_configs(listing, client.call)
-    shown = [made, await get(client, task_id, "a"), *(listed.model.configs or ())]
-    assert [each.authentication for each in shown] == [AuthenticationInfo(scheme="Bearer")] * 3
+    returned = [made, await get(client, task_id, "a"), *(listed.model.configs or ())]
+    assert [each.authentication for each in returned] == [AuthenticationInfo(scheme="Bearer")] * 3
     stored = await client.service._store.get_push_config(client.call.task_scope(), task_id, "a")
     assert stored is not None
     assert stored.authentication == SECRET
 
 
-async def test_webhooks_are_listed_in_pages_where_pages_are_asked_for(client: Client, task_id: str) -> None:
-    """Who asks for none gets all of them."""
+async def test_webhooks_are_listed_in_pages_on_request(client: Client, task_id: str) -> None:
+    """Without a page size all of them are listed."""
     client = client.but(surface=replace(client.call.surface, limits=Limits(webhooks=200)))
     names = [f"c-{number:03}" for number in range(130)]
     for name in names:
@@ -110,8 +110,8 @@ async def test_a_webhook_that_is_not_there_is_an_error(client: Client, task_id: 
         await put(client.but(caller=Caller("bob")), task_id)
 
 
-async def test_0_3_may_ask_for_the_webhook_of_a_task(client: Client, task_id: str) -> None:
-    """Without saying which: it is the first."""
+async def test_0_3_may_omit_the_id_of_a_webhook(client: Client, task_id: str) -> None:
+    """The first webhook of the task is meant."""
     older = client.but(dialect=V0_3.name)
     with pytest.raises(TaskNotFoundError):
         await get(older, task_id, "")
@@ -152,7 +152,7 @@ OWNERS = {
     "one person": (Caller("ada"), "t"),
     "a team": (Caller("ada", team="blue"), None),
     "all who have some token": (Caller(schemes={"bearer": frozenset()}), None),
-    "everybody": (Caller(), None),
+    "all callers": (Caller(), None),
 }
 
 
@@ -161,7 +161,7 @@ async def test_a_token_is_returned_to_its_owner_only(client: Client, owner: Call
     """The response to its creation has it; later only an individual owner gets it."""
     client = client.but(caller=owner)
     task_id = (await client.send("go", skill="ask")).id
-    made = await put(client, task_id, id="a", token="t")  # noqa: S106 - nobody's
+    made = await put(client, task_id, id="a", token="t")  # noqa: S106 - made up
     listing = ListTaskPushNotificationConfigsRequest(task_id=task_id)
     listed = (await client.service.list_task_push_notification_configs(listing, client.call)).model.configs or ()
     assert (made.token, (await get(client, task_id, "a")).token, *(each.token for each in listed)) == ("t", read, read)

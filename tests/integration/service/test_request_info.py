@@ -18,14 +18,14 @@ NICE = "https://x/nice"
 BIG = 10**40
 
 
-def told(ctx: Context) -> dict[str, object]:
-    """Tell everything about a request."""
-    asked = ctx.request
+def describe_request(ctx: Context) -> dict[str, object]:
+    """Return every member of the request info."""
+    info = ctx.request
     return {
-        "metadata": asked.metadata,
+        "metadata": info.metadata,
         "of the message": ctx.message.metadata,
-        "modes": list(asked.accepted_output_modes),
-        "extensions": list(asked.extensions),
+        "modes": list(info.accepted_output_modes),
+        "extensions": list(info.extensions),
         "tenant": ctx.tenant,
         "caller": ctx.caller.subject,
     }
@@ -37,16 +37,16 @@ def curious() -> Agent:
 
     @agent.skill("tell")
     async def tell(ctx: TaskContext) -> dict[str, object]:
-        return told(ctx)
+        return describe_request(ctx)
 
     @agent.skill("later")
     async def later(ctx: TaskContext) -> dict[str, object]:
         await ctx.ask("Really?")
-        return {**told(ctx), "attempt": ctx.attempt}
+        return {**describe_request(ctx), "attempt": ctx.attempt}
 
     @agent.skill("short", answers="message")
     async def short(ctx: Context) -> dict[str, object]:
-        return told(ctx)
+        return describe_request(ctx)
 
     @agent.skill("plain")
     async def plain(ctx: TaskContext) -> str:
@@ -99,14 +99,14 @@ async def test_a_later_run_sees_the_same_request(serve: Serve) -> None:
     """The store has kept it: a run after an answer, or in another process, knows no less."""
     async with serve(curious()) as plain:
         client = plain.but(extensions=(NICE,))
-        asked = (await client.service.send_message(request("later"), client.call)).model.task
-        assert asked is not None
-        reply = SendMessageRequest(tenant="acme", message=build_user_message("yes", task_id=asked.id), metadata={"other": 1})
+        info = (await client.service.send_message(request("later"), client.call)).model.task
+        assert info is not None
+        reply = SendMessageRequest(tenant="acme", message=build_user_message("yes", task_id=info.id), metadata={"other": 1})
         done = (await client.service.send_message(reply, client.call)).model.task
         assert data_of(done) == {**EXPECTED, "caller": "ada", "attempt": 2}
 
 
-async def test_nothing_is_kept_where_nothing_is_said(serve: Serve) -> None:
-    """A request that only names its skill costs nothing."""
+async def test_an_empty_request_info_is_not_stored(serve: Serve) -> None:
+    """A request with a skill only has no request info."""
     async with serve(curious()) as curious_client:
         assert artifact_texts(await curious_client.send("go", skill="plain")) == {"result": ["True"]}

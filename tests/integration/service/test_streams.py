@@ -1,4 +1,4 @@
-"""What streams show, in which order, and when they end."""
+"""Events of streams: their content, their order and their end."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def kinds(events: Events) -> list[str]:
 
 def states(events: Events) -> list[str]:
     """Say in which states the events show the task."""
-    shown = (event.data.model.task or event.data.model.status_update for event in events)
-    return [str(each.status.state) for each in shown if each is not None]
+    changes = (event.data.model.task or event.data.model.status_update for event in events)
+    return [str(each.status.state) for each in changes if each is not None]
 
 
 async def test_a_stream_begins_with_the_task_and_ends_with_its_end(client: Client) -> None:

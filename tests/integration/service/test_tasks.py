@@ -91,7 +91,7 @@ async def test_a_task_of_another_owner_does_not_exist(client: Client) -> None:
     """In every operation, to the letter."""
     task = await client.send("go", skill="ask")
     bob = client.but(caller=Caller("bob"))
-    told = []
+    messages = []
     for asker, task_id in ((bob, task.id), (client, "nope")):
         for attempt in (
             asker.service.get_task(GetTaskRequest(id=task_id), asker.call),
@@ -101,8 +101,8 @@ async def test_a_task_of_another_owner_does_not_exist(client: Client) -> None:
         ):
             with pytest.raises(TaskNotFoundError) as raised:
                 await attempt
-            told.append(raised.value.message)
-    assert told[:4] == told[4:]
+            messages.append(raised.value.message)
+    assert messages[:4] == messages[4:]
     assert (await listed(bob)).total_size == 0
 
 
@@ -115,7 +115,7 @@ async def test_a_task_that_runs_or_waits_is_canceled(client: Client) -> None:
 
 @pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
 async def test_a_task_that_has_ended_is_not_canceled(client: Client, dialect: str) -> None:
-    """Whether it was completed or canceled before."""
+    """A completed and a canceled task."""
     task = await client.send("hi")
     with pytest.raises(TaskNotCancelableError):
         await client.service.cancel_task(CancelTaskRequest(id=task.id), client.but(dialect=dialect).call)

@@ -1,4 +1,4 @@
-"""Cards that were written to harm whoever makes a client of them, and random ones made of what such cards consist of."""
+"""Cards written to attack the generator of clients, and random cards made of the same elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients for agents whose skills are called as nobody would have called them: the names on a card are not ours to choose."""
+"""Clients for agents with unusual skill names: any name on a card becomes a valid method."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def write(folder: Path, *skills: str) -> None:
     """Write a card; every other skill has a schema."""
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    shown = [{"id": skill, "description": "", **({"metadata": {"input_schema": schema}} if at % 2 else {})} for at, skill in enumerate(skills)]
-    (folder / "card.json").write_text(json.dumps({"name": "Agent X", "skills": shown}))
+    skill_objects = [
+        {"id": skill, "description": "", **({"metadata": {"input_schema": schema}} if at % 2 else {})} for at, skill in enumerate(skills)
+    ]
+    (folder / "card.json").write_text(json.dumps({"name": "Agent X", "skills": skill_objects}))
 
 
 def test_every_skill_has_a_method_of_its_own(folder: Path) -> None:
@@ -86,8 +88,8 @@ def test_files_differ_in_more_than_capitals() -> None:
     [([], "the card has no skills"), (["a", "b", "a"], "several skills with the id 'a'")],
     ids=["none", "twice"],
 )
-def test_a_card_that_leaves_nothing_to_call_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], skills: list[str], said: str) -> None:
-    """An empty client helps nobody, and one method cannot call two skills."""
+def test_a_card_without_callable_skills_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], skills: list[str], said: str) -> None:
+    """An empty client has no use, and one method cannot call two skills."""
     write(folder, *skills)
     assert main(["client", "card.json", "-o", "named"]) == 2
     assert said in capsys.readouterr().err

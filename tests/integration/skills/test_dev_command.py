@@ -1,4 +1,4 @@
-"""What `a2a-gen dev` does while somebody works on an agent."""
+"""`a2a-gen dev` during edits of an agent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def hello(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def port() -> int:
-    """A port that nobody listens on."""
+    """A free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
@@ -57,7 +57,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def is_served(port: int) -> bool:
-    """Whether the card is there."""
+    """Return whether the card is served."""
     return bool(card(port))
 
 
@@ -115,12 +115,12 @@ def test_every_change_is_built_once(hello: Path, port: int) -> None:
 
 
 def said(project: Path) -> str:
-    """What the command has said."""
+    """The output of the command."""
     return (project / "said.log").read_text()
 
 
 def builds(project: Path) -> int:
-    """How often it has built."""
+    """The number of builds."""
     return said(project).count("built in ")
 
 

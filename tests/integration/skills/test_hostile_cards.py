@@ -1,4 +1,4 @@
-"""Whoever writes a card chooses no file, no address and no working time of those who make a client from it."""
+"""A card determines no file, no address and no running time of the generator that reads it."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ SCHEMA = b'{"type": "object", "properties": {"topic": {"type": "string"}}}'
 
 
 class Web(ThreadingHTTPServer):
-    """Answers with what was put under a path, or redirects; ``asked`` are the paths."""
+    """Answers with what was put under a path, or redirects; ``paths`` are the requested ones."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers: dict[str, bytes] = {}
         self.redirects: dict[str, str] = {}
         self.packing = "identity"
-        self.asked: list[str] = []
+        self.paths: list[str] = []
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The URL of the server."""
         return f"http://127.0.0.1:{self.server_port}"
 
 
@@ -44,7 +44,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer."""
-        self.server.asked.append(self.path)
+        self.server.paths.append(self.path)
         location, content = self.server.redirects.get(self.path), self.server.answers.get(self.path)
         self.send_response(302 if location else 404 if content is None else 200)
         self.send_header("content-type", "application/json")
@@ -91,9 +91,9 @@ def test_hostile_cards_are_refused(folder: Path, capsys: pytest.CaptureFixture[s
     """A card that nothing can be made of ends in a sentence that says so, and in no file."""
     (folder / "card.json").write_text(card if isinstance(card, str) else json.dumps(card))
     assert main(["client", "card.json", "-o", "made"]) == 2
-    complaint = capsys.readouterr().err
-    assert said in complaint
-    assert "fix: " in complaint
+    output = capsys.readouterr().err
+    assert said in output
+    assert "fix: " in output
     assert [each.name for each in folder.iterdir()] == ["card.json"]
 
 
@@ -125,24 +125,24 @@ def test_made_names_differ(folder: Path) -> None:
 
 
 def test_schemas_come_from_the_agent_alone(agent: Web, internal: Web, capsys: pytest.CaptureFixture[str]) -> None:
-    """A card that names an address elsewhere is refused, and nobody is asked there, until the user allows it."""
+    """A card with a schema at another address is refused without a request to that address, unless the user allows it."""
     shows(agent, f"{internal.url}/secret")
     assert main(["client", agent.url, "-o", "made"]) == 2
     assert f"--schemas-from {internal.url}" in capsys.readouterr().err
-    assert internal.asked == []
+    assert internal.paths == []
     assert main(["client", agent.url, "-o", "made", "--schemas-from", internal.url]) == 0
     assert f"--schemas-from {internal.url}\n" in Path("made/client.py").read_text().partition('"""')[0]
 
 
 @pytest.mark.parametrize("path", ["/.well-known/agent-card.json", "/schema"], ids=["card", "schema"])
 def test_redirects_stay_where_they_are(agent: Web, internal: Web, capsys: pytest.CaptureFixture[str], path: str) -> None:
-    """An agent that redirects to somebody else is not followed; to another address of its own it is."""
+    """A redirect to another host is not followed; one to another path is."""
     shows(agent, "/schema")
     agent.answers["/schema"] = SCHEMA
     agent.answers["/elsewhere"] = agent.answers[path]
     agent.redirects[path] = f"{internal.url}/secret"
     assert main(["client", agent.url, "-o", "made"]) == 2
-    assert internal.asked == []
+    assert internal.paths == []
     assert "is not the agent's origin" in capsys.readouterr().err
     agent.redirects[path] = "/elsewhere"
     assert main(["client", agent.url, "-o", "made"]) == 0

@@ -53,8 +53,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def card(folder: Path, properties: dict[str, object], *skills: str) -> str:
     """Write the card of an agent with a skill that takes some members."""
     schema = {"type": "object", "required": ["topic"], "properties": properties}
-    shown = [{**MESH["skills"][0], "metadata": {"input_schema": schema}}, *({"id": skill, "description": "Is new."} for skill in skills)]
-    (folder / "card.json").write_text(json.dumps({**MESH, "skills": shown}))
+    skill_objects = [{**MESH["skills"][0], "metadata": {"input_schema": schema}}, *({"id": skill, "description": "Is new."} for skill in skills)]
+    (folder / "card.json").write_text(json.dumps({**MESH, "skills": skill_objects}))
     return "card.json"
 
 
@@ -73,16 +73,16 @@ def test_models_equal_those_of_the_server(url: str, folder: Path) -> None:
     assert sorted(each.name for each in folder.iterdir()) == ["remote"]
 
 
-def test_drift_is_told(url: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A check says nothing while the agent is as it was seen, and what has changed when it is not; it writes nothing."""
+def test_drift_is_reported(url: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A check is silent while the agent is unchanged, and lists the changes otherwise; it writes nothing."""
     assert main(["client", url, "-o", "remote"]) == 0
     assert main(["client", url, "-o", "remote", "--check"]) == 0
     assert "no changes" in capsys.readouterr().out
     assert main(["client", card(folder, {"topic": {"type": "string"}}), "-o", "mesh"]) == 0
     written = {file: file.read_bytes() for file in (folder / "mesh").rglob("*.*")}
-    shown = card(folder, {"topic": {"type": "integer"}}, "another")
+    skill_objects = card(folder, {"topic": {"type": "integer"}}, "another")
     capsys.readouterr()
-    assert main(["client", shown, "-o", "mesh", "--check", "--format", "singleline"]) == 1
+    assert main(["client", skill_objects, "-o", "mesh", "--check", "--format", "singleline"]) == 1
     said = capsys.readouterr()
     assert [line.partition("] ")[0] for line in said.out.splitlines()] == [
         "schemas/generate-report.input.json:7: error: the type changed from string to integer [A2A042 type-changed",
@@ -92,17 +92,17 @@ def test_drift_is_told(url: str, folder: Path, capsys: pytest.CaptureFixture[str
     assert {file: file.read_bytes() for file in (folder / "mesh").rglob("*.*")} == written
 
 
-def test_drift_that_breaks_nobody_is_no_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What callers need not follow is shown and ends with 0, unless it is asked otherwise."""
+def test_compatible_drift_is_no_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Compatible changes are listed and end with 0, unless an option asks for a failure."""
     assert main(["client", card(folder, {"topic": {"type": "string"}}), "-o", "mesh"]) == 0
-    shown = card(folder, {"topic": {"type": "string"}, "tone": {"type": "string"}}, "another")
-    assert main(["client", shown, "-o", "mesh", "--check"]) == 0
+    skill_objects = card(folder, {"topic": {"type": "string"}, "tone": {"type": "string"}}, "another")
+    assert main(["client", skill_objects, "-o", "mesh", "--check"]) == 0
     assert "skill another was added" in capsys.readouterr().out
-    assert main(["client", shown, "-o", "mesh", "--check", "--fail-on", "info"]) == 1
+    assert main(["client", skill_objects, "-o", "mesh", "--check", "--fail-on", "info"]) == 1
 
 
 def test_text_that_becomes_a_schema_breaks_callers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A skill without a schema takes text, and whoever sends text is refused once it has one."""
+    """A skill without a schema takes text; with a schema it refuses text."""
     without = {**MESH, "skills": [{"id": "generate-report", "description": "Writes."}]}
     (folder / "card.json").write_text(json.dumps(without))
     assert main(["client", "card.json", "-o", "mesh"]) == 0
@@ -110,8 +110,8 @@ def test_text_that_becomes_a_schema_breaks_callers(folder: Path, capsys: pytest.
     assert "type-changed" in capsys.readouterr().out
 
 
-def test_edits_of_a_client_are_told_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A check names files that somebody has edited or deleted; making the client anew leaves edits and other files alone, unless it is forced to."""
+def test_edits_of_a_client_are_reported_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A check lists edited and deleted files; generating again keeps edits and other files, unless it is forced."""
     where = card(folder, {"topic": {"type": "string"}})
     assert main(["client", where, "-o", "mesh"]) == 0
     made = (folder / "mesh" / "client.py").read_bytes()
@@ -131,8 +131,8 @@ def test_edits_of_a_client_are_told_and_kept(folder: Path, capsys: pytest.Captur
     assert (folder / "mesh" / "own.py").exists()
 
 
-def test_files_that_are_made_no_more_are_gone(folder: Path) -> None:
-    """What was made for a skill that the agent has no longer goes with it."""
+def test_stale_files_are_deleted(folder: Path) -> None:
+    """The files of a skill that the agent no longer has are deleted."""
     assert main(["client", card(folder, {"topic": {"type": "string"}}), "-o", "mesh"]) == 0
     (folder / "card.json").write_text(json.dumps({**MESH, "skills": [{"id": "other"}]}))
     assert main(["client", "card.json", "-o", "mesh"]) == 0
@@ -140,8 +140,8 @@ def test_files_that_are_made_no_more_are_gone(folder: Path) -> None:
     assert main(["client", "card.json", "-o", "mesh", "--check"]) == 0
 
 
-def test_what_was_seen_is_not_edited(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A comparison with what nobody has seen would say nothing; without a client there is no comparison at all."""
+def test_an_edited_record_of_the_agent_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A comparison needs the record of the agent as it was generated; without a client there is no comparison."""
     where = card(folder, {"topic": {"type": "string"}})
     assert main(["client", where, "-o", "mesh", "--check"]) == 3
     assert main(["client", where, "-o", "mesh"]) == 0
@@ -187,8 +187,8 @@ def test_cards_of_mesh_agents_hold_their_schemas(folder: Path) -> None:
     ],
     ids=["no file", "no agent", "no package"],
 )
-def test_what_cannot_be_done_is_said(folder: Path, words: tuple[str, ...], code: int) -> None:
-    """A command that ends without a client says why, and writes nothing."""
+def test_a_failure_has_its_reason(folder: Path, words: tuple[str, ...], code: int) -> None:
+    """A command that generates no client prints the reason and writes nothing."""
     (folder / "card.json").write_text(json.dumps(MESH))
     assert main(words) == code
     assert sorted(each.name for each in folder.iterdir()) == ["card.json"]

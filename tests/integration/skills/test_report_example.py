@@ -18,15 +18,15 @@ MADE = ("src/report_agent/contract/", "a2a-gen.lock")
 LEFT_BEHIND = ("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 
 
-def test_the_example_is_what_init_writes() -> None:
-    """Nobody keeps two copies in step by hand: every file of the example comes from the template, or from a build."""
+def test_the_example_equals_the_output_of_init() -> None:
+    """Every file of the example comes from the template or from a build."""
     files = (path for path in EXAMPLE.rglob("*") if path.is_file() and not set(path.parts) & set(LEFT_BEHIND))
     there = {path.relative_to(EXAMPLE).as_posix(): path.read_text(encoding="utf-8") for path in files}
     assert {path: text for path, text in there.items() if not path.startswith(MADE)} == dict(render_project("report-agent", "report"))
 
 
 def test_the_example_is_fresh(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was built is what its schemas say."""
+    """The generated files match the schemas."""
     monkeypatch.chdir(EXAMPLE)
     assert main(["check"]) == 0, capsys.readouterr().err
     assert main(["ir"]) == 0

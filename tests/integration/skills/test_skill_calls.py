@@ -40,8 +40,8 @@ async def test_input_comes_as_data_or_as_json_in_a_text(transport: httpx.AsyncBa
 
 
 @pytest.mark.parametrize("pin", SPOKEN, ids=NAMES)
-async def test_every_wrong_place_is_named(transport: httpx.AsyncBaseTransport, pin: Pin) -> None:
-    """Input that does not fit is refused before there is a task, with every place in it that is wrong."""
+async def test_invalid_input_lists_field_errors(transport: httpx.AsyncBaseTransport, pin: Pin) -> None:
+    """Invalid input is refused before there is a task, with all of its field errors."""
     async with A2AClient(URL, transport=transport, options=ClientOptions(pin=pin)) as client:
         with pytest.raises(InvalidParamsError) as refused:
             await client.send(asking(Part(data=WRONG)))
@@ -50,8 +50,8 @@ async def test_every_wrong_place_is_named(transport: httpx.AsyncBaseTransport, p
 
 
 @pytest.mark.parametrize("part", [Part(text="no JSON"), Part(raw=b"x"), Part(text="[1]")], ids=["words", "file", "another type"])
-async def test_what_carries_no_input_is_refused(transport: httpx.AsyncBaseTransport, part: Part) -> None:
-    """A message without the JSON that the skill takes is refused."""
+async def test_a_message_without_input_is_refused(transport: httpx.AsyncBaseTransport, part: Part) -> None:
+    """The skill takes JSON, which the message does not have."""
     async with A2AClient(URL, transport=transport) as client:
         with pytest.raises(InvalidParamsError) as refused:
             await client.send(asking(part))
@@ -78,17 +78,17 @@ async def test_a_skill_is_a_plain_post(http: httpx.AsyncClient) -> None:
     ids=["wrong input", "no json", "no skill", "no schema", "no post"],
 )
 async def test_a_plain_call_is_refused_in_the_shape_of_the_protocol(http: httpx.AsyncClient, path: str, content: bytes | None, status: int) -> None:
-    """What is wrong with a plain call is told as over the protocol."""
+    """Errors of a plain call have the form of the protocol."""
     answer = await (http.get(path) if content is None else http.post(path, content=content))
     assert (answer.status_code, "error" in answer.json()) == (status, True)
 
 
 async def test_questions_are_answered_by_the_same_call(http: httpx.AsyncClient) -> None:
     """A skill that asks answers 202 with the question; a wrong answer leaves it open, a right one is answered with the output."""
-    asked = await http.post("/skills/publish", json={"title": "Tea", "chapters": [{"title": "a", "text": "b"}]})
-    assert asked.status_code == 202
-    assert asked.json()["question"]["schema"]["required"] == ["approved", "by"]
-    path = f"/skills/publish?taskId={asked.json()['taskId']}"
+    suspended = await http.post("/skills/publish", json={"title": "Tea", "chapters": [{"title": "a", "text": "b"}]})
+    assert suspended.status_code == 202
+    assert suspended.json()["question"]["schema"]["required"] == ["approved", "by"]
+    path = f"/skills/publish?taskId={suspended.json()['taskId']}"
     assert (await http.post(path, json={"approved": False, "by": "Ada"})).status_code == 400
     answer = await http.post(path, json={"approved": True, "by": "Ada"})
     assert (answer.status_code, answer.json()["approvedBy"]) == (200, "Ada")

@@ -1,4 +1,4 @@
-"""What a typed handler can refuse, how long a call may take, and where in the input something is wrong."""
+"""Errors of typed handlers, deadlines of calls, and field paths in the input."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_over_plain_http_it_is_an_error_of_the_input(choosy: httpx.AsyncBa
 
 
 async def test_a_refusal_without_places_has_none(transport: httpx.AsyncBaseTransport) -> None:
-    """What is rejected for another reason has no wrong places."""
+    """A rejection for another reason has no field errors."""
     async with ReportAgentClient(URL, transport=transport) as client:
         with pytest.raises(RejectedError) as refused:
             await client.publish(REPORT, on_ask=lambda _: Approval(approved=False, by="Ada", remark="too short"))
@@ -78,7 +78,7 @@ async def test_a_refusal_without_places_has_none(transport: httpx.AsyncBaseTrans
 
 
 async def test_places_are_those_of_the_input(transport: httpx.AsyncBaseTransport) -> None:
-    """What only the agent finds wrong is told as what the client finds itself: by its place in the input."""
+    """Field errors of the handler have paths in the input, like those of the client's validation."""
     unchecked = SkillContract(skills.SUMMARIZE.id, TypedSchema[object](object, {}), skills.SUMMARIZE.output)
     async with ReportAgentClient(URL, transport=transport) as client:
         with pytest.raises(InvalidParamsError) as refused:
@@ -87,7 +87,7 @@ async def test_places_are_those_of_the_input(transport: httpx.AsyncBaseTransport
 
 
 async def test_a_call_ends_with_its_deadline(choosy: httpx.AsyncBaseTransport) -> None:
-    """What came in time is given; then the call fails, and the task is canceled."""
+    """The chunks in time are yielded; then the call fails and the task is canceled."""
     async with ReportAgentClient(URL, transport=choosy) as client:
         chapters = client.write_report(ReportRequest(topic="tea"), timeout=1)
         assert (await anext(chapters)).title == "tea"
@@ -104,12 +104,12 @@ async def test_time_for_answers_counts(transport: httpx.AsyncBaseTransport) -> N
         return None
 
     async def impatient(_: PendingQuestion) -> object:
-        raise TimeoutError("of somebody else")
+        raise TimeoutError("of another schema")
 
     async with ReportAgentClient(URL, transport=transport) as client:
         with pytest.raises(DeadlineError):
             await client.publish(REPORT, on_ask=slow, timeout=0.5)
-        with pytest.raises(TimeoutError, match="of somebody else"):
+        with pytest.raises(TimeoutError, match="of another schema"):
             await client.publish(REPORT, on_ask=impatient, timeout=50)
 
 

@@ -68,17 +68,17 @@ async def test_a_question_survives_a_restart(tmp_path: Path) -> None:
         assert done.status.state == State.COMPLETED
 
 
-async def test_a_client_hears_the_question(transport: httpx.AsyncBaseTransport) -> None:
-    """The callback gets the words, what there is to look at, and the schema; its answer may be a model or JSON."""
-    heard: list[PendingQuestion] = []
+async def test_a_callback_gets_the_question(transport: httpx.AsyncBaseTransport) -> None:
+    """The callback gets the text, the data and the schema; its reply may be a model or JSON."""
+    questions: list[PendingQuestion] = []
 
     async def approve(question: PendingQuestion) -> object:
-        heard.append(question)
+        questions.append(question)
         return {"approved": True, "by": "Ada"}
 
     async with ReportAgentClient(URL, transport=transport) as client:
         assert (await client.publish(REPORT, on_ask=approve)).approved_by == "Ada"
-        assert (heard[0].text, heard[0].detail) == ("May “Tea” be published?", {"chapters": 1})
+        assert (questions[0].text, questions[0].detail) == ("May “Tea” be published?", {"chapters": 1})
         with pytest.raises(RejectedError, match="Ada has not approved: no"):
             await client.publish(REPORT, on_ask=lambda _: Approval(approved=False, by="Ada", remark="no"))
 

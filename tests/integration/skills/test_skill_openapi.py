@@ -37,7 +37,7 @@ async def test_openapi_describes_the_plain_calls(http: httpx.AsyncClient) -> Non
 
 
 @pytest.mark.parametrize("dialect", [V1_0, V0_3, MESH], ids=["1.0", "0.3", "mesh"])
-async def test_answers_are_what_openapi_says(dialect: Dialect) -> None:
+async def test_responses_match_openapi(dialect: Dialect) -> None:
     """Questions, outputs and errors of the plain calls fit the schemas of the document, in the form of every dialect."""
     surface = Surface(make_agent(ReportAgent()), dialects=frozenset((dialect.name,)), only=frozenset(("summarize",)))
     async with run_app(create_app(surface, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
@@ -46,12 +46,12 @@ async def test_answers_are_what_openapi_says(dialect: Dialect) -> None:
         for body, status in (({"text": "One. Two."}, "200"), ({"text": "", "sentences": 0}, "400"), (5, "400"), ([{}], "400")):
             answer = await http.post("/skills/summarize", json=body)
             assert str(answer.status_code) == status
-            told = responses[status]["content"]["application/json"]["schema"]
-            SchemaValidator(document["components"]["schemas"][told["$ref"].rpartition("/")[2]] if "$ref" in told else told).check(answer.json())
+            schema = responses[status]["content"]["application/json"]["schema"]
+            SchemaValidator(document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema).check(answer.json())
 
 
-async def test_a_question_is_what_openapi_says(http: httpx.AsyncClient) -> None:
-    """What a skill asks first has the form that the document names."""
+async def test_a_question_matches_openapi(http: httpx.AsyncClient) -> None:
+    """The first question of a skill has the form in the document."""
     call = (await http.get("/schema/openapi.json")).json()["paths"]["/skills/publish"]["post"]
     answer = await http.post("/skills/publish", json=REPORT.model_dump())
     SchemaValidator(call["responses"]["202"]["content"]["application/json"]["schema"]).check(answer.json())
@@ -83,7 +83,7 @@ async def test_examples_that_fit_are_in_the_document() -> None:
     ids=["members", "one that is missing", "the whole"],
 )
 async def test_places_are_those_of_the_body(http: httpx.AsyncClient, body: object, places: set[str]) -> None:
-    """Who calls over plain HTTP has sent a body, and reads of places in it."""
+    """Errors of plain HTTP have paths in the body."""
     answer = await http.post("/skills/summarize", json=body)
     (detail,) = answer.json()["error"]["details"]
     assert {each["field"] for each in detail["fieldViolations"]} == places

@@ -1,4 +1,4 @@
-"""What a typed method answers with, and what becomes of answers that break the agent's own promise."""
+"""Results of typed methods, and results that break the agent's own schema."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_a_wrong_chunk_ends_the_stream() -> None:
 
 
 async def test_closing_a_stream_cancels_its_task() -> None:
-    """Who stops listening stops the work."""
+    """A reader that closes its stream stops the handler."""
     service = Careless()
     async with (
         run_app(create_app(*make_surfaces(service), settings=FAST_SETTINGS)) as transport,
@@ -90,10 +90,10 @@ async def test_closing_a_stream_cancels_its_task() -> None:
         await asyncio.wait_for(service.canceled.wait(), 5)
 
 
-async def test_progress_is_heard(transport: httpx.AsyncBaseTransport) -> None:
-    """A callback hears how much is done and what is said about it, in order."""
-    heard: list[Progress] = []
+async def test_progress_is_reported(transport: httpx.AsyncBaseTransport) -> None:
+    """A callback gets the fraction and the text of each update, in order."""
+    updates: list[Progress] = []
     async with ReportAgentClient(URL, transport=transport) as client:
-        chapters = [chapter async for chapter in client.write_report(ReportRequest(topic="tea", chapters=2), on_progress=heard.append)]
+        chapters = [chapter async for chapter in client.write_report(ReportRequest(topic="tea", chapters=2), on_progress=updates.append)]
     assert len(chapters) == 2
-    assert heard == [Progress(0.0, "Writing chapter 1 of 2"), Progress(0.5, "Writing chapter 2 of 2")]
+    assert updates == [Progress(0.0, "Writing chapter 1 of 2"), Progress(0.5, "Writing chapter 2 of 2")]

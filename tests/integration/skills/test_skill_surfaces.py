@@ -80,8 +80,8 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ],
     ids=["fine", "class", "module", "method", "package", "nobody"],
 )
-def test_a_service_that_cannot_be_used_is_told(typed: Path, old: str, new: str, said: str | None) -> None:
-    """What is not there is named, where it is asked for, with what to do; and only what is not built is to be built."""
+def test_an_unusable_service_is_an_error(typed: Path, old: str, new: str, said: str | None) -> None:
+    """A missing service is named at its use, with the cure; the cure is a build only if the package is not built."""
     assert main(["build"]) == 0
     file = typed / "a2a.toml"
     file.write_text(file.read_text().replace(old, new) if old else file.read_text())
@@ -89,8 +89,8 @@ def test_a_service_that_cannot_be_used_is_told(typed: Path, old: str, new: str, 
         load_project(typed, {})
 
 
-def test_a_method_that_streams_although_its_skill_does_not_is_told(typed: Path) -> None:
-    """Before anybody calls it, with the file and the line of the service."""
+def test_a_method_of_the_wrong_kind_is_an_error(typed: Path) -> None:
+    """The error is raised before any call, with the file and the line of the service."""
     handlers = typed / "src" / "typed" / "handlers.py"
     handlers.write_text(handlers.read_text().replace("return Greeting", "yield Greeting"))
     assert main(["build"]) == 0
@@ -112,8 +112,8 @@ def test_a_function_is_held_to_the_schemas_of_its_skill(typed: Path) -> None:
         load_project(typed, {})
 
 
-def test_a_stale_package_is_told_of(typed: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """What was edited after the build is named when the agent starts, because what was built is served; a file that is not deployed is not."""
+def test_a_stale_package_is_a_warning(typed: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Files edited after the build are listed when the agent starts, because the built ones are served; files that are not deployed are not."""
     assert main(["build"]) == 0
     schema = typed / "schema" / "greeting.json"
     schema.write_text(schema.read_text().replace('"minLength": 1', '"minLength": 5'))
@@ -125,7 +125,7 @@ def test_a_stale_package_is_told_of(typed: Path, caplog: pytest.LogCaptureFixtur
     assert caplog.text == ""
 
 
-MISFITS = [
+PROJECT_ERRORS = [
     ('[[surfaces]]\npath = "/"\nskills = ["nope"]', "a2a.toml:20 #/surfaces/0/skills: error: unknown skill nope [A2A-K09]"),
     ('[[surfaces]]\npath = "/"\nauth = "nope"', "a2a.toml:20 #/surfaces/0/auth: error: unknown auth 'nope' [A2A-K09]"),
     ('[[surfaces]]\npath = "/x"\n[[surfaces]]\npath = "/x"', "a2a.toml:21 #/surfaces/1/path: error: surfaces[0] already has the path /x [A2A-K09]"),
@@ -138,7 +138,7 @@ MISFITS = [
 ]
 
 
-@pytest.mark.parametrize(("more", "said"), MISFITS, ids=["skill", "auth", "path", "shown as", "mesh", "rates"])
+@pytest.mark.parametrize(("more", "said"), PROJECT_ERRORS, ids=["skill", "auth", "path", "shown as", "mesh", "rates"])
 def test_a_build_refuses_what_would_not_be_served(typed: Path, more: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever does not fit together is told by a check as it is when the agent starts: what CI takes can be served."""
     with (typed / "a2a.toml").open("a", encoding="utf-8") as file:
@@ -150,8 +150,8 @@ def test_a_build_refuses_what_would_not_be_served(typed: Path, more: str, said: 
         load_project(typed, {})
 
 
-def test_skills_that_nobody_does_are_warned_of(typed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An app of one's own may have somebody who does them: the package is written, and the one who wants it served is told what is missing."""
+def test_skills_without_a_handler_are_warnings(typed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An app may add the handlers, so the package is written; serving it names the missing ones."""
     file = typed / "a2a.toml"
     file.write_text(file.read_text().partition("\n")[2])
     assert main(["build"]) == 0
@@ -219,8 +219,8 @@ def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
         del sys.modules[name]
 
 
-async def test_a_generated_package_is_mounted_as_its_file_says(guarded: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The surfaces of the package are those of the app: guarded by what stands under [auth], with its limits, rates and words."""
+async def test_a_generated_package_is_mounted_by_its_project_file(guarded: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The surfaces have the gates of [auth], the limits, the rates and the texts of the file."""
     monkeypatch.chdir("/")
     (surface,) = guarded.make_surfaces(importlib.import_module("guarded.handlers").Guarded())
     (same,) = load_project(Path(guarded.__file__ or "").parents[3], {}).surfaces
@@ -233,7 +233,7 @@ async def test_a_generated_package_is_mounted_as_its_file_says(guarded: ModuleTy
 
 
 def test_a_package_without_its_file_is_never_open(guarded: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing says who may come in, nothing is mounted, unless gates are given; those of the file are in no generated file."""
+    """Without [auth] no surface is mounted, unless gates are passed; generated files contain no gates."""
     service = importlib.import_module("guarded.handlers").Guarded()
     Path("a2a.toml").rename("elsewhere.toml")
     monkeypatch.chdir("/")
@@ -246,8 +246,8 @@ def test_a_package_without_its_file_is_never_open(guarded: ModuleType, monkeypat
     assert not [file for file in Path(guarded.__file__ or "").parent.rglob("*.py") if "nightly-job" in file.read_text()]
 
 
-def test_what_is_wrong_with_the_file_is_told_with_its_line(guarded: ModuleType) -> None:
-    """A gate that cannot be made names the file, the line and the cure."""
+def test_an_error_in_the_project_file_has_its_line(guarded: ModuleType) -> None:
+    """An invalid gate is reported with file, line and cure."""
     file = Path("a2a.toml")
     file.write_text(file.read_text().replace('kind = "api-keys"', 'kind = "keys"'))
     with pytest.raises(ValueError, match=r"a2a\.toml:\d+: auth\.staff"):

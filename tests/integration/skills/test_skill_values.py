@@ -114,8 +114,8 @@ async def test_plain_http_takes_and_gives_the_same(schema: JsonObject, values: l
 @pytest.mark.parametrize(
     ("text", "value"), [("a", "a"), ("1", "1"), ('"a"', "a"), ("null", "null")], ids=["a word", "a number that is one", "JSON", "null that is one"]
 )
-async def test_people_type_words(text: str, value: str) -> None:
-    """A text that is no JSON of the schema, but fits it, is the value: nobody types quotes around an answer."""
+async def test_plain_text_is_a_value_of_its_schema(text: str, value: str) -> None:
+    """A text that is no JSON but fits the schema is the value: users type replies without quotes."""
     async with agent_of({"enum": ["a", "1", "null"]}) as (transport, (once, _, _)), Whatever(URL, transport=transport) as client:
         said = Message(message_id="m", role=Role.USER, parts=[Part(text=text)], metadata={"skillId": "echo"})
         assert parse_output(once.output, await client.untyped.send(said)) == value
@@ -130,19 +130,19 @@ class Wrapped(SkillModel):
     __nullable__ = frozenset({"note"})
 
 
-async def test_types_of_the_protocol_are_written_as_the_protocol_writes_them() -> None:
-    """What a part has not is left out; what the skill's own schema lets be null is null."""
+async def test_types_of_the_protocol_keep_its_form() -> None:
+    """Absent members of a part are left out; null stays where the schema of the skill allows it."""
     form = TypedSchema[Wrapped](Wrapped, {"type": "object", "properties": {"part": {"type": "object", "properties": {"raw": {"type": "string"}}}}})
-    told = {"part": {"text": "x"}, "remark": None, "note": None, "more": None, "deep": {"a": None}}
-    assert form.serialize(form.parse(told)) == told
+    document = {"part": {"text": "x"}, "remark": None, "note": None, "more": None, "deep": {"a": None}}
+    assert form.serialize(form.parse(document)) == document
     assert form.serialize(Wrapped(part=Part(text="x"), remark=None)) == {"part": {"text": "x"}, "remark": None}
 
 
 class Slow(httpx.AsyncBaseTransport):
-    """An agent that does not stream, answers at once, and is done when it is asked again."""
+    """An agent that does not stream, answers at once, and is done at the next poll."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.calls: list[str] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answer."""
@@ -152,26 +152,26 @@ class Slow(httpx.AsyncBaseTransport):
             return httpx.Response(200, json={"name": "slow", "supportedInterfaces": [interface], **facts})
         body = await request.aread()
         call: dict[str, object] = httpx.Response(200, content=body).json()
-        self.asked.append(str(call["method"]))
-        state = State.COMPLETED if len(self.asked) > 2 else State.WORKING
+        self.calls.append(str(call["method"]))
+        state = State.COMPLETED if len(self.calls) > 2 else State.WORKING
         task = {"id": "t", "contextId": "c", "status": {"state": str(state)}, "artifacts": [{"artifactId": "result", "parts": [{"text": "done"}]}]}
-        result: object = {"task": task} if len(self.asked) == 1 else task
+        result: object = {"task": task} if len(self.calls) == 1 else task
         return httpx.Response(200, json={"jsonrpc": "2.0", "id": call["id"], "result": result})
 
 
-async def test_a_task_that_goes_on_is_no_question() -> None:
-    """An agent without streams that answers before it is done is asked again until it is; nobody is asked anything."""
+async def test_a_working_task_is_polled() -> None:
+    """An agent without streams that returns a working task is polled until the task ends; no callback is called."""
     slow = Slow()
     async with Whatever(URL, transport=slow) as client:
         skill: SkillContract[object, object] = SkillContract("plain", TEXT, TEXT)  # type: ignore[arg-type]
         assert await client.call(skill, "x") == "done"
-    assert len(slow.asked) == 3
-    assert len(set(slow.asked)) == 2
+    assert len(slow.calls) == 3
+    assert len(set(slow.calls)) == 2
 
 
 @pytest.mark.parametrize("ends", [True, False], ids=["an error", "canceled"])
-async def test_who_cannot_answer_leaves_no_task_behind(*, ends: bool) -> None:
-    """An error in what answers or hears ends the call, and cancels the task: nobody waits for it any more."""
+async def test_an_error_in_a_callback_cancels_the_task(*, ends: bool) -> None:
+    """An error in a callback ends the call and cancels the task."""
     seen: list[PendingQuestion] = []
 
     async def fails(question: PendingQuestion) -> object:
