@@ -131,7 +131,7 @@ VALUES: SearchStrategy[object] = st.recursive(
 def as_sent(bundle: dict[str, object]) -> dict[str, object]:
     """Close the schemas of a bundle where members have names: a strict writer sends no other members.
 
-    Definitions stay as they are for whoever refers to them under ``not``; beside them stand one that is closed and one that a union can close.
+    Definitions stay as they are for references under ``not``; beside each is one that is closed and one that a union can close.
     """
     definitions = bundle["$defs"]
     assert isinstance(definitions, dict)

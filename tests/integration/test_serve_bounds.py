@@ -140,7 +140,7 @@ def test_usual_requests_pass(port: int) -> None:
 
 
 def test_trailers_are_no_headers(port: int) -> None:
-    """What comes after a body is not among what the gate has read."""
+    """Trailers come after the body; the gate reads headers only."""
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
     said = converse(port, head, b"Authorization: Bearer later\r\n\r\n")
     assert said.startswith(b"HTTP/1.1 200 ")

@@ -13,7 +13,7 @@ HAND_WRITTEN = sources("codegen", "runtime", "tests", "bench", "examples")
 SAYS_NOTHING = re.compile(r"^_?(utils?|helpers?|common|misc|base2|.*_v\d+|.*_coverage)$")
 
 
-def test_files_are_named_by_what_they_define() -> None:
+def test_file_names_are_specific() -> None:
     """No file has a name that fits anything: utils, helpers, common."""
     assert [str(source) for source in HAND_WRITTEN if SAYS_NOTHING.match(source.path.stem)] == []
 

@@ -1,4 +1,4 @@
-"""The words of the glossary: identifiers, prose and class names of the product keep to them."""
+"""The words of the glossary: identifiers and prose of the product and of its tests keep to them, and so do class names of the product."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from style.source_files import ROOT, Function, Source, sources
 
 PRODUCT = sources("codegen", "runtime")
+CODE = [*PRODUCT, *sources("tests")]
 DOCUMENTS = [
     ROOT / "README.md",
     *sorted(path for folder in ("docs", "codegen", "runtime", "schema", "bench", "examples") for path in (ROOT / folder).rglob("*.md")),
@@ -23,19 +24,18 @@ QUESTION = re.compile(r"(What|Who|Whose|Whom|Whether|How|Where|When|Why|Which)\b
 PROSE = re.compile(rf"\b({'|'.join(WORDS['prose'])})\b", re.IGNORECASE)
 STORED = frozenset({"a2a_doorbell"})
 """Names that databases of users hold: they stay."""
-LITERALS = frozenset({'"nobody"'})
-"""Values that are no prose: the unprivileged user of Unix."""
+LITERALS = frozenset(WORDS["literals"])
 
 
 def test_names_use_the_glossary() -> None:
     """No part of an identifier is a word that the glossary replaces."""
-    found = ((source, line, name, word) for source in PRODUCT for line, name in names_defined_in(source) for word in forbidden_words(name))
+    found = ((source, line, name, word) for source in CODE for line, name in names_defined_in(source) for word in forbidden_words(name))
     assert [f"{source}:{line}: {name}: write {WORDS['identifiers'][word]!r} for {word!r}" for source, line, name, word in found] == []
 
 
 def test_prose_names_the_actor() -> None:
     """Docstrings, comments and messages name a client, a caller or a process, never a person."""
-    assert [f"{source}:{line}: {report}" for source in PRODUCT for line, text in prose_of(source) for report in wrong_words(text)] == []
+    assert [f"{source}:{line}: {report}" for source in CODE for line, text in prose_of(source) for report in wrong_words(text)] == []
 
 
 def test_documents_name_the_actor() -> None:
@@ -47,7 +47,7 @@ def test_documents_name_the_actor() -> None:
 def test_docstrings_are_statements() -> None:
     """A docstring begins with a noun phrase or an imperative, not with a question word."""
     kinds = ast.Module | ast.ClassDef | Function
-    documented = ((source, node) for source in PRODUCT for node in ast.walk(source.tree) if isinstance(node, kinds))
+    documented = ((source, node) for source in CODE for node in ast.walk(source.tree) if isinstance(node, kinds))
     found = ((source, getattr(node, "lineno", 1), text) for source, node in documented if (text := ast.get_docstring(node)) and QUESTION.match(text))
     assert [f"{source}:{line}: begin with a noun phrase or an imperative: {text.splitlines()[0]}" for source, line, text in found] == []
 

@@ -221,7 +221,7 @@ class Cutting(httpx.ASGITransport):
 
 @pytest.mark.parametrize("streams", [False, True], ids=["call", "stream"])
 async def test_a_message_whose_answer_is_lost_is_taken_once(streams: bool) -> None:  # noqa: FBT001 - a table
-    """Where the card promises it, the message is sent again under its key, and finds the task that it has already made."""
+    """If the card promises idempotency, the message is sent again under its key, and finds the task of the first attempt."""
     app = build_test_app(Surface(build_test_agent(), only=frozenset({"echo"})))
     cutting = Cutting(app)
     async with (

@@ -33,7 +33,7 @@ async def delivering(
     store: Store, rules: SenderOptions = QUICK, policy: OutboundPolicy = HERE, limits: OutboundLimits = PATIENT
 ) -> AsyncIterator[PushSender]:
     """Deliver what is due, to this machine too."""
-    async with GuardedHttpClient(policy, limits) as dialler, PushSender(store, dialler, rules) as sender:
+    async with GuardedHttpClient(policy, limits) as client, PushSender(store, client, rules) as sender:
         yield sender
 
 
