@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from integration.outcome_agent import ALL_CAPABILITIES, EXTENSION, build_test_agent
@@ -74,6 +76,16 @@ async def several(_ctx: TaskContext) -> AsyncGenerator[Artifact, None]:
             yield Artifact(artifact_id=name, parts=[Part(text=text)])
 
 
+released = threading.Event()
+
+
+async def release(ctx: TaskContext) -> AsyncGenerator[str, None]:
+    """Yield chunks once a test releases them."""
+    assert await asyncio.to_thread(released.wait, 30)
+    for number in range(int(ctx.text)):
+        yield str(number)
+
+
 async def comment(ctx: TaskContext) -> Message:
     """Finish with words instead of a result."""
     return ctx.reply("Done")
@@ -83,7 +95,7 @@ def agent_under_test(capabilities: Capabilities = ALL_CAPABILITIES) -> Agent:
     """Make an agent with a skill for every way in which a task can go."""
     agent = build_test_agent(capabilities=capabilities)
     agent.add("mirror", mirror, input_modes=("*/*",), output_modes=("*/*",))
-    for handler in (permit, refuse, recall, several, comment):
+    for handler in (permit, refuse, recall, several, release, comment):
         agent.add(handler.__name__, handler)
     agent.add("secret", mirror, only_extended=True)
     return agent

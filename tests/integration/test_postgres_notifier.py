@@ -131,7 +131,9 @@ async def test_a_half_open_connection_is_replaced() -> None:
         notifier = PostgresNotifier(server.url, check_seconds=0.3, retry_seconds=0.05)
         async with start_listeners(notifier) as (listener,):
             server.freeze()
-            await asyncio.sleep(1.0)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                while not notifier._outages.is_open:  # noqa: ASYNC110 - it has no event
+                    await asyncio.sleep(0.05)
             server.thaw()
             await listener.wait_until(lambda now: now.reconnects >= 2)
 

@@ -59,7 +59,7 @@ def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClien
     return DialectClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 5) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float = 30) -> bool:
     """Wait until a condition holds."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
@@ -215,7 +215,7 @@ def test_open_requests_get_an_error_when_the_server_stops() -> None:
             thread.start()
         assert wait_until(lambda: len(hub_of(app)._buffers) == 2)
     for thread in threads:
-        thread.join(5)
+        thread.join(30)
     assert sum("UNAVAILABLE" in each for each in received) == 2
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ SCHEMA: dict[str, object] = {"type": "object", "properties": {"topic": {"type": 
 ONLY_MESH = frozenset((MESH.name,))
 
 runs: list[str] = []
+released = threading.Event()
 """The texts of the messages that the counting handler was called with."""
 
 
@@ -71,6 +73,8 @@ async def report(ctx: TaskContext) -> BackgroundJob:
             await asyncio.sleep(0.05)
         if end == "forever":
             await asyncio.Event().wait()
+        if end == "released":
+            assert await asyncio.to_thread(released.wait, 30)
         if end == "fail":
             raise RuntimeError("No coffee left")
         return {"pages": 3}

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from conformance.mesh.producer import LINE_ENDS, Consumer, envelopes, job, message, summarize_event, text_of
+from conformance.mesh.producer import LINE_ENDS, Consumer, envelopes, job, message, released, summarize_event, text_of
 
 from a2a_contract.mesh import TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 
@@ -111,11 +111,16 @@ def test_idle_streams_get_keep_alives(report: Consumer) -> None:
 def test_a_disconnect_does_not_cancel_the_task(report: Consumer) -> None:
     """The task goes on, and a new subscriber gets its later events."""
     task_id = str(uuid4())
-    with report.streaming("tasks/sendSubscribe", id=task_id, message=job(*((number / 30, None) for number in range(30)))) as response:
+    released.clear()
+    with report.streaming("tasks/sendSubscribe", id=task_id, message=job((0.5, None), end="released")) as response:
         assert summarize_event(next(envelopes(response.iter_lines()))["result"]) == BEGUN
     time.sleep(0.2)
     assert report.task("tasks/get", id=task_id)["status"]["state"] == "working"
-    first, *middle, artifact, end = [summarize_event(event) for event in report.stream("tasks/resubscribe", id=task_id)]
+    with report.streaming("tasks/resubscribe", id=task_id) as response:
+        events = envelopes(response.iter_lines())
+        first = summarize_event(next(events)["result"])
+        released.set()
+        *middle, artifact, end = [summarize_event(event["result"]) for event in events]
     assert (first, artifact, end) == (BEGUN, REPORT, COMPLETED)
     assert all(event[0] == "working" and isinstance(event[2], float) for event in middle)
 

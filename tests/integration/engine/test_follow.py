@@ -78,7 +78,7 @@ async def test_readers_join_while_a_handler_streams(store: Store) -> None:
 
 async def test_a_cursor_selects_the_events_after_it(store: Store) -> None:
     """A cursor gives the rest, of a finished task too; one beyond the end is an error, and so is a snapshot of what has ended."""
-    async with run_agent(burst, store=store) as one, asyncio.timeout(5):
+    async with run_agent(burst, store=store) as one, asyncio.timeout(30):
         task = await one.send("3")
         seqs = [event.seq for event in await one.collect_events(task)]
         assert [event.seq for event in await one.collect_events(task, 3)] == seqs[3:]
@@ -93,7 +93,7 @@ async def test_a_cursor_selects_the_events_after_it(store: Store) -> None:
 
 async def test_a_stream_may_end_where_the_task_waits(store: Store) -> None:
     """A dialect chooses whether a question ends the stream; if it does not, the stream goes on with what comes of the answer."""
-    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         async with aclosing(await one.engine.follow(one.scope, task.id, 0, SETTLED)) as events:
             assert [event.state async for event in events][-1] is State.INPUT_REQUIRED
@@ -109,7 +109,7 @@ async def test_a_stream_may_end_where_the_task_waits(store: Store) -> None:
 async def test_a_deleted_log_is_replaced_by_a_snapshot() -> None:
     """If the events after a cursor are deleted, the reader gets the finished task, which ends the stream."""
     store = MemoryStore(StoreOptions(max_finished_logs=1))
-    async with run_agent(burst, store=store) as one, asyncio.timeout(5):
+    async with run_agent(burst, store=store) as one, asyncio.timeout(30):
         first, _ = await one.send("3"), await one.send("3")
         (event,) = await one.collect_events(first, 2)
         assert event.state is State.COMPLETED
@@ -122,7 +122,7 @@ async def test_a_deleted_task_ends_its_streams_with_an_error(store: Store) -> No
     async def waits(_ctx: TaskContext) -> None:
         await asyncio.sleep(1000)
 
-    async with run_agent(waits, store=store, options=EngineOptions(settings=replace(FAST_SETTINGS, working_delay=1))) as one, asyncio.timeout(10):
+    async with run_agent(waits, store=store, options=EngineOptions(settings=replace(FAST_SETTINGS, working_delay=1))) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         reader = asyncio.create_task(one.collect_events(stored, 1))
         await asyncio.sleep(0.05)

@@ -33,7 +33,7 @@ async def test_concurrent_requests_with_one_key_are_one_task(store: Store) -> No
         await asyncio.sleep(0.05)
         return "done"
 
-    async with run_agent(works, store=store) as one, asyncio.timeout(10):
+    async with run_agent(works, store=store) as one, asyncio.timeout(30):
 
         async def ask() -> str:
             return (await one.engine.wait_settled(await one.engine.start(one.scope, wanted("works")))).wire_id
@@ -52,7 +52,7 @@ async def test_a_repeated_start_returns_the_suspended_task(store: Store) -> None
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text
 
-    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
         for _ in range(2):
             stored = await one.engine.wait_settled(await one.engine.start(one.scope, wanted("asks")))
             assert stored.state is State.INPUT_REQUIRED
@@ -65,7 +65,7 @@ async def test_a_repeated_answer_is_given_once(store: Store) -> None:
         first, second = await ctx.ask("First?"), await ctx.ask("Second?")
         return f"{first.text} {second.text}"
 
-    async with run_agent(asks_twice, store=store) as one, asyncio.timeout(10):
+    async with run_agent(asks_twice, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         said, promise = build_user_message("one", message_id="m-2"), IdempotencyKey("answer", b"one", "c-1")
         for _ in range(2):

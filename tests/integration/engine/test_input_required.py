@@ -46,7 +46,7 @@ async def test_two_questions_then_the_answer(store: Store) -> None:
         calls.append(what)
         return 2**53 + 1
 
-    async with run_agent(books, store=store) as one, asyncio.timeout(10):
+    async with run_agent(books, store=store) as one, asyncio.timeout(30):
         task = await one.send("please")
         assert State(task.status.state) is State.INPUT_REQUIRED
         assert task.status.message.metadata == {"a2a-gen/question": {"key": "#1"}}
@@ -67,7 +67,7 @@ async def test_an_authorization_suspends_the_task(store: Store) -> None:
     async def opens(ctx: TaskContext) -> str:
         return f"opened for {(await ctx.require_auth('Sign in at example.org')).text}"
 
-    async with run_agent(opens, store=store) as one, asyncio.timeout(5):
+    async with run_agent(opens, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert State(task.status.state) is State.AUTH_REQUIRED
         assert artifact_texts(await one.answer(task, "ada")) == {"result": ["opened for ada"]}
@@ -81,7 +81,7 @@ async def test_questions_in_a_task_group_suspend_the_task(store: Store) -> None:
             answer = group.create_task(ctx.ask("Well?"))
         return answer.result().text
 
-    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
         assert artifact_texts(await one.answer(await one.send("hi"), "fine")) == {"result": ["fine"]}
 
 
@@ -91,11 +91,11 @@ async def test_a_suspended_task_uses_no_memory() -> None:
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text
 
-    async with run_agent(asks) as one, asyncio.timeout(20):
+    async with run_agent(asks) as one, asyncio.timeout(30):
         before = len(asyncio.all_tasks())
         suspended = [await one.send("hi") for _ in range(1000)]
-        await asyncio.sleep(0.02)
-        assert len(asyncio.all_tasks()) == before
+        while len(asyncio.all_tasks()) > before:  # noqa: ASYNC110 - the last runs are ending
+            await asyncio.sleep(0.01)
         assert artifact_texts(await one.answer(suspended[500], "ok")) == {"result": ["ok"]}
 
 
@@ -106,7 +106,7 @@ async def test_a_changed_handler_fails_with_its_reason(store: Store) -> None:
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?", dict(schema))).text
 
-    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         schema["type"] = "integer"
         task = await one.answer(task, "text")
@@ -117,16 +117,18 @@ async def test_a_changed_handler_fails_with_its_reason(store: Store) -> None:
 async def test_of_many_answers_at_once_one_is_the_answer(store: Store) -> None:
     """The others go into the history or are refused; the handler gets exactly one, once."""
     runs = list[str]()
+    release = asyncio.Event()
 
     async def asks(ctx: TaskContext) -> str:
         answer = (await ctx.ask("Well?")).text
         runs.append(answer)
-        await asyncio.sleep(0.2)
+        await release.wait()
         return f"{answer}: {len(await ctx.history())}"
 
-    async with run_agent(asks, store=store) as one, asyncio.timeout(10):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         given = await asyncio.gather(*(one.send_to_task(task, f"answer {number}") for number in range(8)), return_exceptions=True)
+        release.set()
         task = await one.wait_terminal(next(each.stored for each in given if not isinstance(each, BaseException)))
         assert len(runs) == 1
         accepted = [each for each in given if not isinstance(each, BaseException)]
@@ -149,7 +151,7 @@ async def test_a_message_outside_of_its_scope_is_refused(store: Store, scope: Ta
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text
 
-    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         with pytest.raises(error):
             await one.engine.send_message(scope or one.scope, task.id, build_user_message("x", **members))

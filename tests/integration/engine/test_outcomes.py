@@ -131,7 +131,7 @@ async def broken_job(_ctx: TaskContext) -> BackgroundJob:
 )
 async def test_every_handler_has_one_outcome(store: Store, handler: object, state: State, artifacts: dict, said: str | None) -> None:
     """State, artifacts and message follow from the end of the handler; the log has no gaps and one terminal event, the last one."""
-    async with run_agent(handler, store=store) as one, asyncio.timeout(10):
+    async with run_agent(handler, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert State(task.status.state) is state
         assert artifact_texts(task) == artifacts
@@ -145,7 +145,7 @@ async def test_every_handler_has_one_outcome(store: Store, handler: object, stat
 async def test_exceptions_are_logged_and_hidden_from_the_caller(caplog: pytest.LogCaptureFixture) -> None:
     """The log has the full traceback, and the next task runs."""
     with caplog.at_level(logging.ERROR):
-        async with run_agent(raises, echo) as one, asyncio.timeout(5):
+        async with run_agent(raises, echo) as one, asyncio.timeout(30):
             await one.send("hi")
             assert State((await one.send("hi", skill="echo")).status.state) is State.COMPLETED
     assert "secret: /etc/passwd" in caplog.text
@@ -153,7 +153,7 @@ async def test_exceptions_are_logged_and_hidden_from_the_caller(caplog: pytest.L
 
 async def test_a_handler_that_returns_at_once_needs_two_commits(store: Store) -> None:
     """Such a task goes from submitted to its end in one commit, without working."""
-    async with run_agent(echo, store=store) as one, asyncio.timeout(5):
+    async with run_agent(echo, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert [event.state for event in await one.collect_events(task)] == [State.SUBMITTED, State.SUBMITTED, State.COMPLETED]
         assert (await one.engine.load(one.scope, task.id)).version == 2
@@ -161,14 +161,16 @@ async def test_a_handler_that_returns_at_once_needs_two_commits(store: Store) ->
 
 async def test_a_slow_handler_sets_its_task_to_working(store: Store) -> None:
     """After a few milliseconds the task is working, although the handler has written nothing."""
+    release = asyncio.Event()
 
     async def slow(_ctx: TaskContext) -> str:
-        await asyncio.sleep(0.3)
+        await release.wait()
         return "done"
 
-    async with run_agent(slow, store=store) as one, asyncio.timeout(5):
+    async with run_agent(slow, store=store) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         assert (await one.wait_for_state(stored, State.WORKING)).state is State.WORKING
+        release.set()
         assert [event.state for event in await one.collect_events(stored)] == [State.SUBMITTED, State.WORKING, State.WORKING, State.COMPLETED]
 
 
@@ -178,7 +180,7 @@ async def test_progress_is_a_number_on_the_task_and_on_its_event(store: Store) -
     async def reports(ctx: TaskContext) -> None:
         await ctx.status("half", progress=0.5)
 
-    async with run_agent(reports, store=store) as one, asyncio.timeout(5):
+    async with run_agent(reports, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert task.metadata == {"progress": 0.5}
         assert [b'"metadata":{"progress":0.5}' in event.body for event in await one.collect_events(task)] == [False, True, False]
@@ -201,7 +203,7 @@ async def test_artifacts_are_stored_unchanged(store: Store, tmp_path: Path) -> N
                 await mixed.text("too late")
         return json
 
-    async with run_agent(writes, store=store) as one, asyncio.timeout(5):
+    async with run_agent(writes, store=store) as one, asyncio.timeout(30):
         mixed, result = (await one.send("hi", json)).artifacts or []
         assert mixed.description == "all kinds"
         assert mixed.metadata == {"k": None}
@@ -227,7 +229,7 @@ async def test_a_skill_may_reply_without_a_task() -> None:
             ctx.reject("no")
         return ctx.text.upper()
 
-    async with run_agent(Skill("quick", quick, answers="message")) as one, asyncio.timeout(5):
+    async with run_agent(Skill("quick", quick, answers="message")) as one, asyncio.timeout(30):
         answer = await one.engine.run_inline(one.scope, "quick", build_user_message("hi"))
         assert (answer.parts[0].text, answer.task_id) == ("HI", None)
         assert (await one.engine.run_inline(one.scope, "quick", build_user_message("refuse"))).parts[0].text == "no"
@@ -245,7 +247,7 @@ async def test_a_conversation_has_messages_and_state(store: Store) -> None:
         said = [part.text for message in await ctx.conversation() for part in message.parts]
         return ctx.reply(f"{(await ctx.state.load())['turns']}: {', '.join(str(text) for text in said)}")
 
-    async with run_agent(chat, store=store) as one, asyncio.timeout(5):
+    async with run_agent(chat, store=store) as one, asyncio.timeout(30):
         said = [(await one.send(text, context_id=context)).status.message.parts[0].text for text, context in [("a", "1"), ("b", "1"), ("c", "2")]]
         assert said == ["1: a", "2: a, 1: a, b", "1: c"]
 
@@ -261,7 +263,7 @@ async def test_blocking_handlers_run_in_parallel() -> None:
     async def comes(_ctx: TaskContext) -> str:
         return "came"
 
-    async with run_agent(meets, comes) as one, asyncio.timeout(10):
+    async with run_agent(meets, comes) as one, asyncio.timeout(30):
         first = await one.start("hi", skill="meets")
         assert artifact_texts(await one.send("hi", skill="comes")) == {"result": ["came"]}
         assert artifact_texts(await one.send("hi", skill="meets")) == {"result": ["met"]}

@@ -97,7 +97,7 @@ async def test_a_stream_is_followed_from_elsewhere(replicas: Replicas, notifiers
 async def test_a_task_is_canceled_from_elsewhere(replicas: Replicas) -> None:
     """The process of the handler applies the cancellation after a notification, or when it renews its lease."""
     one, other = replicas
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         stored = await one.start("go", skill="waits")
         await one.wait_for_state(stored, State.WORKING)
         assert (await other.engine.cancel(other.scope, stored.wire_id)).state is State.CANCELED
@@ -106,7 +106,7 @@ async def test_a_task_is_canceled_from_elsewhere(replicas: Replicas) -> None:
 async def test_an_answer_may_come_to_another_process(replicas: Replicas) -> None:
     """The process that gets the answer runs the task, and readers elsewhere get its end."""
     one, other = replicas
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         stored = await one.start("go", skill="asks")
         task = await one.wait_settled(stored)
         ended = asyncio.create_task(one.wait_terminal(stored))
@@ -117,7 +117,7 @@ async def test_an_answer_may_come_to_another_process(replicas: Replicas) -> None
 async def test_tasks_of_a_live_process_are_never_claimed(replicas: Replicas) -> None:
     """A process that renews its lease keeps its tasks."""
     one, other = replicas
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         stored = await one.start("go", skill="waits")
         await asyncio.sleep(LEASE * 2)
         now = await other.engine.load(other.scope, stored.wire_id)
@@ -127,7 +127,7 @@ async def test_tasks_of_a_live_process_are_never_claimed(replicas: Replicas) -> 
 async def test_a_claimed_task_that_does_not_run_is_released(replicas: Replicas) -> None:
     """The process that claimed it may have lost the answer of the store; it notices when it renews its lease, and the task is run."""
     one, _ = replicas
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         message = build_user_message("go", message_id="m-1")
         new = NewTask("c-1", message, "slow_stream", CANONICAL.name, process=one.engine.runner.process)
         lost = (await one.engine._store.create_task(one.scope, new)).stored
@@ -167,7 +167,7 @@ async def test_the_cleanup_goes_on_until_nothing_is_due() -> None:
 async def test_writes_after_a_lost_lease_are_refused(replicas: Replicas) -> None:
     """Another process has claimed the task; the first run stops, and the log has one terminal event."""
     one, other = replicas
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         stored = await one.start("go", skill="slow_stream")
         await one.wait_for_state(stored, State.WORKING)
         await one.engine._store.unregister(one.engine.runner.process or "")
@@ -183,7 +183,7 @@ async def test_writes_after_a_lost_lease_are_refused(replicas: Replicas) -> None
 async def test_tasks_with_unknown_skills_are_released() -> None:
     """A process without the skill of a task does not run it, whether its process lives or not."""
     store = MemoryStore(StoreOptions(lease_seconds=0.1))
-    async with run_agent(asks, store=store) as other, asyncio.timeout(10):
+    async with run_agent(asks, store=store) as other, asyncio.timeout(30):
         async with run_agent(waits, store=store) as one:
             stored = await one.start("go")
             await one.wait_for_state(stored, State.WORKING)
@@ -216,7 +216,7 @@ async def test_writes_are_retried_while_the_store_is_unavailable() -> None:
         for number in range(6):
             yield str(number)
 
-    async with run_agent(streams, store=FlakyStore()) as one, asyncio.timeout(20):
+    async with run_agent(streams, store=FlakyStore()) as one, asyncio.timeout(30):
         task = await one.wait_terminal(await one.start("go"))
         assert artifact_texts(task) == {"result": ["0", "1", "2", "3", "4", "5"]}
         assert [event.seq for event in await one.collect_events(task)] == list(range(1, 10))

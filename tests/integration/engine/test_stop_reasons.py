@@ -27,7 +27,7 @@ HANDLERS = [sleeps, ignores, gives_up, blocks, breaks_when_stopped, job]
 @pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.__name__)
 async def test_cancel_ends_the_task_with_any_handler(store: Store, handler: object) -> None:
     """The task is canceled, at once or after a short while, and nothing that the handler still writes changes that."""
-    async with run_agent(handler, store=store) as one, asyncio.timeout(10):
+    async with run_agent(handler, store=store) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         await one.wait_for_state(stored, State.WORKING)
         canceled = await one.engine.cancel(one.scope, stored.wire_id)
@@ -46,7 +46,7 @@ async def test_cancel_before_the_handler_starts(store: Store) -> None:
         ran.append(1)
         await asyncio.sleep(1000)
 
-    async with run_agent(notes, store=store) as one, asyncio.timeout(5):
+    async with run_agent(notes, store=store) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         one.engine.runner.cancel(stored.key)
         assert State((await one.wait_terminal(stored)).status.state) is State.CANCELED
@@ -55,14 +55,14 @@ async def test_cancel_before_the_handler_starts(store: Store) -> None:
 
 async def test_a_suspended_task_is_canceled_directly(store: Store) -> None:
     """No process runs it, so one commit cancels it."""
-    async with run_agent(asks, store=store) as one, asyncio.timeout(5):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert (await one.engine.cancel(one.scope, task.id)).state is State.CANCELED
 
 
 async def test_cancel_during_a_question(store: Store) -> None:
     """A cancellation at the moment of a question cancels the task."""
-    async with run_agent(asks, store=store) as one, asyncio.timeout(20):
+    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
         for delay in range(20):
             stored = await one.start("hi")
             for _ in range(delay):
@@ -76,7 +76,7 @@ async def test_a_task_that_has_ended_cannot_be_canceled(store: Store) -> None:
     async def echo(ctx: TaskContext) -> str:
         return ctx.text
 
-    async with run_agent(echo, store=store) as one, asyncio.timeout(5):
+    async with run_agent(echo, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         with pytest.raises(TaskNotCancelableError):
             await one.engine.cancel(one.scope, task.id)
@@ -86,7 +86,7 @@ async def test_a_task_that_has_ended_cannot_be_canceled(store: Store) -> None:
 
 async def test_cancel_twice_at_once(store: Store) -> None:
     """Repeating a cancel that is under way gives the task."""
-    async with run_agent(sleeps, store=store) as one, asyncio.timeout(5):
+    async with run_agent(sleeps, store=store) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         ends = await asyncio.gather(*(one.engine.cancel(one.scope, stored.wire_id) for _ in range(3)), return_exceptions=True)
         assert {getattr(end, "state", TaskNotCancelableError) for end in ends} <= {State.CANCELED, TaskNotCancelableError}
@@ -95,7 +95,7 @@ async def test_cancel_twice_at_once(store: Store) -> None:
 @pytest.mark.parametrize("handler", [sleeps, ignores, gives_up, blocks, breaks_when_stopped], ids=lambda handler: handler.__name__)
 async def test_a_run_times_out(store: Store, handler: object) -> None:
     """The task fails, also if the handler ignores the stop request."""
-    async with run_agent(Skill("slow", handler, timeout=0.05), store=store) as one, asyncio.timeout(10):
+    async with run_agent(Skill("slow", handler, timeout=0.05), store=store) as one, asyncio.timeout(30):
         task = await one.wait_terminal(await one.start("hi"))
         assert State(task.status.state) is State.FAILED
         assert task.status.message.parts[0].text == TIMED_OUT
@@ -103,25 +103,28 @@ async def test_a_run_times_out(store: Store, handler: object) -> None:
 
 async def test_the_timeout_applies_to_one_run() -> None:
     """Time spent waiting for an answer does not count; the deadline is the clock's, to the second."""
-    clock = FakeClock()
+    clock, has_begun = FakeClock(), asyncio.Event()
 
     async def asks_then_works(ctx: TaskContext) -> str:
         await ctx.ask("Well?")
+        has_begun.set()
         await asyncio.sleep(1000)
         return str(ctx.deadline)
 
     async with (
         run_agent(Skill("slow", asks_then_works, timeout=60), options=EngineOptions(settings=FAST_SETTINGS, clock=clock)) as one,
-        asyncio.timeout(10),
+        asyncio.timeout(30),
     ):
         task = await one.send("hi")
         clock.advance(3600)
         stored = (await one.send_to_task(task, "ok")).stored
+        await has_begun.wait()
+        await one.wait_for_state(stored, State.WORKING)
         for _ in range(58):
             clock.advance(1)
             await asyncio.sleep(0.001)
         assert (await one.engine.load(one.scope, task.id)).state is State.WORKING
-        for _ in range(4):
+        while (state := (await one.engine.load(one.scope, task.id)).state) is State.WORKING:
             clock.advance(1)
             await asyncio.sleep(0.001)
-        assert State((await one.wait_terminal(stored)).status.state) is State.FAILED
+        assert state is State.FAILED

@@ -129,13 +129,13 @@ async def test_a_commit_wakes_the_sender() -> None:
     """A commit does not wait for the next poll, and listeners behind the sender are notified too."""
     store, behind = MemoryStore(), RecordingNotifier()
     rules = SenderOptions(replace(QUICK.settings, push_poll_interval=60))
-    async with WebhookReceiver() as receiver, delivering(store, rules) as sender:
-        notifier = TeeNotifier(sender, behind)
-        await asyncio.sleep(0.1)
-        task = await create_task(store, build_new_task(push_config=hook(receiver)))
-        assert receiver.requests == []
-        notifier.notify((task.key,))
-        await receiver.wait_for_requests(1, 1)
+    async with WebhookReceiver() as receiver:
+        await create_task(store, build_new_task(push_config=hook(receiver)))
+        async with delivering(store, rules) as sender:
+            await receiver.wait_for_requests(1)  # the first poll, after which the sender sleeps for a minute
+            task = await create_task(store, build_new_task(push_config=hook(receiver)))
+            TeeNotifier(sender, behind).notify((task.key,))
+            await receiver.wait_for_requests(2, 30)
         assert behind.keys == [task.key]
 
 

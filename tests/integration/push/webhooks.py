@@ -73,7 +73,7 @@ async def logged(store: Store, task: StoredTask) -> list[object]:
 
 async def noted(store: Store, task: StoredTask, name: str, reason: str) -> None:
     """Wait until the task says that one of its webhooks has failed."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             loaded = await store.load_task(SCOPE, task.wire_id)
             assert loaded is not None

@@ -52,7 +52,7 @@ async def followed(job: object) -> tuple[object, list[JobProgress]]:
     async def collect(progress: JobProgress) -> None:
         news.append(progress)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         return await await_job(job, pause=lambda: asyncio.sleep(0), on_progress=collect), news
 
 

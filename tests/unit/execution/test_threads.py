@@ -28,7 +28,7 @@ async def test_exceptions_cross_from_the_thread(error: type[BaseException]) -> N
         raise error
 
     with pytest.raises(RuntimeError if error is StopIteration else error):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await run_in_thread(fails, None)
 
 

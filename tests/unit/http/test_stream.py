@@ -80,7 +80,7 @@ async def test_a_disconnect_closes_the_source_at_once() -> None:
     await asyncio.sleep(0.03)
     connection.left.set()
     with pytest.raises(ClientDisconnectError):
-        await asyncio.wait_for(running, 1)
+        await asyncio.wait_for(running, 5)
     assert source.is_closed
     assert running.cancelling() == 0
 
@@ -99,15 +99,21 @@ async def test_a_cancellation_by_the_server_passes() -> None:
 async def test_keep_alive_comments_are_sent_while_nothing_happens() -> None:
     """A stream without a first event starts, and sends a comment at every interval."""
     connection = Connection()
-    await run_stream(connection.request(), ChunkSource([b"a"], pause_seconds=0.5).read(), keep_alive_seconds=0.05)
-    assert connection.body.count(KEEP_ALIVE) >= 3
+
+    async def yield_chunks() -> AsyncGenerator[bytes, None]:
+        while connection.body.count(KEEP_ALIVE) < 3:  # noqa: ASYNC110 - the connection has no event
+            await asyncio.sleep(0.01)
+        yield b"a"
+
+    async with asyncio.timeout(30):
+        await run_stream(connection.request(), yield_chunks(), keep_alive_seconds=0.05)
     assert connection.body.endswith(b"a")
 
 
 async def test_no_keep_alive_comment_between_frequent_events() -> None:
     """Every chunk restarts the interval."""
     connection = Connection()
-    await run_stream(connection.request(), ChunkSource([b"a"] * 40, pause_seconds=0.01).read(), keep_alive_seconds=0.3)
+    await run_stream(connection.request(), ChunkSource([b"a"] * 12, pause_seconds=0.1).read(), keep_alive_seconds=1)
     assert KEEP_ALIVE not in connection.body
 
 
@@ -159,7 +165,9 @@ async def test_chunks_that_are_ready_at_once_go_in_one_write() -> None:
         yield b"e"
 
     running = asyncio.create_task(run_stream(connection.request(), yield_chunks()))
-    await asyncio.sleep(0.01)
+    async with asyncio.timeout(30):
+        while not connection.body:  # noqa: ASYNC110 - the connection has no event
+            await asyncio.sleep(0.01)
     assert connection.body == b"ab"
     gate.set()
     await running
