@@ -114,7 +114,7 @@ async def test_reading_is_tried_again() -> None:
     server = BadServer(b"", answer(b"", "503 Busy"), answer(enveloped(TASK)))
     async with server.client() as client:
         assert (await client.get("t")).id == "t"
-    assert len(server.asked) == 3
+    assert len(server.requests) == 3
 
 
 async def test_a_message_is_tried_again_under_its_key() -> None:
@@ -123,7 +123,7 @@ async def test_a_message_is_tried_again_under_its_key() -> None:
     async with server.client() as client:
         await client.send("hello", wait=False)
     assert server.headers(0)[b"idempotency-key"] == server.headers(1)[b"idempotency-key"]
-    said = [from_json(each.partition(b"\r\n\r\n")[2])["params"]["message"]["messageId"] for each in server.asked]
+    said = [from_json(each.partition(b"\r\n\r\n")[2])["params"]["message"]["messageId"] for each in server.requests]
     assert said[0] == said[1]
 
 
@@ -136,7 +136,7 @@ async def test_a_message_is_sent_once_to_an_agent_that_may_know_nothing_of_keys(
             await client.send("pay")
         with pytest.raises((ConnectionLostError, UnavailableError)):
             await collected(client)
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 async def test_a_cancel_is_sent_once() -> None:
@@ -145,7 +145,7 @@ async def test_a_cancel_is_sent_once() -> None:
     async with server.client() as client:
         with pytest.raises(ConnectionLostError):
             await client.cancel("t")
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 async def test_silence() -> None:
@@ -154,7 +154,7 @@ async def test_silence() -> None:
     async with server.client(patience=0.2) as client:
         with pytest.raises(ResponseTimeoutError):
             await client.send("hello")
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 async def test_nobody_there() -> None:
@@ -249,9 +249,9 @@ async def test_a_silent_stream_is_taken_up_again() -> None:
 
     class Stuck(BadServer):
         async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            if self.asked:
+            if self.requests:
                 return await super()._connected(reader, writer)
-            self.asked.append(await reader.read(65536))
+            self.requests.append(await reader.read(65536))
             writer.write(head + b"id: 3\n" + frames(WORKING))
             return await asyncio.sleep(30)
 
@@ -311,11 +311,11 @@ async def test_an_answer_that_drips_has_a_deadline(rest: bytes) -> None:
 
 async def test_credentials_stay_at_their_origin() -> None:
     """Another port of the same host may be another service: a card that leads there gets nothing, unless the client trusts that origin."""
-    asked: list[bytes] = []
+    heads: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        asked.append(head)
+        heads.append(head)
         card = {"name": "a", "description": "", "version": "1", "capabilities": {}, "skills": [], "defaultInputModes": [], "defaultOutputModes": []}
         interface = {"url": other_url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
         body = to_json({**card, "supportedInterfaces": [interface]}) if head.startswith(b"GET") else enveloped(TASK)
@@ -325,7 +325,7 @@ async def test_credentials_stay_at_their_origin() -> None:
         async with A2AClient(url, auth="hush") as client:
             with pytest.raises(UntrustedOriginError, match=other_url):
                 await client.get("t")
-        assert not any(head.startswith(b"POST") for head in asked)
+        assert not any(head.startswith(b"POST") for head in heads)
         async with A2AClient(url, auth="hush", options=ClientOptions(trusted_origins=(other_url,))) as client:
             assert (await client.get("t")).id == "t"
-        assert b"Bearer hush" in asked[-1]
+        assert b"Bearer hush" in heads[-1]

@@ -111,5 +111,5 @@ async def test_the_timer_ends_with_the_last_request() -> None:
     for _ in range(2):
         with pytest.raises(RequestTimeoutError):
             await wait_forever(Connection([]).request(), watcher, Awaits.BODY)
-        while watcher.is_running:  # noqa: ASYNC110 - the timer tells nobody
+        while watcher.is_running:  # noqa: ASYNC110 - the timer has no event
             await asyncio.sleep(0)
