@@ -126,9 +126,9 @@ async def test_http_stays_on_this_machine() -> None:
 
 async def test_the_switch_opens_no_port_of_another_machine() -> None:
     """A name that leads elsewhere is called at the ports of the settings only."""
-    async with GuardedHttpClient(HERE, resolver=TableResolver({"x.example": ["93.184.216.34"]})) as dialler:
+    async with GuardedHttpClient(HERE, resolver=TableResolver({"x.example": ["93.184.216.34"]})) as client:
         with pytest.raises(AddressRefusedError) as caught:
-            await dialler.fetch("https://x.example:22/")
+            await client.fetch("https://x.example:22/")
         assert "A2A_OUTBOUND_PORTS" in caught.value.hint
 
 
