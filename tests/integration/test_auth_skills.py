@@ -83,11 +83,11 @@ def test_tasks_need_the_permissions_of_their_skill(client: httpx.Client, binding
     assert kept in ([plain.id], [])  # HTTP+JSON of 0.3 shows no references
 
 
-def test_a_conversation_needs_what_its_skills_need(voice: DialectBinding) -> None:
+def test_a_conversation_needs_what_its_skills_need(binding: DialectBinding) -> None:
     """A handler reads the whole conversation and its state, so a token without access to a skill sends nothing there, also after it is deleted."""
     store = MemoryStore(StoreOptions(retention_seconds=0))
     with TestClient(create_app(guarded(), store=store, settings=replace(FAST_SETTINGS, cleanup_interval=3600))) as client:
-        rich, poor = person(client, voice, "tasks pay audit"), person(client, voice)
+        rich, poor = person(client, binding, "tasks pay audit"), person(client, binding)
         for skill in ("pay", "audit"):
             said = rich.task("my secret", skill=skill, message_id=skill)
             with pytest.raises(CallError):

@@ -114,7 +114,7 @@ def _resolve_url(ctx: click.Context, _param: click.Parameter, value: str | None)
     except ProjectConfigError as error:
         raise CommandError(str(error)) from error
     if url is None:
-        raise click.UsageError(f"no store given; pass --store, or set {PREFIX}STORE, or store in an a2a.toml", ctx)
+        raise click.UsageError(f"--store: not given; pass it, or set {PREFIX}STORE, or store in an a2a.toml", ctx)
     return url
 
 
