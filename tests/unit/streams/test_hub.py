@@ -116,7 +116,7 @@ async def test_a_stream_ends_in_a_state_of_until(event_log: FakeEventLog, hub: E
 
 async def test_an_unavailable_store_delays_a_reader(event_log: FakeEventLog) -> None:
     """A reader retries, and misses nothing."""
-    hub = EventHub(event_log, poll_interval_seconds=0.02, retry_timeout_seconds=30)
+    hub = EventHub(event_log, settings=Settings(store_retry_timeout=30), poll_interval_seconds=0.02)
     event_log.append(2, is_final=True)
     event_log.failures_left = 3
     async with asyncio.timeout(30):
