@@ -335,10 +335,10 @@ def as_sent(root: dict[str, Json]) -> dict[str, Json]:
     if "$dynamicRef" in json.dumps(root):
         return root
     definitions = root["$defs"]
-    named = {
+    target = {
         f"{name} {form}": change(schema, root) for form, change in (("sent", _close), ("branch", _branch)) for name, schema in definitions.items()
     }
-    return {**_close({word: value for word, value in root.items() if word != "$defs"}, root), "$defs": {**definitions, **named}}
+    return {**_close({word: value for word, value in root.items() if word != "$defs"}, root), "$defs": {**definitions, **target}}
 
 
 def _close(schema: Json, root: dict[str, Json]) -> Json:

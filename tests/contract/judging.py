@@ -53,7 +53,7 @@ class Ajv:
 
 @dataclass
 class Outcome:
-    """What a run saw: how often, and the pairs that must not be."""
+    """The results of a run: counts, and the pairs that must not be."""
 
     count: Counter[str] = field(default_factory=Counter)
     unsound: list[tuple[Json, Json, Json]] = field(default_factory=list)

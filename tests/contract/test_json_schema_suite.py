@@ -81,7 +81,7 @@ def test_the_suites_of_older_drafts_find_none_either(draft: str) -> None:
 
 
 def test_anchors_that_stand_twice_are_refused() -> None:
-    """Which schema an anchor means would depend on nested ``$id`` members, or on the path of the validator."""
+    """The schema of an anchor would depend on nested ``$id`` members, or on the path of the validator."""
     schema = {"$ref": "#item", "$defs": {"A": {"$anchor": "item"}, "B": {"$id": "b", "$anchor": "item"}}}
     with pytest.raises(ContractError) as raised:
         make(schema)

@@ -1,4 +1,4 @@
-"""What a schema says of a value decides its class: by its tag, or by the validator."""
+"""The class of a value follows from its schema: by its tag, or by the validator."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_narrowed_tags_select_the_class(kind: str) -> None:
     ],
     ids=["no type", "an open branch", "conditional"],
 )
-def test_members_without_a_type_are_told(member: object, reason: str) -> None:
+def test_members_without_a_type_are_listed(member: object, reason: str) -> None:
     """A member that may be any JSON is a warning with the reason, unless its author left it open."""
     schema = {"type": "object", "properties": {"open": {"description": "Anything."}, "b": member}}
     if member is None:
@@ -54,7 +54,7 @@ def test_members_without_a_type_are_told(member: object, reason: str) -> None:
     ],
     ids=["properties", "items", "in allOf"],
 )
-def test_types_that_are_narrower_than_their_schema_are_told(schema: dict[str, object], text: str) -> None:
+def test_types_narrower_than_their_schema_are_listed(schema: dict[str, object], text: str) -> None:
     """A schema without ``type`` accepts more than its author meant."""
     assert [warning.text for warning in make(schema)[1]] == [text]
 
@@ -87,7 +87,7 @@ def test_defaults_are_kept(member: object, default: str) -> None:
     assert vars(value)["a"] is not vars(other)["a"] or isinstance(vars(value)["a"], str | int)
 
 
-def test_defaults_that_do_not_match_are_told() -> None:
+def test_defaults_that_do_not_match_are_listed() -> None:
     """A default that its schema refuses is ignored, with a warning."""
     form, (warning,) = make({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}, "default": [1]}}})
     assert vars(form.parse({}))["a"] is None
