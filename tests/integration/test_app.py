@@ -261,8 +261,8 @@ async def asgi(scope, receive, send):
 
 
 @pytest.mark.parametrize(("words", "caller"), [((), "127.0.0.1"), (("--forwarded-allow-ips", "127.0.0.1"), "10.0.0.1")], ids=["nobody", "a proxy"])
-def test_only_named_proxies_are_believed_and_no_secret_is_logged(tmp_path: Path, words: tuple[str, ...], caller: str) -> None:
-    """Who calls is the address that is connected, unless that is a proxy of ours; the query of a request, where keys may stand, is in no log."""
+def test_only_trusted_proxies_set_the_client_address(tmp_path: Path, words: tuple[str, ...], caller: str) -> None:
+    """The client is the connected address unless that is a trusted proxy; no log contains the query of a request, where keys may be."""
     (tmp_path / "who.py").write_text(WHO_CALLS)
     port = free_port()
     server = run(tmp_path, "-c", SERVE, "who:asgi", "--port", str(port), *words)
