@@ -61,6 +61,10 @@ class Limits:
     """Webhooks of a task: each of its events is sent to all of them."""
     concurrency: int | None = None
     """Concurrent requests, streams included; ``None``: unlimited."""
+    streams: int = positive(1000)
+    """Open streams of one caller in one process; anonymous callers count by their address."""
+    open_tasks: int | None = positive(None)
+    """Tasks of one caller that have not ended, counted in the store for each new task; ``None``: unlimited."""
     keep_alive_interval: float = positive(15.0)
     """Seconds between the comments that keep an idle stream open."""
     card_max_age: int = 300

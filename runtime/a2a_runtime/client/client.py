@@ -74,15 +74,14 @@ class PushConfigs:
 
     async def list(self, task: TaskOrId) -> AsyncIterator[TaskPushNotificationConfig]:
         """Yield all configs of a task, page by page."""
-        token: str | None = None
+        request = ListTaskPushNotificationConfigsRequest(task_id=to_task_id(task))
         while True:
-            request = ListTaskPushNotificationConfigsRequest(task_id=to_task_id(task), page_token=token)
             page = await self._connection.call(operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, request, ListTaskPushNotificationConfigsResponse)
             for config in page.configs or ():
                 yield config
-            if not page.next_page_token or page.next_page_token == token:
+            if not page.next_page_token or page.next_page_token == request.page_token:
                 return
-            token = page.next_page_token
+            request = request.model_copy(update={"page_token": page.next_page_token})
 
     async def delete(self, task: TaskOrId, config_id: str) -> None:
         """Delete a config."""

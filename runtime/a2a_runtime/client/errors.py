@@ -129,9 +129,10 @@ class UnexpectedStatusError(ResponseError):
 _EXCERPT_BYTES = 200
 _NO_REASON = "The agent rejects the request without a reason"
 
-# The statuses of errors that are more than an error object: authentication, limits, availability.
+# The statuses of errors that are more than an error object: authentication, limits, availability. Any web server sends 405 and 408.
+_COMMON_STATUSES = (HTTPStatus.OK, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.REQUEST_TIMEOUT)
 _TRANSPORT_STATUSES: Mapping[int, type[A2AError]] = {
-    row.jsonrpc_status: error for error, row in reversed([*ERRORS.items()]) if row.jsonrpc_status != HTTPStatus.OK
+    row.jsonrpc_status: error for error, row in reversed([*ERRORS.items()]) if row.jsonrpc_status not in _COMMON_STATUSES
 }
 _AGENT_STATUSES: Mapping[int, type[A2AError]] = {
     **{row.http: error for error, row in reversed([*ERRORS.items()]) if row.http not in {HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY}},
@@ -139,8 +140,6 @@ _AGENT_STATUSES: Mapping[int, type[A2AError]] = {
     HTTPStatus.UNPROCESSABLE_ENTITY: errors.InvalidParamsError,
     HTTPStatus.NOT_IMPLEMENTED: errors.UnsupportedOperationError,
 }
-# Any web server sends these for a wrong URL or a slow network.
-_WEB_SERVER_STATUSES = (HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.REQUEST_TIMEOUT)
 
 
 def _build_reasons() -> Mapping[str, type[A2AError]]:
@@ -178,7 +177,7 @@ def error_from_http(dialect: str, operation: Operation, status: int, body: bytes
     except ValueError:
         document = None
     if not is_json_object(document):
-        known = None if status in _WEB_SERVER_STATUSES else _TRANSPORT_STATUSES.get(status)
+        known = _TRANSPORT_STATUSES.get(status)
         return (
             known() if known else UnexpectedStatusError(status, f"Unexpected HTTP status {status}", body[:_EXCERPT_BYTES].decode("utf-8", "replace"))
         )

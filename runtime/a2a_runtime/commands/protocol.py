@@ -36,7 +36,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     _phase = _Phase.IDLE
     _has_begun = False
-    _head_bytes = _chunk_bytes = 0
+    _head_bytes = 0
     _deadline: asyncio.TimerHandle | None = None
     _tls: dict[str, object] | None = None
 
@@ -48,7 +48,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse a chunk; refuse the connection if the headers are still open and too large."""
-        before, self._chunk_bytes, self._has_begun = self._phase, len(data), False
+        before, self._has_begun = self._phase, False
         super().data_received(data)
         has_ended = self._phase is _Phase.IDLE and (self._has_begun or before is not _Phase.IDLE)
         if has_ended or self._phase is _Phase.BODY or self.transport.is_closing():
@@ -68,11 +68,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Check the headers before the request reaches the app."""
-        if self._head_bytes + self._chunk_bytes > MAX_HEAD_BYTES:  # the chunk may also hold a body, or other requests
-            self._head_bytes = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
-        if len(self.headers) > MAX_HEADERS or self._head_bytes > MAX_HEAD_BYTES:
+        head_bytes = len(self.url) + sum([len(name) + len(value) for name, value in self.headers])  # a chunk may hold a body, or other requests
+        if len(self.headers) > MAX_HEADERS or head_bytes > MAX_HEAD_BYTES:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-            raise ValueError("the headers are too large")  # ends the parsing of the chunk
+            raise ValueError("the headers are too large")  # ends the parsing of the chunk; what the base class answers is not sent any more
         self._stop_deadline()
         self._phase = _Phase.BODY
         super().on_headers_complete()
@@ -84,11 +83,6 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """End a request."""
         self._phase, self._head_bytes = _Phase.IDLE, 0
         super().on_message_complete()
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer what cannot be parsed, unless the connection was refused for another reason."""
-        if not self.transport.is_closing():
-            super().send_400_response(msg)
 
     def _start_deadline(self) -> None:
         if self._deadline is None:

@@ -32,13 +32,10 @@ def canonicalize(value: object) -> bytes:
 def _serialize(value: object, depth: int) -> str:
     if depth > _MAX_DEPTH:
         raise CanonicalizationError(f"the nesting is deeper than {_MAX_DEPTH}")
-    match value:
-        case None | bool() | str():
-            return json.dumps(value, ensure_ascii=False)
-        case int() | float():
-            return serialize_number(value)
-        case _:
-            pass
+    if value is None or isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int | float):
+        return serialize_number(value)
     if is_json_array(value):
         return f"[{','.join([_serialize(each, depth + 1) for each in value])}]"
     if is_json_object(value):

@@ -103,10 +103,10 @@ class RegistryHeartbeat:
         if response.registration is None:
             return
         for each in response.registration.surfaces or ():
-            url = each.public_url
-            if url is not None and not is_web_url(url):
-                log.warning("registry %s: public URL %.100r ignored: not an http or https URL of at most 2,048 characters", self._registry.url, url)
-                url = None
+            is_usable = each.public_url is None or is_web_url(each.public_url)
+            if not is_usable:
+                log.warning("registry %s: public URL ignored: %.100r is not one of a web page", self._registry.url, each.public_url)
+            url = each.public_url if is_usable else None
             self._surfaces.public_urls.set(each.path.removeprefix(self._surfaces.prefix), each.skill_id, url)
         for warning in response.registration.warnings or ():
             log.warning("registry %s: %s", self._registry.url, warning)

@@ -64,6 +64,5 @@ def plan_next(state: ScheduleState, result: HeartbeatResult, schedule: Heartbeat
 
 def compute_delay(failures: int, schedule: HeartbeatSchedule, jitter: float) -> float:
     """Compute the delay after a number of consecutive failures; half of it is jitter."""
-    doublings = min(failures - 1, 32)  # far beyond the longest delay
-    delay = min(schedule.initial_delay * 2.0**doublings, schedule.max_delay)
+    delay = min(schedule.initial_delay * 2.0 ** min(failures - 1, 32), schedule.max_delay)  # 32 is far beyond the longest delay
     return delay / 2 + delay / 2 * jitter

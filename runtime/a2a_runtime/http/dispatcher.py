@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
@@ -144,6 +145,7 @@ class Dispatcher:
         self.surface = surface
         self.supported_dialects = SupportedDialects(surface.dialects)
         self._admission, self._origin_policy = AdmissionControl.build(surface), OriginPolicy(surface)
+        self._streams = Counter[str]()
         self._watcher = RequestWatcher(surface.limits.body_seconds)
         self._backend: Backend | None = None
         self._operations: Mapping[tuple[str, str], Callable[[Any, CallContext], Any]] = {}
@@ -267,6 +269,9 @@ class Dispatcher:
     async def _serve_stream(self, request: HttpRequest, invocation: Invocation, headers: list[Header]) -> None:
         serialize, prefix, suffix = invocation.binding.serialize, invocation.prefix, invocation.suffix
         assert serialize is not None, "events have a result"  # noqa: S101 - a fact of the contract
+        key = _rate_limit_key(request, invocation.context.caller)
+        if self._streams[key] >= self.surface.limits.streams:
+            raise RateLimitedError(f"There are {self.surface.limits.streams} open streams of this caller; close one")
 
         def encode(event: Event[WireModel]) -> bytes:
             return encode_event(event.seq, prefix + serialize(event.data) + suffix)
@@ -280,7 +285,11 @@ class Dispatcher:
         events, expires_at = self._call_service(invocation), invocation.context.caller.expires_at
         if expires_at is not None:
             request.interrupt.watch(wait_for_expiry(self._clock, expires_at))
-        await EventStreamResponse(request, self.surface.limits.keep_alive_interval, headers).run(events, encode, encode_error)
+        self._streams[key] += 1
+        try:
+            await EventStreamResponse(request, self.surface.limits.keep_alive_interval, headers).run(events, encode, encode_error)
+        finally:
+            self._streams -= Counter((key,))  # keeps positive counts only
 
     def _call_service(self, invocation: Invocation) -> Any:  # noqa: ANN401 - the types of request and result belong together in each binding only
         if not self._operations:

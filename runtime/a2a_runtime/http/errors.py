@@ -43,7 +43,7 @@ from a2a_contract.errors import (
 from a2a_contract.field_paths import MAX_FIELD_ERRORS, field_paths
 from a2a_contract.jsonrpc import NO_ID, CallId, CallProblem, InvalidCallError
 from a2a_contract.operations import LIST_TASKS
-from a2a_runtime.auth.gate import ChallengeError, InsufficientScopeError
+from a2a_runtime.auth.gate import InsufficientScopeError
 from a2a_runtime.auth.rate_limit import TooManyRequestsError
 from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.service.tasks import parse_task_query
@@ -141,10 +141,9 @@ def render_error(error: A2AError, dialect: str, binding: ProtocolBinding, call_i
 
 def _headers(error: A2AError) -> tuple[tuple[bytes, bytes], ...]:
     match error:
-        case ChallengeError() | InsufficientScopeError():
-            return ((b"www-authenticate", (error.challenge or "Bearer").encode("latin-1", "replace")),)
-        case UnauthenticatedError():  # of a gate of the user
-            return ((b"www-authenticate", b"Bearer"),)
+        case UnauthenticatedError() | InsufficientScopeError():
+            challenge = getattr(error, "challenge", "") or "Bearer"  # a gate of the user may know none
+            return ((b"www-authenticate", challenge.encode("latin-1", "replace")),)
         case TooManyRequestsError():
             return ((b"retry-after", str(error.retry_after_seconds).encode()),)
         case MethodNotAllowedError():

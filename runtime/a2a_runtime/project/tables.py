@@ -116,6 +116,8 @@ class LimitsTable(ConfigTable):
     history: Annotated[int, Field(ge=0)] | None = None
     webhooks: PositiveInteger = _DEFAULT_LIMITS.webhooks
     concurrency: PositiveInteger | None = None
+    streams: PositiveInteger = _DEFAULT_LIMITS.streams
+    open_tasks: PositiveInteger | None = None
     timeout: float = 300
     shutdown_grace: float | None = None
 

@@ -9,21 +9,21 @@ from dataclasses import replace
 from uuid import NAMESPACE_OID, uuid5
 
 from a2a_contract.base import Encoded
-from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.errors import RateLimitedError, TaskNotFoundError
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
 from a2a_runtime.execution.engine import to_snapshot_event, to_stream_response
 from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up
 from a2a_runtime.execution.skill import ReplyKind
-from a2a_runtime.lifecycle import INTERRUPTED
+from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED
 from a2a_runtime.push.notification import check_config
 from a2a_runtime.service.authorization import is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.tasks import stream_end_states
 from a2a_runtime.service.validation import SendCommand, check_media_types, parse_send_request, require_permission, require_streaming, select_skill
 from a2a_runtime.skills.handlers import check_reply
-from a2a_runtime.stores.models import NewTask, StoredTask
+from a2a_runtime.stores.models import NewTask, StoredTask, TaskQuery
 
 _PUSH_CONFIG_PATH = "configuration.taskPushNotificationConfig."
 
@@ -78,6 +78,10 @@ class MessageOperations(ServiceBase):
             skill.contract.check_message(message)
         if skill.skill.answers is ReplyKind.MESSAGE:
             return await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info)
+        if (limit := context.surface.limits.open_tasks) is not None:
+            pages = [await self._store.list_tasks(command.scope, TaskQuery(state=state, page_size=1)) for state in ACTIVE | INTERRUPTED]
+            if sum(page.total_size for page in pages) >= limit:
+                raise RateLimitedError(f"There are {limit} open tasks of this caller; wait until one ends, or cancel one")
         new = NewTask(
             message.context_id or self._ids.new(),
             message,
