@@ -106,8 +106,7 @@ class RegistryHeartbeat:
             is_usable = each.public_url is None or is_web_url(each.public_url)
             if not is_usable:
                 log.warning("registry %s: public URL ignored: %.100r is not one of a web page", self._registry.url, each.public_url)
-            url = each.public_url if is_usable else None
-            self._surfaces.public_urls.set(each.path.removeprefix(self._surfaces.prefix), each.skill_id, url)
+            self._surfaces.public_urls.set(each.path.removeprefix(self._surfaces.prefix), each.skill_id, each.public_url if is_usable else None)
         for warning in response.registration.warnings or ():
             log.warning("registry %s: %s", self._registry.url, warning)
 

@@ -10,8 +10,8 @@ By default a browser may call an agent from its own pages only, and over plain H
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Iterable, Mapping
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from litestar.config.cors import CORSConfig
@@ -29,6 +29,7 @@ from a2a_runtime.surface import Surface
 log = logging.getLogger(__name__)
 
 _SAME_ORIGIN_SITES = frozenset((b"same-origin", b"none"))
+_ADDRESS = re.compile(r"([0-9.]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?")
 _BROWSER = b"Mozilla/"
 """The beginning of every browser's ``User-Agent``."""
 _REQUEST_HEADERS = (
@@ -86,13 +87,8 @@ class OriginPolicy:
             raise PermissionDeniedError(f"Browsers may not call this agent at this host; {PREFIX}ALLOWED_HOSTS names those of the agent")
 
     def _is_own_host(self, host: str) -> bool:
-        name = ""
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-            ip_address(name)
-        except ValueError:  # a name
-            return name in self._names or name.endswith(".localhost")
-        return True
+        name = host.lower().partition(":")[0]
+        return name in self._names or name.endswith(".localhost") or _ADDRESS.fullmatch(host) is not None
 
     def _is_same_origin(self, origin: bytes, headers: Mapping[bytes, bytes]) -> bool:
         host = origin.partition(b"://")[2]
