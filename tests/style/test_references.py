@@ -54,5 +54,5 @@ def _settings(schema: object) -> Iterator[str]:
 def test_the_schema_of_a_project_knows_every_operation() -> None:
     """The operations with rates equal those of the contract: the schema repeats the names, because it is a separate file."""
     operations = json.loads((ROOT / "schema" / "operations.json").read_text())["operations"]
-    names = json.loads((ROOT / "schema" / "meta" / "project.schema.json").read_text())["$defs"]["Rates"]["properties"]["operations"]
+    names = json.loads((ROOT / "schema" / "meta" / "project.schema.json").read_text())["$defs"]["RatesTable"]["properties"]["operations"]
     assert names["propertyNames"]["enum"] == ["*", *(each["name"] for each in operations)]

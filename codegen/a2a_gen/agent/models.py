@@ -158,14 +158,14 @@ class _QuoteRemover(ast.NodeTransformer):
         return ast.parse(node.value, mode="eval").body if isinstance(node.value, str) else node
 
 
-_BASES: Final = "a2a_runtime.skills.model"
+BASES: Final = "a2a_runtime.skills.model"
 
 _SCALARS: Final[Mapping[ScalarType, dict[str, Json]]] = {
-    ScalarType.ANY: {"customTypePath": f"{_BASES}.Json"},
+    ScalarType.ANY: {"customTypePath": f"{BASES}.Json"},
     ScalarType.NULL: {"type": "null"},
     ScalarType.BOOLEAN: {"type": "boolean"},
     ScalarType.INTEGER: {"type": "integer"},
-    ScalarType.NUMBER: {"customTypePath": f"{_BASES}.Number"},
+    ScalarType.NUMBER: {"customTypePath": f"{BASES}.Number"},
     ScalarType.STRING: {"type": "string"},
     ScalarType.MOMENT: {"type": "string", "format": "date-time"},
     ScalarType.DATE: {"type": "string", "format": "date"},
@@ -195,14 +195,14 @@ def emit(definitions: Definitions, modules: Mapping[str, str], source: str = "",
 
 def _module(body: str, files: list[str], command: str) -> bytes:
     if "DefaultValue(" in body:  # the templates write these names
-        body = f"from pydantic import Field\nfrom {_BASES} import DefaultValue\n{body.lstrip()}"
+        body = f"from pydantic import Field\nfrom {BASES} import DefaultValue\n{body.lstrip()}"
     if "BranchSelector(" in body:
-        body = f"from typing import Annotated\nfrom {_BASES} import BranchSelector\n{body.lstrip()}"
+        body = f"from typing import Annotated\nfrom {BASES} import BranchSelector\n{body.lstrip()}"
     return f'{header(files, command)}\n"""The types of {escape_unprintable(", ".join(files))}."""\n\n{body.lstrip()}'.encode()
 
 
 def _config(types: Mapping[str, Definition]) -> GenerateConfig:
-    config = models.options(f"{_BASES}.SkillModel")
+    config = models.options(f"{BASES}.SkillModel")
     records = [each for each in types.values() if isinstance(each, ObjectType)]
     config.aliases = {f"{each.name}.{wire}": name for each in records for wire, name in find_renamed_members(each).items()}
     config.enum_field_as_literal = LiteralType.All
@@ -240,7 +240,7 @@ def _definition(definition: Definition, types: Mapping[str, Definition], at: tup
         "type": "object",
         "properties": {each.name: _member(each, module, modules) for each in definition.members},
         "required": [each.name for each in definition.members if each.is_required],
-        "customBasePath": f"{_BASES}.{definition.extra.value}",
+        "customBasePath": f"{BASES}.{definition.extra.value}",
         "x-a2a-nullable": nullable,
         "x-a2a-tags": tags,
         "x-a2a-defaults": {

@@ -29,216 +29,107 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import TypeAlias
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
-
-from a2a_contract.json_types import is_json_object
+from a2a_contract.project_file import AnyOfTable, ApiKeysTable, AuthTables, BasicTable, FailedAttemptsTable, JwtTable, MutualTlsTable
 from a2a_contract.v1_0 import OAuthFlows
 from a2a_runtime.auth.authentication import Authenticator, Identity, InvalidCredentialsError
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, KeyLocation, MtlsAuthenticator, User
 from a2a_runtime.auth.gate import AuthGate, Gate, SchemeRequirement
 from a2a_runtime.auth.rate_limit import FailedAttemptLimiter, RateLimit
-from a2a_runtime.project.errors import ConfigError, ConfigProblem, to_config_problems
-from a2a_runtime.project.tables import ConfigTable, NonEmptyText, PositiveInteger, PositiveSeconds
+from a2a_runtime.project.errors import ConfigError, ConfigProblem
+
+SchemeTable: TypeAlias = JwtTable | ApiKeysTable | BasicTable | MutualTlsTable
+"""An entry with a kind."""
 
 
-class _AuthTable(ConfigTable):
-    scopes: tuple[NonEmptyText, ...] = ()
-    """Required scopes or roles."""
-
-    def build_identity(self, subject: str) -> Identity:
-        """Build the identity of a caller that the file names; it has the required scopes as roles."""
-        try:
-            return Identity(subject, roles=frozenset(self.scopes))
-        except InvalidCredentialsError:
-            raise ValueError(f"{subject!r} is not a valid caller; use a shorter name that does not begin with team:") from None
-
-
-def _parse_flows(value: object) -> OAuthFlows:
-    """Parse the one flow that the card shows; a setting that the contract does not know is an error, as everywhere in the file."""
-    flows = OAuthFlows.model_validate(value)
-    if flows.model_dump(by_alias=False, exclude_unset=True) != value:
-        raise ValueError("unknown setting in the flow; the settings are token_url, authorization_url, device_authorization_url, refresh_url, scopes")
-    return flows
-
-
-class JwtTable(_AuthTable):
-    """Signed tokens."""
-
-    kind: Literal["jwt"]
-    issuer: NonEmptyText
-    audience: NonEmptyText | list[NonEmptyText]
-    algorithms: list[NonEmptyText] | None = None
-    discover: bool = False
-    keys: NonEmptyText | None = None
-    public_key: NonEmptyText | None = None
-    secret_env: NonEmptyText | None = None
-    tenant_claim: NonEmptyText | None = None
-    team_claim: NonEmptyText | None = None
-    leeway: float = 0.0
-    oauth2: Annotated[OAuthFlows, BeforeValidator(_parse_flows)] | None = None
-    """The way to a token, for the card."""
-
-    @model_validator(mode="after")
-    def _check_key_source(self) -> JwtTable:
-        if sum(map(bool, (self.discover, self.keys, self.public_key, self.secret_env))) != 1:
-            raise ValueError("the source of keys is not clear; set one of discover, keys, public_key, secret_env")
-        return self
-
-    def build_authenticator(self, name: str, folder: Path, environment: Mapping[str, str]) -> Authenticator:
-        """Build the authenticator."""
-        from a2a_runtime.auth import jwks, jwt_tokens, keys  # noqa: PLC0415 - an extra, needed only for tokens
-
-        default = ("HS256",) if self.secret_env else ("RS256",) if self.public_key else jwt_tokens.DEFAULT_ALGORITHMS
-        algorithms = tuple(self.algorithms or default)
-        validation = jwt_tokens.JwtValidation(self.issuer, self.audience, algorithms, self.leeway)
-        resolver: keys.KeyResolver
-        if self.secret_env:
-            if self.secret_env not in environment:
-                raise ValueError(f"the environment variable {self.secret_env} is not set; set it to the secret")
-            resolver = keys.keys_from_secret(environment[self.secret_env], algorithms[0])
-        elif self.public_key:
-            pem = _read_bytes(folder / self.public_key)
-            resolver = sum((keys.keys_from_pem(pem, each) for each in algorithms), keys.KeySet())
-        else:
-            resolver = jwks.JwksKeys(self.keys) if self.keys else jwks.OidcKeys(self.issuer)
-        claim_names = jwt_tokens.ClaimNames(tenant=self.tenant_claim, team=self.team_claim)
-        url = jwks.discovery_url(self.issuer) if self.discover else None
-        return jwt_tokens.JwtAuthenticator(resolver, validation, claim_names, name, url, self.oauth2)
-
-
-class FailedAttemptsTable(ConfigTable):
-    """Allowed failed attempts of one address; ``failed_attempts = false`` means no limit."""
-
-    per_name: PositiveInteger | None = 10
-    per_address: PositiveInteger | None = 50
-    seconds: PositiveSeconds = 60
-
-
-def _parse_failed_attempts(value: object) -> object:
-    return FailedAttemptsTable(per_name=None, per_address=None) if value is False else value
-
-
-class _LimitedAuthTable(_AuthTable):
-    failed_attempts: Annotated[FailedAttemptsTable, BeforeValidator(_parse_failed_attempts)] = FailedAttemptsTable()
-
-    def build_limiter(self) -> FailedAttemptLimiter:
-        """Build the limiter of failed attempts."""
-        table = self.failed_attempts
-        per_name, per_address = (None if each is None else RateLimit(each, table.seconds) for each in (table.per_name, table.per_address))
-        return FailedAttemptLimiter(per_name, per_address)
-
-
-class ApiKeysTable(_LimitedAuthTable):
-    """Digests of API keys, and the names of their owners."""
-
-    kind: Literal["api-keys"]
-    keys: dict[NonEmptyText, NonEmptyText]
-    name: NonEmptyText = "X-API-Key"
-    location: KeyLocation = KeyLocation.HEADER
-
-    def build_authenticator(self, name: str, _folder: Path, _environment: Mapping[str, str]) -> Authenticator:
-        """Build the authenticator."""
-        identities = {digest: self.build_identity(subject) for digest, subject in self.keys.items()}
-        return ApiKeyAuthenticator(identities, self.name, self.location, scheme=name, failed_attempts=self.build_limiter())
-
-
-class BasicTable(_LimitedAuthTable):
-    """User names and password hashes."""
-
-    kind: Literal["basic"]
-    users: dict[NonEmptyText, NonEmptyText]
-
-    def build_authenticator(self, name: str, _folder: Path, _environment: Mapping[str, str]) -> Authenticator:
-        """Build the authenticator."""
-        users = {user: User(password_hash, self.build_identity(user)) for user, password_hash in self.users.items()}
-        return BasicAuthenticator(users, scheme=name, failed_attempts=self.build_limiter())
-
-
-class MutualTlsTable(_AuthTable):
-    """Client certificates, verified by the server, or by a proxy if some are trusted."""
-
-    kind: Literal["mutual-tls"]
-    trusted_proxies: Annotated[list[NonEmptyText], Field(min_length=1)] | None = None
-    subject_header: NonEmptyText = "X-SSL-Client-S-DN"
-    verified_header: NonEmptyText = "X-SSL-Client-Verify"
-    verified_value: NonEmptyText = "SUCCESS"
-    callers: dict[NonEmptyText, NonEmptyText] | None = None
-    """Callers by the subjects of their certificates; without it, every verified certificate is admitted."""
-
-    def build_authenticator(self, name: str, _folder: Path, _environment: Mapping[str, str]) -> Authenticator:
-        """Build the authenticator."""
-        if self.scopes and self.callers is None:
-            raise ValueError('a certificate has no scopes; name the callers that have them, e.g. callers = { "CN=ada,O=Acme" = "ada" }')
-        callers = None if self.callers is None else {subject: self.build_identity(caller) for subject, caller in self.callers.items()}
-        verified = self.verified_header, self.verified_value
-        return MtlsAuthenticator(self.trusted_proxies or (), subject_header=self.subject_header, verified=verified, scheme=name, callers=callers)
-
-
-AnyAuthTable: TypeAlias = JwtTable | ApiKeysTable | BasicTable | MutualTlsTable
-AUTH_TABLES: Mapping[str, type[AnyAuthTable]] = {"jwt": JwtTable, "api-keys": ApiKeysTable, "basic": BasicTable, "mutual-tls": MutualTlsTable}
-
-
-class _AnyOfTable(ConfigTable):
-    any_of: list[NonEmptyText | list[NonEmptyText]]
-    shared_subjects: bool = False
-    anonymous: bool = False
-    """Admits requests without credentials too."""
-
-    @property
-    def groups(self) -> Sequence[Sequence[str]]:
-        """The alternatives, each a list of entries that are required together."""
-        return [[each] if isinstance(each, str) else each for each in self.any_of]
-
-
-def build_gates(entries: Mapping[str, object], folder: Path, environment: Mapping[str, str]) -> dict[str, Gate]:
+def build_gates(entries: AuthTables, folder: Path, environment: Mapping[str, str]) -> dict[str, Gate]:
     """Build every gate, or raise ``ConfigError`` with the problems of all of them."""
     problems: list[ConfigProblem] = []
-    tables: dict[str, AnyAuthTable] = {}
-    any_of_tables: dict[str, _AnyOfTable] = {}
+    tables = {name: table for name, table in entries.items() if not isinstance(table, AnyOfTable)}
+    any_of_tables = {name: table for name, table in entries.items() if isinstance(table, AnyOfTable)}
     authenticators: dict[str, Authenticator] = {}
-    for name, entry in entries.items():
-        table = _parse_table(name, entry, problems)
-        if isinstance(table, _AnyOfTable):
-            any_of_tables[name] = table
-        elif table is not None:
-            try:
-                authenticators[name] = table.build_authenticator(name, folder, environment)
-            except ValueError as error:
-                problems.append(ConfigProblem(("auth", name), str(error)))
-            tables[name] = table
-    known = [name for name in entries if name not in any_of_tables]
-    for name, table in any_of_tables.items():
-        unknown = [part for group in table.groups for part in group if part not in known]
-        if unknown or not table.groups or not all(table.groups):
-            fix = f"use {', '.join(known)}" if known else "add one with a kind"
-            problems.append(ConfigProblem(("auth", name, "any_of"), f"{', '.join(unknown) or 'an empty list'} is not an entry with a kind; {fix}"))
+    for name, table in tables.items():
+        try:
+            authenticators[name] = _build_authenticator(name, table, folder, environment)
+        except ValueError as error:
+            problems.append(ConfigProblem(("auth", name), str(error)))
+    for name, any_of in any_of_tables.items():
+        if unknown := [part for group in _list_groups(any_of) for part in group if part not in tables]:
+            fix = f"use {', '.join(tables)}" if tables else "add one with a kind"
+            problems.append(ConfigProblem(("auth", name, "any_of"), f"{', '.join(unknown)} is not an entry with a kind; {fix}"))
     if problems:
         raise ConfigError(problems)
-    gates: dict[str, Gate] = {name: AuthGate(authenticators[name], require=[{name: table.scopes}]) for name, table in tables.items()}
-    return gates | {name: _build_any_of_gate(table, tables, authenticators) for name, table in any_of_tables.items()}
+    gates: dict[str, Gate] = {name: AuthGate(authenticators[name], require=[{name: table.scopes or ()}]) for name, table in tables.items()}
+    return gates | {name: _build_any_of_gate(each, tables, authenticators) for name, each in any_of_tables.items()}
 
 
-def _build_any_of_gate(table: _AnyOfTable, tables: Mapping[str, AnyAuthTable], authenticators: Mapping[str, Authenticator]) -> AuthGate:
-    require: list[SchemeRequirement] = [{part: tables[part].scopes for part in group} for group in table.groups]
-    parts = dict.fromkeys(part for group in table.groups for part in group)
+def _build_any_of_gate(table: AnyOfTable, tables: Mapping[str, SchemeTable], authenticators: Mapping[str, Authenticator]) -> AuthGate:
+    groups = _list_groups(table)
+    require: list[SchemeRequirement] = [{part: tables[part].scopes or () for part in group} for group in groups]
+    parts = dict.fromkeys(part for group in groups for part in group)
     anonymous: list[SchemeRequirement] = [{}] if table.anonymous else []
     return AuthGate(*(authenticators[part] for part in parts), require=[*require, *anonymous], shared_subjects=table.shared_subjects)
 
 
-def _parse_table(name: str, entry: object, problems: list[ConfigProblem]) -> AnyAuthTable | _AnyOfTable | None:
-    kind = entry.get("kind") if is_json_object(entry) else None
-    model = _AnyOfTable if is_json_object(entry) and "any_of" in entry else AUTH_TABLES.get(str(kind))
-    if model is None:
-        problem = "missing" if kind is None else f"unknown kind {kind!r}"
-        problems.append(ConfigProblem(("auth", name, "kind"), f"{problem}; use one of {', '.join(AUTH_TABLES)}, or any_of = [\u2026]"))
-        return None
+def _list_groups(table: AnyOfTable) -> Sequence[Sequence[str]]:
+    """List the alternatives, each a list of entries that are required together."""
+    return [[each] if isinstance(each, str) else each for each in table.any_of]
+
+
+def _build_authenticator(name: str, table: SchemeTable, folder: Path, environment: Mapping[str, str]) -> Authenticator:
+    match table:
+        case JwtTable():
+            return _build_jwt_authenticator(name, table, folder, environment)
+        case ApiKeysTable():
+            identities = {digest: _build_identity(subject, table) for digest, subject in table.keys.items()}
+            limiter = _build_limiter(table)
+            return ApiKeyAuthenticator(identities, table.name, KeyLocation(table.location), scheme=name, failed_attempts=limiter)
+        case BasicTable():
+            users = {user: User(password_hash, _build_identity(user, table)) for user, password_hash in table.users.items()}
+            return BasicAuthenticator(users, scheme=name, failed_attempts=_build_limiter(table))
+        case MutualTlsTable():
+            callers = None if table.callers is None else {subject: _build_identity(caller, table) for subject, caller in table.callers.items()}
+            verified = table.verified_header, table.verified_value
+            proxies = table.trusted_proxies or ()
+            return MtlsAuthenticator(proxies, subject_header=table.subject_header, verified=verified, scheme=name, callers=callers)
+
+
+def _build_identity(subject: str, table: SchemeTable) -> Identity:
+    """Build the identity of a caller that the file names; it has the required scopes as roles."""
     try:
-        return model.model_validate(entry)
-    except ValidationError as error:
-        problems += to_config_problems(error, model, "auth", name)
-        return None
+        return Identity(subject, roles=frozenset(table.scopes or ()))
+    except InvalidCredentialsError:
+        raise ValueError(f"{subject!r} is not a valid caller; use a shorter name that does not begin with team:") from None
+
+
+def _build_limiter(table: ApiKeysTable | BasicTable) -> FailedAttemptLimiter:
+    if table.failed_attempts is False:
+        return FailedAttemptLimiter(None, None)
+    limits = table.failed_attempts if isinstance(table.failed_attempts, FailedAttemptsTable) else FailedAttemptsTable()
+    return FailedAttemptLimiter(RateLimit(limits.per_name, limits.seconds), RateLimit(limits.per_address, limits.seconds))
+
+
+def _build_jwt_authenticator(name: str, table: JwtTable, folder: Path, environment: Mapping[str, str]) -> Authenticator:
+    from a2a_runtime.auth import jwks, jwt_tokens, keys  # noqa: PLC0415 - an extra, needed only for tokens
+
+    default = ("HS256",) if table.secret_env else ("RS256",) if table.public_key else jwt_tokens.DEFAULT_ALGORITHMS
+    algorithms = tuple(table.algorithms or default)
+    resolver: keys.KeyResolver
+    if table.secret_env:
+        if table.secret_env not in environment:
+            raise ValueError(f"the environment variable {table.secret_env} is not set; set it to the secret")
+        resolver = keys.keys_from_secret(environment[table.secret_env], algorithms[0])
+    elif table.public_key:
+        pem = _read_bytes(folder / table.public_key)
+        resolver = sum((keys.keys_from_pem(pem, each) for each in algorithms), keys.KeySet())
+    else:
+        resolver = jwks.JwksKeys(table.keys) if table.keys else jwks.OidcKeys(table.issuer)
+    validation = jwt_tokens.JwtValidation(table.issuer, table.audience, algorithms, table.leeway)
+    claim_names = jwt_tokens.ClaimNames(tenant=table.tenant_claim, team=table.team_claim)
+    url = jwks.discovery_url(table.issuer) if table.discover else None
+    flows = OAuthFlows.model_validate(table.oauth2.model_dump(exclude_none=True)) if table.oauth2 else None
+    return jwt_tokens.JwtAuthenticator(resolver, validation, claim_names, name, url, flows)
 
 
 def _read_bytes(file: Path) -> bytes:

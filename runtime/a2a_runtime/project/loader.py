@@ -16,18 +16,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from a2a_contract.json_types import is_json_object
-from a2a_contract.project_rules import check_handlers, check_project
+from a2a_contract.project_file import AgentTable, CapabilitiesTable, LimitsTable, ProjectFile, RegistryTable
 from a2a_contract.v1_0 import AgentExtension, AgentProvider
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.importing import ImportFromStringError, load_module
 from a2a_runtime.project.auth import build_gates
-from a2a_runtime.project.errors import ConfigError, ConfigProblem, ProjectConfigError, locate_problems, report_at, to_config_problems
+from a2a_runtime.project.errors import ConfigError, ConfigProblem, ProjectConfigError, locate_problems, report_at
+from a2a_runtime.project.file import parse_project_file
 from a2a_runtime.project.surfaces import PROJECT_FILE, find_project_file, import_callable, surfaces_from_tables
-from a2a_runtime.project.tables import AgentTable, CapabilitiesTable, OutputsTable, ProjectFile, RegistryTable
 from a2a_runtime.settings import Settings
 from a2a_runtime.skills.handlers import HandlerMismatchError
 from a2a_runtime.surface import Surface
@@ -35,6 +33,15 @@ from a2a_runtime.surface import Surface
 __all__ = ["LOCK_FILE", "ProjectConfig", "ProjectConfigError", "find_changed_inputs", "load_project", "read_store_setting"]
 
 LOCK_FILE = "a2a-gen.lock"
+_MESH_FIELDS = {
+    "url": "registry_url",
+    "agent_id": "agent_id",
+    "namespace": "namespace",
+    "host": "http_host",
+    "port": "http_port",
+    "heartbeat": "health_interval",
+}
+"""Fields of ``MeshConfig`` by the settings of ``[registry]``."""
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +65,7 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
         raise ProjectConfigError(f"no {PROJECT_FILE} in {folder} or above; write one, or build an app with a2a_runtime.app.create_app")
     with locate_problems(path):
         try:
-            file = _parse_file(path.read_text(encoding="utf-8"))
+            file = parse_project_file(path.read_text(encoding="utf-8"))
         except tomllib.TOMLDecodeError as error:
             raise ProjectConfigError(f"{path}: {error}") from error
         try:
@@ -66,8 +73,8 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
             mesh = MeshConfig.from_environment(environment, _build_mesh_config(file.registry))
         except ValueError as error:
             raise ProjectConfigError(f"environment: {error}") from error
-        gates = build_gates(file.auth, path.parent, environment)
-        agent = _build_typed_agent(file, path.parent) if file.service or file.has_schemas else _build_agent(file, path.parent)
+        gates = build_gates(file.auth or {}, path.parent, environment)
+        agent = _build_typed_agent(file, path.parent) if file.service or _has_schemas(file) else _build_agent(file, path.parent)
         return ProjectConfig(surfaces_from_tables(agent, file, gates), settings, mesh)
 
 
@@ -99,49 +106,42 @@ def find_changed_inputs(folder: Path) -> Iterator[str]:
             yield path
 
 
-def _parse_file(text: str) -> ProjectFile:
-    data = tomllib.loads(text)
-    try:
-        file = ProjectFile.model_validate(data)
-    except ValidationError as error:
-        raise ConfigError(to_config_problems(error, ProjectFile)) from error
-    if problems := [ConfigProblem(each.path, f"{each.text}; {each.cure}") for each in (*check_project(data), *check_handlers(data))]:
-        raise ConfigError(problems)
-    return file
+def _has_schemas(file: ProjectFile) -> bool:
+    """Tell whether any skill has a schema, and so needs the generated package."""
+    return any(each.input or each.output or each.asks for each in file.skills.values())
 
 
 def _build_mesh_config(table: RegistryTable | None) -> MeshConfig:
     if table is None:
         return MeshConfig()
-    return MeshConfig(
-        table.url, table.agent_id, namespace=table.namespace, http_host=table.host, http_port=table.port, health_interval=table.heartbeat
-    )
+    settings = {_MESH_FIELDS[name]: value for name, value in table if value is not None}
+    return MeshConfig(**settings)
 
 
 def _merge_settings(file: ProjectFile, settings: Settings) -> Settings:
     """Apply the settings of the file where the environment leaves the default."""
-    default, given = Settings(), {"store": file.store, "shutdown_grace": file.limits.shutdown_grace}
+    default, given = Settings(), {"store": file.store, "shutdown_grace": file.limits and file.limits.shutdown_grace}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value and getattr(settings, name) == getattr(default, name)}
     return replace(settings, **chosen)
 
 
 def _build_typed_agent(file: ProjectFile, folder: Path) -> Agent:
     """Build the agent of the generated package, whose skills are validated by their schemas."""
-    outputs = file.outputs or OutputsTable(package="")
+    package, parent = (file.outputs.package, file.outputs.folder) if file.outputs else ("", ".")
     at_package = ("outputs", "package")
-    _add_import_paths(folder, folder / outputs.folder)
+    _add_import_paths(folder, folder / parent)
     try:
-        generated = load_module(f"{outputs.package}.agent")
+        generated = load_module(f"{package}.agent")
     except ImportFromStringError as error:
         raise ConfigError([ConfigProblem(at_package, f"{error}; run a2a-gen build")]) from error
     except ImportError as error:  # a package built for another version may import names that are gone
         raise ConfigError([ConfigProblem(at_package, f"cannot be imported: {error}; run a2a-gen build --force")]) from error
     if stale := ", ".join(find_changed_inputs(folder)):
-        log.warning("%s is stale: changed since it was built: %s; run a2a-gen build", outputs.package, stale)
+        log.warning("%s is stale: changed since it was built: %s; run a2a-gen build", package, stale)
     with report_at(("service",), HandlerMismatchError), report_at(("skills",), ImportFromStringError):
         agent: object = generated.make_agent(_import_service(file.service)()) if file.service else generated.make_agent()
     if not isinstance(agent, Agent):
-        raise ConfigError([ConfigProblem(at_package, f"{outputs.package}.agent builds no agent; run a2a-gen build --force")])
+        raise ConfigError([ConfigProblem(at_package, f"{package}.agent builds no agent; run a2a-gen build --force")])
     return agent
 
 
@@ -163,15 +163,15 @@ def _add_import_paths(*folders: Path) -> None:
 def _build_agent(file: ProjectFile, folder: Path) -> Agent:
     """Build the agent of the file, whose handlers are functions of the project."""
     _add_import_paths(folder)
-    agent, problems = _describe_agent(file.agent, file.capabilities), list[ConfigProblem]()
+    agent, problems = _describe_agent(file.agent, file.capabilities or CapabilitiesTable()), list[ConfigProblem]()
     for skill_id, skill in file.skills.items():
         try:
             handler = import_callable(skill.handler or "")
         except ImportFromStringError as error:
             problems.append(ConfigProblem(("skills", skill_id, "handler"), str(error)))
         else:
-            options: dict[str, Any] = skill.model_dump(exclude={"handler"}, exclude_none=True)
-            options["timeout"] = skill.timeout or file.limits.timeout
+            options: dict[str, Any] = skill.model_dump(exclude={"handler", "streaming"}, exclude_none=True)
+            options["timeout"] = skill.timeout or (file.limits or LimitsTable()).timeout
             agent.add(skill_id, handler, **options)
     if problems:
         raise ConfigError(problems)
@@ -180,15 +180,15 @@ def _build_agent(file: ProjectFile, folder: Path) -> Agent:
 
 def _describe_agent(table: AgentTable, capabilities: CapabilitiesTable) -> Agent:
     same = table.model_dump(include={"name", "description", "version", "url", "documentation_url", "icon_url"})
+    modes = {f"default_{name}": value for name, value in table if name in {"input_modes", "output_modes"} and value}
     return Agent(
         **same,
+        **modes,
         provider=AgentProvider.model_validate(table.provider.model_dump()) if table.provider else None,
-        default_input_modes=table.input_modes,
-        default_output_modes=table.output_modes,
         capabilities=Capabilities(
             streaming=capabilities.streaming,
             push_notifications=capabilities.push_notifications,
             extended_agent_card=capabilities.extended_card,
-            extensions=tuple(AgentExtension.model_validate(each.model_dump(exclude_none=True)) for each in capabilities.extensions),
+            extensions=tuple(AgentExtension.model_validate(each.model_dump(exclude_none=True)) for each in capabilities.extensions or ()),
         ),
     )

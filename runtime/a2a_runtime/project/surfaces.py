@@ -11,37 +11,36 @@ import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from a2a_contract.dialects import DIALECTS
-from a2a_contract.json_types import is_json_object
-from a2a_contract.operations import OPERATIONS
+from a2a_contract.dialects import DIALECTS, V0_3, V1_0
+from a2a_contract.project_file import LimitsTable, ProjectFile, RatesTable, SurfacesTable, SurfaceTable
 from a2a_runtime.agent import Agent, SkillOverride
 from a2a_runtime.auth.gate import BEARER, Gate, PresenceGate
-from a2a_runtime.auth.rate_limit import ANY_OPERATION, RateLimit, RateLimiter
+from a2a_runtime.auth.rate_limit import RateLimit, RateLimiter
 from a2a_runtime.importing import ImportFromStringError, import_from_string
 from a2a_runtime.project.auth import build_gates
-from a2a_runtime.project.errors import ConfigError, ConfigProblem, locate_problems, to_config_problems
-from a2a_runtime.project.tables import RatesTable, SurfacesTable, SurfaceTable
+from a2a_runtime.project.errors import ConfigError, ConfigProblem, locate_problems
+from a2a_runtime.project.file import parse_auth, parse_surfaces
 from a2a_runtime.surface import Limits, Surface
 
 PROJECT_FILE = "a2a.toml"
 _BUILT_IN_GATES: Mapping[str, Gate] = {BEARER: PresenceGate()}
+_DEFAULT_DIALECTS = (V1_0.name, V0_3.name)
+_DEFAULT_SURFACES = (SurfaceTable(path="/"),)
 
 
-def surfaces_from_tables(agent: Agent, tables: SurfacesTable, gates: Mapping[str, Gate]) -> tuple[Surface, ...]:
+def surfaces_from_tables(agent: Agent, tables: SurfacesTable | ProjectFile, gates: Mapping[str, Gate]) -> tuple[Surface, ...]:
     """Build the surfaces of an agent, or raise ``ConfigError`` with the problems of all of them."""
     rate_limiter = _build_rate_limiter(tables.rates)
-    limits = Limits(**tables.limits.model_dump(exclude={"timeout", "shutdown_grace"}))
+    limits = Limits(**(tables.limits or LimitsTable()).model_dump(exclude={"timeout", "shutdown_grace"}, exclude_unset=True))
     surfaces: list[Surface] = []
     problems: list[ConfigProblem] = []
-    for number, table in enumerate(tables.surfaces):
+    for number, table in enumerate(tables.surfaces or _DEFAULT_SURFACES):
         only = table.skills if table.skill_id is None else [table.skill_id]
         try:
             surface = Surface(
                 agent,
                 table.path.rstrip("/"),
-                dialects=parse_dialects(*(table.dialects or tables.dialects)),
+                dialects=parse_dialects(*(table.dialects or tables.dialects or _DEFAULT_DIALECTS)),
                 gate=_find_gate(table.auth, {**_BUILT_IN_GATES, **gates}),
                 limits=limits,
                 rate_limiter=rate_limiter,
@@ -62,12 +61,11 @@ def surfaces_from_tables(agent: Agent, tables: SurfacesTable, gates: Mapping[str
 def build_surfaces(agent: Agent, tables: Mapping[str, object], module_path: str, gates: Mapping[str, Gate] | None) -> tuple[Surface, ...]:
     """Build the surfaces of a generated package from the tables that it holds; ``gates`` replace those of the file."""
     try:
-        parsed = SurfacesTable.model_validate(tables)
-    except ValidationError as error:
-        problems = to_config_problems(error, SurfacesTable)
-        raise ConfigError([*problems, ConfigProblem((), "the package was built by another version; run a2a-gen build")]) from error
+        parsed = parse_surfaces(tables)
+    except ConfigError as error:
+        raise ConfigError([*error.problems, ConfigProblem((), "the package was built by another version; run a2a-gen build")]) from error
     if gates is None:
-        is_guarded = any(each.auth not in {None, *_BUILT_IN_GATES} for each in parsed.surfaces)
+        is_guarded = any(each.auth not in {None, *_BUILT_IN_GATES} for each in parsed.surfaces or ())
         gates = _load_gates(Path(module_path)) if is_guarded else {}
     return surfaces_from_tables(agent, parsed, gates)
 
@@ -84,7 +82,7 @@ def _load_gates(module_path: Path) -> Mapping[str, Gate]:
         raise ValueError(f"auth: no {PROJECT_FILE} found; run this in the folder of the project, or pass the gates to make_surfaces")
     with locate_problems(path):
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("auth", {})
-        return build_gates(entries if is_json_object(entries) else {}, path.parent, os.environ)
+        return build_gates(parse_auth(entries), path.parent, os.environ)
 
 
 def parse_dialects(*versions: str) -> frozenset[str]:
@@ -114,15 +112,11 @@ def _find_gate(name: str | None, gates: Mapping[str, Gate]) -> Gate | None:
     return gates[name] if name else None
 
 
-def _build_rate_limiter(table: RatesTable) -> RateLimiter | None:
-    unknown = [name for name in table.operations if name not in {ANY_OPERATION, *OPERATIONS}]
-    if unknown:
-        fix = f"use one of {', '.join(OPERATIONS)}, or {ANY_OPERATION!r} for the others"
-        raise ConfigError([ConfigProblem(("rates", "operations", name), f"unknown operation; {fix}") for name in unknown])
-    limits = {name: RateLimit(each.requests, each.seconds) for name, each in table.operations.items()}
-    return RateLimiter(limits, shared=table.shared) if limits else None
+def _build_rate_limiter(table: RatesTable | None) -> RateLimiter | None:
+    limits = {name: RateLimit(each.requests, each.seconds) for name, each in (table.operations or {}).items()} if table else {}
+    return RateLimiter(limits, shared=table.shared) if table and limits else None
 
 
 def _build_override(table: SurfaceTable) -> SkillOverride | None:
-    override = SkillOverride(table.name, table.description, table.tags, table.input_modes, table.output_modes)
+    override = SkillOverride(table.name, table.description, table.tags or (), table.input_modes or (), table.output_modes or ())
     return None if override == SkillOverride() else override

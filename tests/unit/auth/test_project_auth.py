@@ -19,6 +19,7 @@ from a2a_runtime.auth.rate_limit import TooManyRequestsError
 from a2a_runtime.caller import Caller
 from a2a_runtime.project.auth import build_gates
 from a2a_runtime.project.errors import ConfigError
+from a2a_runtime.project.file import parse_auth
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +73,7 @@ PRIVATE = generate_private_key(SECP256R1())
 def gates(tmp_path: Path) -> dict[str, DescribableGate]:
     """The gates of a project."""
     (tmp_path / "issuer.pem").write_bytes(PRIVATE.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    made = build_gates(tomllib.loads(TOML), tmp_path, {"TOKEN_SECRET": SECRET})
+    made = build_gates(parse_auth(tomllib.loads(TOML)), tmp_path, {"TOKEN_SECRET": SECRET})
     return {name: gate for name, gate in made.items() if isinstance(gate, DescribableGate)}
 
 
@@ -126,7 +127,7 @@ async def test_failed_attempts_are_limited_by_the_table(gates: dict[str, Describ
 def test_failed_attempts_may_be_unlimited() -> None:
     """With ``failed_attempts = false``."""
     keys = tomllib.loads(f'[k]\nkind = "api-keys"\nkeys = {{ {digest_key("k")} = "job" }}\nfailed_attempts = false')
-    gate = build_gates(keys, Path(), {})["k"]
+    gate = build_gates(parse_auth(keys), Path(), {})["k"]
     for number in range(60):
         with pytest.raises(ChallengeError):
             gate.admit(build_credentials(("x-api-key", f"wrong {number}")))
@@ -159,23 +160,26 @@ WRONG: dict[str, tuple[str, str]] = {
     "no guess at all": ('[a]\nkind = "api-keys"\nkeys = {}\nfailed_attempts = { per_name = 0 }', "auth.a.failed_attempts"),
     "guesses that are no table": (
         '[a]\nkind = "api-keys"\nkeys = {}\nfailed_attempts = true',
-        "^auth.a.failed_attempts: not a table; write it as a table$",
+        "^auth.a.failed_attempts: neither a table nor false; write per_name, per_address and seconds, or false for no limit$",
     ),
     "setting of guesses that is not there": (
         '[a]\nkind = "api-keys"\nkeys = {}\nfailed_attempts = { often = 1 }',
-        "^auth.a.failed_attempts.often: unknown setting; the settings here are per_name, per_address, seconds$",
+        "^auth.a.failed_attempts.often: unknown setting; use one of per_name, per_address, seconds$",
     ),
     "part that is no name": (
         "[a]\nany_of = [5]",
-        r"^auth.a.any_of\[0\]: Input should be a valid string\nauth.a.any_of\[0\]: Input should be a valid list$",
+        r"^auth.a.any_of\[0\]: neither a name nor a list of names; name entries of \[auth\] that have a kind$",
     ),
-    "audience that is no text": ('[a]\nkind = "jwt"\nissuer = "i"\naudience = 5\ndiscover = true', "^auth.a.audience: Input"),
-    "everything at once": ('[a]\nkind = "magic"\n[b]\nany_of = []', r"auth.a.kind: .*\nauth.b.any_of: an empty list is not an entry"),
+    "audience that is no text": (
+        '[a]\nkind = "jwt"\nissuer = "i"\naudience = 5\ndiscover = true',
+        "^auth.a.audience: not a name or a list of names; write",
+    ),
+    "everything at once": ('[a]\nkind = "magic"\n[b]\nany_of = []', r"auth.a.kind: .*\nauth.b.any_of: has less than 1 item; list at least 1"),
     "key that is none": ('[a]\nkind = "api-keys"\nkeys = { k = "x" }', "is not a digest"),
     "unknown kind": ('[a]\nkind = "magic"', "auth.a.kind: unknown kind 'magic'; use one of jwt, api-keys, basic"),
     "no file": (f'[a]\n{JWT}public_key = "nope.pem"', "nope.pem: No such file"),
     "unknown part": ('[a]\nany_of = ["b"]', "b is not an entry with a kind"),
-    "no part": ("[a]\nany_of = []", "an empty list is not an entry with a kind"),
+    "no part": ("[a]\nany_of = []", "auth.a.any_of: has less than 1 item; list at least 1"),
 }
 
 
@@ -183,7 +187,7 @@ WRONG: dict[str, tuple[str, str]] = {
 def test_problems_name_their_setting(text: str, said: str, tmp_path: Path) -> None:
     """By its path."""
     with pytest.raises(ValueError, match=said):
-        build_gates(tomllib.loads(text), tmp_path, {})
+        build_gates(parse_auth(tomllib.loads(text)), tmp_path, {})
 
 
 JWT = '[a]\nkind = "jwt"\nissuer = "https://id.example/"\naudience = "reports"\n'
@@ -203,7 +207,7 @@ SCHEMES = {
 @pytest.mark.parametrize(("text", "scheme"), SCHEMES.values(), ids=SCHEMES.keys())
 def test_the_card_says_how_to_get_a_token(text: str, scheme: dict[str, object], tmp_path: Path) -> None:
     """From a2a.toml alone: OpenID Connect where keys are discovered, or the OAuth 2.0 flow that is declared."""
-    gate = build_gates(tomllib.loads(text), tmp_path, {})["a"]
+    gate = build_gates(parse_auth(tomllib.loads(text)), tmp_path, {})["a"]
     assert isinstance(gate, DescribableGate)
     assert gate.security_schemes()["a"].to_dict() == scheme
 
@@ -212,4 +216,4 @@ def test_the_card_says_how_to_get_a_token(text: str, scheme: dict[str, object], 
 def test_a_flow_with_unknown_settings_is_refused(flow: str, tmp_path: Path) -> None:
     """A misspelt one would be missing on the card."""
     with pytest.raises(ConfigError, match=r"auth\.a\.oauth2"):
-        build_gates(tomllib.loads(f"{JWT}discover = true\noauth2 = {flow}"), tmp_path, {})
+        parse_auth(tomllib.loads(f"{JWT}discover = true\noauth2 = {flow}"))

@@ -1,0 +1,31 @@
+"""The models of ``a2a.toml``: its schema goes through the same steps as the schemas of skills.
+
+The schema is the only description of the file. The server loads the models, the generator and the server check values by the schema itself
+(``support/config_schema``), and editors get it from the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from a2a_gen.agent import models
+from a2a_gen.agent.catalog import SchemaCatalog
+from a2a_gen.agent.schemas import Library, SchemaRef
+from a2a_gen.agent.type_builder import TypeBuilder
+from a2a_gen.source.documents import Document
+
+SCHEMA = "meta/project.schema.json"
+_MODULE = "project_file"
+_BASES = f"from {models.BASES} import".encode()
+
+
+def emit_project_file(documents: Mapping[str, Document]) -> dict[str, bytes]:
+    """Emit the module of the tables, where the contract has a schema of the file."""
+    document = documents.get(SCHEMA)
+    if document is None:
+        return {}
+    catalog = SchemaCatalog(Library(Path(), document), [SchemaRef(document.path), SchemaRef(document.path, "/$defs/SurfacesTable")])
+    definitions = TypeBuilder(catalog).definitions
+    made = models.emit(definitions, dict.fromkeys(definitions, _MODULE))
+    return {f"{_MODULE}.py": made[f"types/{_MODULE}.py"].replace(_BASES, b"from .config_model import")}

@@ -1,0 +1,20 @@
+"""Base of the models of ``a2a.toml``. Its schema has checked the values before; a model holds them under typed names."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ClosedModel(BaseModel):
+    """A table: all of its settings are known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Number: TypeAlias = float
+"""A number."""
+
+Json: TypeAlias = object
+"""Any value."""

@@ -1,0 +1,150 @@
+"""Values of an ``a2a.toml``, checked by its schema and described for the person who edits the file. Pure.
+
+The generator and the server apply the same schema and say the same sentences. A condition of the schema brings its own sentence: its ``description``
+is the problem and, after a semicolon, the fix. In a union of tables, the setting that names the kind of a table chooses the branch.
+
+Values are not quoted, because one of them may be a secret; only an unknown kind is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Final
+
+import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind as Kind
+
+from .json_types import is_json_array, is_json_object
+from .project_rules import RuleViolation
+
+_TYPES: Final[Mapping[str, tuple[str, str]]] = {
+    "string": ("not a text", "write it in quotes"),
+    "integer": ("not a whole number", "write a whole number, without quotes"),
+    "number": ("not a number", "write a number, without quotes"),
+    "boolean": ("neither true nor false", "write true or false, without quotes"),
+    "array": ("not a list", "write a list in brackets"),
+    "object": ("not a table", "write it as a table"),
+}
+_BOUNDS: Final[Mapping[str, str]] = {
+    "minimum": "use {} or more",
+    "maximum": "use {} or less",
+    "exclusiveMinimum": "use more than {}",
+    "minLength": "write at least {} characters",
+    "maxLength": "write at most {} characters",
+    "minItems": "list at least {}",
+    "minProperties": "add at least {}",
+    "maxProperties": "leave at most {}",
+    "uniqueItems": "remove the repetition",
+}
+
+
+def check_values(data: object, schema: Mapping[str, object]) -> Iterator[RuleViolation]:
+    """Report every setting that the schema of the file refuses."""
+    for error in jsonschema_rs.validator_for(dict(schema), mask="the value", offline=True).iter_errors(data):
+        yield from _describe(error, schema, data)
+
+
+def _describe(error: jsonschema_rs.ValidationError, schema: Mapping[str, object], data: object) -> Iterator[RuleViolation]:
+    path = tuple(error.instance_path)
+    holder = _follow(schema, error.schema_path[:-1])
+    match error.kind:
+        case Kind.AdditionalProperties(unexpected=names) | Kind.UnevaluatedProperties(unexpected=names):
+            for name in names:
+                yield RuleViolation((*path, name), "unknown setting", _suggest(name, [*_properties(holder)], "remove it"))
+        case Kind.Required(property=name):
+            yield RuleViolation((*path, name), "missing", "add it")
+        case Kind.PropertyNames(error=inner):
+            options = inner.kind.options if isinstance(inner.kind, Kind.Enum) else []
+            yield RuleViolation((*path, str(inner.instance)), "unknown name" if options else "invalid name", _suggest("", options, inner.message))
+        case Kind.Type(types=[kind, *_]):
+            yield RuleViolation(path, *_TYPES.get(kind, ("of the wrong type", f"write one of {kind}")))
+        case Kind.Enum(options=options):
+            yield RuleViolation(path, "unknown value", f"use one of {', '.join(map(str, options))}")
+        case Kind.AnyOf(context=branches):
+            yield from _describe_union(error, branches, schema, data)
+        case _:
+            yield RuleViolation(path, *_describe_condition(error, holder))
+
+
+def _describe_union(
+    error: jsonschema_rs.ValidationError, branches: Sequence[Sequence[jsonschema_rs.ValidationError]], schema: Mapping[str, object], data: object
+) -> Iterator[RuleViolation]:
+    """Report the problems of the branch that the value chooses; if it chooses none, the setting that would."""
+    path, value = tuple(error.instance_path), _follow(data, error.instance_path)
+    union = _follow(schema, error.schema_path)
+    tables = [_resolve(schema, each) for each in (union if is_json_array(union) else ())]
+    tags = [_find_tag(each) for each in tables]
+    chosen = next((number for number, each in enumerate(tables) if _is_chosen(each, tags[number], value)), None)
+    tag = next((each[0] for each in tags if each), None)
+    if chosen is not None:
+        for each in branches[chosen]:
+            yield from _describe(each, schema, data)
+    elif tag is not None and is_json_object(value):
+        kinds = ", ".join(str(each[1]) for each in tags if each)
+        others = "".join(f", or write {key} = […]" for table, each in zip(tables, tags, strict=True) if not each for key in _required(table))
+        yield RuleViolation((*path, tag), f"unknown {tag} {value[tag]!r}" if tag in value else "missing", f"use one of {kinds}{others}")
+    else:
+        yield RuleViolation(path, *_describe_condition(error, _follow(schema, error.schema_path[:-1])))
+
+
+def _is_chosen(table: Mapping[str, object], tag: tuple[str, object] | None, value: object) -> bool:
+    if not is_json_object(value) or table.get("type") != "object":
+        return False
+    return value.get(tag[0]) == tag[1] if tag else all(name in value for name in _required(table))
+
+
+def _find_tag(table: Mapping[str, object]) -> tuple[str, object] | None:
+    """Find the required setting that has one possible value."""
+    properties = _properties(table)
+    tags = ((name, each["const"]) for name in _required(table) if is_json_object(each := properties.get(name)) and "const" in each)
+    return next(tags, None)
+
+
+def _describe_condition(error: jsonschema_rs.ValidationError, holder: object) -> tuple[str, str]:
+    """Split the sentence of a condition into problem and fix; a condition without one is described by the validator."""
+    described = str(holder.get("description", "")).rstrip(".") if is_json_object(holder) else ""
+    problem, _, fix = described.partition("; ")
+    if isinstance(error.kind, Kind.Pattern):
+        return "not in the expected form", f"expected: {_lower(described)}" if described else f"write a text that matches {error.kind.pattern}"
+    if error.kind.name in _BOUNDS:
+        return error.message.removeprefix("the value "), _BOUNDS[error.kind.name].format(getattr(error.kind, "limit", ""))
+    return (_lower(problem), fix) if fix else (_lower(error.message), "change it")
+
+
+def _suggest(name: str, known: Sequence[object], otherwise: str) -> str:
+    close = get_close_matches(name, map(str, known), 1)
+    return f"did you mean {close[0]}?" if close else f"use one of {', '.join(map(str, known))}" if known else otherwise
+
+
+def _lower(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def _follow(value: object, path: Sequence[str | int]) -> object:
+    """Return the value at a path, or ``None``."""
+    for step in path:
+        if is_json_object(value) and isinstance(step, str):
+            value = value.get(step)
+        elif is_json_array(value) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def _resolve(schema: Mapping[str, object], part: object) -> Mapping[str, object]:
+    """Return a part of a schema, or the definition that it refers to."""
+    reference = part.get("$ref") if is_json_object(part) else None
+    found = _follow(schema, str(reference).removeprefix("#/").split("/")) if reference else part
+    return found if is_json_object(found) else {}
+
+
+def _properties(schema: object) -> Mapping[str, object]:
+    found = schema.get("properties") if is_json_object(schema) else None
+    return found if is_json_object(found) else {}
+
+
+def _required(schema: Mapping[str, object]) -> Sequence[str]:
+    found = schema.get("required")
+    return [str(each) for each in found] if is_json_array(found) else []
