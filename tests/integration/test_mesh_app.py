@@ -36,7 +36,7 @@ description = "Writes a report."
 handler = "handlers:report"
 
 [[surfaces]]
-path = "/agents/report-generator/"
+path = "/agents/report-generator"
 skill_id = "report"
 dialects = ["mesh"]
 auth = "bearer"

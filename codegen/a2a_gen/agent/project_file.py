@@ -17,7 +17,8 @@ from a2a_gen.source.documents import Document
 
 SCHEMA = "meta/project.schema.json"
 _MODULE = "project_file"
-_BASES = f"from {models.BASES} import".encode()
+_BASES = {f"from {models.BASES} import".encode(): b"from .config_model import", b"ClosedModel": b"ConfigTable"}
+"""Base classes of skill types, and what stands for them here: the contract imports nothing of the runtime."""
 
 
 def emit_project_file(documents: Mapping[str, Document]) -> dict[str, bytes]:
@@ -27,5 +28,7 @@ def emit_project_file(documents: Mapping[str, Document]) -> dict[str, bytes]:
         return {}
     catalog = SchemaCatalog(Library(Path(), document), [SchemaRef(document.path), SchemaRef(document.path, "/$defs/SurfacesTable")])
     definitions = TypeBuilder(catalog).definitions
-    made = models.emit(definitions, dict.fromkeys(definitions, _MODULE))
-    return {f"{_MODULE}.py": made[f"types/{_MODULE}.py"].replace(_BASES, b"from .config_model import")}
+    body = models.emit(definitions, dict.fromkeys(definitions, _MODULE))[f"types/{_MODULE}.py"]
+    for base, own in _BASES.items():
+        body = body.replace(base, own)
+    return {f"{_MODULE}.py": body}

@@ -65,9 +65,9 @@ def _check_outputs(data: Mapping[str, object], skills: Mapping[str, object]) -> 
     if "service" in data:
         yield RuleViolation(("service",), "a service needs a generated base class", cure)
     for skill, facts in skills.items():
-        schema = next((each for each in ("input", "output", "asks") if is_json_object(facts) and each in facts), None)
-        if schema is not None:
-            yield RuleViolation(("skills", skill, schema), "a schema needs a generated package", cure)
+        key = next((each for each in ("input", "output", "asks", "streaming") if is_json_object(facts) and facts.get(each)), None)
+        if key is not None:
+            yield RuleViolation(("skills", skill, key), f"{key} needs a generated package", cure)
 
 
 def _unknown_gate(gate: str, known: Sequence[str]) -> tuple[str, str]:
