@@ -5,10 +5,10 @@ from typing import Literal
 
 from typing_extensions import TypeAliasType
 
-from .config_model import ClosedModel, Number
+from .config_model import ConfigTable, Number
 
 
-class AnyOfTable(ClosedModel):
+class AnyOfTable(ConfigTable):
     """Other entries, of which one is enough; a nested list means all of its entries."""
 
     any_of: list[str | list[str]]
@@ -22,7 +22,7 @@ Callers = TypeAliasType("Callers", dict[str, str])
 """Names of callers by what proves them."""
 
 
-class CompatTable(ClosedModel):
+class CompatTable(ConfigTable):
     """Base of the breaking-change check."""
 
     baselines: list[str]
@@ -37,7 +37,7 @@ Dialects = TypeAliasType("Dialects", list[Literal["1.0", "0.3", "mesh"]])
 """Ways to speak the protocol; 0.3 means both of its forms."""
 
 
-class ExtensionTable(ClosedModel):
+class ExtensionTable(ConfigTable):
     """An extension of the protocol."""
 
     uri: str
@@ -47,7 +47,7 @@ class ExtensionTable(ClosedModel):
     params: dict[str, object] | None = None
 
 
-class FailedAttemptsTable(ClosedModel):
+class FailedAttemptsTable(ConfigTable):
     """Allowed failed attempts."""
 
     per_name: int = 10
@@ -58,7 +58,7 @@ class FailedAttemptsTable(ClosedModel):
     """The time in which they are counted."""
 
 
-class LimitsTable(ClosedModel):
+class LimitsTable(ConfigTable):
     """Limits of the agent."""
 
     body_bytes: int = 10485760
@@ -87,7 +87,7 @@ MediaTypes = TypeAliasType("MediaTypes", list[str])
 """Media types, the preferred one first."""
 
 
-class OutputsTable(ClosedModel):
+class OutputsTable(ConfigTable):
     """Where the generated code goes."""
 
     package: str
@@ -124,7 +124,7 @@ WebAddress = TypeAliasType("WebAddress", str)
 """An absolute address."""
 
 
-class CapabilitiesTable(ClosedModel):
+class CapabilitiesTable(ConfigTable):
     """Optional abilities of the protocol."""
 
     streaming: bool = True
@@ -140,7 +140,7 @@ FailedAttempts = TypeAliasType("FailedAttempts", FailedAttemptsTable | bool)
 """Neither a table nor false; write per_name, per_address and seconds, or false for no limit."""
 
 
-class JwtTable(ClosedModel):
+class JwtTable(ConfigTable):
     """Signed tokens of an issuer."""
 
     __tags__ = frozenset(["kind"])
@@ -169,7 +169,7 @@ class JwtTable(ClosedModel):
     """Seconds by which clocks may differ."""
 
 
-class MutualTlsTable(ClosedModel):
+class MutualTlsTable(ConfigTable):
     """Client certificates, verified by the server itself or by a trusted proxy."""
 
     __tags__ = frozenset(["kind"])
@@ -187,21 +187,21 @@ class MutualTlsTable(ClosedModel):
     callers: Callers | None = None
 
 
-class ProviderTable(ClosedModel):
+class ProviderTable(ConfigTable):
     """Operator of the agent."""
 
     organization: str
     url: WebAddress
 
 
-class RateTable(ClosedModel):
+class RateTable(ConfigTable):
     """So many requests in so many seconds."""
 
     requests: int
     seconds: Seconds
 
 
-class RatesTable(ClosedModel):
+class RatesTable(ConfigTable):
     """Rate limits per caller."""
 
     shared: bool = False
@@ -210,7 +210,7 @@ class RatesTable(ClosedModel):
     """By the names of operations; * is for those that are not named."""
 
 
-class RegistryTable(ClosedModel):
+class RegistryTable(ConfigTable):
     """The mesh registry that hears the agent's heartbeat; the environment can override all of it."""
 
     url: WebAddress
@@ -225,7 +225,7 @@ class RegistryTable(ClosedModel):
     """The time between two heartbeats."""
 
 
-class SkillTable(ClosedModel):
+class SkillTable(ConfigTable):
     """Something that the agent can do."""
 
     name: str | None = None
@@ -258,7 +258,7 @@ class SkillTable(ClosedModel):
     """The questions that the skill may put to the caller, by name, each with the schema of the reply."""
 
 
-class SurfaceTable(ClosedModel):
+class SurfaceTable(ConfigTable):
     """A path at which the agent answers; a mesh surface has exactly one skill."""
 
     path: str
@@ -286,7 +286,7 @@ Surfaces = TypeAliasType("Surfaces", list[SurfaceTable])
 """Where the agent answers; without any, one surface at the root offers every skill."""
 
 
-class SurfacesTable(ClosedModel):
+class SurfacesTable(ConfigTable):
     """The settings that a generated package holds, so that it can be mounted without the file."""
 
     dialects: Dialects | None = None
@@ -295,7 +295,7 @@ class SurfacesTable(ClosedModel):
     rates: RatesTable | None = None
 
 
-class AgentTable(ClosedModel):
+class AgentTable(ConfigTable):
     """Identity of the agent on its cards."""
 
     name: str
@@ -312,7 +312,7 @@ class AgentTable(ClosedModel):
     """Default output media types of skills."""
 
 
-class ApiKeysTable(ClosedModel):
+class ApiKeysTable(ConfigTable):
     """Digests of API keys, and the names of their owners: a2a-gen auth key."""
 
     __tags__ = frozenset(["kind"])
@@ -327,7 +327,7 @@ class ApiKeysTable(ClosedModel):
     """Where the key is sent."""
 
 
-class BasicTable(ClosedModel):
+class BasicTable(ConfigTable):
     """User names and password hashes: a2a-gen auth password."""
 
     __tags__ = frozenset(["kind"])
@@ -342,7 +342,7 @@ AuthTables = TypeAliasType("AuthTables", dict[str, JwtTable | ApiKeysTable | Bas
 """Entries of [auth] by name."""
 
 
-class ProjectFile(ClosedModel):
+class ProjectFile(ConfigTable):
     """The a2a.toml of a project: its agent, surfaces, skills, and the place of the generated code."""
 
     dialects: Dialects | None = None

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 
-class ClosedModel(BaseModel):
-    """A table: all of its settings are known."""
+class ConfigTable(BaseModel):
+    """A table of settings; it has no others."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
