@@ -35,6 +35,7 @@ _BOUNDS: Final[Mapping[str, str]] = {
     "maxLength": "write at most {} characters",
     "minItems": "list at least {}",
     "minProperties": "add at least {}",
+    "maxProperties": "leave at most {}",
     "uniqueItems": "remove the repetition",
 }
 

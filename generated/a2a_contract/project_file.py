@@ -5,21 +5,8 @@ from typing import Literal
 
 from typing_extensions import TypeAliasType
 
+from .auth_tables import AuthTables, WebAddress
 from .config_model import ConfigTable, Number
-
-
-class AnyOfTable(ConfigTable):
-    """Other entries, of which one is enough; a nested list means all of its entries."""
-
-    any_of: list[str | list[str]]
-    shared_subjects: bool = False
-    """One subject is the same caller under every entry."""
-    anonymous: bool = False
-    """Admit requests without credentials too."""
-
-
-Callers = TypeAliasType("Callers", dict[str, str])
-"""Names of callers by what proves them."""
 
 
 class CompatTable(ConfigTable):
@@ -45,17 +32,6 @@ class ExtensionTable(ConfigTable):
     required: bool = False
     """Reject clients that do not activate the extension."""
     params: dict[str, object] | None = None
-
-
-class FailedAttemptsTable(ConfigTable):
-    """Allowed failed attempts."""
-
-    per_name: int = 10
-    """For one name or key."""
-    per_address: int = 50
-    """From one address."""
-    seconds: Number = 60
-    """The time in which they are counted."""
 
 
 class LimitsTable(ConfigTable):
@@ -96,12 +72,15 @@ class OutputsTable(ConfigTable):
     """Root folder of the package, relative to a2a.toml."""
 
 
+class ProviderTable(ConfigTable):
+    """Operator of the agent."""
+
+    organization: str
+    url: WebAddress
+
+
 SchemaFile = TypeAliasType("SchemaFile", str)
 """A JSON Schema, as a path from the folder of a2a.toml, with #/$defs/Name for a definition in it."""
-
-
-Scopes = TypeAliasType("Scopes", list[str])
-"""Required scopes or roles; callers that this file names have them."""
 
 
 Seconds = TypeAliasType("Seconds", Number)
@@ -120,8 +99,21 @@ Tags = TypeAliasType("Tags", list[str])
 """Words by which the skill is found."""
 
 
-WebAddress = TypeAliasType("WebAddress", str)
-"""An absolute address."""
+class AgentTable(ConfigTable):
+    """Identity of the agent on its cards."""
+
+    name: str
+    description: str
+    version: str
+    url: WebAddress | None = None
+    """The public address of the application, without the paths of surfaces."""
+    provider: ProviderTable | None = None
+    documentation_url: WebAddress | None = None
+    icon_url: WebAddress | None = None
+    input_modes: MediaTypes | None = None
+    """Default input media types of skills."""
+    output_modes: MediaTypes | None = None
+    """Default output media types of skills."""
 
 
 class CapabilitiesTable(ConfigTable):
@@ -134,64 +126,6 @@ class CapabilitiesTable(ConfigTable):
     """Serve an extended card to authenticated callers."""
     extensions: list[ExtensionTable] | None = None
     """Extensions of the protocol that the agent knows."""
-
-
-FailedAttempts = TypeAliasType("FailedAttempts", FailedAttemptsTable | bool)
-"""Neither a table nor false; write per_name, per_address and seconds, or false for no limit."""
-
-
-class JwtTable(ConfigTable):
-    """Signed tokens of an issuer."""
-
-    __tags__ = frozenset(["kind"])
-
-    kind: Literal["jwt"] = "jwt"
-    scopes: Scopes | None = None
-    issuer: str
-    """The value of iss in its tokens."""
-    audience: str | list[str]
-    """Not a name or a list of names; write the value of aud in tokens for this agent."""
-    algorithms: list[str] | None = None
-    """Accepted signature algorithms; by default those that fit the keys."""
-    discover: bool = False
-    """Read the address of the keys from the issuer's OpenID Connect document."""
-    keys: str | None = None
-    """The address of the issuer's keys."""
-    public_key: str | None = None
-    """A file with the issuer's public key (PEM)."""
-    secret_env: str | None = None
-    """The environment variable that holds the shared secret."""
-    tenant_claim: str | None = None
-    """The claim that names the tenant of a caller."""
-    team_claim: str | None = None
-    """The claim that names the team, whose members share tasks."""
-    leeway: Number = 0
-    """Seconds by which clocks may differ."""
-
-
-class MutualTlsTable(ConfigTable):
-    """Client certificates, verified by the server itself or by a trusted proxy."""
-
-    __tags__ = frozenset(["kind"])
-
-    kind: Literal["mutual-tls"] = "mutual-tls"
-    scopes: Scopes | None = None
-    trusted_proxies: list[str] | None = None
-    """Addresses or networks of proxies that verify certificates; without it the server has to."""
-    subject_header: str = "X-SSL-Client-S-DN"
-    """The header with the subject."""
-    verified_header: str = "X-SSL-Client-Verify"
-    """The header with the result."""
-    verified_value: str = "SUCCESS"
-    """The result of a verified certificate."""
-    callers: Callers | None = None
-
-
-class ProviderTable(ConfigTable):
-    """Operator of the agent."""
-
-    organization: str
-    url: WebAddress
 
 
 class RateTable(ConfigTable):
@@ -293,53 +227,6 @@ class SurfacesTable(ConfigTable):
     surfaces: Surfaces | None = None
     limits: LimitsTable | None = None
     rates: RatesTable | None = None
-
-
-class AgentTable(ConfigTable):
-    """Identity of the agent on its cards."""
-
-    name: str
-    description: str
-    version: str
-    url: WebAddress | None = None
-    """The public address of the application, without the paths of surfaces."""
-    provider: ProviderTable | None = None
-    documentation_url: WebAddress | None = None
-    icon_url: WebAddress | None = None
-    input_modes: MediaTypes | None = None
-    """Default input media types of skills."""
-    output_modes: MediaTypes | None = None
-    """Default output media types of skills."""
-
-
-class ApiKeysTable(ConfigTable):
-    """Digests of API keys, and the names of their owners: a2a-gen auth key."""
-
-    __tags__ = frozenset(["kind"])
-
-    kind: Literal["api-keys"] = "api-keys"
-    scopes: Scopes | None = None
-    failed_attempts: FailedAttempts | None = None
-    keys: Callers
-    name: str = "X-API-Key"
-    """The name of the header, query parameter or cookie."""
-    location: Literal["header", "query", "cookie"] = "header"
-    """Where the key is sent."""
-
-
-class BasicTable(ConfigTable):
-    """User names and password hashes: a2a-gen auth password."""
-
-    __tags__ = frozenset(["kind"])
-
-    kind: Literal["basic"] = "basic"
-    scopes: Scopes | None = None
-    failed_attempts: FailedAttempts | None = None
-    users: Callers
-
-
-AuthTables = TypeAliasType("AuthTables", dict[str, JwtTable | ApiKeysTable | BasicTable | MutualTlsTable | AnyOfTable])
-"""Entries of [auth] by name."""
 
 
 class ProjectFile(ConfigTable):

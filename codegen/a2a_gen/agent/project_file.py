@@ -16,19 +16,26 @@ from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.source.documents import Document
 
 SCHEMA = "meta/project.schema.json"
-_MODULE = "project_file"
+_REST, _AUTH = "project_file", "auth_tables"
+_AUTH_ROOT = "AuthTables"
 _BASES = {f"from {models.BASES} import".encode(): b"from .config_model import", b"ClosedModel": b"ConfigTable"}
 """Base classes of skill types, and what stands for them here: the contract imports nothing of the runtime."""
 
 
 def emit_project_file(documents: Mapping[str, Document]) -> dict[str, bytes]:
-    """Emit the module of the tables, where the contract has a schema of the file."""
+    """Emit the modules of the tables, where the contract has a schema of the file."""
     document = documents.get(SCHEMA)
     if document is None:
         return {}
     catalog = SchemaCatalog(Library(Path(), document), [SchemaRef(document.path), SchemaRef(document.path, "/$defs/SurfacesTable")])
     definitions = TypeBuilder(catalog).definitions
-    body = models.emit(definitions, dict.fromkeys(definitions, _MODULE))[f"types/{_MODULE}.py"]
+    uses = {name: set(models.find_names(definition)) for name, (_, definition) in definitions.items()}
+    auth = models.find_reachable(_AUTH_ROOT, uses) | {_AUTH_ROOT}
+    files = models.emit(definitions, {name: _AUTH if name in auth else _REST for name in definitions})
+    return {path.removeprefix("types/"): _with_own_bases(body) for path, body in files.items()}
+
+
+def _with_own_bases(body: bytes) -> bytes:
     for base, own in _BASES.items():
         body = body.replace(base, own)
-    return {f"{_MODULE}.py": body}
+    return body

@@ -31,7 +31,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from a2a_contract.project_file import AnyOfTable, ApiKeysTable, AuthTables, BasicTable, FailedAttemptsTable, JwtTable, MutualTlsTable
+from a2a_contract.auth_tables import AnyOfTable, ApiKeysTable, AuthTables, BasicTable, FailedAttemptsTable, JwtTable, MutualTlsTable
 from a2a_contract.v1_0 import OAuthFlows
 from a2a_runtime.auth.authentication import Authenticator, Identity, InvalidCredentialsError
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, KeyLocation, MtlsAuthenticator, User

@@ -16,8 +16,9 @@ from typing import cast
 from pydantic import TypeAdapter
 
 import a2a_contract
+from a2a_contract.auth_tables import AuthTables
 from a2a_contract.config_schema import check_values
-from a2a_contract.project_file import AuthTables, ProjectFile, SurfacesTable
+from a2a_contract.project_file import ProjectFile, SurfacesTable
 from a2a_contract.project_rules import RuleViolation, check_handlers, check_project
 from a2a_runtime.project.errors import ConfigError, ConfigProblem
 

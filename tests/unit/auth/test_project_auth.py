@@ -213,7 +213,7 @@ def test_the_card_says_how_to_get_a_token(text: str, scheme: dict[str, object], 
 
 
 @pytest.mark.parametrize("flow", ["{ client_credentials = { token_ur = 'x' } }", "{}", "{ clientCredentials = { tokenUrl = 'x' } }"])
-def test_a_flow_with_unknown_settings_is_refused(flow: str, tmp_path: Path) -> None:
+def test_a_flow_with_unknown_settings_is_refused(flow: str) -> None:
     """A misspelt one would be missing on the card."""
     with pytest.raises(ConfigError, match=r"auth\.a\.oauth2"):
         parse_auth(tomllib.loads(f"{JWT}discover = true\noauth2 = {flow}"))
