@@ -151,6 +151,7 @@ class RegistryTable(ConfigTable):
     agent_id: str | None = None
     """Stays the same over restarts; made from the agent's name when missing."""
     namespace: Slug | None = None
+    """The namespace at the registry; default when missing."""
     host: str | None = None
     """The address to announce; found out when missing."""
     port: int | None = None
@@ -233,7 +234,7 @@ class ProjectFile(ConfigTable):
     """The a2a.toml of a project: its agent, surfaces, skills, and the place of the generated code."""
 
     dialects: Dialects | None = None
-    """The dialects of surfaces that name none themselves."""
+    """The dialects of surfaces that name none themselves; by default 1.0 and 0.3."""
     store: str = "memory"
     """Where tasks live: memory, a SQLite file or a Postgres database; the environment can override it."""
     agent: AgentTable
