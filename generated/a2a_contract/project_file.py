@@ -53,6 +53,10 @@ class LimitsTable(ConfigTable):
     """Webhooks of a task."""
     concurrency: int | None = None
     """Requests to a surface that are served at the same time, streams included."""
+    streams: int = 1000
+    """Open streams of one caller in one process."""
+    open_tasks: int | None = None
+    """Tasks of one caller that have not ended."""
     timeout: Number = 300
     """Default time limit of a run."""
     shutdown_grace: Number = 30

@@ -40,17 +40,8 @@ def test_every_setting_of_a_project_is_in_the_example() -> None:
     """The example holds every setting that its schema has."""
     text = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / "project.md").read_text(), re.MULTILINE | re.DOTALL)[0]
     jsonschema_rs.validator_for(dict(FORM)).validate(tomllib.loads(text))
-<<<<<<< HEAD
-<<<<<<< HEAD
-    mentioned = set(re.findall(r"[a-z_]+", re.sub(r"#.*", "", text)))
+    mentioned = set(re.findall(r"[a-z_0-9]+", text))
     assert sorted(set(_settings(FORM)) - mentioned) == []
-=======
-    shown = set(re.findall(r"[a-z_]+", text))
-=======
-    shown = set(re.findall(r"[a-z_0-9]+", text))
->>>>>>> d0a7adf (OAuth 2.0 flows of the project file are in its schema; tables of [auth] have a module)
-    assert sorted(set(_settings(FORM)) - shown) == []
->>>>>>> 8beb39c (Settings of every kind of authentication are in the reference; goldens follow)
 
 
 def _settings(schema: object) -> Iterator[str]:
