@@ -32,7 +32,9 @@ def create_app(
     Defaults come from the environment (``A2A_…``): the settings, the store that they name, and the mesh config.
     """
     settings = Settings.from_environment(os.environ) if settings is None else settings
-    agents = A2APlugin(*surfaces, store=store, settings=settings, mesh=mesh)
+    mounted = (Surface(each) if isinstance(each, Agent) else each for each in surfaces)
+    agents = A2APlugin(*mounted, store=store, settings=settings, mesh=mesh)
+    agents.has_host = False
     plugins = [agents, GcTuningPlugin()] if settings.tune_gc else [agents]
     app = Litestar(plugins=plugins, cors_config=build_cors_config(settings), logging_config=None)
     if app.cors_config is None:  # CORS runs before the router

@@ -1,6 +1,8 @@
 """Litestar plugin that mounts agents, health routes for orchestrators, and a plugin that tunes the garbage collector.
 
-    Litestar([…], plugins=[A2APlugin(agent)])
+    Litestar([…], plugins=[A2APlugin(agent, path="/agent", caller=host_user())])
+
+Every surface says who its callers are: ``gate=AuthGate(…)``, ``caller=host_user()`` for the users of the host, or ``gate=OpenGate()``.
 
 An app may have any number of agents and surfaces, each at its own path, beside its other routes. The host's routes and exception handlers are left
 as they are; a conflict with a surface is an error when the app starts.
@@ -13,7 +15,7 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from litestar import Litestar, MediaType, Response, get
 from litestar.config.app import AppConfig
@@ -23,6 +25,8 @@ from litestar.plugins import InitPlugin
 from litestar.types import ASGIApp
 
 from a2a_runtime.agent import Agent
+from a2a_runtime.auth.gate import Gate
+from a2a_runtime.auth.host import HostCaller
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 from a2a_runtime.http.dispatcher import Backend
 from a2a_runtime.http.endpoints import SurfaceEndpoints
@@ -42,21 +46,46 @@ if TYPE_CHECKING:
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # Litestar's own types leave the parameters of its responses, guards and lifespans open.
 
+AGENT_PATH = "/agent"
+"""Path of an agent in an app of a host, which keeps its root."""
+
 LIVE_PATH, READY_PATH, HEALTH_PATH = "/livez", "/ready", "/health"
 
 _GC_THRESHOLDS = 10_000, 20, 20
 """Higher thresholds gain nearly nothing, and would keep large cyclic garbage of handlers for longer."""
 
 
+class SurfaceOptions(TypedDict, total=False):
+    """Options of a surface for agents that are given without one."""
+
+    path: str
+    gate: Gate | None
+    caller: HostCaller | None
+
+
 class A2APlugin(InitPlugin):
-    """Mounts agents and runs their engine, store and webhooks while the app runs."""
+    """Mounts agents and runs their engine, store and webhooks while the app runs.
+
+    An agent without a surface is mounted at ``/agent``, or at ``path=``, with ``gate=`` or ``caller=``.
+    """
+
+    has_host = True
+    """False in an app that has only agents: there a surface without a gate is open."""
 
     def __init__(
-        self, *surfaces: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None, mesh: MeshConfig | None = None
+        self,
+        *surfaces: Surface | Agent,
+        store: Store | str | None = None,
+        settings: Settings | None = None,
+        mesh: MeshConfig | None = None,
+        **options: Unpack[SurfaceOptions],
     ) -> None:
         if not surfaces:
-            raise ImproperlyConfiguredException("A2APlugin: no agent given; pass at least one, e.g. A2APlugin(agent)")
-        self.surfaces: Sequence[Surface] = tuple(Surface(each) if isinstance(each, Agent) else each for each in surfaces)
+            raise ImproperlyConfiguredException("A2APlugin: no agent given; pass at least one, e.g. A2APlugin(agent, caller=host_user())")
+        if options and not any(isinstance(each, Agent) for each in surfaces):
+            raise ImproperlyConfiguredException(f"A2APlugin: {', '.join(options)}: no agent to apply it to; set it on the surface")
+        defaults: SurfaceOptions = {"path": AGENT_PATH, **options}
+        self.surfaces: Sequence[Surface] = tuple(Surface(each, **defaults) if isinstance(each, Agent) else each for each in surfaces)
         self.runtime: AgentRuntime | None = None
         """Runtime of the surfaces, while the app runs."""
         self.exact_paths: dict[str, ASGIApp] = {}
@@ -73,6 +102,8 @@ class A2APlugin(InitPlugin):
             app_config.route_handlers.append(_jwks_route(jwks))
         for surface in self.surfaces:
             check_surface(surface)
+            if self.has_host:
+                surface.check_callers_are_known()
         mesh_surfaces = MeshSurfaces(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
         endpoints = [SurfaceEndpoints(surface, mesh_surfaces.public_urls) for surface in self.surfaces]
         dispatchers = [each.dispatcher for each in endpoints]
@@ -197,7 +228,7 @@ class GcTuningPlugin(InitPlugin):
     The collector belongs to the process, so only apps of ``create_app`` are tuned by default. For another app, add the plugin after those that make
     objects at start:
 
-        Litestar([…], plugins=[A2APlugin(agent), GcTuningPlugin()])
+        Litestar([…], plugins=[A2APlugin(agent, caller=host_user()), GcTuningPlugin()])
     """
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:

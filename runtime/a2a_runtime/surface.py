@@ -15,7 +15,8 @@ from typing import Protocol, TypeAlias
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityScheme, Task
 from a2a_runtime.agent import Agent, SkillDefinition, SkillOverride
-from a2a_runtime.auth.gate import DescribableGate, Gate
+from a2a_runtime.auth.gate import AuthGate, DescribableGate, Gate, OpenGate
+from a2a_runtime.auth.host import HostAuthenticator, HostCaller
 from a2a_runtime.auth.rate_limit import RateLimiter
 from a2a_runtime.caller import Caller, SurfaceKey
 from a2a_runtime.execution.runner import Skills
@@ -85,7 +86,9 @@ class Surface:
     dialects: frozenset[str] = frozenset((V1_0.name, V0_3.name))
     """Dialects of this surface; each brings its other forms along."""
     gate: Gate | None = None
-    """Authenticates callers; ``None``: every caller is anonymous."""
+    """Authenticates callers. ``OpenGate()`` or ``None``: every caller is anonymous; only an app of ``create_app`` accepts ``None``."""
+    caller: HostCaller | None = None
+    """Instead of a gate: identifies callers that the application around the agent has authenticated, see ``auth.host_user``."""
     policy: AuthorizationPolicy | None = None
     """Authorizes operations, see ``service.authorization``; ``None``: callers may do everything with their own tasks."""
     limits: Limits = Limits()
@@ -114,6 +117,8 @@ class Surface:
         if not self.dialects or not self.dialects <= _MOUNTABLE:
             unknown = ", ".join(sorted(self.dialects - _MOUNTABLE)) or "none"
             raise ValueError(f"{self}: dialects: got {unknown}; choose from {', '.join(sorted(_MOUNTABLE))}")
+        if self.gate is not None and self.caller is not None:
+            raise ValueError(f"{self}: both gate= and caller= are set, and callers have one identity; remove one of them")
         if self.shared_card not in {COMBINED, *self.dialects}:
             raise ValueError(f"{self}: shared_card: got {self.shared_card!r}; choose {COMBINED!r} or one of the surface's dialects")
         if self.signer is not None and self.dialects != frozenset((MESH.name,)) and self.configured_url is None:
@@ -136,6 +141,13 @@ class Surface:
         """Skills of this surface. The first one handles requests that name none."""
         offered = {key: skill for key, skill in self.agent.skills.items() if self.only is None or key in self.only}
         return offered if self.override is None else {key: self.override.apply(skill) for key, skill in offered.items()}
+
+    @cached_property
+    def effective_gate(self) -> Gate | None:
+        """Gate that admits the callers; ``None`` if every caller is anonymous."""
+        if self.caller is not None:
+            return AuthGate(HostAuthenticator(self.caller, self.agent.security_schemes))
+        return None if isinstance(self.gate, OpenGate) else self.gate
 
     @cached_property
     def storage_key(self) -> str:
@@ -164,9 +176,17 @@ class Surface:
         """Alternatives of what a caller has to present."""
         return self.gate.security_requirements() if isinstance(self.gate, DescribableGate) else self.agent.security_requirements
 
+    def check_callers_are_known(self) -> None:
+        """Refuse a surface that leaves open who its callers are: an application cannot be asked whether it authenticates them."""
+        if self.gate is None and self.caller is None:
+            raise ValueError(
+                f"{self}: nothing identifies its callers; set gate=AuthGate(…), caller=host_user() for users whom this application authenticates, "
+                "or gate=OpenGate() to admit all requests as one anonymous caller"
+            )
+
     def check_protection(self) -> None:
         """Refuse a card whose security requirements are not enforced."""
-        if self.gate is None and self.security_requirements:
+        if self.effective_gate is None and self.security_requirements:
             raise ValueError(f"{self}: the agent declares security_requirements, and there is no gate to enforce them; set Surface(gate=…)")
         if isinstance(self.gate, DescribableGate) and self.agent.security_requirements:
             raise ValueError(f"{self}: both the gate and the agent declare security requirements; remove Agent(security_requirements=…)")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from litestar import Litestar, get
 from litestar.testing import TestClient
 
 from a2a_runtime.agent import Agent
+from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
@@ -21,8 +24,9 @@ async def books() -> list[str]:
 
 
 def plugin(*mounted: Surface | Agent) -> A2APlugin:
-    """Build a plugin with fast settings."""
-    return A2APlugin(*mounted, settings=FAST_SETTINGS)
+    """Build a plugin with fast settings; agents are at the root, and surfaces without a gate are open."""
+    surfaces = (Surface(each) if isinstance(each, Agent) else each for each in mounted)
+    return A2APlugin(*(replace(each, gate=each.gate or OpenGate()) for each in surfaces), settings=FAST_SETTINGS)
 
 
 def texts(client: TestClient[Litestar], path: str) -> str:

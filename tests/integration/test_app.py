@@ -22,6 +22,7 @@ from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.v1_0 import TaskState
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authenticators import digest_key, hash_password
+from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project.loader import ProjectConfigError, load_project
 from a2a_runtime.settings import Settings
@@ -116,7 +117,7 @@ def test_a_project_is_read(folder: Path) -> None:
         ('skills = ["shout"]', 'skills = ["sing"]', r"toml:27: surfaces\[1\].skills: unknown skill sing; use one of shout, or add"),
         ('dialects = ["0.3"]', 'dialects = ["0.9"]', "unknown value; use one of 1.0, 0.3, mesh"),
         ('tags = ["loud"]', "require = [{ staff = [] }]", r"a2a.toml:17: skills.shout.require\[0\]: unknown auth 'staff'"),
-        ('auth = "bearer"', 'auth = "magic"', r"a2a.toml:22: surfaces\[0\].auth: unknown auth 'magic'; use one of bearer, or add"),
+        ('auth = "bearer"', 'auth = "magic"', r"a2a.toml:22: surfaces\[0\].auth: unknown auth 'magic'; use one of bearer, open, or add"),
         ('path = "/b"', 'path = "/a"', r"a2a.toml:25: surfaces\[1\].path: surfaces\[0\] already has the path /a"),
         ('dialects = ["0.3"]\nskills = ["shout"]', 'skill_id = "shoot"', r"toml:26: surfaces\[1\].skill_id: unknown skill shoot"),
         ('path = "/b"', 'path = "b"', "begins with a slash"),
@@ -199,7 +200,7 @@ def test_the_environment_configures_an_app(monkeypatch: pytest.MonkeyPatch, tmp_
     for app, seen in ((create_app(build_test_agent()), "max-age=60; includeSubDomains"), (create_app(build_test_agent(), settings=Settings()), None)):
         with TestClient(app) as client:
             assert client.get("/.well-known/agent-card.json").headers.get("strict-transport-security") == seen
-    with TestClient(Litestar(plugins=[A2APlugin(build_test_agent())])):
+    with TestClient(Litestar(plugins=[A2APlugin(build_test_agent(), gate=OpenGate())])):
         assert (tmp_path / "tasks.db").exists()
 
 

@@ -17,6 +17,7 @@ from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
+from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.auth.keys import keys_from_jwks
 from a2a_runtime.client import A2AClient, ClientOptions, Pin
 from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier
@@ -35,7 +36,7 @@ BASE = "http://testserver.local"
 
 def app() -> Litestar:
     """Serve an agent with a signed card."""
-    surface = Surface(build_test_agent(), signer=CardSigner([KEY]), public_url=BASE)
+    surface = Surface(build_test_agent(), gate=OpenGate(), signer=CardSigner([KEY]), public_url=BASE)
     return Litestar(plugins=[A2APlugin(surface, store="memory", settings=FAST_SETTINGS)], logging_config=None)
 
 

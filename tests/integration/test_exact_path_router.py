@@ -8,6 +8,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from a2a_runtime.app import create_app
+from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.http.middleware import ExactPathRouter
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import Settings
@@ -28,7 +29,7 @@ ORIGIN = "https://page.example"
 
 def surface() -> Surface:
     """Mount an agent at a path."""
-    return Surface(build_test_agent(), "/agent")
+    return Surface(build_test_agent(), "/agent", gate=OpenGate())
 
 
 def collect_responses(app: Litestar, path: str, root_path: str = "") -> list[tuple[int, bytes]]:

@@ -12,6 +12,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from a2a_runtime.app import create_app
+from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.plugin import A2APlugin, GcTuningPlugin
 from a2a_runtime.settings import Settings
 
@@ -43,7 +44,7 @@ def build_app(settings: Settings | None = None) -> Litestar:
 
 def build_host_app(*plugins: GcTuningPlugin) -> Litestar:
     """Build an app of a host with an agent in it."""
-    return Litestar(plugins=[A2APlugin(build_test_agent()), *plugins])
+    return Litestar(plugins=[A2APlugin(build_test_agent(), gate=OpenGate()), *plugins])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from litestar.testing import TestClient
 from a2a_contract.dialects import MESH, V1_0
 from a2a_runtime.agent import SkillOverride
 from a2a_runtime.app import create_app
+from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.caller import Caller
 from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.plugin import A2APlugin
@@ -77,7 +79,7 @@ def test_a_hosts_own_route_wins() -> None:
     async def health() -> dict[str, str]:
         return {"host": "fine"}
 
-    app = Litestar([health], plugins=[A2APlugin(SURFACE, mesh=MeshConfig())])
+    app = Litestar([health], plugins=[A2APlugin(replace(SURFACE, gate=OpenGate()), mesh=MeshConfig())])
     for _ in range(2):
         with TestClient(app) as client:
             assert client.get("/health").json() == {"host": "fine"}

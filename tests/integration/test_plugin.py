@@ -171,7 +171,9 @@ def test_two_surfaces_at_one_path_are_refused() -> None:
 
 def test_a_plugin_without_an_agent_is_refused() -> None:
     """The error shows the call that works."""
-    with pytest.raises(ImproperlyConfiguredException, match=r"A2APlugin: no agent given; pass at least one, e\.g\. A2APlugin\(agent\)"):
+    with pytest.raises(
+        ImproperlyConfiguredException, match=r"A2APlugin: no agent given; pass at least one, e\.g\. A2APlugin\(agent, caller=host_user\(\)\)"
+    ):
         A2APlugin()
 
 

@@ -1,6 +1,7 @@
 """Authentication of callers, and limits on how often they call.
 
     gate ──────────── Gate.admit: Credentials ──► Caller; open, presence, or by authenticators
+      ├─ host ─────── callers that the application authenticates in which the agent is mounted
       ├─ rate_limit ─ requests per caller; failed attempts per address
       └─ authentication ── the Authenticator port, Identity, Credentials
             ├─ authenticators ── API keys, HTTP Basic, client certificates
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         hash_password,
     )
     from a2a_runtime.auth.gate import ANONYMOUS, AuthGate, Gate, OpenGate, PresenceGate
+    from a2a_runtime.auth.host import HostCaller, host_user
     from a2a_runtime.auth.jwks import JwksKeys, KeyCachePolicy, OidcKeys
     from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
     from a2a_runtime.auth.keys import KeySet, keys_from_jwks, keys_from_pem, keys_from_secret
@@ -45,6 +47,7 @@ __all__ = [
     "Credentials",
     "FailedAttemptLimiter",
     "Gate",
+    "HostCaller",
     "Identity",
     "InvalidCredentialsError",
     "JwksKeys",
@@ -63,10 +66,11 @@ __all__ = [
     "digest_key",
     "generate_key",
     "hash_password",
+    "host_user",
     "keys_from_jwks",
     "keys_from_pem",
     "keys_from_secret",
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, __all__, "authentication", "authenticators", "gate", "rate_limit", "keys", "jwt_tokens", "jwks")
+    __getattr__ = lazy_names(__name__, __all__, "authentication", "authenticators", "gate", "host", "rate_limit", "keys", "jwt_tokens", "jwks")

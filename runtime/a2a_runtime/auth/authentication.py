@@ -99,6 +99,11 @@ class Credentials(Mapping[str, str]):
                 found = value
         return default if found is None else found.decode("latin-1")
 
+    @property
+    def scope(self) -> Mapping[str, object]:
+        """The ASGI scope, with what the middleware of a host has put into it."""
+        return self._scope
+
     def getlist(self, header: str) -> tuple[str, ...]:
         """Return every value of a header."""
         name = header.lower().encode("latin-1")

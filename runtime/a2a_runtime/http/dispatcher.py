@@ -47,7 +47,10 @@ from a2a_runtime.surface import Surface
 TaskDialectLookup: TypeAlias = Callable[[str, CallContext], Awaitable[str | None]]
 """Finds the dialect in which a task was created."""
 
+log = logging.getLogger(__name__)
+
 _AUDIT_EVENTS = {UnauthenticatedError: "refused", PermissionDeniedError: "denied", RateLimitedError: "limited"}
+_NOT_STARTED = "The agent is not running: the lifespan of its app has not run; mount it with a2a_runtime.starlette.mount_agents, or run its lifespan"
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _EMPTY_RESULTS = {ProtocolBinding.JSONRPC: b"null", ProtocolBinding.HTTP: b"{}"}
 """The result of an operation that has none; clients parse a document in every case."""
@@ -148,6 +151,7 @@ class Dispatcher:
         self._streams = Counter[str]()
         self._watcher = RequestWatcher(surface.limits.body_seconds)
         self._backend: Backend | None = None
+        self._unavailability = _NOT_STARTED
         self._operations: Mapping[tuple[str, str], Callable[[Any, CallContext], Any]] = {}
         """The methods of the services, by dialect and name."""
         self._clock: Clock = SystemClock()
@@ -164,7 +168,7 @@ class Dispatcher:
 
     def stop(self) -> None:
         """Refuse operations as unavailable from now on."""
-        self._backend, self._operations = None, {}
+        self._backend, self._operations, self._unavailability = None, {}, ""
 
     async def find_task_dialect(self, task_id: str, context: CallContext) -> str | None:
         """Find the dialect in which a task was created."""
@@ -207,7 +211,7 @@ class Dispatcher:
     async def admit(self, request: HttpRequest) -> Caller:
         """Identify the caller and check the limits, before the body is read; raise the reason why a request is not admitted."""
         self._origin_policy.check(request.headers, is_write=request.scope["method"] not in _SAFE_METHODS)
-        caller, gate = ANONYMOUS, self.surface.gate
+        caller, gate = ANONYMOUS, self.surface.effective_gate
         if gate is not None:
             admitted = gate.admit(Credentials(request.scope))
             caller = admitted if isinstance(admitted, Caller) else await admitted
@@ -293,7 +297,9 @@ class Dispatcher:
 
     def _call_service(self, invocation: Invocation) -> Any:  # noqa: ANN401 - the types of request and result belong together in each binding only
         if not self._operations:
-            raise UnavailableError
+            if self._unavailability:
+                log.error("%s: %s", self.surface, self._unavailability)
+            raise UnavailableError(self._unavailability)
         binding = invocation.binding
         return self._operations[binding.dialect, binding.operation.service_method](invocation.request, invocation.context)
 

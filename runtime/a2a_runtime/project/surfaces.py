@@ -14,7 +14,7 @@ from pathlib import Path
 from a2a_contract.dialects import DIALECTS, V0_3, V1_0
 from a2a_contract.project_file import LimitsTable, ProjectFile, RatesTable, SurfacesTable, SurfaceTable
 from a2a_runtime.agent import Agent, SkillOverride
-from a2a_runtime.auth.gate import BEARER, Gate, PresenceGate
+from a2a_runtime.auth.gate import BEARER, Gate, OpenGate, PresenceGate
 from a2a_runtime.auth.rate_limit import RateLimit, RateLimiter
 from a2a_runtime.importing import ImportFromStringError, import_from_string
 from a2a_runtime.project.auth import build_gates
@@ -23,7 +23,7 @@ from a2a_runtime.project.file import parse_auth, parse_surfaces
 from a2a_runtime.surface import Limits, Surface
 
 PROJECT_FILE = "a2a.toml"
-_BUILT_IN_GATES: Mapping[str, Gate] = {BEARER: PresenceGate()}
+_BUILT_IN_GATES: Mapping[str, Gate] = {BEARER: PresenceGate(), "open": OpenGate()}
 _DEFAULT_DIALECTS = (V1_0.name, V0_3.name)
 _DEFAULT_SURFACES = (SurfaceTable(path="/"),)
 

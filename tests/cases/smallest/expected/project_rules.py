@@ -16,8 +16,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from .json_types import is_json_array, is_json_object
 
-_BEARER: Final = "bearer"
-"""The gate that needs no entry: it accepts any token."""
+_BUILT_IN_GATES: Final = ("bearer", "open")
+"""The gates that need no entry: ``bearer`` accepts any token, ``open`` every request."""
 _MESH: Final = "mesh"
 _SKILL_KEYS: Final = ("name", "description", "tags", "input_modes", "output_modes")
 """Settings of a surface that describe its only skill."""
@@ -36,7 +36,7 @@ class RuleViolation(NamedTuple):
 
 def check_project(data: Mapping[str, object]) -> Iterator[RuleViolation]:
     """Report settings that can be neither built nor served."""
-    skills, auth = _table(data, "skills"), [_BEARER, *_table(data, "auth")]
+    skills, auth = _table(data, "skills"), [*_BUILT_IN_GATES, *_table(data, "auth")]
     surfaces = data.get("surfaces", _DEFAULT_SURFACES)
     taken: dict[str, int] = {}
     for number, surface in enumerate(surfaces if is_json_array(surfaces) else ()):

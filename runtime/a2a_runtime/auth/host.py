@@ -1,0 +1,97 @@
+"""Callers whom the host of an agent has authenticated, with its own middleware.
+
+    Surface(agent, "/agent", caller=host_user())             the user in the scope: Litestar's, Starlette's, FastAPI's
+    Surface(agent, "/agent", caller=host_user("email"))      a member of the user, or a claim, by its name
+    Surface(agent, "/agent", caller=read_my_session)         a function of the connection that returns an ``Identity``, or ``None``
+
+Nothing is guessed: a request without an authenticated user is refused (401), and so is a user without a name. What a run of a handler knows of its
+caller is the ``Caller``; it does not see the user object of the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple, TypeAlias
+
+from a2a_contract.json_types import is_json_object
+from a2a_contract.v1_0 import SecurityScheme
+from a2a_runtime.auth.authentication import Credentials, Identity
+
+HostCaller: TypeAlias = Callable[[Credentials], Identity | Awaitable[Identity | None] | None]
+"""Identifies the caller of a connection; ``None`` without an authenticated user."""
+
+_SUBJECTS = ("identity", "sub", "id")
+"""Members of users and claims that name a caller: of Starlette's users, of tokens, of rows in a database."""
+
+
+def host_user(subject: str | None = None, *, tenant: str = "", scopes: str = "", roles: str = "", claims: Sequence[str] = ()) -> HostCaller:
+    """Identify callers by the user that the host's middleware has put into the scope.
+
+    Every argument names a member of the user, or else a claim of its token or session. Without a name, the subject is the user's ``identity``, the
+    claim ``sub`` or the user's ``id``. ``claims`` are copied for handlers.
+    """
+
+    def identify(connection: Credentials) -> Identity | None:
+        user, auth = connection.scope.get("user"), connection.scope.get("auth")
+        if user is None or not _read_member(user, "is_authenticated", default=True):
+            return None
+        sources = (user, auth, _read_member(auth, "extras"))
+        found = user if isinstance(user, str) and subject is None else _find((subject,) if subject else _SUBJECTS, sources)
+        if found is None or isinstance(found, bool):
+            names = subject or ", ".join(_SUBJECTS)
+            raise TypeError(f"host_user: {type(user).__name__} has no {names}; name the member or claim that identifies it: host_user('…')")
+        return Identity(
+            str(found),
+            str(_find((tenant,), sources) or ""),
+            _to_names(_find((scopes,), sources)),
+            _to_names(_find((roles,), sources)),
+            claims={name: value for name in claims if (value := _find((name,), sources)) is not None},
+            expires_at=_to_seconds(_find(("exp",), sources[1:])),
+        )
+
+    return identify
+
+
+class HostAuthenticator(NamedTuple):
+    """Authenticator of callers whom the host knows, under the security schemes that the agent declares."""
+
+    identify: HostCaller
+    schemes: Mapping[str, SecurityScheme]
+
+    def authenticate(self, headers: Mapping[str, str]) -> Identity | Awaitable[Identity | None] | None:
+        """Ask the host."""
+        assert isinstance(headers, Credentials), "a gate passes these"  # noqa: S101 - a fact of AuthGate
+        return self.identify(headers)
+
+    def security_schemes(self) -> Mapping[str, SecurityScheme]:
+        """Return the declared schemes."""
+        return self.schemes
+
+
+def _find(names: Sequence[str], sources: Sequence[object]) -> object:
+    """Find the first value by one of some names."""
+    found = (_read_member(source, name) for name in names if name for source in sources)
+    return next((value for value in found if value is not None), None)
+
+
+def _read_member(source: object, name: str, *, default: object = None) -> object:
+    """Read an attribute, or a member of a mapping."""
+    if is_json_object(source):
+        return source.get(name, default)
+    try:
+        return getattr(source, name, default)
+    except NotImplementedError:  # abstract users of Starlette
+        return default
+
+
+def _to_names(value: object) -> frozenset[str]:
+    if isinstance(value, str):
+        return frozenset(value.split())
+    return frozenset(map(str, value)) if isinstance(value, Iterable) else frozenset()
+
+
+def _to_seconds(value: object) -> float | None:
+    if isinstance(value, datetime):
+        return value.timestamp()
+    return float(value) if isinstance(value, int | float) else None

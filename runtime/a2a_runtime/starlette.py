@@ -1,0 +1,81 @@
+"""Agents in an app of Starlette or FastAPI.
+
+    app = FastAPI()
+    mount_agents(app, "/agent", Surface(agent, caller=host_user()))
+
+A plain ``app.mount`` does not run the lifespan of what it mounts, and redirects requests to the path itself. ``mount_agents`` adds the lifespan of
+the agents to that of the app: they start last and stop first, so that handlers may use what the app opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
+
+from litestar import Litestar
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from a2a_runtime.app import create_app
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores.base import Store
+from a2a_runtime.surface import Surface
+
+# pyright: reportUnknownMemberType=false
+# Litestar's own types leave open what an app is called with.
+
+
+class HostRouter(Protocol):
+    """The router of an app."""
+
+    lifespan_context: Callable[[Any], AbstractAsyncContextManager[Any]]
+
+
+class HostApp(Protocol):
+    """An app of Starlette or FastAPI."""
+
+    @property
+    def router(self) -> Any:  # noqa: ANN401 - a HostRouter; the type of Starlette's own is wider
+        """The router, which runs the lifespan."""
+        ...
+
+    def mount(self, path: str, app: Any) -> None:  # noqa: ANN401 - an ASGI app by the types of Starlette
+        """Mount an app below a path."""
+        ...
+
+    def add_route(self, path: str, route: Any, *, include_in_schema: bool = True) -> None:  # noqa: ANN401 - as above
+        """Add a route of exactly one path."""
+        ...
+
+
+def mount_agents(host: HostApp, path: str, *surfaces: Surface, store: Store | str | None = None, settings: Settings | None = None) -> Litestar:
+    """Mount surfaces below a path of a host; each of them names its callers, since dependencies of the host do not run for a mount."""
+    if not path.startswith("/") or path.endswith("/"):
+        raise ValueError(f"mount_agents: {path!r} is not a path for agents; it begins with a slash and does not end with one")
+    for surface in surfaces:
+        surface.check_callers_are_known()
+    agents = create_app(*surfaces, store=store, settings=settings)
+    router: HostRouter = host.router
+    host_lifespan = router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(app: object) -> AsyncGenerator[Any, None]:
+        async with host_lifespan(app) as state, agents.lifespan():
+            yield state
+
+    router.lifespan_context = lifespan
+    host.add_route(path, _ExactPath(agents, path), include_in_schema=False)
+    host.mount(path, agents)
+    return agents
+
+
+class _ExactPath:
+    """Endpoint of the path itself, where a mount would redirect to the path with a slash."""
+
+    def __init__(self, app: ASGIApp, path: str) -> None:
+        self._app, self._path = app, path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Call the app as the mount does."""
+        root = f"{scope.get('root_path', '')}{self._path}"
+        await self._app({**scope, "root_path": root, "path": f"{root}/"}, receive, send)  # type: ignore[arg-type]  # of either type

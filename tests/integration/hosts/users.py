@@ -1,0 +1,62 @@
+"""Two users of a host, an agent, and what each of them sees of the other's tasks, in every dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from a2a_runtime.agent import Agent
+from a2a_runtime.execution.context import TaskContext
+
+HEADERS: Mapping[str, Mapping[str, str]] = {name: {"x-user": name} for name in ("ada", "bob")}
+
+MESSAGE = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
+OLD_MESSAGE = {"message": {"kind": "message", "messageId": "m-2", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}}
+PROTO_MESSAGE = {"request": {"messageId": "m-3", "role": "ROLE_USER", "content": [{"text": "hi"}]}}
+
+
+class Client(Protocol):
+    """A client of a test: httpx with an app of Litestar or of Starlette."""
+
+    def request(self, method: str, url: str, *, json: Any = None, headers: Any = None) -> Any:  # noqa: ANN401 - of two libraries
+        """Send a request."""
+        ...
+
+
+def build_agent() -> Agent:
+    """Build an agent that names its caller."""
+    agent = Agent("who")
+
+    @agent.skill("who")
+    async def who(ctx: TaskContext) -> str:
+        return ctx.caller.subject
+
+    return agent
+
+
+def call(client: Client, user: Mapping[str, str], method: str, params: object) -> Any:  # noqa: ANN401 - JSON
+    """Send a JSON-RPC call to the agent."""
+    return client.request("POST", "/agent", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=user).json()
+
+
+def check_users_are_apart(client: Client, headers: Mapping[str, Mapping[str, str]] = HEADERS) -> None:
+    """Create a task of Ada in every dialect and binding; Bob finds none of them, and requests without a user are refused."""
+    ada, bob = headers["ada"], headers["bob"]
+    tasks = [
+        client.request("POST", "/agent/message:send", json=MESSAGE, headers=ada).json()["task"],
+        call(client, ada, "SendMessage", MESSAGE)["result"]["task"],
+        call(client, ada, "message/send", OLD_MESSAGE)["result"],
+        client.request("POST", "/agent/v1/message:send", json=PROTO_MESSAGE, headers=ada).json()["task"],
+    ]
+    for task in tasks:
+        assert "ada" in str(task["artifacts"])
+        for path in ("/agent/tasks/", "/agent/v1/tasks/"):
+            assert client.request("GET", path + task["id"], headers=ada).status_code == 200
+            assert client.request("GET", path + task["id"], headers=bob).status_code == 404
+            assert client.request("GET", path + task["id"]).status_code == 401
+        for method in ("GetTask", "tasks/get"):
+            assert "result" in call(client, ada, method, {"id": task["id"]})
+            assert "error" in call(client, bob, method, {"id": task["id"]})
+    assert client.request("GET", "/agent/tasks", headers=ada).json()["totalSize"] == len(tasks)
+    assert client.request("GET", "/agent/tasks", headers=bob).json()["totalSize"] == 0
+    assert client.request("POST", "/agent/message:send", json=MESSAGE).status_code == 401
