@@ -88,7 +88,7 @@ def test_a_function_may_read_the_connection() -> None:
         assert client.post("/agent/message:send", json=MESSAGE, headers={"x-user": "team:all"}).status_code == 401
 
 
-def test_a_user_without_the_named_member_is_an_error_of_the_host(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_user_without_the_expected_member_is_an_error_of_the_host(caplog: pytest.LogCaptureFixture) -> None:
     """The log says what to write; the client gets no caller, and no details."""
     with TestClient(build_app(host_user())) as client:
         response = client.post("/agent/message:send", json=MESSAGE, headers=HEADERS["ada"])
