@@ -212,8 +212,9 @@ class Engine:
                 if idempotency_key is None or not await self._is_repeated(stored, bound, idempotency_key):
                     raise
                 return AcceptedMessage(stored, stored.last_seq, is_new=False)
+            accepting = self._accept_in_state(stored, bound, idempotency_key)
             with suppress(ConcurrencyError):
-                return await asyncio.shield(self._background.start(self._accept_in_state(stored, bound, idempotency_key)))
+                return await (asyncio.shield(self._background.start(accepting)) if self._store.is_durable else accepting)
         raise ConcurrencyError
 
     async def _accept_in_state(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey | None) -> AcceptedMessage:
