@@ -166,7 +166,7 @@ class Agent:
         if not _ID.fullmatch(skill_id):
             raise ValueError(f"agent {self.name!r}: {skill_id!r} is not a skill id; ids are parts of URLs, without blanks and slashes")
         if skill_id in self._skills:
-            raise ValueError(f"agent {self.name!r}: there are two skills {skill_id!r}; give one of them another id")
+            raise ValueError(f"agent {self.name!r}: two skills are {skill_id!r}; give one of them another id")
         if unknown := sorted(options.keys() - SkillOptions.__optional_keys__):
             known = ", ".join(sorted(SkillOptions.__optional_keys__))
             raise TypeError(f"agent {self.name!r}: skill {skill_id!r}: unknown options {', '.join(unknown)}; known: {known}")

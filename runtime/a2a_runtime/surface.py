@@ -129,9 +129,9 @@ class Surface:
         if unknown := ", ".join(sorted((self.only or frozenset()) - self.agent.skills.keys())):
             raise ValueError(f"{self}: the agent has no skill {unknown}; add skills before mounting the agent")
         if not self.skills:
-            raise ValueError(f"{self}: there is no skill; add skills before mounting the agent")
+            raise ValueError(f"{self}: no skill; add skills before mounting the agent")
         if self.override is not None and len(self.skills) != 1:
-            raise ValueError(f"{self}: override: there are {len(self.skills)} skills and it is for one; choose one with only=")
+            raise ValueError(f"{self}: override: is for one skill, but the surface has {len(self.skills)}; choose one with only=")
 
     def __str__(self) -> str:
         return f"surface {self.path or '/'!r} of agent {self.agent.name!r}"
@@ -187,7 +187,7 @@ class Surface:
     def check_protection(self) -> None:
         """Refuse a card whose security requirements are not enforced."""
         if self.effective_gate is None and self.security_requirements:
-            raise ValueError(f"{self}: the agent declares security_requirements, and there is no gate to enforce them; set Surface(gate=…)")
+            raise ValueError(f"{self}: the agent declares security_requirements, but no gate enforces them; set Surface(gate=…)")
         if isinstance(self.gate, DescribableGate) and self.agent.security_requirements:
             raise ValueError(f"{self}: both the gate and the agent declare security requirements; remove Agent(security_requirements=…)")
         known = self.security_schemes.keys()

@@ -156,7 +156,7 @@ def test_card_gate_and_errors_agree(client: httpx.Client) -> None:
 
 
 PROMISES: dict[str, tuple[dict[str, object], str]] = {
-    "no gate": ({"security_requirements": needs()}, "there is no gate to enforce them; set Surface"),
+    "no gate": ({"security_requirements": needs()}, "no gate enforces them; set Surface"),
     "said twice": (
         {"security_requirements": needs(), "gate": AuthGate(ApiKeyAuthenticator({}))},
         "both the gate and the agent declare security requirements",

@@ -61,7 +61,7 @@ def test_a_task_is_printed_as_json(url: str) -> None:
     ((task_id, *_),) = list_tasks(url, "--owner", "eve")
     assert json.loads(run_command(url, "tasks", "show", task_id).stdout)["artifacts"][0]["parts"] == [{"text": "three"}]
     missing = run_command(url, "tasks", "show", "unknown")
-    assert (missing.exit_code, missing.stderr) == (1, "Error: nothing found\n")
+    assert (missing.exit_code, missing.stderr) == (1, "Error: store: nothing found; check --owner, --tenant and --surface\n")
 
 
 def test_tasks_and_conversations_are_deleted(url: str) -> None:

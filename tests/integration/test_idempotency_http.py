@@ -33,7 +33,7 @@ def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClien
 def sent(talker: DialectClient, request: SendMessageRequest, key: str) -> httpx.Response:
     """Send a message under a key."""
     method, url, options = talker.build_request(SEND_MESSAGE, request, **{"Idempotency-Key": key})
-    return talker.client.request(method, url, **options)
+    return talker.http.request(method, url, **options)
 
 
 def task_of(response: httpx.Response) -> str:

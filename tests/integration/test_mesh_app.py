@@ -99,7 +99,7 @@ def test_a_surface_overrides_the_texts_of_its_skill() -> None:
     assert (skill.name, skill.description, skill.tags) == ("Echo", "Say the same.", ("a",))
     agent = agent_of("echo", echo)
     agent.add("other", echo)
-    with pytest.raises(ValueError, match=r"override: there are . skills and it is for one"):
+    with pytest.raises(ValueError, match=r"override: is for one skill, but the surface has ."):
         Surface(agent, "/x", override=SkillOverride("Echo"))
 
 

@@ -38,7 +38,7 @@ def producer(port: int, store: str, **environment: str) -> Iterator[tuple[subpro
             process.kill()
 
 
-def eventually(holds: Callable[[], object], *excused: type[Exception], seconds: float = 15) -> None:
+def eventually(holds: Callable[[], object], *excused: type[Exception], seconds: float = 60) -> None:
     """Wait until a condition holds."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

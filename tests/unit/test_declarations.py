@@ -42,7 +42,7 @@ def test_defaults_of_a_skill_come_from_its_handler() -> None:
 def test_two_skills_of_one_id_are_refused() -> None:
     """The error names the id and the fix."""
     agent = two_skills()
-    with pytest.raises(ValueError, match="there are two skills 'first'; give one of them another id"):
+    with pytest.raises(ValueError, match="two skills are 'first'; give one of them another id"):
         agent.add("first", len)
 
 
@@ -67,7 +67,7 @@ def test_unknown_options_of_a_skill_are_refused() -> None:
         ({"dialects": frozenset({V1_0.name, V0_3_PROTO.name})}, "dialects: got v0_3_proto; choose"),
         ({"shared_card": MESH.name}, "shared_card: got 'mesh'; choose 'combined' or one of the surface's dialects"),
         ({"only": frozenset({"first", "third"})}, "the agent has no skill third"),
-        ({"only": frozenset()}, "there is no skill"),
+        ({"only": frozenset()}, "no skill; add skills"),
         ({"agent": Agent("empty")}, "add skills before mounting the agent"),
     ],
     ids=lambda value: str([sorted(each) if isinstance(each, frozenset) else each for each in value.values()]) if isinstance(value, dict) else value,

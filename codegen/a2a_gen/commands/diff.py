@@ -82,7 +82,7 @@ def command(sides: tuple[str, ...], baselines: tuple[str, ...], **options: Unpac
     compat = _read_compat() if not sides else Compat()
     baselines = baselines or compat.baselines
     if len(sides) + bool(baselines) not in (1, 2) or (not baselines and not sides):
-        raise click.UsageError("no base to compare with; pass BASE and REVISION, or --against, or set baselines under [compat] in a2a.toml")
+        raise click.UsageError("BASE: not given; pass BASE and REVISION, or --against, or set baselines under [compat] in a2a.toml")
     bases, revision = (baselines, sides[0] if sides else "") if baselines else (sides[:1], sides[1] if len(sides) > 1 else "")
     ignore_file = options["ignored"] or (find_root(Path.cwd()) or Path()) / IGNORE_FILE
     request = CompareRequest(

@@ -85,7 +85,7 @@ def escape_unprintable(text: str, keep: str = "") -> str:
 def _only_code(value: object) -> object:
     if isinstance(value, Code) or (isinstance(value, str) and _NAME.fullmatch(value)):
         return value
-    raise TypeError(f"a template prints {value!r} without a filter; use a filter of render.py")
+    raise TypeError(f"template: prints {value!r} without a filter; use a filter of render.py")
 
 
 def environment() -> Environment:

@@ -119,7 +119,7 @@ def _load_keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku
     if pem:
         found.append(SigningKey.from_pem(pem, key_id, jku))
     if not found:
-        raise click.UsageError("no key given; use --key FILE, or set A2A_CARD_KEY")
+        raise click.UsageError("--key: not given; use --key FILE, or set A2A_CARD_KEY")
     return found
 
 

@@ -70,7 +70,7 @@ class StoreSelection:
 
         found = _run(run_for_scopes())
         if not found:
-            raise click.ClickException("nothing found")
+            raise click.ClickException("store: nothing found; check --owner, --tenant and --surface")
         return found
 
 
@@ -180,7 +180,7 @@ def delete_tasks(selection: StoreSelection, task_ids: tuple[str, ...], *, everyt
     Deletes the tasks with the given ids, or all tasks and conversations of the selected callers.
     """
     if bool(task_ids) is everything:
-        raise click.UsageError("no tasks selected; give their ids, or --all")
+        raise click.UsageError("TASK_IDS: not given; give the ids of tasks, or --all")
     if everything and (selection.surface, selection.tenant, selection.owner) == (None, None, None):
         raise click.UsageError("--all: no caller selected; add --owner, --tenant or --surface")
 

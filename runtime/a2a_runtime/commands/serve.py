@@ -123,7 +123,7 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
 
         from a2a_runtime.commands.protocol import BoundedHttpProtocol  # noqa: PLC0415 - as above
     except ModuleNotFoundError:
-        raise InvalidConfigurationError("uvicorn is not installed; run pip install 'a2a-gen[serve]'") from None
+        raise InvalidConfigurationError("uvicorn: not installed; run pip install 'a2a-gen[serve]'") from None
     if tls["ssl_ca_certs"] and find_spec("cryptography") is None:
         raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth,serve]'")
     if only_check:

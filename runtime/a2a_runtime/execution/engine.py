@@ -329,4 +329,4 @@ class Engine:
 
 
 async def _reject_chunk(_value: object) -> None:
-    raise TypeError("a skill that replies with a message cannot yield; register it with answers='task'")
+    raise TypeError("handler: a skill that replies with a message cannot yield; register it with answers='task'")

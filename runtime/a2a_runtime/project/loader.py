@@ -62,7 +62,7 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
     """
     path = find_project_file(folder)
     if path is None:
-        raise ProjectConfigError(f"no {PROJECT_FILE} in {folder} or above; write one, or build an app with a2a_runtime.app.create_app")
+        raise ProjectConfigError(f"{PROJECT_FILE}: not found in {folder} or above; write one, or build an app with a2a_runtime.app.create_app")
     with locate_problems(path):
         try:
             file = parse_project_file(path.read_text(encoding="utf-8"))

@@ -73,7 +73,7 @@ def test_a_key_is_for_its_owner_and_is_never_overwritten(card_command: CardComma
 
 
 WRONG: dict[str, tuple[tuple[str, ...], str]] = {
-    "no key": (("sign", "card.json"), "no key given"),
+    "no key": (("sign", "card.json"), "--key: not given"),
     "not a key": (("sign", "card.json", "--key", "card.json"), "not a private key"),
     "not a card": (("sign", "key.pem", "--key", "key.pem"), "the card: not JSON"),
     "one id for two keys": (("sign", "card.json", "--key", "key.pem", "--key", "key.pem", "--kid", "a"), "--kid: names one key"),

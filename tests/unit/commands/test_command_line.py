@@ -90,9 +90,9 @@ def test_wrong_use_exits_with_2(capsys: pytest.CaptureFixture[str], words: list[
 @pytest.mark.parametrize(
     ("words", "code", "last"),
     [
-        (["serve", "--check"], 1, "error: no a2a.toml in "),
+        (["serve", "--check"], 1, "error: a2a.toml: not found in "),
         (["db", "tasks", "list", "--store", "mysql://x"], 2, "error: store: 'mysql://x' is not a store URL"),
-        (["db", "tasks", "show", "x", "--store", "memory"], 1, "error: nothing found"),
+        (["db", "tasks", "show", "x", "--store", "memory"], 1, "error: store: nothing found"),
         (["card", "sign", "nowhere.json"], 2, "error: Invalid value for 'CARD'"),
         (["init", "no/class"], 2, "error: Invalid value for NAME"),
         (["init", "/proc/nowhere"], 2, "error: /proc/nowhere: cannot be read or written: no such file or directory"),

@@ -97,8 +97,8 @@ def test_invalid_ignore_files(run: Run, tmp_path: Path, text: str, message: str)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["diff"], "no base to compare with"),
-        (["diff", "a", "b", "c"], "no base to compare with"),
+        (["diff"], "BASE: not given"),
+        (["diff", "a", "b", "c"], "BASE: not given"),
         (["diff", str(RULES / "bound-set"), str(RULES / "bound-set" / "nothing")], "no such file or folder"),
         (["diff", str(CARD / "previous"), str(RULES / "bound-set" / "current")], "compare two sides of one kind"),
     ],
