@@ -83,7 +83,7 @@ def test_a_changed_or_missing_file_is_noticed(project: Path, monkeypatch: pytest
     content = (project / path).read_bytes()
     (project / path).unlink()
     if path.startswith("schema"):
-        (project / path).write_bytes(content.replace(b"first", b"other"))
+        (project / path).write_bytes(content.replace(b"an agent does", b"an agent has done"))
     assert main(["build"]) == 0
     assert (tree(project) == before) is not path.startswith("schema")
 

@@ -203,12 +203,17 @@ def test_open_requests_get_an_error_when_the_server_stops() -> None:
         talker = DialectClient(client, V1_0_HTTP)
         task = talker.task("x", skill="wait", configuration={"return_immediately": True})
 
+        def connect() -> httpx.Client:
+            """Open a client of a thread's own: the shared one is closed with the server, before the threads have read everything."""
+            return httpx.Client(base_url=client.base_url, timeout=30, trust_env=False)
+
         def listen() -> None:
-            with client.stream("POST", f"/tasks/{task.id}:subscribe") as response:
+            with connect() as own, own.stream("POST", f"/tasks/{task.id}:subscribe") as response:
                 received.extend(data for _, _, data in parse_sse(response.iter_lines()))
 
         def wait() -> None:
-            received.append(talker.call_raw(SEND_MESSAGE, build_send_request("x", skill="wait")).text)
+            with connect() as own:
+                received.append(DialectClient(own, V1_0_HTTP).call_raw(SEND_MESSAGE, build_send_request("x", skill="wait")).text)
 
         threads = [threading.Thread(target=listen), threading.Thread(target=wait)]
         for thread in threads:

@@ -108,7 +108,7 @@ def test_a_function_is_held_to_the_schemas_of_its_skill(typed: Path) -> None:
         assert client.post("/skills/greet", json={"name": ""}).status_code == 400
         assert client.post("/skills/greet", json={"name": "Ada"}).json() == {"text": "Ada"}
     file.write_text(file.read_text().partition("[outputs]")[0])
-    with pytest.raises(ProjectConfigError, match=r"skills.greet.input: a schema needs a generated package; add \[outputs\]"):
+    with pytest.raises(ProjectConfigError, match=r"skills.greet.input: input needs a generated package; add \[outputs\]"):
         load_project(typed, {})
 
 
@@ -134,7 +134,7 @@ PROJECT_ERRORS = [
         '[skills.b]\ndescription = "B."\n[[surfaces]]\npath = "/"\ndialects = ["mesh"]',
         "a2a.toml:20 #/surfaces/0: error: a mesh surface has exactly one skill, this one has 2 [A2A-K09]",
     ),
-    ("[rates.operations]\nSend = { requests = 1, seconds = 1 }", 'a2a.toml:18 #/rates/operations: error: "Send" is not one of'),
+    ("[rates.operations]\nSend = { requests = 1, seconds = 1 }", "a2a.toml:19 #/rates/operations/Send: error: unknown name"),
 ]
 
 

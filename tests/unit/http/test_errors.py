@@ -81,7 +81,7 @@ def test_some_errors_have_headers() -> None:
 )
 def test_details_for_the_operator_are_logged_only(error: Exception, kind: type[A2AError], caplog: pytest.LogCaptureFixture) -> None:
     """The client gets a fixed text, the log has everything; an outage is no error of each request."""
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.DEBUG, "a2a_runtime.http.errors"):
         converted = to_protocol_error(error)
     assert [record.levelname for record in caplog.records] == ["DEBUG" if kind is UnavailableError else "ERROR"]
     assert type(converted) is kind
