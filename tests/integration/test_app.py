@@ -182,7 +182,7 @@ def test_a_project_protects_a_skill(folder: Path) -> None:
 
 def test_a_folder_without_a_project_is_an_error(tmp_path: Path) -> None:
     """The error names both ways to go on."""
-    with pytest.raises(ProjectConfigError, match=r"no a2a.toml [\s\S]*create_app"):
+    with pytest.raises(ProjectConfigError, match=r"a2a.toml: not found [\s\S]*create_app"):
         load_project(tmp_path, {})
 
 
@@ -287,7 +287,7 @@ STORES = ("sqlite:////nowhere/tasks.db", "sqlit:///tasks.db", "postgresql://ada@
     [
         (("nowhere:app",), 1, "nowhere"),
         (("shouting:app",), 1, "module:attribute"),
-        ((), 1, "no a2a.toml"),
+        ((), 1, "a2a.toml: not found"),
         (("--prt", "1"), 1, "Did you mean '--port'?"),
         (("tokens:app",), 1, "pip install 'a2a-gen[auth]'"),
         (("shouting:nothing", "--ssl-certfile", "shouting.py"), 1, "give files with a certificate"),
