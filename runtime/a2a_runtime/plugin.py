@@ -36,8 +36,7 @@ from a2a_runtime.mesh.service import check_surface
 from a2a_runtime.runtime import JWKS_PATH, AgentRuntime, ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.factory import create_store
-from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.stores.factory import try_store
 from a2a_runtime.surface import Surface
 
 if TYPE_CHECKING:
@@ -139,13 +138,8 @@ class A2APlugin(InitPlugin):
     async def check_store(self) -> None:
         """Open the store that a URL names, beside a process that may run on it; raise if the agents could not start on it."""
         url = self._settings.store if self._store is None else self._store
-        if not isinstance(url, str):
-            return
-        store = create_store(url, attach=True)
-        if isinstance(store, SqliteStore) and not store.path.exists():
-            store = create_store(url)
-        await store.open()
-        await store.close()
+        if isinstance(url, str):
+            await try_store(url)
 
     @asynccontextmanager
     async def _join_mesh(self, app: Litestar, surfaces: MeshSurfaces) -> AsyncGenerator[None, None]:

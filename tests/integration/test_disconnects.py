@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Generator, Iterator
 from dataclasses import replace
 from itertools import count
 from operator import attrgetter
-from pathlib import Path
 
 import pytest
 from integration.dialect_client import DialectBinding
@@ -25,10 +24,7 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import TaskQuery
-from a2a_runtime.stores.postgres import PostgresStore
-from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
@@ -36,24 +32,6 @@ pytestmark = pytest.mark.anyio
 
 PATIENT_SETTINGS = replace(FAST_SETTINGS, lease_renew_interval=60, lease_duration=600)
 """Nothing but the engine itself looks after a task: the renewal of the lease, which finds tasks that do not run, comes after the test."""
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run on asyncio, as the runtime does."""
-    return "asyncio"
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """A store that the app opens and closes."""
-    match request.param:
-        case "memory":
-            return MemoryStore()
-        case "sqlite":
-            return SqliteStore(tmp_path / "tasks.db")
-        case _:
-            return PostgresStore(request.getfixturevalue("postgres_url"))
 
 
 class CancelAtStep:

@@ -25,12 +25,6 @@ WALKS = {
 """The functions at which the way is recorded, and its greatest length: the commit, the handler, both ends of the event hub, and the response."""
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run on asyncio, as the runtime does."""
-    return "asyncio"
-
-
 def find_class(frame: FrameType) -> str | None:
     """Find the class of ours whose method runs in a frame."""
     path, name = Path(frame.f_code.co_filename), frame.f_code.co_qualname

@@ -33,7 +33,6 @@ _UNIONS = ("anyOf", "oneOf")
 _CHILD_KEYWORDS = frozenset({"items", "prefixItems", "additionalProperties", "unevaluatedProperties", "unevaluatedItems"})
 _IN_PLACE_KEYWORDS = frozenset({"allOf", "then", "else"})
 _TESTED_KEYWORDS = frozenset({"not", "if", "contains", "propertyNames"})
-_TOLERANCE_MARKS = frozenset({"x-a2a-read", "x-extensible-enum", "x-extensible-union"})
 
 
 class Form(Enum):

@@ -293,7 +293,9 @@ class Dispatcher:
         try:
             await EventStreamResponse(request, self.surface.limits.keep_alive_interval, headers).run(events, encode, encode_error)
         finally:
-            self._streams -= Counter((key,))  # keeps positive counts only
+            self._streams[key] -= 1
+            if not self._streams[key]:
+                del self._streams[key]
 
     def _call_service(self, invocation: Invocation) -> Any:  # noqa: ANN401 - the types of request and result belong together in each binding only
         if not self._operations:

@@ -33,6 +33,15 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
             raise UnsupportedStoreError(f"store: {url!r} is not a store URL; use {_URL_FORMS}")
 
 
+async def try_store(url: str) -> None:
+    """Open and close the store for a URL, beside a process that may run on it. A SQLite file that is not there is created, as at a start."""
+    store = create_store(url, attach=True)
+    if isinstance(store, SqliteStore) and not store.path.exists():
+        store = create_store(url)
+    await store.open()
+    await store.close()
+
+
 def find_missing_methods(store: object) -> list[str]:
     """Return the names of the store methods that an object lacks."""
     return [name for name in dir(Store) if not name.startswith("_") and not callable(getattr(store, name, None))]

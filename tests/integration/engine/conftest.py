@@ -17,12 +17,6 @@ MakeStore = Callable[[], Store]
 OPTIONS = StoreOptions(lease_seconds=2.0)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run on asyncio, as the runtime does."""
-    return "asyncio"
-
-
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
 def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> MakeStore:
     """Make stores on one and the same medium."""

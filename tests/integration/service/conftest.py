@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -27,9 +26,6 @@ from a2a_runtime.execution.engine import Engine, EngineOptions
 from a2a_runtime.service.context import CallContext, ServiceDependencies
 from a2a_runtime.service.service import Service
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.postgres import PostgresStore
-from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.surface import Surface, collect_skills
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
@@ -137,18 +133,6 @@ class Client:
 
 
 Serve = Callable[..., AbstractAsyncContextManager[Client]]
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """A store that the service's engine opens and closes."""
-    match request.param:
-        case "memory":
-            return MemoryStore()
-        case "sqlite":
-            return SqliteStore(tmp_path / "tasks.db")
-        case _:
-            return PostgresStore(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture

@@ -28,12 +28,6 @@ EVENTS = {1: 1, 2: 2, 3: 4}  # of a task at each version
 STATES = {1: State.SUBMITTED, 2: State.WORKING, 3: State.COMPLETED}
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run on asyncio, as the runtime does."""
-    return "asyncio"
-
-
 def start(path: Path, fault: str = "") -> subprocess.Popen[str]:
     """Start a writing process."""
     environment = {**os.environ, FAULT_VARIABLE: fault, "PYTHONPATH": os.pathsep.join(sys.path)}
